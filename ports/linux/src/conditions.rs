@@ -1,0 +1,66 @@
+//! What the machine did besides: time stolen by the hypervisor, load, and how long a loop of known length took before
+//! and after the case.
+
+use std::{fs, hint::black_box};
+
+use chronoscope_suite::{Clock, Trial};
+
+use crate::kernel::Linux;
+
+/// Taken before the case; told after it.
+pub struct Conditions {
+    steal: Option<u64>,
+    loop_ns: u64,
+}
+
+impl Conditions {
+    pub fn before(kernel: &Linux) -> Self {
+        Self { steal: stolen(kernel.settings.cpu), loop_ns: reference_loop(kernel) }
+    }
+
+    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+        let cpu = trial.kernel.settings.cpu;
+        if let Some((before, after)) = self.steal.zip(stolen(cpu)) {
+            // /proc/stat counts in USER_HZ, which is 100 on every architecture.
+            trial.figure("steal", "ms", after.saturating_sub(before) as f64 * 10.0);
+        }
+        if let Some(load) = load() {
+            trial.figure("load", "", load);
+        }
+        trial.figure("timer slack", "ns", timer_slack() as f64);
+        trial.figure("reference loop before", "ns", self.loop_ns as f64);
+        trial.figure("reference loop after", "ns", reference_loop(trial.kernel) as f64);
+    }
+}
+
+/// Ticks that the hypervisor took from a processor, or from all.
+fn stolen(cpu: Option<usize>) -> Option<u64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let line = cpu.map_or("cpu ".to_owned(), |cpu| format!("cpu{cpu} "));
+    stat.lines().find(|text| text.starts_with(&line))?.split_ascii_whitespace().nth(8)?.parse().ok()
+}
+
+/// Tasks ready to run, averaged over a minute.
+fn load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Slack of the director's timers in ns. Real-time tasks have none, whatever it says.
+fn timer_slack() -> i32 {
+    // SAFETY: PR_GET_TIMERSLACK takes no argument.
+    unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
+}
+
+/// Nanoseconds for a fixed loop, the best of three: drifts with the machine's clock and its neighbours.
+fn reference_loop(kernel: &Linux) -> u64 {
+    let once = || {
+        let start = kernel.now();
+        let mut word = 1_u64;
+        for _ in 0..100_000 {
+            word = black_box(word).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        }
+        black_box(word);
+        kernel.now() - start
+    };
+    (0..3).map(|_| once()).min().unwrap_or(0)
+}

@@ -1,0 +1,102 @@
+//! The port of the suite to Linux. One process runs one case: it takes the request from its command
+//! line, writes the stream to standard output, and ends.
+//!
+//! It starts, measures and ends with as little as it can, because a small address space makes a
+//! process cheap to switch to, and because it must also serve as the only program in a virtual machine.
+
+mod conditions;
+mod coroutine;
+mod kernel;
+mod offers;
+mod process;
+mod semaphore;
+mod settings;
+mod thread;
+
+use std::{
+    env,
+    io::{self, Write},
+    mem::MaybeUninit,
+    process::ExitCode,
+    ptr, slice,
+};
+
+use chronoscope_suite::{
+    Reason, Refusal, Request, Trial,
+    arena::Arena,
+    task::block_on,
+    trial::{Names, Sink},
+};
+use rustix::{
+    mm::{MapFlags, ProtFlags, mmap_anonymous},
+    system::uname,
+};
+
+use crate::{conditions::Conditions, kernel::Linux};
+
+fn main() -> ExitCode {
+    let text = env::args().skip(1).collect::<Vec<_>>().join(" ");
+    match run(&text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refusal) => {
+            eprintln!("chronoscope-linux: {}: {}", refusal.what, refusal.mend);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the case. Errors before there is a kernel to say hello for are returned; all others go into
+/// the stream.
+fn run(text: &str) -> Result<(), Refusal> {
+    let request = Request::parse(text)?;
+    let arena = Arena::new(shared_memory(arena_bytes(&request))?);
+    let release = uname();
+    let release = release.release().to_string_lossy();
+    let names = Names { kernel: "linux", release: &release };
+    let mut sink = Output(Vec::with_capacity(1 << 20));
+    // SAFETY: a process is one case, and this is its only child-death setting.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    match Linux::new(&request).and_then(|kernel| arena.place(kernel)) {
+        Ok(kernel) => {
+            let mut trial = Trial::new(kernel, &arena, request, &mut sink, names);
+            let conditions = Conditions::before(kernel);
+            let outcome = block_on(offers::run(&mut trial));
+            conditions.report(&mut trial);
+            kernel.report(&mut trial);
+            trial.end(outcome);
+        }
+        Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
+    }
+    io::stdout().write_all(&sink.0).map_err(|error| {
+        Refusal::new(Reason::Failed, "the stream could not be written", "keep the reader running")
+            .with_code(error.raw_os_error().unwrap_or(0))
+    })
+}
+
+/// The stream, kept in memory until the case is over: nothing is written while it measures.
+struct Output(Vec<u8>);
+
+impl Sink for Output {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// Marks of the longest case, semaphores, and what experiments share.
+fn arena_bytes(request: &Request<'_>) -> usize {
+    let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
+    (1 << 20) + loops * 64
+}
+
+/// Zeroed memory that forked tasks share with this process.
+fn shared_memory(bytes: usize) -> Result<&'static mut [MaybeUninit<u8>], Refusal> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
+    let region = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::SHARED) };
+    let region = region.map_err(|error| {
+        Refusal::new(Reason::Exhausted, "not enough memory for the case", "ask for fewer loops or tasks")
+            .with_code(error.raw_os_error())
+    })?;
+    // SAFETY: the mapping holds `bytes` bytes, is never unmapped, and this is the only reference to it.
+    Ok(unsafe { slice::from_raw_parts_mut(region.cast(), bytes) })
+}

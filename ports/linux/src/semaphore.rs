@@ -1,0 +1,140 @@
+//! One semaphore for threads, processes, coroutines and signal handlers, made of a futex, an eventfd or a pipe.
+
+use std::{
+    os::fd::OwnedFd,
+    ptr,
+    sync::atomic::{AtomicPtr, AtomicU32, Ordering},
+    task::{Context, Poll},
+};
+
+use chronoscope_suite::{Reason, Refusal};
+use rustix::{
+    event::{EventfdFlags, eventfd},
+    io::{read, retry_on_intr, write},
+    pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
+    thread::futex,
+};
+
+use crate::coroutine::{Task, wake};
+
+/// A counting semaphore. At most one coroutine waits on it at a time, which is all that the suite
+/// does; threads and processes may be many.
+pub struct Semaphore {
+    means: Means,
+    /// The coroutine that waits, if one does.
+    coroutine: AtomicPtr<Task>,
+}
+
+enum Means {
+    Futex { count: AtomicU32, waiters: AtomicU32, flags: futex::Flags },
+    Eventfd(OwnedFd),
+    Pipe { reader: OwnedFd, writer: OwnedFd },
+}
+
+/// What to make semaphores of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Primitive {
+    Futex,
+    Eventfd,
+    Pipe,
+}
+
+impl Semaphore {
+    /// # Errors
+    /// [`Reason::Exhausted`] when there are no file descriptors left.
+    pub fn new(primitive: Primitive, shared: bool, initial: u32) -> Result<Self, Refusal> {
+        let no_descriptor = |error: rustix::io::Errno| {
+            Refusal::new(Reason::Exhausted, "no file descriptor left for a semaphore", "raise `ulimit -n`")
+                .with_code(error.raw_os_error())
+        };
+        let means = match primitive {
+            Primitive::Futex => Means::Futex {
+                count: AtomicU32::new(initial),
+                waiters: AtomicU32::new(0),
+                flags: if shared { futex::Flags::empty() } else { futex::Flags::PRIVATE },
+            },
+            Primitive::Eventfd => {
+                let flags = EventfdFlags::SEMAPHORE | EventfdFlags::CLOEXEC;
+                Means::Eventfd(eventfd(initial, flags).map_err(no_descriptor)?)
+            }
+            Primitive::Pipe => {
+                let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_descriptor)?;
+                // One page a pipe: a ring of hundreds must not use up the user's allowance.
+                let _ = fcntl_setpipe_size(&writer, 4096);
+                for _ in 0..initial {
+                    write(&writer, &[0]).map_err(no_descriptor)?;
+                }
+                Means::Pipe { reader, writer }
+            }
+        };
+        Ok(Self { means, coroutine: AtomicPtr::new(ptr::null_mut()) })
+    }
+
+    /// Adds one. Safe in a signal handler: atomics and one system call.
+    #[inline]
+    pub fn give(&self) {
+        match &self.means {
+            Means::Futex { count, waiters, flags } => {
+                // SeqCst: either this sees the waiter, or the waiter sees the new count.
+                count.fetch_add(1, Ordering::SeqCst);
+                if waiters.load(Ordering::SeqCst) > 0 {
+                    let _ = futex::wake(count, *flags, 1);
+                }
+            }
+            // These writes fail only when 2^64 or 4096 are given and not taken.
+            Means::Eventfd(fd) => drop(write(fd, &1_u64.to_ne_bytes())),
+            Means::Pipe { writer, .. } => drop(write(writer, &[0])),
+        }
+        if !self.coroutine.load(Ordering::SeqCst).is_null() {
+            let task = self.coroutine.swap(ptr::null_mut(), Ordering::SeqCst);
+            // SAFETY: tasks are never freed, and the pointer was stored by `poll_take`.
+            if let Some(task) = unsafe { task.as_ref() } {
+                wake(task);
+            }
+        }
+    }
+
+    /// Takes one; blocks the calling thread while there is none.
+    #[inline]
+    pub fn take(&self) {
+        match &self.means {
+            Means::Futex { count, waiters, flags } => {
+                while !take_one(count) {
+                    waiters.fetch_add(1, Ordering::SeqCst);
+                    // Returns at once if the count is no longer 0; a signal also ends it. The loop looks again.
+                    let _ = futex::wait(count, *flags, 0, None);
+                    waiters.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+            // Reads block until there is something; the buffers fit what is written.
+            Means::Eventfd(fd) => drop(retry_on_intr(|| read(fd, &mut [0; 8]))),
+            Means::Pipe { reader, .. } => drop(retry_on_intr(|| read(reader, &mut [0; 1]))),
+        }
+    }
+
+    /// Takes one for the coroutine that is being polled, or leaves it waiting.
+    ///
+    /// # Panics
+    /// When the semaphore is made of a descriptor: coroutines of this port wait on futexes only.
+    #[inline]
+    pub fn poll_take(&self, context: &Context<'_>) -> Poll<()> {
+        let Means::Futex { count, .. } = &self.means else {
+            unreachable!("the port refuses coroutines with descriptors before it makes the semaphore")
+        };
+        if take_one(count) {
+            return Poll::Ready(());
+        }
+        self.coroutine.store(context.waker().data().cast::<Task>().cast_mut(), Ordering::SeqCst);
+        // Whoever gave between the two looks may have missed the waiter.
+        if take_one(count) {
+            self.coroutine.store(ptr::null_mut(), Ordering::SeqCst);
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+#[inline(always)]
+fn take_one(count: &AtomicU32) -> bool {
+    count.try_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1)).is_ok()
+}

@@ -1,0 +1,149 @@
+//! What a case asks of Linux besides the experiment's own parameters: policy, priority, processor, timer slack,
+//! locked memory. The lab's table of these keys is `lab/src/machine/host.rs`.
+
+use std::io;
+
+use chronoscope_suite::{Priority, Reason, Refusal, Request};
+use rustix::{
+    mm::{MlockAllFlags, mlockall},
+    thread::{CpuSet, sched_setaffinity},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    Other,
+    Fifo,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub policy: Policy,
+    /// The real-time priority that `Priority::Urgent(1)` maps to: 1 to 91.
+    pub base: i32,
+    /// The processor that every task runs on; `None`: the scheduler chooses.
+    pub cpu: Option<usize>,
+    /// Timer slack of SCHED_OTHER tasks in ns; `None`: the system's own, 50 µs as a rule.
+    pub slack_ns: Option<u64>,
+    /// Keep all memory in RAM, as every real-time program should.
+    pub lock_memory: bool,
+    /// Tasks of the case are processes: what they share must be visible across address spaces.
+    pub processes: bool,
+}
+
+const fn invalid(what: &'static str) -> Refusal {
+    Refusal::new(Reason::Invalid, what, "see `chronoscope list`")
+}
+
+impl Settings {
+    /// Reads the port's keys of the request.
+    ///
+    /// # Errors
+    /// [`Reason::Invalid`] for a key that neither the experiment nor this port knows, or a wrong value.
+    pub fn of(request: &Request<'_>) -> Result<Self, Refusal> {
+        let mut settings =
+            Self { policy: Policy::Fifo, base: 80, cpu: None, slack_ns: None, lock_memory: true, processes: false };
+        for (key, value) in request.pairs() {
+            match (key, value) {
+                ("policy", "fifo") => settings.policy = Policy::Fifo,
+                ("policy", "other") => settings.policy = Policy::Other,
+                ("priority", _) => {
+                    let priority = value.parse().ok().filter(|priority| (1..=91).contains(priority));
+                    settings.base = priority.ok_or(invalid("priority is 1 to 91"))?;
+                }
+                ("cpu", "any") => settings.cpu = None,
+                ("cpu", _) => settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number or `any`"))?),
+                ("slack_ns", "default") => settings.slack_ns = None,
+                ("slack_ns", _) => {
+                    settings.slack_ns = Some(value.parse().map_err(|_| invalid("slack_ns is a number or `default`"))?);
+                }
+                ("mlock", "yes") => settings.lock_memory = true,
+                ("mlock", "no") => settings.lock_memory = false,
+                _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {
+                    settings.processes |= matches!(key, "kind" | "pair") && value.contains("process");
+                }
+                _ => return Err(invalid("the port does not know one of the keys")),
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Prepares this process, once, before any task exists. Tasks inherit all of it.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the processor does not exist or memory may not be locked.
+    pub fn apply(&self) -> Result<(), Refusal> {
+        if let Some(cpu) = self.cpu {
+            let mut set = CpuSet::new();
+            if cpu >= CpuSet::MAX_CPU {
+                return Err(invalid("there is no such processor"));
+            }
+            set.set(cpu);
+            sched_setaffinity(None, &set).map_err(|_| {
+                Refusal::new(Reason::Invalid, "the case may not run on that processor", "choose another with -a")
+            })?;
+        }
+        if let Some(slack) = self.slack_ns {
+            // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
+        }
+        self.lock()
+    }
+
+    /// Locks this process's memory, if the case asks for it. Locks do not pass to forked children, so each calls
+    /// this; it also maps what the child shares with its parent, which would else fault at the first touch.
+    ///
+    /// # Errors
+    /// [`Reason::NotPermitted`].
+    pub fn lock(&self) -> Result<(), Refusal> {
+        if self.lock_memory {
+            // Pages are faulted in now, and whatever is mapped later is faulted in when it is mapped.
+            mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
+                Refusal::new(
+                    Reason::NotPermitted,
+                    "memory may not be locked",
+                    "run as root, raise `ulimit -l`, or pass --set mlock=no",
+                )
+                .with_code(error.raw_os_error())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The policy and real-time priority that a task of this priority gets.
+    pub fn class(&self, priority: Priority) -> (libc::c_int, libc::c_int) {
+        match (priority, self.policy) {
+            (Priority::Idle, _) => (libc::SCHED_IDLE, 0),
+            (Priority::Urgent(level), Policy::Fifo) => (libc::SCHED_FIFO, self.base + i32::from(level) - 1),
+            (Priority::Ordinary, _) | (Priority::Urgent(_), Policy::Other) => (libc::SCHED_OTHER, 0),
+        }
+    }
+}
+
+/// Puts the calling thread in a class (policy and real-time priority), and reads it back.
+///
+/// # Errors
+/// [`Reason::NotPermitted`] when this user may not have it.
+pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refusal> {
+    let parameter = libc::sched_param { sched_priority: level };
+    // SAFETY: `parameter` is a valid sched_param for the length of the call; 0 is the calling thread.
+    let status = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    if status == 0 && class_of_caller() == (policy, level) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Reason::NotPermitted,
+        "real-time scheduling (SCHED_FIFO) is not permitted",
+        "run as root, give the port cap_sys_nice with setcap, raise `ulimit -r`, or pass --set policy=other",
+    )
+    .with_code(io::Error::last_os_error().raw_os_error().unwrap_or(0)))
+}
+
+/// The policy and real-time priority of the calling thread, as the kernel tells them.
+pub fn class_of_caller() -> (libc::c_int, libc::c_int) {
+    let mut parameter = libc::sched_param { sched_priority: -1 };
+    // SAFETY: `parameter` is valid for writing; 0 is the calling thread.
+    unsafe {
+        libc::sched_getparam(0, &raw mut parameter);
+        (libc::sched_getscheduler(0), parameter.sched_priority)
+    }
+}

@@ -1,0 +1,97 @@
+//! Threads: POSIX threads of one process.
+
+use std::{cell::RefCell, collections::VecDeque, thread::JoinHandle};
+
+use chronoscope_suite::{
+    Priority, Reason, Refusal, Tasks,
+    task::{Block, block_on},
+};
+use rustix::{
+    thread::{ClockId, clock_nanosleep_absolute, sched_yield},
+    time::Timespec,
+};
+
+use crate::{kernel::Linux, semaphore::Semaphore};
+
+pub enum Thread {}
+
+/// Enough for a body and a signal handler; hundreds of threads with locked memory must fit a small machine.
+const STACK: usize = 64 * 1024;
+
+thread_local! {
+    /// The threads that this one has spawned and not joined.
+    static CHILDREN: RefCell<VecDeque<JoinHandle<()>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+impl Tasks for Thread {
+    type Kernel = Linux;
+    const KIND: &'static str = "thread";
+
+    fn spawn<F>(kernel: &'static Linux, priority: Priority, body: F) -> Result<(), Refusal>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        kernel.admit(priority)?;
+        let child = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn(move || {
+                kernel.enter(priority);
+                block_on(body);
+            })
+            .map_err(|error| {
+                Refusal::new(Reason::Exhausted, "no more threads", "raise `ulimit -u` or ask for fewer tasks")
+                    .with_code(error.raw_os_error().unwrap_or(0))
+            })?;
+        CHILDREN.with_borrow_mut(|children| children.push_back(child));
+        Ok(())
+    }
+
+    fn reap(_: &'static Linux) -> impl Future<Output = bool> + Send {
+        Block(|| {
+            let child = CHILDREN.with_borrow_mut(VecDeque::pop_front);
+            child.map(JoinHandle::join).is_some()
+        })
+    }
+
+    #[inline(always)]
+    fn yield_now(_: &'static Linux) -> impl Future<Output = ()> + Send {
+        Block(sched_yield)
+    }
+
+    #[inline(always)]
+    fn delay_until(_: &'static Linux, due: u64) -> impl Future<Output = ()> + Send {
+        Block(move || sleep_until(due))
+    }
+
+    #[inline(always)]
+    fn take(_: &'static Linux, semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+        Block(|| semaphore.take())
+    }
+
+    fn switches(_: &'static Linux) -> Option<u32> {
+        Some(switches_of_thread())
+    }
+}
+
+/// Sleeps until CLOCK_MONOTONIC has reached `due`, in ns. Signals do not cut it short.
+#[inline(always)]
+pub fn sleep_until(due: u64) {
+    let due = timespec(due);
+    while clock_nanosleep_absolute(ClockId::Monotonic, &due).is_err() {}
+}
+
+/// A time in ns as the kernel takes it.
+pub fn timespec(time: u64) -> Timespec {
+    Timespec { tv_sec: (time / 1_000_000_000) as i64, tv_nsec: (time % 1_000_000_000) as i64 }
+}
+
+/// Voluntary and involuntary switches of the calling thread.
+pub fn switches_of_thread() -> u32 {
+    // SAFETY: rusage is plain numbers, for which zero is valid, and valid for writing.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    };
+    (usage.ru_nvcsw + usage.ru_nivcsw) as u32
+}

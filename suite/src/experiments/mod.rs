@@ -1,0 +1,4 @@
+//! The experiments, one file each. The module's documentation is the experiment's specification; its `SPEC` is the
+//! same as a table that the lab reads.
+
+pub mod switch;

@@ -1,0 +1,185 @@
+//! `switch`: from one task to the next.
+//!
+//! N tasks of one priority stand in a ring. With the `yield` primitive each gives way to the next ready task;
+//! with the others each gives the next one's semaphore and takes its own. Tasks at even places are of
+//! the pair's first kind, those at odd places of its second.
+//!
+//! - **Start**: the running task's mark, immediately before it yields or gives.
+//! - **End**: the next task's mark, immediately after its own yield or take has returned.
+//!   One mark serves as the end of one switch and the start of the next.
+//! - **Sample**: one step of the ring, divided by the switches per step that the kernel counted. (A fair
+//!   scheduler may need 1.4 switches a step.) Steps shorter than a mark are timed many at once (`batch`).
+//! - **Control**: marks one straight after the other.
+//! - **Evidence**: the tasks' own switches, counted by the kernel, are at least one a step.
+//! - **Source**: P1.switch, P5.switch; `perf bench sched pipe` and lmbench `lat_ctx` measure the same step.
+//!
+//! How it differs from the sources: P1 marks the scheduler's entry, which a portable experiment cannot
+//! reach; here the interval holds the call into the kernel and the return from it as well, as a user
+//! of the kernel pays them.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::{
+    kernel::{Kernel, Priority, Refusal, Tasks},
+    mark::Marks,
+    spec::{Parameter, Spec, Values},
+    trial::Trial,
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "switch",
+    summary: "from one task to the next, N tasks in a ring",
+    start: "immediately before the running task yields, or gives the next one's semaphore",
+    end: "immediately after the next task's yield, or take, has returned",
+    statistic: "one step of the ring, per switch that the kernel counted",
+    control: "marks set one straight after the other",
+    evidence: "switches counted by the kernel for each task: at least one a step",
+    source: "P1.switch, P5.switch",
+    parameters: &[
+        Parameter {
+            name: "pair",
+            unit: "",
+            default: "thread-thread",
+            values: Values::Word(&[
+                "thread-thread",
+                "process-process",
+                "coroutine-coroutine",
+                "thread-coroutine",
+                "coroutine-thread",
+            ]),
+            help: "kinds of the tasks at even and at odd places of the ring",
+        },
+        Parameter {
+            name: "primitive",
+            unit: "",
+            default: "semaphore",
+            values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe"]),
+            help: "how a task gives way; futex, eventfd and pipe are what Linux can make semaphores of",
+        },
+        Parameter { name: "tasks", unit: "", default: "2", values: Values::Number(2, 1000), help: "tasks in the ring" },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "5000",
+            values: Values::Number(10, 1_000_000),
+            help: "steps, in all",
+        },
+        Parameter {
+            name: "batch",
+            unit: "",
+            default: "0",
+            values: Values::Number(0, 10_000),
+            help: "steps timed together; 0: 1, but 100 between coroutines, whose step is shorter than a mark",
+        },
+        Parameter {
+            name: "pad",
+            unit: "",
+            default: "0",
+            values: Values::Number(0, 1_000_000),
+            help: "rounds of an empty loop added to every step: makes the case slower on purpose",
+        },
+    ],
+    duration_us: |request| 3 * request.number("loops") + 100 * request.number("tasks"),
+};
+
+struct Ring<K: Kernel> {
+    kernel: &'static K,
+    /// Place n is set by the task that has the n-th step; or, when steps are timed together, by the
+    /// task at seat 0 in every `stride`-th lap.
+    marks: Marks<K>,
+    seats: &'static [K::Semaphore],
+    switches: &'static [AtomicU32],
+    done: &'static K::Semaphore,
+    laps: usize,
+    stride: usize,
+    yields: bool,
+    pad: u64,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<A, B>(trial: &mut Trial<'_, A::Kernel>) -> Result<(), Refusal>
+where
+    A: Tasks,
+    B: Tasks<Kernel = A::Kernel>,
+{
+    let kernel = trial.kernel;
+    let tasks = trial.request.count("tasks");
+    let batch = match trial.request.count("batch") {
+        0 if trial.request.tasks() == "coroutine-coroutine" => 100,
+        0 => 1,
+        batch => batch,
+    };
+    let stride = batch.div_ceil(tasks);
+    let laps = trial.request.count("loops").div_ceil(tasks).max(2).next_multiple_of(stride) + 1;
+    let (marks, per) = if batch == 1 { (laps * tasks, 1) } else { (laps.div_ceil(stride), stride * tasks) };
+    let ring: &'static Ring<A::Kernel> = trial.arena.place(Ring {
+        kernel,
+        marks: Marks::new(trial.arena, marks)?,
+        seats: trial.arena.fill(tasks, |_| kernel.semaphore(0))?,
+        switches: trial.arena.fill(tasks, |_| Ok(AtomicU32::new(0)))?,
+        done: trial.semaphore(0)?,
+        laps,
+        stride,
+        yields: trial.request.word("primitive") == "yield",
+        pad: trial.request.number("pad"),
+    })?;
+    for seat in 0..tasks {
+        let urgent = Priority::Urgent(1);
+        match (seat % 2, batch) {
+            (0, 1) => A::spawn(kernel, urgent, member::<A, false>(ring, seat))?,
+            (_, 1) => B::spawn(kernel, urgent, member::<B, false>(ring, seat))?,
+            (0, _) => A::spawn(kernel, urgent, member::<A, true>(ring, seat))?,
+            (_, _) => B::spawn(kernel, urgent, member::<B, true>(ring, seat))?,
+        }
+    }
+    kernel.give(&ring.seats[0]);
+    trial.wait(ring.done, tasks).await;
+
+    let taken = (tasks * laps) as f64;
+    let counted: f64 = ring.switches.iter().map(|count| f64::from(count.load(Relaxed))).sum();
+    ring.marks.sort();
+    trial.evidence("switches", counted, 0.99 * taken, f64::INFINITY);
+    trial.figure("switches per step", "", counted / taken);
+    let per = per as f64 * (counted / taken).max(1.0);
+    trial.intervals(Series { per, ..Series::measured("switch") }, &ring.marks);
+    trial.mark_control(&ring.marks, per);
+    Ok(())
+}
+
+/// `BATCHED` is a constant so that the common case carries no test of it.
+async fn member<T: Tasks, const BATCHED: bool>(ring: &'static Ring<T::Kernel>, seat: usize) {
+    let kernel = ring.kernel;
+    let tasks = ring.seats.len();
+    let next = &ring.seats[(seat + 1) % tasks];
+    let before = T::switches(kernel);
+    T::take(kernel, &ring.seats[seat]).await;
+    if ring.yields {
+        // Pass the start on: the next task becomes ready behind this one.
+        kernel.give(next);
+    }
+    for lap in 0..ring.laps {
+        if !BATCHED {
+            ring.marks.mark(kernel, lap * tasks + seat);
+        } else if seat == 0 && lap % ring.stride == 0 {
+            ring.marks.mark(kernel, lap / ring.stride);
+        }
+        for _ in 0..ring.pad {
+            core::hint::black_box(());
+        }
+        if ring.yields {
+            T::yield_now(kernel).await;
+        } else {
+            kernel.give(next);
+            if lap + 1 < ring.laps {
+                T::take(kernel, &ring.seats[seat]).await;
+            }
+        }
+    }
+    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
+    ring.switches[seat].store(counted, Relaxed);
+    kernel.give(ring.done);
+}

@@ -1,0 +1,219 @@
+//! What a kernel must offer so that experiments can run on it: the traits that a port implements.
+//!
+//! [`Kernel`] and [`Tasks`] are the base. The other traits are capabilities: an experiment names those it
+//! needs in its bounds, and a port that lacks one does not list the experiment; the lab then shows
+//! *not offered by this kernel*.
+//!
+//! A kernel has up to three kinds of task, each a type that implements [`Tasks`]: threads (own
+//! stack), coroutines (futures), processes (own address space). Every operation that may wait
+//! returns a future. A coroutine's futures suspend; a thread's and a process's block inside `poll`
+//! ([`task::Block`](crate::task::Block)), so the compiler leaves no state machine between two marks.
+
+use crate::{mark::Slot, wire::Domain};
+
+/// How urgent a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Runs when nothing else can.
+    Idle,
+    /// The kernel's default for work without a deadline.
+    Ordinary,
+    /// Real-time. A higher number pre-empts a lower one. Experiments use 1 to 8.
+    Urgent(u8),
+}
+
+/// Why a case cannot run here, and what would mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: Reason,
+    /// What was refused, as the user should read it.
+    pub what: &'static str,
+    /// What to do about it; empty when nothing helps.
+    pub mend: &'static str,
+    /// The system's error number, or 0.
+    pub code: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Reason {
+    /// The kernel, or this port of it, has no such thing.
+    NotOffered,
+    /// The kernel has it, but not for this user.
+    NotPermitted,
+    /// The request itself is wrong.
+    Invalid,
+    /// The target has too little memory, or too few tasks, for the case.
+    Exhausted,
+    /// The kernel failed an operation that should have succeeded.
+    Failed,
+}
+
+impl Refusal {
+    pub const fn new(reason: Reason, what: &'static str, mend: &'static str) -> Self {
+        Self { reason, what, mend, code: 0 }
+    }
+
+    pub const fn not_offered(what: &'static str) -> Self {
+        Self::new(Reason::NotOffered, what, "")
+    }
+
+    pub const fn full() -> Self {
+        Self::new(Reason::Exhausted, "the case needs more memory than this target has", "ask for fewer loops or tasks")
+    }
+
+    pub const fn with_code(self, code: i32) -> Self {
+        Self { code, ..self }
+    }
+}
+
+/// The clock that marks read and delays are due on.
+pub trait Clock {
+    /// Where a mark stores what it read: `AtomicU32` or `AtomicU64`, as wide as the clock's counter.
+    type Slot: Slot;
+    /// What the ticks of this clock mean.
+    const DOMAIN: Domain;
+
+    /// Reads the counter: the cheapest read there is.
+    fn read(&self) -> <Self::Slot as Slot>::Raw;
+
+    /// Ticks since some fixed point; never wraps during a case. Its low bits are those of [`read`](Self::read).
+    fn now(&self) -> u64;
+
+    /// Ticks per second.
+    fn hertz(&self) -> u64;
+}
+
+/// The kernel under test. One value serves the whole case.
+pub trait Kernel: Clock + Sync + Sized + 'static {
+    /// The kind of task that the experiment's own main function runs as. It sets up, waits while
+    /// the measurement runs, and reports; its priority is [`Priority::Ordinary`].
+    type Director: Tasks<Kernel = Self>;
+
+    /// A counting semaphore, the same object for every kind of task and for handlers.
+    type Semaphore: Sync + 'static;
+
+    /// Makes a semaphore. It is used only after it has been placed in the arena.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the kernel has no more of them.
+    fn semaphore(&self, initial: u32) -> Result<Self::Semaphore, Refusal>;
+
+    /// Adds one to the semaphore and wakes a waiting task. Never waits; handlers may call it.
+    fn give(&self, semaphore: &'static Self::Semaphore);
+}
+
+/// One kind of task. See the [module](self) for how the futures behave.
+pub trait Tasks: Sized + 'static {
+    type Kernel: Kernel;
+    /// `thread`, `coroutine` or `process`.
+    const KIND: &'static str;
+
+    /// Creates a task that runs `body` at `priority`. `body` may hold only references into the arena
+    /// and to the kernel.
+    ///
+    /// # Errors
+    /// [`Refusal`] when there is no room, or the priority is not permitted.
+    fn spawn<F>(kernel: &'static Self::Kernel, priority: Priority, body: F) -> Result<(), Refusal>
+    where
+        F: Future<Output = ()> + Send + 'static;
+
+    /// Waits until one task that the caller spawned has ended; `false` when none is left.
+    /// The caller must be a task of this same kind.
+    fn reap(kernel: &'static Self::Kernel) -> impl Future<Output = bool> + Send;
+
+    /// Lets the next ready task of the same priority run.
+    fn yield_now(kernel: &'static Self::Kernel) -> impl Future<Output = ()> + Send;
+
+    /// Waits until [`Clock::now`] has reached `due`.
+    fn delay_until(kernel: &'static Self::Kernel, due: u64) -> impl Future<Output = ()> + Send;
+
+    /// Takes one from the semaphore; waits while it is zero.
+    fn take(
+        kernel: &'static Self::Kernel,
+        semaphore: &'static <Self::Kernel as Kernel>::Semaphore,
+    ) -> impl Future<Output = ()> + Send;
+
+    /// How often the kernel has switched to the calling task so far, by the kernel's own count.
+    /// Differences count; the start is arbitrary. `None`: this kernel does not count.
+    fn switches(kernel: &'static Self::Kernel) -> Option<u32>;
+}
+
+/// Messages of one 32-bit word, in order, through a bounded queue.
+pub trait Messages: Tasks {
+    type Queue: Sync + 'static;
+
+    /// # Errors
+    /// [`Refusal`] when the kernel has no more of them.
+    fn queue(kernel: &'static Self::Kernel, capacity: usize) -> Result<Self::Queue, Refusal>;
+
+    /// Waits while the queue is full.
+    fn send(kernel: &'static Self::Kernel, queue: &'static Self::Queue, word: u32) -> impl Future<Output = ()> + Send;
+
+    /// Waits while the queue is empty.
+    fn receive(kernel: &'static Self::Kernel, queue: &'static Self::Queue) -> impl Future<Output = u32> + Send;
+}
+
+/// What a mutex does about priority inversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Nothing.
+    None,
+    /// The owner runs at the priority of the most urgent task that waits.
+    Inheritance,
+    /// The owner runs at the mutex's own priority, fixed when it is made.
+    Ceiling(Priority),
+}
+
+/// Mutual exclusion.
+pub trait Mutexes: Tasks {
+    type Mutex: Sync + 'static;
+
+    /// # Errors
+    /// [`Refusal`] when the kernel lacks the protocol.
+    fn mutex(kernel: &'static Self::Kernel, protocol: Protocol) -> Result<Self::Mutex, Refusal>;
+
+    fn lock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex) -> impl Future<Output = ()> + Send;
+
+    /// Called by the task that locked it.
+    fn unlock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex);
+}
+
+/// What raises an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Software,
+    Timer,
+}
+
+/// Code in interrupt context. It may read the clock, store marks and give semaphores.
+pub type Handler = &'static (dyn Fn() + Sync);
+
+/// Interrupts, or what the kernel has in their place (signals on Linux).
+pub trait Interrupts: Kernel {
+    /// Sets the handler of `source`, once in a case. It runs on top of the task that calls this.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the source is not to be had.
+    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal>;
+
+    /// Raises the software interrupt. The handler has run when this returns.
+    fn raise(&self);
+
+    /// Sets the timer interrupt to fire once, when [`Clock::now`] reaches `due`.
+    fn arm(&self, due: u64);
+}
+
+/// Processor time of the calling task.
+pub trait ProcessorTime: Tasks {
+    /// Ticks that the calling task has run, by the kernel's own account.
+    fn processor_time(kernel: &'static Self::Kernel) -> u64;
+}
+
+/// The kernel's usual way to log.
+pub trait Log: Kernel {
+    /// Writes one line: `round` and a clock value, formatted as the kernel's users would.
+    fn log(&self, round: u32, ticks: u64);
+
+    /// Bytes logged so far, as counted where they arrive.
+    fn logged(&self) -> u64;
+}

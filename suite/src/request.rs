@@ -1,0 +1,114 @@
+//! What the lab asks of a target: one line of text, `switch pair=thread-thread tasks=2 loops=1000`.
+//!
+//! Text, so that it passes through a command line, a firmware mailbox or a serial console unchanged,
+//! and can be typed by hand. Keys of the experiment are checked here; keys that the experiment does
+//! not know belong to the port, which must refuse those that it does not know either.
+
+use crate::{
+    kernel::{Reason, Refusal},
+    spec::{self, Spec},
+};
+
+/// The longest request, in bytes.
+pub const MAX_REQUEST: usize = 480;
+
+/// A request whose experiment and parameters have been checked.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    spec: &'static Spec,
+    text: &'a str,
+}
+
+impl<'a> Request<'a> {
+    /// # Errors
+    /// [`Reason::Invalid`] for an unknown experiment, a word that is not `key=value`, or a value out
+    /// of range.
+    pub fn parse(text: &'a str) -> Result<Self, Refusal> {
+        const fn invalid(what: &'static str) -> Refusal {
+            Refusal::new(Reason::Invalid, what, "the lab and the port must be of one version")
+        }
+        if text.len() > MAX_REQUEST {
+            return Err(invalid("the request is too long"));
+        }
+        let mut words = text.split_ascii_whitespace();
+        let spec = words.next().and_then(spec::find).ok_or(invalid("no such experiment"))?;
+        for word in words {
+            let (key, value) = word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
+            if let Some(parameter) = spec.parameters.iter().find(|p| p.name == key)
+                && !parameter.values.contain(value)
+            {
+                return Err(invalid("a parameter's value is out of range"));
+            }
+        }
+        Ok(Self { spec, text })
+    }
+
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// All `key=value` pairs, in the order given.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.text.split_ascii_whitespace().filter_map(|word| word.split_once('='))
+    }
+
+    /// The value given for a key, the experiment's or the port's.
+    pub fn given(&self, key: &str) -> Option<&'a str> {
+        self.pairs().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// The experiment's parameter: as given, else its default. Panics for a parameter that is not in the
+    /// experiment's table.
+    pub fn word(&self, name: &str) -> &'a str {
+        let parameter = self.spec.parameters.iter().find(|p| p.name == name);
+        let parameter = parameter.expect("the parameter is in the experiment's table");
+        self.given(name).unwrap_or(parameter.default)
+    }
+
+    /// The kind of task, or pair of kinds, that the case names; empty for experiments that leave no choice.
+    pub fn tasks(&self) -> &'a str {
+        let choice = self.spec.parameters.iter().find(|p| matches!(p.name, "kind" | "pair"));
+        choice.map_or("", |parameter| self.word(parameter.name))
+    }
+
+    /// As [`word`](Self::word), for parameters that are numbers.
+    pub fn number(&self, name: &str) -> u64 {
+        self.word(name).parse().expect("parse() has checked that it is a number")
+    }
+
+    /// As [`number`](Self::number), for counts.
+    pub fn count(&self, name: &str) -> usize {
+        usize::try_from(self.number(name)).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let request = Request::parse("switch tasks=10 cpu=1").unwrap();
+        assert_eq!(request.number("tasks"), 10);
+        assert_eq!(request.word("pair"), "thread-thread");
+        assert_eq!(request.given("cpu"), Some("1"));
+    }
+
+    #[test]
+    fn every_default_is_a_value() {
+        for parameter in spec::EXPERIMENTS.iter().flat_map(|spec| spec.parameters) {
+            assert!(parameter.values.contain(parameter.default), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn wrong_requests_are_refused() {
+        for text in ["", "swich", "switch tasks", "switch tasks=1", "switch tasks=-2", "switch pair=a"] {
+            assert!(Request::parse(text).is_err(), "{text}");
+        }
+    }
+}
