@@ -50,11 +50,10 @@ impl Settings {
                     let priority = value.parse().ok().filter(|priority| (1..=91).contains(priority));
                     settings.base = priority.ok_or(invalid("priority is 1 to 91"))?;
                 }
-                ("cpu", "any") => settings.cpu = None,
-                ("cpu", _) => settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number or `any`"))?),
-                ("slack_ns", "default") => settings.slack_ns = None,
+                ("cpu", _) => settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number"))?),
+                ("slack_ns", "0") => settings.slack_ns = None,
                 ("slack_ns", _) => {
-                    settings.slack_ns = Some(value.parse().map_err(|_| invalid("slack_ns is a number or `default`"))?);
+                    settings.slack_ns = Some(value.parse().map_err(|_| invalid("slack_ns is a number"))?);
                 }
                 ("mlock", "yes") => settings.lock_memory = true,
                 ("mlock", "no") => settings.lock_memory = false,

@@ -90,6 +90,7 @@ struct Ring<K: Kernel> {
     marks: Marks<K>,
     seats: &'static [K::Semaphore],
     switches: &'static [AtomicU32],
+    /// Given by each task when it stands at its seat, and when it is done.
     done: &'static K::Semaphore,
     laps: usize,
     stride: usize,
@@ -136,6 +137,8 @@ where
             (_, _) => B::spawn(kernel, urgent, member::<B, true>(ring, seat))?,
         }
     }
+    // All stand at their seats before the first is let go: a task that never blocks would keep a late one out.
+    trial.wait(ring.done, tasks).await;
     kernel.give(&ring.seats[0]);
     trial.wait(ring.done, tasks).await;
 
@@ -156,6 +159,7 @@ async fn member<T: Tasks, const BATCHED: bool>(ring: &'static Ring<T::Kernel>, s
     let tasks = ring.seats.len();
     let next = &ring.seats[(seat + 1) % tasks];
     let before = T::switches(kernel);
+    kernel.give(ring.done);
     T::take(kernel, &ring.seats[seat]).await;
     if ring.yields {
         // Pass the start on: the next task becomes ready behind this one.

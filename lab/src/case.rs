@@ -1,0 +1,248 @@
+//! A case: experiment × target × parameters, and how often to repeat it.
+
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+
+use anyhow::{Result, bail};
+use chronoscope_suite::{Parameter, Request, Spec, Values, request::MAX_REQUEST, spec};
+
+use crate::{
+    machine,
+    study::{Limit, Published},
+};
+
+/// `kernel@machine`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    pub kernel: String,
+    pub machine: String,
+}
+
+impl FromStr for Target {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once('@') {
+            Some((kernel, machine)) if !kernel.is_empty() && !machine.is_empty() => {
+                Ok(Self { kernel: kernel.to_owned(), machine: machine.to_owned() })
+            }
+            _ => bail!("`{text}` is not a target: write kernel@machine, as linux@host"),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.kernel, self.machine)
+    }
+}
+
+/// Values asked for, by parameter: each list makes as many cases.
+pub type Settings = BTreeMap<String, Vec<String>>;
+
+/// What is to be run, and how it is to be judged.
+#[derive(Clone)]
+pub struct Case {
+    pub spec: &'static Spec,
+    pub target: Target,
+    /// All parameters, the experiment's and the port's, in the order of their tables.
+    pub parameters: Vec<(String, String)>,
+    /// Those of them that were asked for; the others have their defaults.
+    pub asked: Vec<String>,
+    /// Repetitions at least: fresh processes, interleaved with the other cases.
+    pub repeat: usize,
+    /// Repeat for at least so long.
+    pub duration: Option<Duration>,
+    /// Samples above this many ns (or ticks, where the clock has no ns) are misses.
+    pub deadline: Option<f64>,
+    pub limits: Vec<Limit>,
+    pub published: Vec<Published>,
+}
+
+impl Case {
+    /// The request that the port is given.
+    pub fn request(&self) -> String {
+        let mut text = self.spec.name.to_owned();
+        for (name, value) in &self.parameters {
+            text.push_str(&format!(" {name}={value}"));
+        }
+        text
+    }
+
+    /// How long one repetition is expected to take.
+    pub fn expected(&self) -> Duration {
+        let request = self.request();
+        // expand() has made the request and checked it.
+        let us = Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
+        Duration::from_micros(us)
+    }
+
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What tells this case from others of its experiment, for people: `tasks=10 pair=thread-thread`.
+    pub fn label(&self) -> String {
+        let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
+        asked.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What the cases of one experiment have in common.
+#[derive(Clone, Default)]
+pub struct Plan {
+    pub repeat: usize,
+    pub duration: Option<Duration>,
+    /// Samples per case in all, spread over the repetitions.
+    pub loops: Option<u64>,
+    pub deadline: Option<f64>,
+    pub limits: Vec<Limit>,
+    pub published: Vec<Published>,
+}
+
+/// All cases of one experiment on one target: every combination of the settings' values, the first setting
+/// changing slowest.
+///
+/// # Errors
+/// An unknown parameter or a value out of range, with the nearest valid one.
+pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &Plan) -> Result<Vec<Case>> {
+    let machine = machine::find(target)?;
+    let port = machine.parameters();
+    let own = spec.parameters.iter().map(|parameter| (parameter, parameter.default.to_owned()));
+    let table: Vec<(&Parameter, String)> = own.chain(port.iter().map(|(p, value)| (*p, value.clone()))).collect();
+    for (name, values) in settings {
+        let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name) else {
+            let names = table.iter().map(|(parameter, _)| parameter.name);
+            bail!("`{}` has no parameter `{name}`{}", spec.name, nearest(name, names));
+        };
+        if values.is_empty() {
+            bail!("`{name}` is given no value");
+        }
+        for value in values {
+            check(spec, parameter, value)?;
+        }
+    }
+    let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    for (parameter, default) in &table {
+        let values = settings.get(parameter.name).cloned().unwrap_or_else(|| vec![default.clone()]);
+        combinations = combinations
+            .iter()
+            .flat_map(|chosen| {
+                values.iter().map(|value| {
+                    let mut chosen = chosen.clone();
+                    chosen.push((parameter.name.to_owned(), value.clone()));
+                    chosen
+                })
+            })
+            .collect();
+    }
+    combinations.into_iter().map(|parameters| make(spec, target, settings, plan, parameters)).collect()
+}
+
+fn make(
+    spec: &'static Spec,
+    target: &Target,
+    settings: &Settings,
+    plan: &Plan,
+    mut parameters: Vec<(String, String)>,
+) -> Result<Case> {
+    let mut repeat = plan.repeat.max(1);
+    if let Some(total) = plan.loops {
+        let range = spec.parameters.iter().find(|parameter| parameter.name == "loops").map(|loops| &loops.values);
+        let Some(Values::Number(low, high)) = range else {
+            bail!("`{}` has no loops to set", spec.name);
+        };
+        let each = total.div_ceil(repeat as u64).clamp(*low, *high);
+        repeat = usize::try_from(total.div_ceil(each))?.max(1);
+        parameters.iter_mut().filter(|(name, _)| name == "loops").for_each(|(_, value)| *value = each.to_string());
+    }
+    let case = Case {
+        spec,
+        target: target.clone(),
+        parameters,
+        asked: settings.keys().cloned().collect(),
+        repeat,
+        duration: plan.duration,
+        deadline: plan.deadline,
+        limits: plan.limits.clone(),
+        published: plan.published.clone(),
+    };
+    if case.request().len() > MAX_REQUEST {
+        bail!("the request of `{}` is longer than {MAX_REQUEST} bytes", spec.name);
+    }
+    Ok(case)
+}
+
+fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
+    if parameter.values.contain(value) {
+        return Ok(());
+    }
+    let name = format!("{} {}", spec.name, parameter.name);
+    match parameter.values {
+        Values::Number(low, high) => bail!("`{name}={value}`: it is a whole number from {low} to {high}"),
+        Values::Word(words) => {
+            bail!("`{name}={value}`: it is one of {}{}", words.join(", "), nearest(value, words.iter().copied()))
+        }
+    }
+}
+
+/// The experiment of that name.
+///
+/// # Errors
+/// With the nearest name there is.
+pub fn experiment(name: &str) -> Result<&'static Spec> {
+    spec::find(name).ok_or_else(|| {
+        let names = spec::EXPERIMENTS.iter().map(|spec| spec.name);
+        anyhow::anyhow!("unknown experiment `{name}`{}; `chronoscope list` shows all", nearest(name, names))
+    })
+}
+
+/// `; did you mean …?`, or nothing when no name is close.
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let close = names.map(|other| (distance(name, other), other)).min();
+    match close {
+        Some((far, other)) if far <= 1 + name.chars().count() / 3 => format!("; did you mean `{other}`?"),
+        _ => String::new(),
+    }
+}
+
+/// Single-character edits between two words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &[(&str, &str)]) -> Settings {
+        let split = |values: &str| values.split(',').map(str::to_owned).collect();
+        text.iter().map(|(name, values)| ((*name).to_owned(), split(values))).collect()
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        assert_eq!(nearest("swich", ["switch", "spawn"].into_iter()), "; did you mean `switch`?");
+        assert_eq!(nearest("zebra", ["switch", "spawn"].into_iter()), "");
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn lists_multiply() {
+        let target: Target = "linux@host".parse().unwrap();
+        let asked = settings(&[("tasks", "2,10"), ("pair", "thread-thread,process-process")]);
+        let cases = expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).unwrap();
+        assert_eq!(cases.len(), 4);
+        assert_eq!(cases[0].label(), "pair=thread-thread tasks=2");
+    }
+}

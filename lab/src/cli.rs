@@ -1,0 +1,160 @@
+//! The command line: what may be said, and how a mistake is answered.
+
+use std::{env, ffi::OsString, path::PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measures how well a kernel keeps time.
+#[derive(Parser)]
+#[command(version, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+// Made once; its size does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run experiments, or a study, and show what they found.
+    Run(Run),
+    /// Show all experiments, their parameters, and all targets.
+    List(List),
+}
+
+#[derive(Args)]
+pub struct Run {
+    /// Experiments to run; all of the study, unless given.
+    pub experiments: Vec<String>,
+    /// Run this study instead of the quick one.
+    #[arg(long, value_name = "FILE")]
+    pub study: Option<PathBuf>,
+    /// Targets, as linux@host.
+    #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
+    pub target: Vec<String>,
+    /// Set a parameter; more values make more cases. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
+    pub set: Vec<String>,
+    /// Real-time priority (1 to 91).
+    #[arg(short = 'p', value_name = "PRIO")]
+    pub priority: Option<u32>,
+    /// Interval of periodic experiments, in µs.
+    #[arg(short = 'i', value_name = "US")]
+    pub interval: Option<u64>,
+    /// Samples per case, over all repetitions.
+    #[arg(short = 'l', value_name = "LOOPS")]
+    pub loops: Option<u64>,
+    /// Go on for so long per case: a number and s, m, h or d.
+    #[arg(short = 'D', value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Lock memory (the default; --set mlock=no to leave it).
+    #[arg(short = 'm')]
+    pub mlock: bool,
+    /// The processor to run on.
+    #[arg(short = 'a', value_name = "CPU")]
+    pub affinity: Option<u32>,
+    /// Tasks.
+    #[arg(short = 't', value_name = "TASKS")]
+    pub tasks: Option<u32>,
+    /// Deadline in µs: samples above it are misses.
+    #[arg(short = 'b', value_name = "US")]
+    pub deadline: Option<u64>,
+    /// Repetitions of each case, each a fresh process.
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<usize>,
+    #[command(flatten)]
+    pub output: Output,
+    /// Keep every sample in the JSON.
+    #[arg(long)]
+    pub samples: bool,
+}
+
+#[derive(Args)]
+pub struct Output {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// As --format, under the name that Google Benchmark uses.
+    #[arg(long, value_enum, hide = true, value_name = "FORMAT")]
+    pub benchmark_format: Option<BenchmarkFormat>,
+    /// Write the result to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress, no remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Table,
+    Json,
+    GoogleBenchmark,
+    Csv,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BenchmarkFormat {
+    Console,
+    Json,
+    Csv,
+}
+
+impl Output {
+    /// The format asked for, under either name.
+    pub fn format(&self) -> Format {
+        match self.benchmark_format {
+            None => self.format,
+            Some(BenchmarkFormat::Console) => Format::Table,
+            Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
+            Some(BenchmarkFormat::Csv) => Format::Csv,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct List {
+    /// Only this experiment.
+    pub experiment: Option<String>,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// In one line, with the mend.
+pub fn parse() -> Result<Cli> {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
+        check_cluster(argument)?;
+    }
+    Cli::try_parse_from(arguments).map_err(|error| {
+        if !error.use_stderr() {
+            // Help and version are no errors.
+            error.exit();
+        }
+        anyhow!("{}", one_line(&error.to_string()))
+    })
+}
+
+/// Short flags stand alone here: in a cluster such as `-smp` cyclictest's users mean three flags, while the parser
+/// would read `-s` and `mp`.
+fn check_cluster(argument: &str) -> Result<()> {
+    let Some(letters) = argument.strip_prefix('-').filter(|rest| rest.len() > 1 && !rest.starts_with('-')) else {
+        return Ok(());
+    };
+    if letters.chars().all(|letter| letter.is_ascii_alphabetic()) {
+        let apart: Vec<String> = letters.chars().map(|letter| format!("-{letter}")).collect();
+        bail!("`{argument}` is a cluster of flags: write them apart ({}), each with its value", apart.join(" "));
+    }
+    Ok(())
+}
+
+/// The first sentence of clap's message and, if it has one, its tip.
+fn one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let tip = lines.find_map(|line| line.strip_prefix("tip: ").map(|tip| format!("; {tip}")));
+    format!("{what}{}", tip.unwrap_or_else(|| "; `chronoscope --help` shows what there is".to_owned()))
+}

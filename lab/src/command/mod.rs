@@ -1,0 +1,19 @@
+//! The commands, one file each.
+
+mod list;
+mod run;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+
+/// Does what the command line asks; the result is the program's exit status.
+///
+/// # Errors
+/// What went wrong, in one line, with its mend.
+pub fn execute(cli: Cli) -> Result<u8> {
+    match cli.command {
+        Command::Run(run) => run::execute(&run),
+        Command::List(list) => list::execute(&list),
+    }
+}

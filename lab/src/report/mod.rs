@@ -1,0 +1,31 @@
+//! Showing a run, one file a format.
+
+pub mod json;
+pub mod progress;
+pub mod table;
+
+use std::{fs, io::Write};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    cli::{Format, Output},
+    run::Run,
+    study::Study,
+};
+
+/// Writes the run as asked: to a file, or to standard output.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(run: &Run, study: &Study, output: &Output) -> Result<()> {
+    let text = match output.format() {
+        Format::Table => table::render(run, study),
+        Format::Json => json::render(run)?,
+        Format::GoogleBenchmark | Format::Csv => json::render(run)?,
+    };
+    match &output.output {
+        Some(path) => fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
+        None => std::io::stdout().write_all(text.as_bytes()).context("cannot write to standard output"),
+    }
+}

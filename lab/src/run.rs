@@ -1,0 +1,190 @@
+//! What remains of a run: the documented form that is stored, compared and reported (`docs/run-file.md`).
+//!
+//! What may differ between two identical runs stands in [`Context`] alone.
+
+use std::{collections::BTreeMap, env, ffi::CStr, fs, thread};
+
+use jiff::Timestamp;
+use rustix::system::uname;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    statistics::{Interval, MissRate, Slope, Summary},
+    study::{Limit, Published},
+    verdict::{Status, Verdict},
+};
+
+/// The version of this form.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    pub schema: u32,
+    pub context: Context,
+    /// The study's name, or empty for cases given on the command line.
+    pub study: String,
+    pub cases: Vec<CaseResult>,
+}
+
+/// When, where and by what.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Context {
+    /// When it started: UTC, as `2026-01-31T12:00:00Z`.
+    pub date: String,
+    /// How long it took.
+    pub seconds: f64,
+    pub host: String,
+    /// Kernel name, release and version of the machine that the lab ran on.
+    pub system: String,
+    pub processor: String,
+    pub processors: usize,
+    pub program: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The run was ended early; what is here is complete.
+    pub interrupted: bool,
+}
+
+impl Run {
+    /// The worst verdict of all cases.
+    pub fn status(&self) -> Status {
+        self.cases.iter().map(|case| case.verdict.status).max().unwrap_or(Status::Pass)
+    }
+}
+
+impl Context {
+    /// This machine, now.
+    pub fn now() -> Self {
+        let system = uname();
+        let text = |part: &CStr| part.to_string_lossy().into_owned();
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        Self {
+            date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            seconds: 0.0,
+            host: text(system.nodename()),
+            system: [system.sysname(), system.release(), system.version()].map(text).join(" "),
+            processor: model.map_or_else(|| text(system.machine()), |(_, model)| model.to_owned()),
+            processors: thread::available_parallelism().map_or(1, usize::from),
+            program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
+            command: env::args().collect(),
+            interrupted: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CaseResult {
+    pub experiment: String,
+    pub target: String,
+    /// The target's own version, as it said hello; empty when it did not.
+    pub release: String,
+    pub parameters: BTreeMap<String, String>,
+    /// What tells the case from its sisters, for people.
+    pub label: String,
+    /// The event that a sample starts at.
+    pub start: String,
+    pub end: String,
+    pub clock: Option<Clock>,
+    /// Fresh starts of the target that were completed.
+    pub repetitions: usize,
+    pub series: Vec<SeriesResult>,
+    /// Slope of the measured series' medians over their `x`, where they have one.
+    pub slope: Option<Slope>,
+    pub figures: Vec<FigureResult>,
+    pub evidence: Vec<EvidenceResult>,
+    /// Lines that the target had for the user.
+    pub log: Vec<String>,
+    pub limits: Vec<Limit>,
+    pub published: Vec<Published>,
+    pub verdict: Verdict,
+}
+
+impl CaseResult {
+    /// What a case is called when two runs are compared: everything that was asked for.
+    pub fn key(&self) -> String {
+        let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{} {} {}", self.experiment, self.target, parameters.join(" "))
+    }
+
+    pub fn measured(&self) -> impl Iterator<Item = &SeriesResult> {
+        self.series.iter().filter(|series| series.role == "measured")
+    }
+
+    pub fn control(&self) -> Option<&SeriesResult> {
+        self.series.iter().find(|series| series.role == "control")
+    }
+
+    pub fn figure(&self, name: &str) -> Option<&FigureResult> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// `wall`, `instructions` or `cycles`.
+    pub domain: String,
+    pub hertz: u64,
+    /// The smallest step seen, in ticks.
+    pub resolution: u64,
+}
+
+/// One series of a case, over all repetitions. All values are in `unit`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeriesResult {
+    pub name: String,
+    /// `measured`, `control` or `auxiliary`.
+    pub role: String,
+    /// `ns`, `instructions`, `cycles` or `count`.
+    pub unit: String,
+    /// To be added to the values for the whole duration: 50 ms, where the values tell what a 50 ms delay took above
+    /// that.
+    pub nominal: f64,
+    /// Operations in one sample, on average over the repetitions; the values are for one.
+    pub per: f64,
+    pub x: Option<f64>,
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// 95 % interval of the median over repetitions, by bootstrap.
+    pub p50_interval: Option<Interval>,
+    pub deadline: Option<f64>,
+    pub misses: Option<MissRate>,
+    /// One entry for each repetition, in the order in which they ran.
+    pub by_repetition: Vec<Repetition>,
+    /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.
+    pub histogram: Vec<(f64, u64)>,
+    /// Every sample in the order measured, as `(start, value)`; kept on request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Repetition {
+    pub count: u64,
+    pub min: f64,
+    pub p50: f64,
+    pub p99: Option<f64>,
+    pub max: f64,
+    pub mean: f64,
+}
+
+/// A number found besides the samples: its median over the repetitions, and its range.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FigureResult {
+    pub name: String,
+    pub unit: String,
+    pub value: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+/// A count that must lie in a range; of all repetitions, the first that does not, else the last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceResult {
+    pub name: String,
+    pub value: f64,
+    pub low: f64,
+    /// `null` in JSON: no upper bound.
+    pub high: Option<f64>,
+    pub holds: bool,
+}

@@ -1,0 +1,303 @@
+//! Every sample of a case, in bounded memory.
+//!
+//! An [`Accumulator`] counts each sample in an auto-resizing HDR histogram with three significant
+//! digits (G. Tene, HdrHistogram): values up to 2047 ticks each have their own bucket, so quantiles
+//! there are exact; above, a bucket is narrower than 0.1 % of its value. Count, minimum, maximum,
+//! deadline misses and the worst samples are exact at any size. Nothing is dropped: zeros count,
+//! the histogram grows to the whole range of `u64`, and a cold sample is counted like any other and
+//! remembered apart. However many samples there are, an accumulator stays under 1 MiB.
+
+use std::fmt;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// How many of the worst samples are kept.
+pub const WORST_KEPT: usize = 16;
+
+/// How many cold samples are kept apart, the first ones; `cold_count` counts them all.
+pub const COLD_KEPT: usize = 64;
+
+/// Why recording cannot fail.
+const GROWS: &str = "an auto-resizing histogram fails only where usize has 16 bits";
+
+/// One sample: when it started and how long it took, both in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamped {
+    pub at: u64,
+    pub value: u64,
+}
+
+/// Two accumulators that count misses of different deadlines cannot be merged: the sum would be
+/// the misses of neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlinesDiffer {
+    pub ours: Option<u64>,
+    pub theirs: Option<u64>,
+}
+
+impl fmt::Display for DeadlinesDiffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show =
+            |deadline: Option<u64>| deadline.map_or("no deadline".to_string(), |d| format!("a deadline of {d} ticks"));
+        let (ours, theirs) = (show(self.ours), show(self.theirs));
+        write!(f, "samples with {ours} cannot be merged with samples with {theirs}")
+    }
+}
+
+impl std::error::Error for DeadlinesDiffer {}
+
+/// Counts samples, one `push` each.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    histogram: Histogram<u64>,
+    count: u64,
+    min: u64,
+    max: u64,
+    mean: f64,
+    /// The sum of squared distances from the mean.
+    squares: f64,
+    deadline: Option<u64>,
+    misses: u64,
+    worst: Vec<Stamped>,
+    cold: Vec<Stamped>,
+    cold_count: u64,
+}
+
+impl Default for Accumulator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Accumulator {
+    /// An empty accumulator without a deadline.
+    pub fn new() -> Self {
+        Self::with_deadline(None)
+    }
+
+    /// An empty accumulator that counts the samples above `deadline` (ticks). The deadline is set
+    /// before the first sample because only then is the count exact.
+    pub fn with_deadline(deadline: Option<u64>) -> Self {
+        Self {
+            histogram: Histogram::new(3).expect("three digits are within the crate's 0 to 5"),
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+            mean: 0.0,
+            squares: 0.0,
+            deadline,
+            misses: 0,
+            worst: Vec::with_capacity(WORST_KEPT + 1),
+            cold: Vec::new(),
+            cold_count: 0,
+        }
+    }
+
+    /// Counts a sample of `value` ticks that started at tick `at`.
+    pub fn push(&mut self, at: u64, value: u64) {
+        self.histogram.record(value).expect(GROWS);
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        // Welford 1962, which does not lose a small spread around a large mean.
+        let distance = value as f64 - self.mean;
+        self.mean += distance / self.count as f64;
+        self.squares += distance * (value as f64 - self.mean);
+        self.misses += u64::from(self.deadline.is_some_and(|deadline| value > deadline));
+        self.keep_if_worst(Stamped { at, value });
+    }
+
+    /// Counts a cold sample, the first of a repetition: in everything, and remembered apart.
+    pub fn push_cold(&mut self, at: u64, value: u64) {
+        self.push(at, value);
+        self.cold_count += 1;
+        if self.cold.len() < COLD_KEPT {
+            self.cold.push(Stamped { at, value });
+        }
+    }
+
+    /// Adds all samples of `other`, as if they had been pushed here; its cold samples come after
+    /// ours. Leaves this accumulator as it was when the deadlines differ.
+    pub fn merge(&mut self, other: &Self) -> Result<(), DeadlinesDiffer> {
+        if self.deadline != other.deadline {
+            return Err(DeadlinesDiffer { ours: self.deadline, theirs: other.deadline });
+        }
+        if other.count == 0 {
+            return Ok(());
+        }
+        self.histogram.add(&other.histogram).expect(GROWS);
+        // Chan, Golub and LeVeque 1979: Welford's sums of two sets together.
+        let (ours, theirs) = (self.count as f64, other.count as f64);
+        let distance = other.mean - self.mean;
+        self.mean += distance * theirs / (ours + theirs);
+        self.squares += other.squares + distance * distance * ours * theirs / (ours + theirs);
+        self.count = self.count.saturating_add(other.count);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.misses = self.misses.saturating_add(other.misses);
+        for sample in &other.worst {
+            self.keep_if_worst(*sample);
+        }
+        self.cold_count = self.cold_count.saturating_add(other.cold_count);
+        let room = COLD_KEPT - self.cold.len();
+        self.cold.extend(other.cold.iter().take(room));
+        Ok(())
+    }
+
+    /// The number of samples.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The deadline in ticks, if one was set.
+    pub fn deadline(&self) -> Option<u64> {
+        self.deadline
+    }
+
+    /// How many samples were above the deadline, exactly; `None` without a deadline.
+    pub fn misses(&self) -> Option<u64> {
+        self.deadline.map(|_| self.misses)
+    }
+
+    /// The worst samples, the worst first; of equal ones the earliest first. At most
+    /// [`WORST_KEPT`].
+    pub fn worst(&self) -> &[Stamped] {
+        &self.worst
+    }
+
+    /// The cold samples in the order they came, at most [`COLD_KEPT`].
+    pub fn cold(&self) -> &[Stamped] {
+        &self.cold
+    }
+
+    /// The nearest-rank quantile in ticks: the smallest value with at least ceil(q·n) samples at or
+    /// below it (definition 1 of Hyndman and Fan 1996). Exact up to 2047 ticks and at both ends;
+    /// else at most 0.1 % above the true value, never below it. `None` without samples or with
+    /// `q` outside 0 to 1.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        match rank(q, self.count)? {
+            1 => Some(self.min),
+            rank => value_at_rank(self.buckets(), rank),
+        }
+    }
+
+    /// The buckets that hold samples, in rising order: the highest value that falls into the bucket
+    /// (but never more than the maximum), and the number of samples in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let last = self.histogram.lowest_equivalent(self.max);
+        self.histogram.iter_recorded().map(move |bucket| {
+            let value = bucket.value_iterated_to();
+            (if value < last { value } else { self.max }, bucket.count_at_value())
+        })
+    }
+
+    /// The buckets as pairs of value and count: the compact form to store and to plot later.
+    pub fn bucket_pairs(&self) -> Vec<(u64, u64)> {
+        self.buckets().collect()
+    }
+
+    /// The figures of the case, each value multiplied by `scale`: ticks to the reported unit, per
+    /// operation. A figure that is not finite (a scale that is no number) is left out.
+    pub fn summary(&self, scale: f64) -> Summary {
+        let scaled = |ticks: f64| Some(ticks * scale).filter(|value| value.is_finite());
+        let unless_empty = |ticks: f64| scaled(ticks).filter(|_| self.count > 0);
+        let percentile = |q: f64, needed: u64| {
+            let supported = self.count >= needed;
+            scaled(self.quantile(q).filter(|_| supported)? as f64)
+        };
+        let worst =
+            self.worst.iter().filter_map(|sample| Some(Worst { at: sample.at, value: scaled(sample.value as f64)? }));
+        let variance = self.squares / self.count.saturating_sub(1) as f64;
+        Summary {
+            count: self.count,
+            min: unless_empty(self.min as f64),
+            p50: percentile(0.5, 2),
+            p90: percentile(0.9, 10),
+            p99: percentile(0.99, 100),
+            p999: percentile(0.999, 1_000),
+            p9999: percentile(0.9999, 10_000),
+            max: unless_empty(self.max as f64),
+            mean: unless_empty(self.mean),
+            sigma: scaled(variance.sqrt()),
+            worst: worst.collect(),
+            cold: self.cold.iter().filter_map(|s| scaled(s.value as f64)).collect(),
+            cold_count: self.cold_count,
+        }
+    }
+
+    fn keep_if_worst(&mut self, sample: Stamped) {
+        let is_worse =
+            |than: &Stamped| sample.value > than.value || (sample.value == than.value && sample.at < than.at);
+        if self.worst.len() == WORST_KEPT && !self.worst.last().is_some_and(is_worse) {
+            return;
+        }
+        let place = self.worst.partition_point(|kept| !is_worse(kept));
+        self.worst.insert(place, sample);
+        self.worst.truncate(WORST_KEPT);
+    }
+}
+
+/// The nearest-rank quantile of stored buckets (value and count, values rising), as
+/// [`Accumulator::quantile`] defines it. `None` without samples or with `q` outside 0 to 1.
+pub fn quantile_of(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
+    let count = buckets.iter().fold(0, |sum: u64, bucket| sum.saturating_add(bucket.1));
+    value_at_rank(buckets.iter().copied(), rank(q, count)?)
+}
+
+/// The value of the `rank`-th sample, counted from 1.
+fn value_at_rank(buckets: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
+    let mut before = 0_u64;
+    for (value, count) in buckets {
+        before = before.saturating_add(count);
+        if before >= rank {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// ceil(q·n), from 1 to n. The product is lowered by its rounding error first: 0.07 × 100 is a hair
+/// above 7 in binary, and must be 7.
+fn rank(q: f64, count: u64) -> Option<u64> {
+    if count == 0 || !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    let product = q * count as f64;
+    Some(((product * (1.0 - 2.0 * f64::EPSILON)).ceil() as u64).clamp(1, count))
+}
+
+/// One of the worst samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worst {
+    /// When it started, in ticks.
+    pub at: u64,
+    /// How long it took, in the summary's unit.
+    pub value: f64,
+}
+
+/// The figures of a case, in one unit per operation.
+///
+/// Without samples every figure is `None`. A percentile is `None` too when fewer than 1/(1−q)
+/// samples were taken (p99.99 from fewer than 10,000): it would only repeat the maximum, and
+/// claim a rank that no sample stands for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub count: u64,
+    pub min: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub p9999: Option<f64>,
+    pub max: Option<f64>,
+    pub mean: Option<f64>,
+    /// The sample standard deviation (divisor n − 1); needs two samples.
+    pub sigma: Option<f64>,
+    /// The worst samples, the worst first; of equal ones the earliest first.
+    pub worst: Vec<Worst>,
+    /// The first samples of the repetitions, at most [`COLD_KEPT`]; they count in all figures too.
+    pub cold: Vec<f64>,
+    /// How many cold samples there were.
+    pub cold_count: u64,
+}

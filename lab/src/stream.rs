@@ -1,0 +1,135 @@
+//! Reading a target's stream: from bytes, in pieces of any size, to records in a checked order.
+//!
+//! The bytes come from outside (a serial line, a file, a port that crashed), so nothing about them is trusted:
+//! memory is bounded by one frame, and damage is an error that says where.
+
+use anyhow::{Result, bail};
+use chronoscope_suite::wire::{self, MAX_FRAME, Record};
+
+/// Splits the stream into frames and checks that it is whole.
+#[derive(Default)]
+pub struct Decoder {
+    frame: Vec<u8>,
+    bytes: u64,
+    records: u32,
+    ended: bool,
+}
+
+impl Decoder {
+    /// Takes some bytes and hands on the records that they complete.
+    ///
+    /// # Errors
+    /// Damage, another version, a wrong order, or what `each` says; with the place in the stream.
+    pub fn feed(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
+        while !bytes.is_empty() {
+            let end = bytes.iter().position(|&byte| byte == 0);
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            if self.frame.len() + piece.len() > MAX_FRAME {
+                bail!("the stream is damaged at byte {}: a frame is longer than {MAX_FRAME} bytes", self.bytes);
+            }
+            self.frame.extend_from_slice(piece);
+            let Some(end) = end else { return Ok(()) };
+            bytes = &bytes[end + 1..];
+            let start = self.bytes;
+            self.bytes += self.frame.len() as u64 + 1;
+            let mut frame = std::mem::take(&mut self.frame);
+            match wire::decode(&mut frame) {
+                Ok(record) => {
+                    self.check(&record, start)?;
+                    each(&record)?;
+                }
+                Err(wire::Damaged) => bail!("the stream is damaged at byte {start}"),
+            }
+            // Keep the memory, not the bytes.
+            frame.clear();
+            self.frame = frame;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, record: &Record<'_>, start: u64) -> Result<()> {
+        match record {
+            _ if self.ended => bail!("the stream goes on after its end, at byte {start}"),
+            Record::Hello { version, .. } if *version != wire::VERSION => {
+                bail!(
+                    "the port speaks version {version} of the stream and the lab {}: build both from one tree",
+                    wire::VERSION
+                );
+            }
+            Record::Hello { .. } if self.records > 0 => {
+                bail!("the stream starts again at byte {start}: the target was reset")
+            }
+            Record::Hello { .. } => {}
+            _ if self.records == 0 => bail!("the stream does not start with a hello"),
+            Record::End { records } if *records != self.records => {
+                bail!("the stream lost records: {records} were sent and {} arrived", self.records);
+            }
+            Record::End { .. } | Record::Refused { .. } => self.ended = true,
+            _ => {}
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    /// # Errors
+    /// When the stream was cut short.
+    pub fn finish(&self) -> Result<()> {
+        if !self.ended {
+            bail!("the stream was cut short after {} bytes", self.bytes + self.frame.len() as u64);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(records: &[Record<'_>]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for record in records {
+            let mut frame = [0; MAX_FRAME + 1];
+            let length = wire::encode(record, &mut frame).unwrap();
+            bytes.extend_from_slice(&frame[..length]);
+        }
+        bytes
+    }
+
+    fn hello() -> Record<'static> {
+        Record::Hello { version: wire::VERSION, kernel: "k", release: "1", request: "switch" }
+    }
+
+    fn read(bytes: &[u8], piece: usize) -> Result<usize> {
+        let mut decoder = Decoder::default();
+        let mut records = 0;
+        for piece in bytes.chunks(piece) {
+            decoder.feed(piece, &mut |_| {
+                records += 1;
+                Ok(())
+            })?;
+        }
+        decoder.finish()?;
+        Ok(records)
+    }
+
+    #[test]
+    fn pieces_of_any_size_give_the_same_records() {
+        let bytes = stream(&[hello(), Record::Log("a line"), Record::End { records: 2 }]);
+        for piece in 1..=bytes.len() {
+            assert_eq!(read(&bytes, piece).unwrap(), 3, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_whole_is_an_error() {
+        let bytes = stream(&[hello(), Record::End { records: 1 }]);
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length], 7).is_err(), "cut at {length}");
+        }
+        let lost = stream(&[hello(), Record::End { records: 2 }]);
+        assert!(read(&lost, 7).unwrap_err().to_string().contains("lost records"));
+        let version = Record::Hello { version: 9, kernel: "k", release: "1", request: "" };
+        assert!(read(&stream(&[version]), 7).unwrap_err().to_string().contains("version 9"));
+        assert!(read(&[1; 4096], 7).unwrap_err().to_string().contains("longer than"));
+    }
+}

@@ -1,0 +1,350 @@
+//! Studies: TOML files that name cases, limits, and published figures to show beside.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use anyhow::{Context, Result, anyhow, bail};
+use chronoscope_suite::Spec;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{
+    case::{self, Case, Plan, Settings, Target},
+    run::{CaseResult, SeriesResult},
+    units,
+};
+
+/// A study as its file says it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    pub name: String,
+    /// What the study asks, in one line.
+    pub title: String,
+    /// Told under the table: how to read it, and how it differs from its source.
+    #[serde(default)]
+    pub notes: String,
+    /// Repetitions of each case, unless the case says otherwise.
+    #[serde(default = "five")]
+    pub repeat: usize,
+    #[serde(rename = "case")]
+    pub entries: Vec<Entry>,
+}
+
+fn five() -> usize {
+    5
+}
+
+/// One experiment, with as many cases as its settings multiply to.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Entry {
+    pub experiment: String,
+    #[serde(default = "linux_here", deserialize_with = "words")]
+    pub target: Vec<String>,
+    /// Values of parameters; a list makes a case of each.
+    #[serde(default)]
+    pub set: toml::Table,
+    pub repeat: Option<usize>,
+    /// Samples above this are misses.
+    pub deadline: Option<String>,
+    #[serde(default, rename = "limit")]
+    pub limits: Vec<Limit>,
+    #[serde(default)]
+    published: Vec<PublishedRow>,
+}
+
+fn linux_here() -> Vec<String> {
+    vec!["linux@host".to_owned()]
+}
+
+/// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limit {
+    /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `max`, `mean`, `sigma`, `misses`, `slope`, or a figure's name.
+    pub statistic: String,
+    /// The series that it is for; all measured ones, unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Quantity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<Quantity>,
+}
+
+/// A number, or a time such as `50 us`, which is kept in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrText", into = "f64")]
+pub struct Quantity(pub f64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<NumberOrText> for Quantity {
+    type Error = anyhow::Error;
+
+    fn try_from(value: NumberOrText) -> Result<Self> {
+        Ok(Self(match value {
+            NumberOrText::Number(number) => number,
+            NumberOrText::Text(text) => units::parse_time(&text)?,
+        }))
+    }
+}
+
+impl From<Quantity> for f64 {
+    fn from(quantity: Quantity) -> Self {
+        quantity.0
+    }
+}
+
+impl Limit {
+    /// What the case does not keep, in words; empty when it keeps the limit.
+    pub fn missed(&self, case: &CaseResult) -> Vec<String> {
+        let found = statistics(case, &self.statistic, self.series.as_deref());
+        if found.is_empty() {
+            return vec![format!("there is no `{}` to hold against its limit", self.statistic)];
+        }
+        let mut missed = Vec::new();
+        for (name, value, unit) in found {
+            let shown = units::show(value, &unit);
+            if let Some(Quantity(most)) = self.at_most.filter(|most| value > most.0) {
+                missed.push(format!("{name} {} is {shown}, above {}", self.statistic, units::show(most, &unit)));
+            }
+            if let Some(Quantity(least)) = self.at_least.filter(|least| value < least.0) {
+                missed.push(format!("{name} {} is {shown}, below {}", self.statistic, units::show(least, &unit)));
+            }
+        }
+        missed
+    }
+}
+
+/// A statistic of a case by its name, for the series named or all measured ones: series, value with the nominal part,
+/// unit.
+pub fn statistics(case: &CaseResult, statistic: &str, series: Option<&str>) -> Vec<(String, f64, String)> {
+    if let Some(figure) = case.figure(statistic) {
+        return vec![(String::new(), figure.value, figure.unit.clone())];
+    }
+    if statistic == "slope" {
+        return case.slope.iter().map(|slope| (String::new(), slope.slope, String::new())).collect();
+    }
+    let chosen = case.series.iter().filter(|one| match series {
+        Some(name) => one.name == name,
+        None => one.role == "measured",
+    });
+    chosen.filter_map(|one| of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit))).collect()
+}
+
+fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
+    let summary = &series.summary;
+    let value = match statistic {
+        "min" => summary.min,
+        "p50" => summary.p50,
+        "p90" => summary.p90,
+        "p99" => summary.p99,
+        "p99.9" => summary.p999,
+        "p99.99" => summary.p9999,
+        "max" => summary.max,
+        "mean" => summary.mean,
+        "sigma" => return Some((summary.sigma?, series.unit.clone())),
+        "misses" => return Some((series.misses?.misses as f64, String::new())),
+        _ => None,
+    };
+    Some((value? + series.nominal, series.unit.clone()))
+}
+
+/// A figure from a public report, shown beside the measured one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Published {
+    /// As in `P1.switch.timer`.
+    pub source: String,
+    /// What it was measured on.
+    pub on: String,
+    /// The statistic that it is: as in a [`Limit`].
+    pub statistic: String,
+    /// The series that it stands beside; the first measured one, unless given.
+    pub series: Option<String>,
+    /// In ns where it is a time.
+    pub value: f64,
+    /// The parameters of the cases that it belongs to.
+    pub when: BTreeMap<String, String>,
+    /// What the reader must know of it.
+    pub note: String,
+}
+
+impl Published {
+    /// Whether the figure belongs to the case.
+    pub fn fits(&self, case: &Case) -> bool {
+        self.when.iter().all(|(name, value)| case.parameter(name) == Some(value))
+    }
+}
+
+/// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PublishedRow {
+    source: String,
+    on: String,
+    statistic: String,
+    series: Option<String>,
+    /// The parameter, or `series`, that the row runs over.
+    by: Option<String>,
+    #[serde(default, deserialize_with = "words")]
+    at: Vec<String>,
+    #[serde(deserialize_with = "quantities")]
+    value: Vec<Quantity>,
+    #[serde(default)]
+    when: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    note: String,
+}
+
+impl PublishedRow {
+    fn figures(&self) -> Result<Vec<Published>> {
+        let expected = if self.by.is_some() { self.at.len() } else { 1 };
+        if self.value.len() != expected {
+            bail!("`{}` has {} values for {expected} places", self.source, self.value.len());
+        }
+        let when: BTreeMap<String, String> =
+            self.when.iter().map(|(name, value)| (name.clone(), word(value))).collect();
+        let figures = self.value.iter().enumerate().map(|(index, value)| {
+            let mut figure = Published {
+                source: self.source.clone(),
+                on: self.on.clone(),
+                statistic: self.statistic.clone(),
+                series: self.series.clone(),
+                value: value.0,
+                when: when.clone(),
+                note: self.note.clone(),
+            };
+            match self.by.as_deref() {
+                Some("series") => figure.series = Some(self.at[index].clone()),
+                Some(parameter) => drop(figure.when.insert(parameter.to_owned(), self.at[index].clone())),
+                None => {}
+            }
+            figure
+        });
+        Ok(figures.collect())
+    }
+}
+
+/// A TOML value as a parameter's value: numbers without their dress, words without quotes.
+fn word(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn list(value: toml::Value) -> Vec<toml::Value> {
+    match value {
+        toml::Value::Array(values) => values,
+        value => vec![value],
+    }
+}
+
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
+}
+
+fn quantities<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Quantity>, D::Error> {
+    let values = list(toml::Value::deserialize(deserializer)?);
+    values.into_iter().map(|value| value.try_into().map_err(serde::de::Error::custom)).collect()
+}
+
+/// What the command line has to say about a study.
+#[derive(Clone, Default)]
+pub struct Overrides {
+    /// Only these experiments; all, when empty.
+    pub experiments: Vec<String>,
+    pub targets: Vec<Target>,
+    pub settings: Settings,
+    pub repeat: Option<usize>,
+    pub loops: Option<u64>,
+    pub duration: Option<Duration>,
+    pub deadline: Option<f64>,
+}
+
+impl Study {
+    /// What the command line makes of experiments named without a study.
+    pub fn of(entries: Vec<Entry>) -> Self {
+        let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
+        Self { name: String::new(), title: names.join(", "), notes: String::new(), repeat: five(), entries }
+    }
+
+    /// All cases of the study.
+    ///
+    /// # Errors
+    /// With the number of the case in the file, and the nearest valid name.
+    pub fn cases(&self, overrides: &Overrides) -> Result<Vec<Case>> {
+        let mut cases = Vec::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment) {
+                cases.extend(
+                    entry.cases(self, overrides).with_context(|| format!("case {} of `{}`", index + 1, self.name))?,
+                );
+            }
+        }
+        Ok(cases)
+    }
+}
+
+impl Entry {
+    /// The experiment with its defaults.
+    pub fn of(spec: &Spec) -> Self {
+        Self {
+            experiment: spec.name.to_owned(),
+            target: linux_here(),
+            set: toml::Table::new(),
+            repeat: None,
+            deadline: None,
+            limits: Vec::new(),
+            published: Vec::new(),
+        }
+    }
+
+    fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
+        let spec = case::experiment(&self.experiment)?;
+        let mut settings: Settings = self
+            .set
+            .iter()
+            .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()))
+            .collect();
+        settings.extend(overrides.settings.clone());
+        let deadline = self.deadline.as_deref().map(units::parse_time).transpose()?;
+        let published = self.published.iter().map(PublishedRow::figures).collect::<Result<Vec<_>>>()?.concat();
+        let plan = Plan {
+            repeat: overrides.repeat.or(self.repeat).unwrap_or(study.repeat),
+            duration: overrides.duration,
+            loops: overrides.loops,
+            deadline: overrides.deadline.or(deadline),
+            limits: self.limits.clone(),
+            published,
+        };
+        let targets = match overrides.targets.as_slice() {
+            [] => self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
+            targets => targets.to_vec(),
+        };
+        let cases = targets.iter().map(|target| case::expand(spec, target, &settings, &plan));
+        Ok(cases.collect::<Result<Vec<_>>>()?.concat())
+    }
+}
+
+/// Reads a study.
+///
+/// # Errors
+/// With the place in the file.
+pub fn load(path: &Path) -> Result<Study> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the study {}", path.display()))?;
+    parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// As [`load`], from text.
+///
+/// # Errors
+/// With the line.
+pub fn parse(text: &str) -> Result<Study> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        anyhow!("line {line}: {}", error.message().lines().next().unwrap_or_default())
+    })
+}

@@ -1,0 +1,72 @@
+//! Quantities as people write and read them: `50 us`, `2.90 µs`.
+
+use anyhow::{Result, bail};
+
+/// Units of time that may be written, and their length in ns.
+const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// Reads `50 us`, `1.5ms`; the result is in ns.
+///
+/// # Errors
+/// When there is no number, no unit, or the number is not positive.
+pub fn parse_time(text: &str) -> Result<f64> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = (text[..split].trim(), &text[split..]);
+    let Some((_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+        bail!("`{text}` is not a time: write a number and ns, us, ms or s");
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
+        _ => bail!("`{text}` is not a time: `{number}` is not a number"),
+    }
+}
+
+/// A value of `unit` with three significant digits: ns are scaled, everything else is left as it is.
+pub fn show(value: f64, unit: &str) -> String {
+    if unit != "ns" {
+        let number = digits(value);
+        return if unit.is_empty() || unit == "count" { number } else { format!("{number} {unit}") };
+    }
+    let (name, scale) = match value.abs() {
+        size if size >= 1e9 => ("s", 1e9),
+        size if size >= 1e6 => ("ms", 1e6),
+        size if size >= 1e3 => ("µs", 1e3),
+        _ => ("ns", 1.0),
+    };
+    format!("{} {name}", digits(value / scale))
+}
+
+/// Three significant digits, but whole numbers in full.
+pub fn digits(value: f64) -> String {
+    match value.abs() {
+        _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(parse_time("50 us").unwrap(), 50_000.0);
+        assert_eq!(parse_time("1.5ms").unwrap(), 1_500_000.0);
+        assert_eq!(parse_time(" 2 s ").unwrap(), 2e9);
+        for wrong in ["", "50", "us", "-3 us", "nan us", "1e999 s", "5 minutes"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_shown() {
+        let shown = [4.6, 99.96, 2_897.0, 50_061_000.0, 2e9].map(|value| show(value, "ns"));
+        assert_eq!(shown, ["4.60 ns", "100 ns", "2.90 µs", "50.1 ms", "2 s"]);
+        assert_eq!(show(0.98, ""), "0.980");
+        assert_eq!(show(41.0, "instructions"), "41 instructions");
+    }
+}

@@ -1,0 +1,71 @@
+# ./chronoscope test: every check of this repository. Needs setup.sh and its variables.
+# A missing tool is installed or fails its step; no step is ever skipped.
+# shellcheck shell=sh disable=SC2154
+
+# step NAME COMMAND…
+step() {
+    name=$1
+    shift
+    printf '== %s\n' "$name"
+    # A subshell of its own stops at the first failure; a function tried by "||" would not.
+    set +e
+    (set -e; "$@")
+    status=$?
+    set -e
+    [ "$status" -eq 0 ] || die "test failed at: $name"
+}
+
+# shellcheck disable=SC2046 # a list
+set_up_tests() { install $(listed test); }
+
+set_up_linters() {
+    have_linters() { cargo fmt --version && cargo clippy --version; }
+    if have_linters 2>/dev/null; then
+        return
+    elif rust_is_from debian; then
+        # shellcheck disable=SC2046 # a list
+        install $(listed rust-test)
+    elif rust_is_from rustup; then
+        say "installing rustfmt and clippy through rustup"
+        rustup component add rustfmt clippy
+    fi
+    have_linters || die "needs the rustfmt and clippy that belong to $(command -v cargo)"
+}
+
+# What SciPy says of the same samples, as JSON: our statistics must agree
+figures=$target/scipy_figures.json
+scipy_figures() {
+    venv=$target/venv
+    pinned=$root/tools/test-requirements.txt
+    if ! { cmp -s "$pinned" "$venv/installed.txt" && "$venv/bin/python" -c ''; }; then
+        say "installing SciPy into $venv"
+        /usr/bin/python3 -m venv --clear "$venv"
+        "$venv/bin/pip" install --quiet --require-hashes --only-binary :all: --requirement "$pinned"
+        cp "$pinned" "$venv/installed.txt"
+    fi
+    "$venv/bin/python" "$root/lab/tests/scipy_figures.py" >"$figures"
+}
+
+# Shows cargo's output as it comes, and ends with the sum over all its test programs.
+run_tests() {
+    failed=$target/.tests-failed
+    rm -f "$failed"
+    { cargo test --release --workspace --locked --target-dir "$target" "$@" 2>&1 || : >"$failed"; } | awk '
+        { print; fflush() }
+        /^test result: / { passed += $4; failed += $6; skipped += $8 }
+        END { printf "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit passed == 0 }'
+    [ ! -e "$failed" ]
+}
+
+cd "$root"
+set_up_build # not as a step, which is a subshell: it may have to put Debian's Rust first in PATH
+step "packages for testing" set_up_tests
+step "rustfmt and clippy" set_up_linters
+step "format" cargo fmt --check
+step "clippy" cargo clippy --workspace --all-targets --locked --target-dir "$target" -- -D warnings
+step "build" build
+chip=thumbv7em-none-eabihf
+step "suite for $chip" tools/firmware-cargo $chip build --release --locked --package chronoscope-suite
+step "figures from SciPy" scipy_figures
+export CHRONOSCOPE_SCIPY_FIGURES="$figures"
+step "tests" run_tests "$@"
