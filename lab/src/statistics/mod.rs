@@ -21,6 +21,6 @@ mod compare_test;
 mod simulation;
 
 pub use compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
-pub use resample::{Interval, bootstrap_median, median};
+pub use resample::{Interval, SplitMix64, bootstrap_median, median};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of};
 pub use tail::{MissRate, Slope, samples_to_claim, slope};

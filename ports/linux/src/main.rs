@@ -85,7 +85,7 @@ impl Sink for Output {
 /// Marks of the longest case, semaphores, and what experiments share.
 fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
-    (1 << 20) + loops * 64
+    (1 << 20) + loops * 32
 }
 
 /// Zeroed memory that forked tasks share with this process.
