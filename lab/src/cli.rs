@@ -118,6 +118,9 @@ impl Output {
 pub struct List {
     /// Only this experiment.
     pub experiment: Option<String>,
+    /// All experiments, as docs/experiments.md has them.
+    #[arg(long, hide = true)]
+    pub markdown: bool,
 }
 
 /// Reads the command line.

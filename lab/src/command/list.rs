@@ -1,5 +1,7 @@
 //! `chronoscope list`: experiments, parameters, targets.
 
+use std::fmt::Write;
+
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
@@ -7,57 +9,98 @@ use crate::{
     case::{Target, experiment},
     cli::List,
     machine::{self, TARGETS},
+    report::print,
 };
 
 pub fn execute(list: &List) -> Result<u8> {
-    match &list.experiment {
+    let text = match &list.experiment {
+        _ if list.markdown => markdown(),
         Some(name) => describe(experiment(name)?),
-        None => overview(),
-    }?;
+        None => overview()?,
+    };
+    print(&text)?;
     Ok(0)
 }
 
-fn overview() -> Result<()> {
-    println!("Experiments");
+fn overview() -> Result<String> {
+    let mut text = "Experiments\n".to_owned();
     for spec in EXPERIMENTS {
-        println!("  {:<14}{}", spec.name, spec.summary);
+        writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
-    println!("\nTargets");
+    text.push_str("\nTargets, and what may be set for all experiments there\n");
     for target in TARGETS {
-        println!("  {target}");
+        writeln!(text, "  {target}")?;
         for (parameter, default) in machine::find(&target.parse::<Target>()?)?.parameters() {
-            println!("    {}", line(parameter, &default));
+            writeln!(text, "    {}", line(parameter, &default))?;
         }
     }
-    println!("\n`chronoscope list EXPERIMENT` tells what one measures and its parameters.");
-    Ok(())
+    text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
+    Ok(text)
 }
 
-fn describe(spec: &Spec) -> Result<()> {
-    println!("{}: {}\n", spec.name, spec.summary);
-    let facts = [
+/// What an experiment says of itself, as name and text.
+fn facts(spec: &Spec) -> [(&'static str, &'static str); 6] {
+    [
         ("start", spec.start),
         ("end", spec.end),
         ("sample", spec.statistic),
         ("control", spec.control),
         ("evidence", spec.evidence),
         ("source", spec.source),
-    ];
-    for (name, text) in facts {
-        println!("  {name:<10}{text}");
+    ]
+}
+
+fn describe(spec: &Spec) -> String {
+    let mut text = format!("{}: {}\n\n", spec.name, spec.summary);
+    for (name, fact) in facts(spec) {
+        text += &format!("  {name:<10}{fact}\n");
     }
-    println!("\nParameters (--set NAME=VALUE[,VALUE…])");
+    text += "\nParameters (--set NAME=VALUE[,VALUE…])\n";
     for parameter in spec.parameters {
-        println!("  {}", line(parameter, parameter.default));
+        text += &format!("  {}\n", line(parameter, parameter.default));
     }
-    Ok(())
+    text
 }
 
 fn line(parameter: &Parameter, default: &str) -> String {
-    let values = match parameter.values {
-        Values::Number(low, high) => format!("{low}..{high}"),
-        Values::Word(words) => words.join("|"),
-    };
     let unit = if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
-    format!("{:<14}{default}{unit}  {} [{values}]", parameter.name, parameter.help)
+    format!("{:<14}{default}{unit}  {} [{}]", parameter.name, parameter.help, values(parameter))
+}
+
+fn values(parameter: &Parameter) -> String {
+    match parameter.values {
+        Values::Number(low, high) => format!("{low} to {high}"),
+        Values::Word(words) => words.join(", "),
+    }
+}
+
+/// `docs/experiments.md`.
+fn markdown() -> String {
+    let mut text = "# The experiments\n\n".to_owned();
+    text += "Made by `./chronoscope list --markdown` from the tables in `suite/src/experiments/`; the documentation of each module there says\n";
+    text += "how the experiment is built and how it differs from its sources.\n";
+    for spec in EXPERIMENTS {
+        text += &format!("\n## {}\n\n{}.\n\n", spec.name, capitalised(spec.summary));
+        for (name, fact) in facts(spec) {
+            text += &format!("- **{}**: {fact}\n", capitalised(name));
+        }
+        text += &format!("- **Specification**: [`{0}.rs`](../suite/src/experiments/{0}.rs)\n", spec.name);
+        text += "\n| parameter | default | values | |\n|---|---|---|---|\n";
+        for parameter in spec.parameters {
+            let default = format!("{} {}", parameter.default, parameter.unit);
+            text += &format!(
+                "| `{}` | {} | {} | {} |\n",
+                parameter.name,
+                default.trim(),
+                values(parameter),
+                parameter.help
+            );
+        }
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }

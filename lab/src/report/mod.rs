@@ -4,7 +4,10 @@ pub mod json;
 pub mod progress;
 pub mod table;
 
-use std::{fs, io::Write};
+use std::{
+    fs,
+    io::{ErrorKind, Write},
+};
 
 use anyhow::{Context, Result};
 
@@ -26,6 +29,17 @@ pub fn write(run: &Run, study: &Study, output: &Output) -> Result<()> {
     };
     match &output.output {
         Some(path) => fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
-        None => std::io::stdout().write_all(text.as_bytes()).context("cannot write to standard output"),
+        None => print(&text),
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough is no error.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard output"),
     }
 }
