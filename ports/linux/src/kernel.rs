@@ -19,7 +19,8 @@ use crate::{
 /// It stands in memory that all processes of the case share.
 pub struct Linux {
     pub settings: Settings,
-    primitive: Primitive,
+    /// What semaphores and queues are made of.
+    pub primitive: Primitive,
     /// The thread that polls coroutines, once there is one.
     pub executor: OnceLock<&'static Executor>,
     spawned: AtomicU32,

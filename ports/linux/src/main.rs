@@ -9,6 +9,7 @@ mod coroutine;
 mod kernel;
 mod offers;
 mod process;
+mod queue;
 mod semaphore;
 mod settings;
 mod thread;
