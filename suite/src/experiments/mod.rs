@@ -2,4 +2,5 @@
 //! same as a table that the lab reads.
 
 pub mod message;
+pub mod pipeline;
 pub mod switch;
