@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{message, pipeline, switch},
+    experiments::{message, pipeline, spawn, switch},
 };
 
 use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
@@ -23,6 +23,9 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("message", "thread") => message::run::<Thread>(trial).await,
         ("message", "process") => message::run::<Process>(trial).await,
         ("message", "coroutine") => message::run::<Coroutine>(trial).await,
+        ("spawn", "thread") => spawn::run::<Thread>(trial).await,
+        ("spawn", "process") => spawn::run::<Process>(trial).await,
+        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
         ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
         ("pipeline", "process") => pipeline::run::<Process>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,

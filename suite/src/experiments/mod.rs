@@ -3,4 +3,5 @@
 
 pub mod message;
 pub mod pipeline;
+pub mod spawn;
 pub mod switch;
