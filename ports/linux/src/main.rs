@@ -7,6 +7,7 @@
 mod conditions;
 mod coroutine;
 mod kernel;
+mod log;
 mod offers;
 mod process;
 mod queue;

@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{message, pipeline, spawn, switch},
+    experiments::{log, message, pipeline, spawn, switch},
 };
 
 use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
@@ -26,6 +26,9 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("spawn", "thread") => spawn::run::<Thread>(trial).await,
         ("spawn", "process") => spawn::run::<Process>(trial).await,
         ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
+        ("log", "thread") => log::run::<Thread>(trial).await,
+        ("log", "process") => log::run::<Process>(trial).await,
+        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
         ("pipeline", "process") => pipeline::run::<Process>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
