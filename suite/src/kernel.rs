@@ -211,9 +211,10 @@ pub trait ProcessorTime: Tasks {
 
 /// The kernel's usual way to log.
 pub trait Log: Kernel {
-    /// Writes one line: `round` and a clock value, formatted as the kernel's users would.
+    /// Writes one line: `round` and a clock value, formatted as the kernel's users would. It may wait for the
+    /// line to leave, but not without end: a line that cannot be written is refused whole.
     fn log(&self, round: u32, ticks: u64);
 
-    /// Bytes logged so far, as counted where they arrive.
+    /// Bytes accepted so far by what carries the log. A refused line leaves it as it was.
     fn logged(&self) -> u64;
 }

@@ -18,6 +18,7 @@ pub mod experiments;
 pub mod kernel;
 pub mod mark;
 pub mod request;
+pub mod signal;
 pub mod spec;
 pub mod task;
 pub mod trial;

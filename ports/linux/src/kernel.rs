@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     coroutine::Executor,
+    log::StandardError,
     semaphore::{Primitive, Semaphore},
     settings::{Settings, class_of_caller, set_class},
     thread::Thread,
@@ -19,7 +20,9 @@ use crate::{
 /// It stands in memory that all processes of the case share.
 pub struct Linux {
     pub settings: Settings,
-    primitive: Primitive,
+    /// What semaphores and queues are made of.
+    pub primitive: Primitive,
+    pub standard_error: StandardError,
     /// The thread that polls coroutines, once there is one.
     pub executor: OnceLock<&'static Executor>,
     spawned: AtomicU32,
@@ -46,6 +49,7 @@ impl Linux {
         Ok(Self {
             settings,
             primitive,
+            standard_error: StandardError::open(),
             executor: OnceLock::new(),
             spawned: AtomicU32::new(0),
             confirmed: AtomicU32::new(0),

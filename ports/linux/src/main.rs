@@ -7,8 +7,10 @@
 mod conditions;
 mod coroutine;
 mod kernel;
+mod log;
 mod offers;
 mod process;
+mod queue;
 mod semaphore;
 mod settings;
 mod thread;

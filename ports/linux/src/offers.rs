@@ -1,6 +1,9 @@
 //! Which experiments this port offers, for which kinds of task: one plain table.
 
-use chronoscope_suite::{Refusal, Trial, experiments::switch};
+use chronoscope_suite::{
+    Refusal, Trial,
+    experiments::{log, message, pipeline, spawn, switch},
+};
 
 use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
 
@@ -17,6 +20,18 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
         ("switch", "thread-coroutine") => switch::run::<Thread, Coroutine>(trial).await,
         ("switch", "coroutine-thread") => switch::run::<Coroutine, Thread>(trial).await,
+        ("message", "thread") => message::run::<Thread>(trial).await,
+        ("message", "process") => message::run::<Process>(trial).await,
+        ("message", "coroutine") => message::run::<Coroutine>(trial).await,
+        ("spawn", "thread") => spawn::run::<Thread>(trial).await,
+        ("spawn", "process") => spawn::run::<Process>(trial).await,
+        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
+        ("log", "thread") => log::run::<Thread>(trial).await,
+        ("log", "process") => log::run::<Process>(trial).await,
+        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
+        ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
+        ("pipeline", "process") => pipeline::run::<Process>(trial).await,
+        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
     }
 }

@@ -32,8 +32,11 @@ impl Tasks for Process {
                 // A child must not outlive the case, whatever ends it.
                 // SAFETY: PR_SET_PDEATHSIG takes one number; `_exit` does not return.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-                // The parent was allowed to, so the child is; if not, its first samples show the faults.
-                let _ = kernel.settings.lock();
+                if priority > Priority::Ordinary {
+                    // The parent was allowed to, so the child is; if not, its first samples show the faults.
+                    // It takes ten times as long as the fork, and a task without a deadline has no need of it.
+                    let _ = kernel.settings.lock();
+                }
                 kernel.enter(priority);
                 block_on(body);
                 // SAFETY: as above.

@@ -1,0 +1,159 @@
+//! `spawn`: create N empty tasks and see them end.
+//!
+//! A creator, itself a task of the kind, creates N empty tasks, reaps N, and reaps once more in vain.
+//! All have ordinary priority.
+//!
+//! - **Start**: the creator's mark, immediately before it creates the first task.
+//! - **End**: its mark immediately after the last reap, which has failed.
+//! - **Sample**: one run of N tasks, divided by N.
+//! - **Control**: the same run with N = 0, which is the reap in vain alone; divided by N as well.
+//! - **Evidence**: as many tasks ran as were created, as many were reaped, and the reap after them failed.
+//! - **Source**: P2.spawn: `fork` N times, `wait` N times, and one `wait` that must fail; there for coroutines
+//!   too.
+//!
+//! How it differs from the source: P2 gives counts of `get_time`, whose unit there is 12,500 timer units,
+//! 1.25 ms on QEMU's `virt` machine: a published count c for N tasks is c × 1.25 ms / N a task. P2 times its
+//! main function from entry to exit, which holds the program's own set-up; here the creator runs
+//! already. P2's coroutine kernel removes tasks from its run queue in O(N) steps each, which
+//! dominates its figures; with the kernels here, see whether the figure for one task grows with N.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::{
+    kernel::{Kernel, Priority, Reason, Refusal, Tasks},
+    mark::Marks,
+    request::Request,
+    spec::{KIND, Parameter, Spec, Values},
+    trial::Trial,
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "spawn",
+    summary: "create N empty tasks and see them end",
+    start: "immediately before the first of N tasks is created",
+    end: "immediately after N tasks have been reaped and one more reap has failed",
+    statistic: "one run, divided by N",
+    control: "the same run with N = 0: the failing reap alone",
+    evidence: "N tasks ran and N were reaped in every run, and the reap after them failed",
+    source: "P2.spawn",
+    parameters: &[
+        KIND,
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "100",
+            values: Values::Number(1, 1000),
+            help: "tasks created in one run",
+        },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "0",
+            values: Values::Number(0, 10_000),
+            help: "runs; 0: 100 of coroutines, 20 of threads, 5 of processes, which cost the more in this order",
+        },
+    ],
+    duration_us: |request| {
+        let each = match request.tasks() {
+            "coroutine" => 1,
+            "process" => 300,
+            _ => 60,
+        };
+        5_000 + loops(request) as u64 * request.number("tasks") * each
+    },
+};
+
+fn loops(request: &Request<'_>) -> usize {
+    match (request.count("loops"), request.tasks()) {
+        (0, "coroutine") => 100,
+        (0, "process") => 5,
+        (0, _) => 20,
+        (loops, _) => loops,
+    }
+}
+
+struct Nursery<K: Kernel> {
+    kernel: &'static K,
+    /// One for each run, and for each control.
+    starts: Marks<K>,
+    ends: Marks<K>,
+    control_starts: Marks<K>,
+    control_ends: Marks<K>,
+    /// Each task writes the number of its run to its own place.
+    visited: &'static [AtomicU32],
+    ran: AtomicU32,
+    reaped: AtomicU32,
+    /// Reaps that found nobody, as they must.
+    failed: AtomicU32,
+    /// Tasks that the kernel would not create.
+    refused: AtomicU32,
+    done: &'static K::Semaphore,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    let kernel = trial.kernel;
+    let tasks = trial.request.count("tasks");
+    let loops = loops(&trial.request);
+    let nursery: &'static Nursery<T::Kernel> = trial.arena.place(Nursery {
+        kernel,
+        starts: Marks::new(trial.arena, loops)?,
+        ends: Marks::new(trial.arena, loops)?,
+        control_starts: Marks::new(trial.arena, loops)?,
+        control_ends: Marks::new(trial.arena, loops)?,
+        visited: trial.arena.fill(tasks, |_| Ok(AtomicU32::new(0)))?,
+        ran: AtomicU32::new(0),
+        reaped: AtomicU32::new(0),
+        failed: AtomicU32::new(0),
+        refused: AtomicU32::new(0),
+        done: trial.semaphore(0)?,
+    })?;
+    T::spawn(kernel, Priority::Ordinary, creator::<T>(nursery))?;
+    trial.wait(nursery.done, 1).await;
+
+    if nursery.refused.load(Relaxed) > 0 {
+        return Err(Refusal::new(Reason::Exhausted, "the kernel refused to create a task", "ask for fewer tasks"));
+    }
+    let (runs, all) = (loops as f64, (loops * tasks) as f64);
+    trial.evidence("tasks that ran", nursery.ran.load(Relaxed).into(), all, all);
+    trial.evidence("tasks reaped", nursery.reaped.load(Relaxed).into(), all, all);
+    trial.evidence("reaps that failed as they must", nursery.failed.load(Relaxed).into(), runs, runs);
+    let per = tasks as f64;
+    trial.durations(Series { per, ..Series::measured("spawn") }, &nursery.starts, &nursery.ends);
+    let control = Series { per, ..Series::control("failing reap, a task") };
+    trial.durations(control, &nursery.control_starts, &nursery.control_ends);
+    Ok(())
+}
+
+/// The single writer of the counts.
+async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
+    let kernel = nursery.kernel;
+    let (mut ran, mut reaped, mut failed, mut refused) = (0, 0, 0, 0);
+    for place in 0..nursery.starts.len() {
+        let run = place as u32 + 1;
+        nursery.starts.mark(kernel, place);
+        for slot in nursery.visited {
+            let empty = async move { slot.store(run, Relaxed) };
+            refused += u32::from(T::spawn(kernel, Priority::Ordinary, empty).is_err());
+        }
+        for _ in nursery.visited {
+            reaped += u32::from(T::reap(kernel).await);
+        }
+        failed += u32::from(!T::reap(kernel).await);
+        nursery.ends.mark(kernel, place);
+
+        ran += nursery.visited.iter().map(|slot| u32::from(slot.load(Relaxed) == run)).sum::<u32>();
+        nursery.control_starts.mark(kernel, place);
+        let _nobody = T::reap(kernel).await;
+        nursery.control_ends.mark(kernel, place);
+    }
+    nursery.ran.store(ran, Relaxed);
+    nursery.reaped.store(reaped, Relaxed);
+    nursery.failed.store(failed, Relaxed);
+    nursery.refused.store(refused, Relaxed);
+    kernel.give(nursery.done);
+}
