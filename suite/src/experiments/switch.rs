@@ -142,7 +142,7 @@ where
     kernel.give(&ring.seats[0]);
     trial.wait(ring.done, tasks).await;
 
-    let taken = (tasks * laps) as f64;
+    let taken = (tasks * (laps + 1)) as f64;
     let counted: f64 = ring.switches.iter().map(|count| f64::from(count.load(Relaxed))).sum();
     ring.marks.sort();
     trial.evidence("switches", counted, 0.99 * taken, f64::INFINITY);
@@ -178,11 +178,11 @@ async fn member<T: Tasks, const BATCHED: bool>(ring: &'static Ring<T::Kernel>, s
             T::yield_now(kernel).await;
         } else {
             kernel.give(next);
-            if lap + 1 < ring.laps {
-                T::take(kernel, &ring.seats[seat]).await;
-            }
+            T::take(kernel, &ring.seats[seat]).await;
         }
     }
+    // The last mark of all is set: whoever is here has been switched to after it.
+    kernel.give(next);
     let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
     ring.switches[seat].store(counted, Relaxed);
     kernel.give(ring.done);
