@@ -7,8 +7,10 @@
 mod conditions;
 mod coroutine;
 mod kernel;
+mod mutex;
 mod offers;
 mod process;
+mod processor_time;
 mod semaphore;
 mod settings;
 mod thread;
