@@ -67,7 +67,12 @@ pub const KIND: Parameter = Parameter {
 };
 
 /// All experiments, in the order in which they are listed and run.
-pub static EXPERIMENTS: &[&Spec] = &[&experiments::switch::SPEC];
+pub static EXPERIMENTS: &[&Spec] = &[
+    &experiments::switch::SPEC,
+    &experiments::ticks::SPEC,
+    &experiments::inversion::SPEC,
+    &experiments::interference::SPEC,
+];
 
 /// The experiment of that name.
 pub fn find(name: &str) -> Option<&'static Spec> {

@@ -1,4 +1,7 @@
 //! The experiments, one file each. The module's documentation is the experiment's specification; its `SPEC` is the
 //! same as a table that the lab reads.
 
+pub mod interference;
+pub mod inversion;
 pub mod switch;
+pub mod ticks;
