@@ -9,7 +9,7 @@
 //! returns a future. A coroutine's futures suspend; a thread's and a process's block inside `poll`
 //! ([`task::Block`](crate::task::Block)), so the compiler leaves no state machine between two marks.
 
-use crate::{mark::Slot, wire::Domain};
+use crate::{arena::Arena, mark::Slot, wire::Domain};
 
 /// How urgent a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,9 +168,12 @@ pub enum Protocol {
 pub trait Mutexes: Tasks {
     type Mutex: Sync + 'static;
 
+    /// Makes a mutex in the arena, where it stays: a POSIX mutex may not move once it is made.
+    ///
     /// # Errors
-    /// [`Refusal`] when the kernel lacks the protocol.
-    fn mutex(kernel: &'static Self::Kernel, protocol: Protocol) -> Result<Self::Mutex, Refusal>;
+    /// [`Refusal`] when the kernel lacks the protocol, or the arena is full.
+    fn mutex(kernel: &'static Self::Kernel, arena: &Arena, protocol: Protocol)
+    -> Result<&'static Self::Mutex, Refusal>;
 
     fn lock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex) -> impl Future<Output = ()> + Send;
 

@@ -23,6 +23,7 @@ pub mod spec;
 pub mod task;
 pub mod trial;
 pub mod wire;
+pub mod work;
 
 pub use kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks};
 pub use request::Request;

@@ -73,6 +73,9 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::spawn::SPEC,
     &experiments::log::SPEC,
     &experiments::pipeline::SPEC,
+    &experiments::ticks::SPEC,
+    &experiments::inversion::SPEC,
+    &experiments::interference::SPEC,
 ];
 
 /// The experiment of that name.

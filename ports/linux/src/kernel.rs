@@ -28,6 +28,8 @@ pub struct Linux {
     spawned: AtomicU32,
     /// Tasks that entered the class they were spawned for, and read it back.
     confirmed: AtomicU32,
+    /// Mutex calls that returned an error.
+    failed: AtomicU32,
 }
 
 impl Linux {
@@ -53,6 +55,7 @@ impl Linux {
             executor: OnceLock::new(),
             spawned: AtomicU32::new(0),
             confirmed: AtomicU32::new(0),
+            failed: AtomicU32::new(0),
         })
     }
 
@@ -78,6 +81,12 @@ impl Linux {
         }
     }
 
+    /// Called by a task whose mutex call returned an error. Told as evidence that does not hold.
+    #[cold]
+    pub fn mutex_failed(&self) {
+        self.failed.fetch_add(1, Relaxed);
+    }
+
     /// Tells what the kernel did about scheduling classes.
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
         let (spawned, confirmed) = (self.spawned.load(Relaxed), self.confirmed.load(Relaxed));
@@ -85,6 +94,10 @@ impl Linux {
         let policy = if policy == libc::SCHED_FIFO { "SCHED_FIFO" } else { "SCHED_OTHER" };
         let text = name(format_args!("{policy} {level}: tasks that read it back"));
         trial.evidence(&text, confirmed.into(), spawned.into(), spawned.into());
+        let failed = self.failed.load(Relaxed);
+        if failed > 0 {
+            trial.evidence("mutex calls that failed", failed.into(), 0.0, 0.0);
+        }
     }
 }
 

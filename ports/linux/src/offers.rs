@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{log, message, pipeline, spawn, switch},
+    experiments::{interference, inversion, log, message, pipeline, spawn, switch, ticks},
 };
 
 use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
@@ -32,6 +32,13 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
         ("pipeline", "process") => pipeline::run::<Process>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
+        ("ticks", "thread") => ticks::run::<Thread>(trial).await,
+        ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
+        ("ticks", "process") => ticks::run::<Process>(trial).await,
+        ("inversion", "thread") => inversion::run::<Thread>(trial).await,
+        ("inversion", "process") => inversion::run::<Process>(trial).await,
+        ("interference", "thread") => interference::run::<Thread>(trial).await,
+        ("interference", "process") => interference::run::<Process>(trial).await,
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
     }
 }

@@ -1,8 +1,11 @@
 //! The experiments, one file each. The module's documentation is the experiment's specification; its `SPEC` is the
 //! same as a table that the lab reads.
 
+pub mod interference;
+pub mod inversion;
 pub mod log;
 pub mod message;
 pub mod pipeline;
 pub mod spawn;
 pub mod switch;
+pub mod ticks;

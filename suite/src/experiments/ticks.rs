@@ -1,0 +1,259 @@
+//! `ticks`: how long an executor takes to run N empty tasks, told in ticks of a slow timer.
+//!
+//! N tasks that are ready at their first poll stand in one run queue, in the arena. With `kind=coroutine` one worker runs
+//! them all: one address space. With `kind=process` there are two workers in two address spaces, tasks belong to
+//! them in turn, and a worker that finds the other's task at the head hands over and waits: every step crosses. With
+//! `kind=thread` the two workers share an address space: what is left of the cost is the switch itself.
+//!
+//! The queue is the published kernel's or one that does the same in constant time:
+//!
+//! - `queue=linear`: a ring that finds a task by turning all the way round, entry by entry. Each task is looked up twice, to
+//!   be marked as asleep before its poll and to be removed after it, so N tasks move about N² entries.
+//! - `queue=constant`: the task in hand is at the head, so both are done there.
+//!
+//! Why both: the published figures are read as the cost of switching, but grow with N² (about 80 instructions ×
+//! N²), because most of what they show is that ring. The constant queue shows the rest.
+//!
+//! - **Start**: the first worker's mark, with all N queued, immediately before its first look into the queue.
+//! - **End**: the mark of the worker that finds the queue empty, immediately after that look.
+//! - **Sample**: one run of N tasks. The series *timer ticks* is the same samples divided by `interval_us`.
+//! - **Control**: the same with an empty queue (N = 0).
+//! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run, by the workers'
+//!   own count, and at least as many switches by the kernel's.
+//! - **Source**: P2.switch.
+//!
+//! How it differs from P2: P2 counts timer interrupts, which is whole ticks and one too many (the reset counts as one). Here
+//! the time is measured and divided, so the count has a fraction and no bias, and a run far shorter than one tick
+//! still tells something: on a processor of today N = 380 takes less than one tick. No timer interrupts are
+//! caused, so their own cost is not in the figure. Queueing the N tasks is outside of the interval.
+
+mod queue;
+
+use core::{
+    hint::black_box,
+    pin::Pin,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+};
+
+use self::queue::Queue;
+use crate::{
+    kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks},
+    mark::Marks,
+    spec::{Parameter, Spec, Values},
+    trial::Trial,
+    wire::{Series, Unit},
+    work::ticks,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "ticks",
+    summary: "how long an executor takes to run N empty tasks, in one address space or across two",
+    start: "N tasks are queued; immediately before the executor's first look into the queue",
+    end: "immediately after the look that finds the queue empty",
+    statistic: "one run of all N; the same divided by the timer's interval, not rounded",
+    control: "the same with an empty queue",
+    evidence: "each task polled once a run; with two workers, N hand-overs a run, and as many switches counted by the \
+               kernel",
+    source: "P2.switch",
+    parameters: &[
+        Parameter {
+            name: "kind",
+            unit: "",
+            default: "coroutine",
+            values: Values::Word(&["coroutine", "process", "thread"]),
+            help: "coroutine: one worker runs all; process and thread: two workers in turn",
+        },
+        Parameter {
+            name: "queue",
+            unit: "",
+            default: "linear",
+            values: Values::Word(&["linear", "constant"]),
+            help: "how a task is found in the run queue: by turning it round, as published, or at once",
+        },
+        Parameter { name: "tasks", unit: "", default: "100", values: Values::Number(2, 1000), help: "empty tasks" },
+        Parameter {
+            name: "interval_us",
+            unit: "us",
+            default: "500",
+            values: Values::Number(1, 1_000_000),
+            help: "of the timer whose ticks are told; published: 500 on QEMU virt, 770 on the K210",
+        },
+        Parameter { name: "loops", unit: "", default: "300", values: Values::Number(2, 100_000), help: "runs" },
+    ],
+    duration_us: |request| {
+        let tasks = request.number("tasks");
+        let step = if request.word("kind") == "coroutine" { 0 } else { 4 };
+        let search = if request.word("queue") == "linear" { tasks * tasks / 400 } else { 0 };
+        10_000 + request.number("loops") * (1 + tasks * step + search)
+    },
+};
+
+/// A task with nothing to do. It counts how often it was polled.
+struct Empty(AtomicU32);
+
+impl Future for &Empty {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        self.0.store(self.0.load(Relaxed) + 1, Relaxed);
+        Poll::Ready(())
+    }
+}
+
+/// As an executor polls: without knowing whose future it is.
+#[inline(never)]
+fn poll(task: &Empty) -> bool {
+    let mut task = task;
+    let future: &mut (dyn Future<Output = ()> + Unpin) = black_box(&mut task);
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
+struct Bench<K: Kernel> {
+    kernel: &'static K,
+    queue: Queue,
+    tasks: &'static [Empty],
+    workers: &'static [Worker<K>],
+    done: &'static K::Semaphore,
+    loops: usize,
+    /// Place n is of the n-th run.
+    starts: Marks<K>,
+    ends: Marks<K>,
+    /// The same with an empty queue.
+    empty_starts: Marks<K>,
+    empty_ends: Marks<K>,
+}
+
+struct Worker<K: Kernel> {
+    turn: K::Semaphore,
+    /// Times that it handed over to the other.
+    handed_over: AtomicU32,
+    switches: AtomicU32,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    let (kernel, arena) = (trial.kernel, trial.arena);
+    let tasks = trial.request.count("tasks");
+    let loops = trial.request.count("loops");
+    let workers = if T::KIND == "coroutine" { 1 } else { 2 };
+    if tasks % workers != 0 {
+        let what = "two workers share the tasks evenly";
+        return Err(Refusal::new(Reason::Invalid, what, "ask for an even number of tasks"));
+    }
+    let bench: &'static Bench<T::Kernel> = arena.place(Bench {
+        kernel,
+        queue: Queue::new(arena, tasks, trial.request.word("queue") == "linear")?,
+        tasks: arena.fill(tasks, |_| Ok(Empty(AtomicU32::new(0))))?,
+        workers: arena.fill(workers, |_| {
+            let (handed_over, switches) = (AtomicU32::new(0), AtomicU32::new(0));
+            Ok(Worker { turn: kernel.semaphore(0)?, handed_over, switches })
+        })?,
+        done: trial.semaphore(0)?,
+        loops,
+        starts: Marks::new(arena, loops)?,
+        ends: Marks::new(arena, loops)?,
+        empty_starts: Marks::new(arena, loops)?,
+        empty_ends: Marks::new(arena, loops)?,
+    })?;
+    if workers == 2 {
+        T::spawn(kernel, Priority::Urgent(1), second::<T>(bench))?;
+    }
+    T::spawn(kernel, Priority::Urgent(1), first::<T>(bench))?;
+    trial.wait(bench.done, workers).await;
+    report::<T>(trial, bench);
+    Ok(())
+}
+
+/// The worker that queues all tasks and starts each run. With a second worker, that one ends the run: the last of an
+/// even number of tasks is its.
+async fn first<T: Tasks>(bench: &'static Bench<T::Kernel>) {
+    let kernel = bench.kernel;
+    let before = T::switches(kernel);
+    let mut rested = kernel.now();
+    for run in 0..bench.loops {
+        if kernel.now() - rested > kernel.hertz() / 2 {
+            // Real-time work may not take all of a processor: Linux throttles it at 95 %.
+            T::delay_until(kernel, kernel.now() + kernel.hertz() / 10).await;
+            rested = kernel.now();
+        }
+        bench.empty_starts.mark(kernel, run);
+        execute::<T>(bench, 0).await;
+        bench.empty_ends.mark(kernel, run);
+        for (task, space) in (0..bench.tasks.len()).zip((0..bench.workers.len()).cycle()) {
+            bench.queue.push(task as u32, space as u32, 0);
+        }
+        bench.starts.mark(kernel, run);
+        execute::<T>(bench, 0).await;
+        if bench.workers.len() == 1 {
+            bench.ends.mark(kernel, run);
+        }
+    }
+    finish::<T>(bench, 0, before);
+}
+
+async fn second<T: Tasks>(bench: &'static Bench<T::Kernel>) {
+    let kernel = bench.kernel;
+    let before = T::switches(kernel);
+    T::take(kernel, &bench.workers[1].turn).await;
+    for run in 0..bench.loops {
+        execute::<T>(bench, 1).await;
+        bench.ends.mark(kernel, run);
+        hand_over(bench, 1);
+        if run + 1 < bench.loops {
+            T::take(kernel, &bench.workers[1].turn).await;
+        }
+    }
+    finish::<T>(bench, 1, before);
+}
+
+/// Runs tasks until the queue is empty. While the head is the other worker's, that one has the queue.
+#[inline(always)]
+async fn execute<T: Tasks>(bench: &'static Bench<T::Kernel>, this: usize) {
+    while let Some(head) = bench.queue.head() {
+        let task = head.task.load(Relaxed);
+        if head.space.load(Relaxed) as usize == this {
+            bench.queue.sleep(task);
+            if poll(&bench.tasks[task as usize]) {
+                bench.queue.remove(task);
+            }
+        } else {
+            hand_over(bench, this);
+            T::take(bench.kernel, &bench.workers[this].turn).await;
+        }
+    }
+}
+
+fn hand_over<K: Kernel>(bench: &Bench<K>, this: usize) {
+    let handed_over = &bench.workers[this].handed_over;
+    handed_over.store(handed_over.load(Relaxed) + 1, Relaxed);
+    bench.kernel.give(&bench.workers[1 - this].turn);
+}
+
+fn finish<T: Tasks>(bench: &Bench<T::Kernel>, this: usize, before: Option<u32>) {
+    let counted = T::switches(bench.kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
+    bench.workers[this].switches.store(counted, Relaxed);
+    bench.kernel.give(bench.done);
+}
+
+fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) {
+    let tasks = bench.tasks.len() as f64;
+    let once_a_run = bench.tasks.iter().filter(|task| task.0.load(Relaxed) as usize == bench.loops).count();
+    trial.evidence("tasks polled once in every run", once_a_run as f64, tasks, tasks);
+    if bench.workers.len() == 2 {
+        let count = |what: fn(&Worker<T::Kernel>) -> &AtomicU32| -> f64 {
+            bench.workers.iter().map(|worker| f64::from(what(worker).load(Relaxed))).sum()
+        };
+        let crossings = tasks * bench.loops as f64;
+        trial.evidence("hand-overs", count(|worker| &worker.handed_over), crossings, crossings);
+        trial.evidence("switches", count(|worker| &worker.switches), 0.99 * crossings, f64::INFINITY);
+    }
+    let interval = ticks(bench.kernel, trial.request.number("interval_us")).max(1) as f64;
+    let timer_ticks = Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
+    trial.durations(Series::measured("run"), &bench.starts, &bench.ends);
+    trial.durations(timer_ticks, &bench.starts, &bench.ends);
+    trial.durations(Series::control("empty queue"), &bench.empty_starts, &bench.empty_ends);
+}

@@ -1,0 +1,58 @@
+//! Work of a known amount: what a task does that is not about the kernel.
+//!
+//! The amount is a number of steps, found once and then fixed, and not a time on the clock: a task that is
+//! pre-empted must still do the rest of its work afterwards, or the pre-emption would cost it nothing. Counting
+//! needs no clock of processor time, which few small kernels have and which costs Linux a system call.
+
+use core::hint::black_box;
+
+use crate::kernel::Clock;
+
+/// Does `steps` steps and returns a checksum that tells how many they were.
+///
+/// A step is two multiplications and a subtraction in double precision, each waiting for the one before, so that
+/// neighbours on the same core slow it little. The map is chaotic: any other number of steps gives another
+/// checksum, and a compiler cannot shorten it.
+#[inline(never)]
+pub fn work(steps: u64) -> u32 {
+    let mut x = black_box(0.3_f64);
+    for _ in 0..steps {
+        let y = 3.9 * x;
+        x = y - y * x;
+    }
+    let bits = x.to_bits();
+    (bits ^ (bits >> 32)) as u32
+}
+
+/// How many steps take `ticks` when nothing disturbs them: measured now, the best of five tries of at least 2 ms.
+pub fn steps_in<C: Clock>(clock: &C, ticks: u64) -> u64 {
+    let time = |steps| {
+        let start = clock.now();
+        black_box(work(steps));
+        (clock.now() - start).max(1)
+    };
+    let mut steps = 16;
+    while time(steps) < clock.hertz() / 500 {
+        steps *= 2;
+    }
+    let best = (0..5).map(|_| time(steps)).min().unwrap_or(1);
+    (steps as f64 * (ticks as f64 / best as f64)) as u64
+}
+
+/// Microseconds in ticks of the clock.
+pub fn ticks<C: Clock>(clock: &C, us: u64) -> u64 {
+    (u128::from(us) * u128::from(clock.hertz()) / 1_000_000) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_tells_the_steps() {
+        let sums = [0, 1, 2, 999, 1000, 1001, 100_000, 100_001].map(work);
+        for (place, sum) in sums.iter().enumerate() {
+            assert!(!sums[..place].contains(sum), "{sums:?}");
+        }
+    }
+}
