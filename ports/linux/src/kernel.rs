@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     coroutine::Executor,
+    perf::Counter,
     semaphore::{Primitive, Semaphore},
     settings::{Settings, class_of_caller, set_class},
     thread::Thread,
@@ -25,6 +26,8 @@ pub struct Linux {
     spawned: AtomicU32,
     /// Tasks that entered the class they were spawned for, and read it back.
     confirmed: AtomicU32,
+    /// Opened when an experiment asks for it, because that takes long: the counter, or why there is none.
+    instructions: OnceLock<Result<Counter, &'static str>>,
 }
 
 impl Linux {
@@ -49,6 +52,7 @@ impl Linux {
             executor: OnceLock::new(),
             spawned: AtomicU32::new(0),
             confirmed: AtomicU32::new(0),
+            instructions: OnceLock::new(),
         })
     }
 
@@ -58,7 +62,8 @@ impl Linux {
     /// [`Reason::NotPermitted`](chronoscope_suite::Reason::NotPermitted).
     pub fn admit(&self, priority: Priority) -> Result<(), Refusal> {
         self.spawned.fetch_add(1, Relaxed);
-        if self.settings.class(priority) != class_of_caller() {
+        // Nobody is refused SCHED_IDLE, but the way back out of it is not open to all.
+        if priority != Priority::Idle && self.settings.class(priority) != class_of_caller() {
             let (policy, level) = class_of_caller();
             set_class(self.settings.class(priority))?;
             set_class((policy, level))?;
@@ -74,13 +79,16 @@ impl Linux {
         }
     }
 
-    /// Tells what the kernel did about scheduling classes.
+    /// Tells what the kernel did about scheduling classes, and what it did not count.
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
         let (spawned, confirmed) = (self.spawned.load(Relaxed), self.confirmed.load(Relaxed));
         let (policy, level) = self.settings.class(Priority::Urgent(1));
         let policy = if policy == libc::SCHED_FIFO { "SCHED_FIFO" } else { "SCHED_OTHER" };
         let text = name(format_args!("{policy} {level}: tasks that read it back"));
         trial.evidence(&text, confirmed.into(), spawned.into(), spawned.into());
+        if let Some(Err(reason)) = self.instructions.get() {
+            trial.log(reason);
+        }
     }
 }
 
@@ -118,5 +126,10 @@ impl Kernel for Linux {
     #[inline]
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.give();
+    }
+
+    fn instructions(&self) -> Option<u64> {
+        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
+        counter.as_ref().ok()?.read()
     }
 }

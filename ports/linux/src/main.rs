@@ -8,6 +8,7 @@ mod conditions;
 mod coroutine;
 mod kernel;
 mod offers;
+mod perf;
 mod process;
 mod semaphore;
 mod settings;
