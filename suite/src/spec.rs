@@ -67,7 +67,13 @@ pub const KIND: Parameter = Parameter {
 };
 
 /// All experiments, in the order in which they are listed and run.
-pub static EXPERIMENTS: &[&Spec] = &[&experiments::switch::SPEC];
+pub static EXPERIMENTS: &[&Spec] = &[
+    &experiments::delay::SPEC,
+    &experiments::period::SPEC,
+    &experiments::switch::SPEC,
+    &experiments::interrupt::SPEC,
+    &experiments::wakeup::SPEC,
+];
 
 /// The experiment of that name.
 pub fn find(name: &str) -> Option<&'static Spec> {
