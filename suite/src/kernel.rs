@@ -100,6 +100,12 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
 
     /// Adds one to the semaphore and wakes a waiting task. Never waits; handlers may call it.
     fn give(&self, semaphore: &'static Self::Semaphore);
+
+    /// Instructions that the processor has executed so far, all tasks and the kernel included. Differences
+    /// count; the start is arbitrary. `None`: they are not counted here.
+    fn instructions(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// One kind of task. See the [module](self) for how the futures behave.

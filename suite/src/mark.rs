@@ -83,6 +83,27 @@ impl<C: Clock> Marks<C> {
         }
     }
 
+    /// Stores a known time, such as the one that a timer is set to, at `place`. Panics beyond the end.
+    pub fn set(&self, place: usize, time: u64) {
+        self.slots[place].store(C::Slot::truncate(time));
+    }
+
+    /// The mark at `place` as a time that does not wrap. `now`: a time less than half the counter's range away.
+    pub fn time(&self, place: usize, now: u64) -> u64 {
+        now.wrapping_sub_signed(C::Slot::between(self.at(place), C::Slot::truncate(now)))
+    }
+
+    /// Ticks from the time `due` to the mark at `place`: negative when the mark is early.
+    pub fn lateness(&self, place: usize, due: u64) -> i64 {
+        C::Slot::between(C::Slot::truncate(due), self.at(place))
+    }
+
+    /// The first `count` marks.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Self {
+        Self { slots: &self.slots[..count.min(self.len())] }
+    }
+
     pub fn len(&self) -> usize {
         self.slots.len()
     }

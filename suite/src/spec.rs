@@ -68,14 +68,18 @@ pub const KIND: Parameter = Parameter {
 
 /// All experiments, in the order in which they are listed and run.
 pub static EXPERIMENTS: &[&Spec] = &[
+    &experiments::delay::SPEC,
+    &experiments::period::SPEC,
     &experiments::switch::SPEC,
-    &experiments::message::SPEC,
-    &experiments::spawn::SPEC,
-    &experiments::log::SPEC,
-    &experiments::pipeline::SPEC,
     &experiments::ticks::SPEC,
+    &experiments::spawn::SPEC,
+    &experiments::interrupt::SPEC,
+    &experiments::wakeup::SPEC,
+    &experiments::message::SPEC,
     &experiments::inversion::SPEC,
     &experiments::interference::SPEC,
+    &experiments::log::SPEC,
+    &experiments::pipeline::SPEC,
 ];
 
 /// The experiment of that name.

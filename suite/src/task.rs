@@ -1,10 +1,13 @@
-//! Running a future to its end, and futures that block.
+//! Running a future to its end, futures that block, and tasks that wait without blocking.
 
 use core::{
     future::Future,
+    hint,
     pin::{Pin, pin},
     task::{Context, Poll, Waker},
 };
+
+use crate::kernel::Tasks;
 
 /// A future that does its waiting inside `poll` and is ready at once: what a thread's operations
 /// return.
@@ -16,6 +19,16 @@ impl<T, F: FnMut() -> T + Unpin> Future for Block<F> {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
         Poll::Ready((self.0)())
+    }
+}
+
+/// One turn of a loop that waits by spinning. A coroutine gives way in each, because nothing pre-empts it.
+#[inline(always)]
+pub async fn spin<T: Tasks>(kernel: &'static T::Kernel) {
+    hint::spin_loop();
+    // Both are constants, so the compiler decides.
+    if T::KIND == "coroutine" {
+        T::yield_now(kernel).await;
     }
 }
 

@@ -115,17 +115,25 @@ impl<'a, K: Kernel> Trial<'a, K> {
         self.samples(series, values.into_iter().map(|value| (0, i64::try_from(value).unwrap_or(i64::MAX))));
     }
 
-    /// One sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`.
+    /// One sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`, less the series'
+    /// nominal length.
     pub fn durations(&mut self, series: Series<'_>, starts: &Marks<K>, ends: &Marks<K>) {
-        let samples = (0..starts.len().min(ends.len()))
-            .map(|place| (starts.until(0, starts, place), starts.until(place, ends, place)));
+        let nominal = series.nominal.cast_signed();
+        let samples = (0..starts.len().min(ends.len())).scan(0, |start, place| {
+            // From mark to mark, because the whole case may be longer than the counter's range.
+            *start += starts.until(place.saturating_sub(1), starts, place);
+            Some((*start, starts.until(place, ends, place) - nominal))
+        });
         self.samples(series, samples);
     }
 
     /// One sample from each mark to the next.
     pub fn intervals(&mut self, series: Series<'_>, marks: &Marks<K>) {
-        let samples =
-            (1..marks.len()).map(|place| (marks.until(0, marks, place - 1), marks.until(place - 1, marks, place)));
+        let samples = (1..marks.len()).scan(0, |end, place| {
+            let value = marks.until(place - 1, marks, place);
+            let start = core::mem::replace(end, *end + value);
+            Some((start, value))
+        });
         self.samples(series, samples);
     }
 
@@ -141,6 +149,11 @@ impl<'a, K: Kernel> Trial<'a, K> {
         for _ in 0..count {
             K::Director::take(self.kernel, done).await;
         }
+    }
+
+    /// Microseconds in ticks of the clock.
+    pub fn ticks(&self, microseconds: u64) -> u64 {
+        self.kernel.hertz() * microseconds / 1_000_000
     }
 
     /// Makes a semaphore in the arena.

@@ -11,6 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::{
     coroutine::Executor,
     log::StandardError,
+    perf::Counter,
     semaphore::{Primitive, Semaphore},
     settings::{Settings, class_of_caller, set_class},
     thread::Thread,
@@ -30,6 +31,8 @@ pub struct Linux {
     confirmed: AtomicU32,
     /// Mutex calls that returned an error.
     failed: AtomicU32,
+    /// Opened when an experiment asks for it, because that takes long: the counter, or why there is none.
+    instructions: OnceLock<Result<Counter, &'static str>>,
 }
 
 impl Linux {
@@ -56,6 +59,7 @@ impl Linux {
             spawned: AtomicU32::new(0),
             confirmed: AtomicU32::new(0),
             failed: AtomicU32::new(0),
+            instructions: OnceLock::new(),
         })
     }
 
@@ -65,7 +69,8 @@ impl Linux {
     /// [`Reason::NotPermitted`](chronoscope_suite::Reason::NotPermitted).
     pub fn admit(&self, priority: Priority) -> Result<(), Refusal> {
         self.spawned.fetch_add(1, Relaxed);
-        if self.settings.class(priority) != class_of_caller() {
+        // Nobody is refused SCHED_IDLE, but the way back out of it is not open to all.
+        if priority != Priority::Idle && self.settings.class(priority) != class_of_caller() {
             let (policy, level) = class_of_caller();
             set_class(self.settings.class(priority))?;
             set_class((policy, level))?;
@@ -87,7 +92,7 @@ impl Linux {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    /// Tells what the kernel did about scheduling classes.
+    /// Tells what the kernel did about scheduling classes, and what it did not count.
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
         let (spawned, confirmed) = (self.spawned.load(Relaxed), self.confirmed.load(Relaxed));
         let (policy, level) = self.settings.class(Priority::Urgent(1));
@@ -97,6 +102,9 @@ impl Linux {
         let failed = self.failed.load(Relaxed);
         if failed > 0 {
             trial.evidence("mutex calls that failed", failed.into(), 0.0, 0.0);
+        }
+        if let Some(Err(reason)) = self.instructions.get() {
+            trial.log(reason);
         }
     }
 }
@@ -135,5 +143,10 @@ impl Kernel for Linux {
     #[inline]
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.give();
+    }
+
+    fn instructions(&self) -> Option<u64> {
+        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
+        counter.as_ref().ok()?.read()
     }
 }

@@ -6,10 +6,12 @@
 
 mod conditions;
 mod coroutine;
+mod interrupts;
 mod kernel;
 mod log;
 mod mutex;
 mod offers;
+mod perf;
 mod process;
 mod processor_time;
 mod queue;
@@ -89,7 +91,9 @@ impl Sink for Output {
 /// Marks of the longest case, semaphores, and what experiments share.
 fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
-    (1 << 20) + loops * 32
+    // Elsewhere the loops are those of all tasks together.
+    let tasks = if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
+    (1 << 20) + loops * (32 + 16 * tasks)
 }
 
 /// Zeroed memory that forked tasks share with this process.

@@ -1,0 +1,87 @@
+//! Runs whole cases, as any user may, and reads their streams: what must hold however slow or busy the machine is.
+
+use std::process::Command;
+
+use chronoscope_suite::{
+    Request,
+    wire::{Evidence, Record, Role, decode},
+};
+
+struct Case {
+    ended: bool,
+    evidence: Vec<(String, Evidence<'static>)>,
+    /// Role and number of samples of each series.
+    series: Vec<(Role, usize)>,
+}
+
+impl Case {
+    fn run(request: &str) -> Self {
+        let output = Command::new(env!("CARGO_BIN_EXE_chronoscope-linux"))
+            .args(request.split(' '))
+            .args(["policy=other", "mlock=no"])
+            .output()
+            .unwrap();
+        let mut case = Self { ended: false, evidence: vec![], series: vec![] };
+        let mut stream = output.stdout;
+        for frame in stream.split_mut(|&byte| byte == 0).filter(|frame| !frame.is_empty()) {
+            match decode(frame).unwrap() {
+                Record::Evidence(evidence) => {
+                    case.evidence.push((evidence.name.to_owned(), Evidence { name: "", ..evidence }));
+                }
+                Record::Series(series) => case.series.push((series.role, 0)),
+                Record::Samples(samples) => case.series[usize::from(samples.series)].1 += samples.block.len(),
+                Record::End { .. } => case.ended = true,
+                _ => {}
+            }
+        }
+        case
+    }
+
+    /// Everything the case holds as evidence, and the samples of its measured series.
+    fn check(&self, request: &str, measured: &[usize]) {
+        assert!(self.ended, "{request}");
+        for (name, evidence) in &self.evidence {
+            assert!((evidence.low..=evidence.high).contains(&evidence.value), "{request}: {name} {evidence:?}");
+        }
+        let samples = |role| self.series.iter().filter(move |series| series.0 == role).map(|series| series.1);
+        assert_eq!(samples(Role::Measured).collect::<Vec<_>>(), measured, "{request}");
+        assert!(samples(Role::Control).any(|count| count > 0), "{request}");
+    }
+}
+
+#[test]
+fn timers() {
+    for kind in ["thread", "coroutine", "process"] {
+        for rest in ["", " idle=spin"] {
+            let delay = format!("delay tasks=3 delay_us=2000 loops=5 kind={kind}{rest}");
+            Case::run(&delay).check(&delay, &[5; 3]);
+            let period = format!("period tasks=2 interval_us=2000 distance_us=500 loops=20 kind={kind}{rest}");
+            Case::run(&period).check(&period, &[20; 2]);
+        }
+    }
+    Case::run("delay start=own delay_us=2000").check("delay start=own", &[10; 5]);
+}
+
+#[test]
+fn interrupts() {
+    for source in ["software", "timer"] {
+        let interrupt = format!("interrupt loops=20 source={source}");
+        Case::run(&interrupt).check(&interrupt, &[20]);
+        for kind in ["thread", "coroutine", "process"] {
+            let wakeup = format!("wakeup loops=20 source={source} kind={kind}");
+            Case::run(&wakeup).check(&wakeup, &[20]);
+        }
+    }
+}
+
+#[test]
+fn estimates_of_duration_are_near() {
+    for request in ["delay", "period", "interrupt", "wakeup source=timer"] {
+        let parsed = Request::parse(request).unwrap();
+        let estimate = (parsed.spec().duration_us)(&parsed);
+        let begun = std::time::Instant::now();
+        assert!(Case::run(request).ended);
+        let taken = begun.elapsed().as_micros() as u64;
+        assert!((estimate / 3..10 * estimate).contains(&taken), "{request}: {taken} us, estimated {estimate} us");
+    }
+}

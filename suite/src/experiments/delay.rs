@@ -1,0 +1,240 @@
+//! `delay`: how much longer than asked a delay takes.
+//!
+//! N tasks, each less urgent than the one before (the ninth and all after it share the lowest urgency), delay
+//! for the same time, round after round. They wake at once, so each task's excess holds those of the tasks before it.
+//!
+//! - **Start**: the time that the delay counts from, read by the task immediately before it asks. With
+//!   `start=together` the first task reads it for all, immediately before it lets the others go, so that
+//!   all are due at one instant.
+//! - **End**: the task's first instruction after the delay.
+//! - **Sample**: end less start, less the delay: the excess. One series a task.
+//! - **Control**: marks one straight after the other. Beside it a series of delays that are due already when the task
+//!   asks for them: the call with nothing to wait for.
+//! - **Evidence**: every delay was resumed from; none ended before it was due; the kernel switched to the tasks at
+//!   least nine times for ten that they waited.
+//! - **Source**: P1.delay.pin, P1.delay.timer.
+//!
+//! How a round begins: the first task is the most urgent. It sleeps until all others wait at their gates, opens
+//! the gates, and delays; only then do the others run, and delay. Between the tasks' wake-ups nothing happens besides:
+//! a task that has resumed notes it with one store and waits at its gate, which wakes nobody, and the
+//! first task next looks after [`PAUSE_US`].
+//!
+//! How it differs from the sources: P1 zeroes a timer or sets a pin and reads back after the delay, so
+//! its figure holds the cost of a log line or of the pin as well. With `start=together` the tasks after the first
+//! ask some microseconds after the start; that is inside the delay, not added to it.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::timing::{DueAlready, IDLE, Spinner, descending};
+use crate::{
+    kernel::{Clock, Kernel, Refusal, Tasks},
+    mark::Marks,
+    spec::{KIND, Parameter, Spec, Values},
+    trial::{Trial, name},
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "delay",
+    summary: "how much longer than asked a delay takes, N tasks that wake at once",
+    start: "the time the delay counts from, read immediately before the task asks for it",
+    end: "the task's first instruction after the delay",
+    statistic: "the excess over the delay, a series for each task",
+    control: "marks set one straight after the other; beside: delays that are due already when asked for",
+    evidence: "all delays resumed from, none early, and nine switches in ten waits, counted by the kernel",
+    source: "P1.delay",
+    parameters: &[
+        KIND,
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "5",
+            values: Values::Number(1, 32),
+            help: "tasks, each less urgent than the one before",
+        },
+        Parameter {
+            name: "delay_us",
+            unit: "us",
+            default: "50000",
+            values: Values::Number(1, 10_000_000),
+            help: "the delay",
+        },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "10",
+            values: Values::Number(1, 1_000_000),
+            help: "delays of each task",
+        },
+        Parameter {
+            name: "start",
+            unit: "",
+            default: "together",
+            values: Values::Word(&["together", "own"]),
+            help: "together: one start for all tasks of a round; own: each reads its own, one switch after the other",
+        },
+        IDLE,
+    ],
+    duration_us: |request| {
+        let pause = if request.number("tasks") > 1 { PAUSE_US } else { 0 };
+        request.number("loops") * (request.number("delay_us") + pause + 100)
+    },
+};
+
+/// How long the first task leaves the others alone after they are due, before it looks whether all have resumed.
+const PAUSE_US: u64 = 2000;
+
+struct Delay<K: Kernel> {
+    kernel: &'static K,
+    delay: u64,
+    pause: u64,
+    loops: usize,
+    together: bool,
+    tasks: &'static [Member<K>],
+    due_already: DueAlready<K>,
+    done: &'static K::Semaphore,
+}
+
+struct Member<K: Kernel> {
+    gate: K::Semaphore,
+    /// Delays that it has come back from.
+    resumed: AtomicU32,
+    starts: Marks<K>,
+    ends: Marks<K>,
+    switches: AtomicU32,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    let (kernel, arena) = (trial.kernel, trial.arena);
+    let tasks = trial.request.count("tasks");
+    let loops = trial.request.count("loops");
+    let member = |_| {
+        Ok(Member {
+            gate: kernel.semaphore(0)?,
+            resumed: AtomicU32::new(0),
+            starts: Marks::new(arena, loops)?,
+            ends: Marks::new(arena, loops)?,
+            switches: AtomicU32::new(0),
+        })
+    };
+    let all: &'static Delay<T::Kernel> = arena.place(Delay {
+        kernel,
+        delay: trial.ticks(trial.request.number("delay_us")),
+        pause: trial.ticks(PAUSE_US),
+        loops,
+        together: trial.request.word("start") == "together",
+        tasks: arena.fill(tasks, member)?,
+        due_already: DueAlready::new(trial)?,
+        done: trial.semaphore(0)?,
+    })?;
+    for number in 0..tasks {
+        T::spawn(kernel, descending(number), sleeper::<T>(all, number))?;
+    }
+    trial.wait(all.done, tasks).await;
+    let spinner = Spinner::start(trial).await?;
+    let first = &all.tasks[0];
+    kernel.give(&first.gate);
+    trial.wait(all.done, tasks).await;
+    kernel.give(&first.gate);
+    trial.wait(all.done, 1).await;
+    if let Some(spinner) = spinner {
+        spinner.stop().await;
+    }
+    report(trial, all);
+    Ok(())
+}
+
+async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
+    let Delay { kernel, tasks, .. } = *all;
+    let me = &tasks[number];
+    kernel.give(all.done);
+    let before = T::switches(kernel);
+    if number == 0 {
+        T::take(kernel, &me.gate).await;
+    }
+    for round in 0..all.loops {
+        let start = if number == 0 {
+            all.begin::<T>(round).await
+        } else {
+            T::take(kernel, &me.gate).await;
+            let now = kernel.now();
+            if all.together { tasks[0].starts.time(round, now) } else { now }
+        };
+        me.starts.set(round, start);
+        T::delay_until(kernel, start + all.delay).await;
+        me.ends.mark(kernel, round);
+        me.resumed.store(round as u32 + 1, Relaxed);
+    }
+    if number == 0 {
+        all.gather::<T>(all.loops).await;
+        all.open();
+    } else {
+        // Ending takes long, and none may end before all have resumed.
+        T::take(kernel, &me.gate).await;
+    }
+    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
+    me.switches.store(counted, Relaxed);
+    kernel.give(all.done);
+    if number == 0 {
+        T::take(kernel, &me.gate).await;
+        all.due_already.run::<T>(kernel).await;
+        kernel.give(all.done);
+    }
+}
+
+/// What the first task does between the rounds.
+impl<K: Kernel> Delay<K> {
+    /// Waits until all others have resumed from `rounds` delays.
+    async fn gather<T: Tasks<Kernel = K>>(&self, rounds: usize) {
+        let others = &self.tasks[1..];
+        while !others.is_empty() {
+            T::delay_until(self.kernel, self.kernel.now() + self.pause).await;
+            if others.iter().all(|task| task.resumed.load(Relaxed) as usize >= rounds) {
+                break;
+            }
+        }
+    }
+
+    /// Lets the others go. They run once this task waits.
+    fn open(&self) {
+        for task in &self.tasks[1..] {
+            self.kernel.give(&task.gate);
+        }
+    }
+
+    /// Begins a round. Returns the start of its own delay.
+    async fn begin<T: Tasks<Kernel = K>>(&self, round: usize) -> u64 {
+        self.gather::<T>(round).await;
+        let start = self.kernel.now();
+        // Before the gates open: the others read it.
+        self.tasks[0].starts.set(round, start);
+        self.open();
+        if self.together { start } else { self.kernel.now() }
+    }
+}
+
+fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Delay<K>) {
+    let delays = (all.tasks.len() * all.loops) as f64;
+    // With others, each task also waits once a round for the round to begin.
+    let waits = if all.tasks.len() > 1 { 2.0 * delays } else { delays };
+    // A delay that a stalled task asks for too late ends without a switch.
+    let switches: f64 = all.tasks.iter().map(|task| f64::from(task.switches.load(Relaxed))).sum();
+    let resumed: f64 = all.tasks.iter().map(|task| f64::from(task.resumed.load(Relaxed))).sum();
+    let early = |task: &Member<K>| {
+        let delay = all.delay.cast_signed();
+        (0..all.loops).filter(|&round| task.starts.until(round, &task.ends, round) < delay).count()
+    };
+    let early: usize = all.tasks.iter().map(early).sum();
+    trial.evidence("delays resumed from", resumed, delays, delays);
+    trial.evidence("early wake-ups", early as f64, 0.0, 0.0);
+    trial.evidence("switches", switches, 0.9 * waits - 1.0, f64::INFINITY);
+    for (number, task) in all.tasks.iter().enumerate() {
+        let name = name(format_args!("task {}", number + 1));
+        trial.durations(Series { nominal: all.delay, ..Series::measured(&name) }, &task.starts, &task.ends);
+    }
+    all.due_already.report(trial);
+}

@@ -1,0 +1,94 @@
+//! `interrupt`: from an interrupt to its handler.
+//!
+//! A task raises an interrupt, or sets a timer and spins until it is interrupted. The handler runs on top of it.
+//! Between the rounds the task sleeps.
+//!
+//! - **Start**: `source=software`: the task's mark, immediately before it raises the interrupt. `source=timer`:
+//!   the time that the timer is due.
+//! - **End**: the handler's first instruction.
+//! - **Sample**: one interrupt.
+//! - **Control**: marks one straight after the other.
+//! - **Evidence**: the handler was entered once a round; a raised interrupt's handler had run when `raise` returned.
+//! - **Source**: P1.interrupt is `source=software`.
+//!
+//! How it differs from the sources: P1 calls response the longest time with interrupts off plus the
+//! entry, but exercises the entry only. So does `source=software`; the timer's interrupt comes from outside the task
+//! and waits as long as the kernel keeps interrupts off, so its maximum holds what the runs have met of that.
+
+use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
+use crate::{
+    kernel::{Handler, Interrupts, Priority, Refusal, Tasks},
+    mark::Marks,
+    spec::{Parameter, Spec, Values},
+    trial::Trial,
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "interrupt",
+    summary: "from an interrupt to its handler",
+    start: "software: immediately before the task raises the interrupt; timer: the time it is due",
+    end: "the handler's first instruction",
+    statistic: "one interrupt",
+    control: "marks set one straight after the other",
+    evidence: "one entry of the handler a round; a raised interrupt's handler has run when the call returns",
+    source: "P1.interrupt",
+    parameters: &[
+        SOURCE,
+        INTERVAL,
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "300",
+            values: Values::Number(10, 1_000_000),
+            help: "interrupts",
+        },
+    ],
+    duration_us: |request| request.number("loops") * (request.number("interval_us") + LEAD_US + 20),
+};
+
+struct Interrupt<K: Interrupts> {
+    firing: Firing<K>,
+    starts: Marks<K>,
+    ends: Marks<K>,
+    done: &'static K::Semaphore,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal> {
+    let (kernel, arena) = (trial.kernel, trial.arena);
+    let loops = trial.request.count("loops");
+    let all: &'static Interrupt<K> = arena.place(Interrupt {
+        firing: Firing::new(trial),
+        starts: Marks::new(arena, loops)?,
+        ends: Marks::new(arena, loops)?,
+        done: trial.semaphore(0)?,
+    })?;
+    let handler = arena.place(move || {
+        let entries = all.firing.entries();
+        all.ends.mark(kernel, entries);
+        all.firing.count(entries);
+    })?;
+    K::Director::spawn(kernel, Priority::Urgent(1), interrupted(kernel, all, handler))?;
+    trial.wait(all.done, 1).await;
+
+    let fired = all.firing.report(trial)?;
+    trial.durations(Series::measured("interrupt"), &all.starts.first(fired), &all.ends);
+    trial.mark_control(&all.starts, 1.0);
+    Ok(())
+}
+
+/// The task that the handler interrupts.
+async fn interrupted<K: Interrupts>(kernel: &'static K, all: &'static Interrupt<K>, handler: Handler) {
+    if all.firing.attach(handler) {
+        for round in 0..all.starts.len() {
+            if !all.firing.fire(round, Some(&all.starts)).await {
+                break;
+            }
+        }
+    }
+    kernel.give(all.done);
+}

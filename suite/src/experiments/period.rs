@@ -1,0 +1,219 @@
+//! `period`: how near its due time a periodic task starts.
+//!
+//! A task wakes at `t0`, `t0 + interval`, `t0 + 2·interval`, …: each due time is counted from the first one, not from
+//! the last wake-up, so lateness does not add up. With several tasks all begin together; each next one is less
+//! urgent, and its interval is longer by `distance_us`.
+//!
+//! - **Start**: the due time.
+//! - **End**: the first instruction of the task when it has woken at or after it.
+//! - **Sample**: one for *every* due time. A task that wakes late answers all due times that have passed, each
+//!   with its own lateness; those beyond the first are told as *skipped periods*.
+//! - **Control**: marks one straight after the other. Beside it a series of delays that are due already when the task
+//!   asks for them: the call with nothing to wait for.
+//! - **Evidence**: wake-ups and skipped periods together are the due times; no wake-up was early; the kernel
+//!   switched to the tasks for at least nine wake-ups in ten.
+//! - **Source**: P5.period; cyclictest measures the same path.
+//!
+//! How it differs from the sources: cyclictest counts one sample a wake-up and leaves out the periods it slept
+//! through, which hides the worst of a stall (coordinated omission). Where periods were skipped, a
+//! series *as cyclictest counts* stands beside; where none were, it would be the same.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::timing::{DueAlready, IDLE, Spinner, descending};
+use crate::{
+    kernel::{Clock, Kernel, Refusal, Tasks},
+    mark::Marks,
+    spec::{KIND, Parameter, Spec, Values},
+    trial::{Trial, name},
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "period",
+    summary: "how near its due time a periodic task starts, every due time counted",
+    start: "the due time",
+    end: "the first instruction of the task that has woken at or after it",
+    statistic: "the lateness of every due time, those that a late task slept through included; periods skipped",
+    control: "marks set one straight after the other; beside: delays that are due already when asked for",
+    evidence: "wake-ups and skipped periods make up the due times, none early; nine switches in ten wake-ups, counted by the kernel",
+    source: "P5.period; cyclictest",
+    parameters: &[
+        KIND,
+        Parameter {
+            name: "interval_us",
+            unit: "us",
+            default: "1000",
+            values: Values::Number(10, 10_000_000),
+            help: "the period",
+        },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "200",
+            values: Values::Number(1, 10_000_000),
+            help: "due times of each task",
+        },
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "1",
+            values: Values::Number(1, 32),
+            help: "tasks, each less urgent than the one before",
+        },
+        Parameter {
+            name: "distance_us",
+            unit: "us",
+            default: "0",
+            values: Values::Number(0, 1_000_000),
+            help: "added to the interval of each next task",
+        },
+        IDLE,
+    ],
+    duration_us: |request| {
+        let longest = request.number("interval_us") + (request.number("tasks") - 1) * request.number("distance_us");
+        LEAD_US + request.number("loops") * longest
+    },
+};
+
+/// From the moment the tasks are let go to the first due time: all of them must be waiting by then.
+const LEAD_US: u64 = 2000;
+
+struct Period<K: Kernel> {
+    kernel: &'static K,
+    lead: u64,
+    /// One mark: when the director lets the tasks go. All count their due times from it.
+    start: Marks<K>,
+    tasks: &'static [Member<K>],
+    due_already: DueAlready<K>,
+    done: &'static K::Semaphore,
+}
+
+struct Member<K: Kernel> {
+    gate: K::Semaphore,
+    interval: u64,
+    /// Place n holds when the n-th due time was answered.
+    wakes: Marks<K>,
+    wakeups: AtomicU32,
+    skipped: AtomicU32,
+    switches: AtomicU32,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
+    let tasks = request.count("tasks");
+    let member = |number| {
+        Ok(Member {
+            gate: kernel.semaphore(0)?,
+            interval: trial.ticks(request.number("interval_us") + number as u64 * request.number("distance_us")),
+            wakes: Marks::new(arena, request.count("loops"))?,
+            wakeups: AtomicU32::new(0),
+            skipped: AtomicU32::new(0),
+            switches: AtomicU32::new(0),
+        })
+    };
+    let all: &'static Period<T::Kernel> = arena.place(Period {
+        kernel,
+        lead: trial.ticks(LEAD_US),
+        start: Marks::new(arena, 1)?,
+        tasks: arena.fill(tasks, member)?,
+        due_already: DueAlready::new(trial)?,
+        done: trial.semaphore(0)?,
+    })?;
+    for number in 0..tasks {
+        T::spawn(kernel, descending(number), riser::<T>(all, number))?;
+    }
+    trial.wait(all.done, tasks).await;
+    let spinner = Spinner::start(trial).await?;
+    let start = kernel.now();
+    all.start.set(0, start);
+    for task in all.tasks {
+        kernel.give(&task.gate);
+    }
+    trial.wait(all.done, tasks).await;
+    kernel.give(&all.tasks[0].gate);
+    trial.wait(all.done, 1).await;
+    for task in &all.tasks[1..] {
+        kernel.give(&task.gate);
+    }
+    if let Some(spinner) = spinner {
+        spinner.stop().await;
+    }
+    report(trial, all, start + all.lead);
+    Ok(())
+}
+
+async fn riser<T: Tasks>(all: &'static Period<T::Kernel>, number: usize) {
+    let kernel = all.kernel;
+    let me = &all.tasks[number];
+    kernel.give(all.done);
+    T::take(kernel, &me.gate).await;
+    let mut due = all.start.time(0, kernel.now()) + all.lead;
+    let (mut answered, mut wakeups) = (0, 0);
+    let before = T::switches(kernel);
+    while answered < me.wakes.len() {
+        T::delay_until(kernel, due).await;
+        let now = kernel.now();
+        wakeups += 1;
+        // The due time that the task slept for, and all that have come since.
+        loop {
+            me.wakes.set(answered, now);
+            answered += 1;
+            due += me.interval;
+            if due > now || answered == me.wakes.len() {
+                break;
+            }
+            me.skipped.store(me.skipped.load(Relaxed) + 1, Relaxed);
+        }
+    }
+    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
+    me.switches.store(counted, Relaxed);
+    me.wakeups.store(wakeups, Relaxed);
+    kernel.give(all.done);
+    // Ending takes long, and none may end before all have woken for the last time.
+    T::take(kernel, &me.gate).await;
+    if number == 0 {
+        all.due_already.run::<T>(kernel).await;
+        kernel.give(all.done);
+    }
+}
+
+fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
+    let sum = |count: fn(&Member<K>) -> &AtomicU32| {
+        all.tasks.iter().map(|task| f64::from(count(task).load(Relaxed))).sum::<f64>()
+    };
+    let wakeups = sum(|task| &task.wakeups);
+    let skipped = sum(|task| &task.skipped);
+    let due = all.tasks.iter().map(|task| task.wakes.len()).sum::<usize>() as f64;
+    let early: usize = all.tasks.iter().map(|task| task.samples(first).filter(|&(_, late)| late < 0).count()).sum();
+    trial.figure("skipped periods", "", skipped);
+    trial.evidence("wake-ups and skipped periods", wakeups + skipped, due, due);
+    trial.evidence("early wake-ups", early as f64, 0.0, 0.0);
+    // A delay that a stalled task asks for too late ends without a switch.
+    trial.evidence("switches", sum(|task| &task.switches), 0.9 * wakeups - 1.0, f64::INFINITY);
+    for (number, task) in all.tasks.iter().enumerate() {
+        let task_name = name(format_args!("task {}", number + 1));
+        trial.samples(Series::measured(&task_name), task.samples(first));
+        if task.skipped.load(Relaxed) > 0 {
+            let woken =
+                |&(place, _): &(usize, (i64, i64))| place == 0 || task.wakes.until(place - 1, &task.wakes, place) != 0;
+            let samples = task.samples(first).enumerate().filter(woken).map(|(_, sample)| sample);
+            trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), samples);
+        }
+    }
+    all.due_already.report(trial);
+}
+
+impl<K: Kernel> Member<K> {
+    /// Start and lateness of each due time, counted from the first one.
+    fn samples(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
+        (0..self.wakes.len()).map(move |place| {
+            let since = place as u64 * self.interval;
+            (since.cast_signed(), self.wakes.lateness(place, first + since))
+        })
+    }
+}

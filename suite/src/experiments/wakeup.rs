@@ -1,0 +1,144 @@
+//! `wakeup`: from a handler to the task that it wakes.
+//!
+//! A task waits on a semaphore. A less urgent one raises an interrupt, or is interrupted by a timer while it spins; the
+//! handler gives the semaphore, and the waiting task runs before the interrupted one goes on.
+//!
+//! - **Start**: the handler's mark, immediately before it gives the semaphore.
+//! - **End**: the waiting task's first instruction after it has taken the semaphore.
+//! - **Sample**: one interrupt.
+//! - **Control**: marks one straight after the other.
+//! - **Evidence**: the handler was entered once a round; the kernel switched to the waiting task once a round; a
+//!   raised interrupt's handler had run when `raise` returned.
+//! - **Source**: P5.isr.
+//!
+//! How it differs from the sources: P5 triggers the interrupt from outside; `source=timer` is its like. The waiting
+//! task may be a coroutine; the interrupted one is of the director's kind, a thread where there are threads.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
+use crate::{
+    kernel::{Handler, Interrupts, Kernel, Priority, Refusal, Tasks},
+    mark::Marks,
+    spec::{KIND, Parameter, Spec, Values},
+    trial::Trial,
+    wire::Series,
+};
+
+pub static SPEC: Spec = Spec {
+    name: "wakeup",
+    summary: "from an interrupt's handler to the task that it wakes",
+    start: "in the handler, immediately before it gives the semaphore",
+    end: "the waiting task's first instruction after it has taken the semaphore",
+    statistic: "one interrupt",
+    control: "marks set one straight after the other",
+    evidence: "one entry of the handler a round; one switch to the waiting task a round, counted by the kernel",
+    source: "P5.isr",
+    parameters: &[
+        KIND,
+        SOURCE,
+        INTERVAL,
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "300",
+            values: Values::Number(10, 1_000_000),
+            help: "interrupts",
+        },
+    ],
+    duration_us: |request| request.number("loops") * (request.number("interval_us") + LEAD_US + 30),
+};
+
+struct Wakeup<K: Interrupts> {
+    kernel: &'static K,
+    firing: Firing<K>,
+    starts: Marks<K>,
+    ends: Marks<K>,
+    /// Given by the handler.
+    given: K::Semaphore,
+    /// Given by the waiting task, before it waits again.
+    answered: K::Semaphore,
+    /// No more interrupts will come.
+    over: AtomicBool,
+    switches: AtomicU32,
+    done: &'static K::Semaphore,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    T::Kernel: Interrupts,
+{
+    let (kernel, arena) = (trial.kernel, trial.arena);
+    let loops = trial.request.count("loops");
+    let all: &'static Wakeup<T::Kernel> = arena.place(Wakeup {
+        kernel,
+        firing: Firing::new(trial),
+        starts: Marks::new(arena, loops)?,
+        ends: Marks::new(arena, loops)?,
+        given: kernel.semaphore(0)?,
+        answered: kernel.semaphore(0)?,
+        over: AtomicBool::new(false),
+        switches: AtomicU32::new(0),
+        done: trial.semaphore(0)?,
+    })?;
+    let handler = arena.place(move || {
+        let entries = all.firing.entries();
+        all.firing.count(entries);
+        all.starts.mark(kernel, entries);
+        kernel.give(&all.given);
+    })?;
+    // The waiting task first: a process must not be forked while its parent has threads.
+    T::spawn(kernel, Priority::Urgent(2), waiter::<T>(all))?;
+    <T::Kernel as Kernel>::Director::spawn(kernel, Priority::Urgent(1), interrupted(all, handler))?;
+    trial.wait(all.done, 2).await;
+
+    let fired = all.firing.report(trial)?;
+    trial.evidence("switches", all.switches.load(Relaxed).into(), 0.99 * fired as f64, f64::INFINITY);
+    trial.durations(Series::measured("wake-up"), &all.starts.first(fired), &all.ends);
+    trial.mark_control(&all.starts, 1.0);
+    Ok(())
+}
+
+async fn waiter<T: Tasks>(all: &'static Wakeup<T::Kernel>)
+where
+    T::Kernel: Interrupts,
+{
+    let kernel = all.kernel;
+    let before = T::switches(kernel);
+    kernel.give(&all.answered);
+    for round in 0..=all.ends.len() {
+        T::take(kernel, &all.given).await;
+        all.ends.mark(kernel, round);
+        if all.over.load(Relaxed) {
+            break;
+        }
+        kernel.give(&all.answered);
+    }
+    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
+    all.switches.store(counted, Relaxed);
+    kernel.give(all.done);
+}
+
+/// The task that the handler interrupts.
+async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
+    let kernel = all.kernel;
+    // The other task is up, and waits.
+    K::Director::take(kernel, &all.answered).await;
+    if all.firing.attach(handler) {
+        for round in 0..all.starts.len() {
+            if !all.firing.fire(round, None).await {
+                break;
+            }
+            // It has run by now, unless the two share a cooperative executor or are on two processors.
+            K::Director::take(kernel, &all.answered).await;
+        }
+    }
+    all.over.store(true, Relaxed);
+    kernel.give(&all.given);
+    kernel.give(all.done);
+}
