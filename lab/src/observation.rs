@@ -27,6 +27,8 @@ pub struct Observation {
     release: String,
     clock: Option<Clock>,
     series: Vec<Series>,
+    /// Of the repetition that is under way: where in `series` each of its series stands.
+    ids: Vec<usize>,
     figures: Vec<(String, String, Vec<f64>)>,
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
@@ -42,7 +44,7 @@ struct Series {
     unit: Unit,
     nominal: u64,
     x: Option<f64>,
-    /// One entry for each repetition.
+    /// One entry for each repetition that has the series.
     pers: Vec<f64>,
     repetitions: Vec<Repetition>,
     all: Accumulator,
@@ -58,6 +60,7 @@ impl Observation {
             release: String::new(),
             clock: None,
             series: Vec::new(),
+            ids: Vec::new(),
             figures: Vec::new(),
             evidence: Vec::new(),
             log: Vec::new(),
@@ -92,10 +95,10 @@ impl Observation {
             Record::Clock(clock) => self.set_clock(*clock)?,
             Record::Series(series) => self.start_series(series)?,
             Record::Samples(samples) => {
-                let Some(series) = self.series.get_mut(usize::from(samples.series)) else {
+                let Some(&index) = self.ids.get(usize::from(samples.series)) else {
                     bail!("samples of series {}, which was not announced", samples.series);
                 };
-                series.push(&samples.block, self.keep_samples);
+                self.series[index].push(&samples.block, self.keep_samples);
             }
             Record::Figure { name, unit, value } => self.add_figure(name, unit, *value)?,
             Record::Evidence(evidence) => {
@@ -142,37 +145,27 @@ impl Observation {
         }
     }
 
+    /// Series are known by their names: one that has nothing to tell in a repetition may be missing from it.
     fn start_series(&mut self, series: &chronoscope_suite::wire::Series<'_>) -> Result<()> {
-        let id = usize::from(series.id);
+        if usize::from(series.id) != self.ids.len() {
+            bail!("series {} is announced out of order", series.id);
+        }
         if !(series.per.is_finite() && series.per > 0.0) {
             bail!("series `{}` has {} operations a sample", series.name, series.per);
         }
-        if id == self.series.len() && self.repetitions == 0 {
+        let known = self.series.iter().position(|known| known.name == series.name);
+        let index = known.unwrap_or(self.series.len());
+        if self.ids.contains(&index) {
+            bail!("series `{}` is announced twice", series.name);
+        }
+        if known.is_none() {
             let deadline = self.deadline.map(|deadline| (deadline / self.tick().0 * series.per) as u64);
             let deadline = deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
-            self.series.push(Series {
-                name: series.name.to_owned(),
-                role: series.role,
-                unit: series.unit,
-                nominal: series.nominal,
-                x: series.x,
-                pers: vec![series.per],
-                repetitions: Vec::new(),
-                all: Accumulator::with_deadline(deadline),
-                current: Accumulator::with_deadline(deadline),
-                at: 0,
-                kept: Vec::new(),
-            });
-            return Ok(());
+            self.series.push(Series::new(series, deadline));
         }
-        match self.series.get_mut(id) {
-            Some(known) if known.name == series.name && known.pers.len() == self.repetitions => {
-                known.pers.push(series.per);
-                known.at = 0;
-                Ok(())
-            }
-            _ => bail!("series {id} `{}` is not that of the repetition before", series.name),
-        }
+        self.series[index].pers.push(series.per);
+        self.ids.push(index);
+        Ok(())
     }
 
     fn add_figure(&mut self, name: &str, unit: &str, value: f64) -> Result<()> {
@@ -203,8 +196,8 @@ impl Observation {
 
     fn end_repetition(&mut self) {
         let tick = self.tick().0;
-        for series in &mut self.series {
-            series.end_repetition(tick);
+        for index in self.ids.drain(..) {
+            self.series[index].end_repetition(tick);
         }
         self.repetitions += 1;
     }
@@ -246,6 +239,22 @@ impl Observation {
 }
 
 impl Series {
+    fn new(series: &chronoscope_suite::wire::Series<'_>, deadline: Option<u64>) -> Self {
+        Self {
+            name: series.name.to_owned(),
+            role: series.role,
+            unit: series.unit,
+            nominal: series.nominal,
+            x: series.x,
+            pers: Vec::new(),
+            repetitions: Vec::new(),
+            all: Accumulator::with_deadline(deadline),
+            current: Accumulator::with_deadline(deadline),
+            at: 0,
+            kept: Vec::new(),
+        }
+    }
+
     fn push(&mut self, block: &[Sample], keep: bool) {
         for sample in block {
             self.at = self.at.wrapping_add(sample.gap);
@@ -269,6 +278,7 @@ impl Series {
         }
         let fresh = Accumulator::with_deadline(self.current.deadline());
         let done = std::mem::replace(&mut self.current, fresh);
+        self.at = 0;
         // Both were made with one deadline, which is all that can differ.
         let _ = self.all.merge(&done);
     }
