@@ -265,6 +265,14 @@ pub struct Overrides {
 }
 
 impl Study {
+    /// All published figures that the study names.
+    ///
+    /// # Errors
+    /// When a row's values and places do not pair.
+    pub fn published(&self) -> Result<Vec<Published>> {
+        Ok(self.entries.iter().map(Entry::published).collect::<Result<Vec<_>>>()?.concat())
+    }
+
     /// What the command line makes of experiments named without a study.
     pub fn of(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
@@ -289,6 +297,10 @@ impl Study {
 }
 
 impl Entry {
+    fn published(&self) -> Result<Vec<Published>> {
+        Ok(self.published.iter().map(PublishedRow::figures).collect::<Result<Vec<_>>>()?.concat())
+    }
+
     /// The experiment with its defaults.
     pub fn of(spec: &Spec) -> Self {
         Self {
@@ -311,14 +323,13 @@ impl Entry {
             .collect();
         settings.extend(overrides.settings.clone());
         let deadline = self.deadline.as_deref().map(units::parse_time).transpose()?;
-        let published = self.published.iter().map(PublishedRow::figures).collect::<Result<Vec<_>>>()?.concat();
         let plan = Plan {
             repeat: overrides.repeat.or(self.repeat).unwrap_or(study.repeat),
             duration: overrides.duration,
             loops: overrides.loops,
             deadline: overrides.deadline.or(deadline),
             limits: self.limits.clone(),
-            published,
+            published: self.published()?,
         };
         let targets = match overrides.targets.as_slice() {
             [] => self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
