@@ -83,21 +83,21 @@ fn width(text: &str) -> usize {
     shown.count()
 }
 
-/// Joins items by ` · `, in lines of at most `columns` characters after the first, each line after the first starting
-/// with `indent` spaces.
+/// Joins items by ` · `, in lines of at most `columns` characters, each but the first starting with `indent` spaces; the
+/// first is taken to stand behind as many characters.
 pub fn wrap(items: &[String], indent: usize, columns: usize) -> String {
     let mut text = String::new();
-    let mut room = columns.saturating_sub(indent);
+    let mut column = indent;
     for (index, item) in items.iter().enumerate() {
-        let needed = width(item) + 3;
-        if index > 0 && needed > room {
+        if index > 0 && column + 3 + width(item) > columns {
             text.push_str(&format!("\n{}", " ".repeat(indent)));
-            room = columns.saturating_sub(indent);
+            column = indent;
         } else if index > 0 {
             text.push_str(" · ");
+            column += 3;
         }
         text.push_str(item);
-        room = room.saturating_sub(needed);
+        column += width(item);
     }
     text
 }

@@ -69,7 +69,8 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     }
     let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
     items.extend(drift(&reference));
-    if items.is_empty() { String::new() } else { format!("{target}: {}\n", wrap(&items, 2, WIDTH)) }
+    let indent = target.chars().count() + 2;
+    if items.is_empty() { String::new() } else { format!("{target}: {}\n", wrap(&items, indent, WIDTH)) }
 }
 
 /// The smallest step of a wall clock, in ns.

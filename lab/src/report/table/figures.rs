@@ -2,11 +2,11 @@
 
 use chronoscope_suite::spec;
 
-use super::Group;
+use super::{Group, WIDTH};
 use crate::{
     report::{
         Paint,
-        sheet::{Sheet, Side},
+        sheet::{Sheet, Side, wrap},
     },
     run::{CaseResult, Run, SeriesResult},
     statistics::{Slope, median},
@@ -45,7 +45,8 @@ pub fn table(run: &Run, paint: Paint) -> String {
 
 fn footnotes(run: &Run) -> String {
     let mut notes = String::new();
-    if run.cases.iter().any(|case| case.series.iter().any(|series| series.role == "auxiliary")) {
+    let has_auxiliary = |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
+    if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
         notes.push_str("(…) stands beside the case: no verdict hangs on it\n");
     }
     let stolen = worst_steal(run);
@@ -58,11 +59,11 @@ fn footnotes(run: &Run) -> String {
     if notes.is_empty() { notes } else { format!("\n{notes}") }
 }
 
+/// In ms; of a case whose figures are shown.
 fn stolen_from(case: &CaseResult) -> f64 {
-    case.figure("steal").map_or(0.0, |steal| steal.max)
+    case.figure("steal").filter(|_| case.is_proven()).map_or(0.0, |steal| steal.max)
 }
 
-/// In ms.
 fn worst_steal(run: &Run) -> f64 {
     run.cases.iter().map(stolen_from).fold(0.0, f64::max)
 }
@@ -74,7 +75,7 @@ fn title(sheet: &mut Sheet, group: &Group<'_>) {
     parts.extend(clock.map(|clock| format!("{} clock", clock.domain)));
     parts.extend(group.common.iter().map(|word| (*word).to_owned()));
     parts.extend(spec::find(&first.experiment).map(|spec| spec.summary.to_owned()));
-    sheet.line(parts.join(" · "));
+    sheet.line(wrap(&parts, 2, WIDTH));
 }
 
 /// The rows of one case.
@@ -88,6 +89,13 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn add(&self, sheet: &mut Sheet, label: &str) {
         let status = self.paint.status(self.case.verdict.status);
+        // Without proof a sample is no figure of this case, whatever it says.
+        if !self.case.is_proven() || self.case.measured().next().is_none() {
+            let label = if label.is_empty() { "this case" } else { label };
+            let mut cells = vec![String::new(); 9];
+            (cells[0], cells[3], cells[8]) = (format!("  {label}"), NONE.to_owned(), status);
+            return sheet.row(cells);
+        }
         let measured: Vec<&SeriesResult> = self.case.measured().collect();
         let alone = measured.len() == 1 && label.chars().count() <= LABEL;
         let mut rows: Vec<(String, &SeriesResult)> = Vec::new();
@@ -100,13 +108,6 @@ impl Rows<'_> {
         }
         let beside = self.case.series.iter().filter(|series| series.role == "auxiliary");
         rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
-        if rows.is_empty() {
-            let label = if label.is_empty() { NONE } else { label };
-            let mut cells = vec![format!("  {label}")];
-            cells.resize(8, String::new());
-            cells.push(status);
-            return sheet.row(cells);
-        }
         if !alone && !label.is_empty() {
             sheet.line(format!("  {label}"));
         }
@@ -117,23 +118,20 @@ impl Rows<'_> {
                 sheet.line(format!("      {line}"));
             }
         }
-        if let Some(slope) = self.case.slope.filter(|_| self.case.is_proven()) {
+        if let Some(slope) = self.case.slope {
             sheet.line(format!("      {}", slope_line(&slope, measured.first().map_or("", |series| &series.unit))));
         }
     }
 
     fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
         let unit = short(&series.unit);
-        // Without proof a sample is no figure of this case, whatever it says.
-        let proven = |value: Option<f64>| value.filter(|_| self.case.is_proven());
         let above = if series.nominal > 0.0 { "+ " } else { "" };
-        let plain =
-            |value: Option<f64>| proven(value).map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
+        let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
         let summary = &series.summary;
-        let p50 = proven(summary.p50).map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
-        let interval = series.p50_interval.as_ref().zip(proven(summary.p50));
+        let p50 = summary.p50.map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
+        let interval = series.p50_interval.as_ref().zip(summary.p50);
         let control = self.case.control().filter(|control| control.unit == series.unit && series.role == "measured");
-        let star = match (self.some_stolen, stolen_from(self.case) > 0.0 && self.case.is_proven()) {
+        let star = match (self.some_stolen, stolen_from(self.case) > 0.0) {
             (true, true) => " *",
             (true, false) => "  ",
             (false, _) => "",
@@ -146,9 +144,8 @@ impl Rows<'_> {
             interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
             plain(summary.p99),
             plain(summary.max) + star,
-            control.map_or(String::new(), |control| {
-                proven(control.summary.p50).map_or(NONE.to_owned(), |cost| show(cost, unit))
-            }),
+            control
+                .map_or(String::new(), |control| control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))),
             verdict,
         ]
     }

@@ -197,8 +197,8 @@ mod tests {
         run.cases[0].published = vec![sample::published("mean", 3595.2)];
         run.cases[2].published = vec![sample::published("mean", 50.05e6)];
         let text = text(&run);
-        assert!(line(&text, &["P1.switch.timer"]).contains("STM32F401 at 84 MHz [1]"));
-        assert!(line(&text, &["2.92 µs", "3.60 µs"]).contains("mean"));
+        assert_eq!(text.matches("P1.switch.timer, on STM32F401 at 84 MHz").count(), 1, "a source is told once");
+        assert!(line(&text, &["2.92 µs", "3.60 µs"]).contains("mean [1]"));
         assert!(line(&text, &["50 ms + 61.2 µs", "50 ms + 50 µs"]).contains("task 1"));
         assert!(text.contains("[1] all logging off"));
     }

@@ -1,6 +1,6 @@
 //! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
 
-use super::{figures::whole, name};
+use super::{Group, figures::whole};
 use crate::{
     report::sheet::{Sheet, Side},
     run::{CaseResult, Run},
@@ -8,29 +8,34 @@ use crate::{
 };
 
 pub fn section(run: &Run) -> String {
-    let mut sheet = Sheet::new(&[
-        ("source and case", Side::Left),
-        ("statistic", Side::Left),
-        ("measured here", Side::Right),
-        ("published", Side::Right),
-    ]);
     let mut notes: Vec<&str> = Vec::new();
-    let mut under = String::new();
-    for case in &run.cases {
-        for figure in &case.published {
-            let title = format!("{}, on {}{}", figure.source, figure.on, mark(figure, &mut notes));
-            if title != under {
-                sheet.gap();
-                sheet.line(title.clone());
-                under = title;
+    // By source, in the order in which the cases name them.
+    let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    for group in Group::all(run) {
+        for case in group.cases {
+            let name = format!("{} {}", case.experiment, group.label(case));
+            for figure in &case.published {
+                let source = format!("{}, on {}", figure.source, figure.on);
+                let row = cells(name.trim_end(), case, figure, &mark(figure, &mut notes));
+                match sources.iter_mut().find(|(known, _)| *known == source) {
+                    Some((_, rows)) => rows.push(row),
+                    None => sources.push((source, vec![row])),
+                }
             }
-            sheet.row(cells(case, figure));
         }
     }
-    if under.is_empty() {
+    if sources.is_empty() {
         return String::new();
     }
-    let notes = notes.iter().enumerate().map(|(index, note)| format!("[{}] {note}\n", index + 1));
+    let (left, right) = (|name| (name, Side::Left), |name| (name, Side::Right));
+    let mut sheet =
+        Sheet::new(&[left("source and case"), left("statistic"), right("measured here"), right("published")]);
+    for (source, rows) in sources {
+        sheet.gap();
+        sheet.line(source);
+        rows.into_iter().for_each(|row| sheet.row(row));
+    }
+    let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
     format!(
         "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}",
         sheet.render(),
@@ -50,7 +55,7 @@ fn mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
     format!(" [{}]", number + 1)
 }
 
-fn cells(case: &CaseResult, figure: &Published) -> Vec<String> {
+fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<String> {
     let found = statistics(case, &figure.statistic, figure.series.as_deref()).into_iter().next();
     let (series, value, unit) = match found {
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
@@ -65,13 +70,12 @@ fn cells(case: &CaseResult, figure: &Published) -> Vec<String> {
         (true, _) => ("ns", 0.0),
         (false, unit) => (unit, nominal),
     };
-    let mut case_name = name(case);
-    if !series.is_empty() && series != case.experiment {
-        case_name = format!("{case_name}, {series}");
-    }
+    // One of several series, or one that is not the obvious one.
+    let is_named = figure.series.is_some() || case.measured().count() > 1;
+    let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
     vec![
-        format!("  {case_name}"),
-        figure.statistic.clone(),
+        format!("  {name}{series}"),
+        format!("{}{mark}", figure.statistic),
         value.map_or("–".to_owned(), |value| whole(value - nominal, nominal, &unit)),
         whole(figure.value - published_nominal, published_nominal, published),
     ]
