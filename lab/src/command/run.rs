@@ -26,6 +26,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if cases.is_empty() {
         bail!("there is nothing to run: `{}` has no such case", study.name);
     }
+    report::check(&arguments.output)?;
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
@@ -33,10 +34,18 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
     context.seconds = start.elapsed().as_secs_f64();
     context.interrupted = outcome.interrupted;
-    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results };
-    report::write(&run, &study, &arguments.output)?;
+    let run = Run {
+        schema: SCHEMA,
+        context,
+        study: study.name,
+        title: study.title,
+        notes: study.notes,
+        cases: outcome.results,
+    };
+    report::write(&run, &arguments.output)?;
     if run.context.interrupted {
-        eprintln!("chronoscope: interrupted: {} of {} cases are complete", run.cases.len(), cases.len());
+        let complete = run.cases.len();
+        report::remark(&format!("chronoscope: interrupted: {complete} of {} cases are complete", cases.len()));
         return Ok(130);
     }
     Ok(run.status().exit_code())
