@@ -21,6 +21,8 @@ pub enum Command {
     Run(Run),
     /// Show all experiments, their parameters, and all targets.
     List(List),
+    /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
+    Doctor(Doctor),
 }
 
 #[derive(Args)]
@@ -118,6 +120,20 @@ impl Output {
 pub struct List {
     /// Only this experiment.
     pub experiment: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Doctor {
+    /// How to print the findings.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum DoctorFormat {
+    #[default]
+    Table,
+    Json,
 }
 
 /// Reads the command line.

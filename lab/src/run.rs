@@ -67,7 +67,7 @@ impl Context {
             processor: model.map_or_else(|| text(system.machine()), |(_, model)| model.to_owned()),
             processors: thread::available_parallelism().map_or(1, usize::from),
             program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
-            command: env::args().collect(),
+            command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             interrupted: false,
         }
     }

@@ -7,34 +7,35 @@ use crate::{
     case::{Target, experiment},
     cli::List,
     machine::{self, TARGETS},
+    report,
 };
 
 pub fn execute(list: &List) -> Result<u8> {
-    match &list.experiment {
+    report::print(&match &list.experiment {
         Some(name) => describe(experiment(name)?),
-        None => overview(),
-    }?;
+        None => overview()?,
+    })?;
     Ok(0)
 }
 
-fn overview() -> Result<()> {
-    println!("Experiments");
+fn overview() -> Result<String> {
+    let mut text = String::from("Experiments\n");
     for spec in EXPERIMENTS {
-        println!("  {:<14}{}", spec.name, spec.summary);
+        text.push_str(&format!("  {:<14}{}\n", spec.name, spec.summary));
     }
-    println!("\nTargets");
+    text.push_str("\nTargets\n");
     for target in TARGETS {
-        println!("  {target}");
+        text.push_str(&format!("  {target}\n"));
         for (parameter, default) in machine::find(&target.parse::<Target>()?)?.parameters() {
-            println!("    {}", line(parameter, &default));
+            text.push_str(&format!("    {}\n", line(parameter, &default)));
         }
     }
-    println!("\n`chronoscope list EXPERIMENT` tells what one measures and its parameters.");
-    Ok(())
+    text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures and its parameters.\n");
+    Ok(text)
 }
 
-fn describe(spec: &Spec) -> Result<()> {
-    println!("{}: {}\n", spec.name, spec.summary);
+fn describe(spec: &Spec) -> String {
+    let mut text = format!("{}: {}\n\n", spec.name, spec.summary);
     let facts = [
         ("start", spec.start),
         ("end", spec.end),
@@ -43,14 +44,14 @@ fn describe(spec: &Spec) -> Result<()> {
         ("evidence", spec.evidence),
         ("source", spec.source),
     ];
-    for (name, text) in facts {
-        println!("  {name:<10}{text}");
+    for (name, fact) in facts {
+        text.push_str(&format!("  {name:<10}{fact}\n"));
     }
-    println!("\nParameters (--set NAME=VALUE[,VALUE…])");
+    text.push_str("\nParameters (--set NAME=VALUE[,VALUE…])\n");
     for parameter in spec.parameters {
-        println!("  {}", line(parameter, parameter.default));
+        text.push_str(&format!("  {}\n", line(parameter, parameter.default)));
     }
-    Ok(())
+    text
 }
 
 fn line(parameter: &Parameter, default: &str) -> String {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, report,
+    cli, doctor, report,
     run::{Context, Run, SCHEMA},
     runner,
     study::{self, Overrides, Study},
@@ -26,6 +26,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if cases.is_empty() {
         bail!("there is nothing to run: `{}` has no such case", study.name);
     }
+    if !arguments.output.quiet && cases.iter().any(|case| case.target.machine == "host") {
+        warn();
+    }
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
@@ -36,10 +39,17 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results };
     report::write(&run, &study, &arguments.output)?;
     if run.context.interrupted {
-        eprintln!("chronoscope: interrupted: {} of {} cases are complete", run.cases.len(), cases.len());
+        report::remark(&format!("interrupted: {} of {} cases are complete", run.cases.len(), cases.len()));
         return Ok(130);
     }
     Ok(run.status().exit_code())
+}
+
+/// Tells what spoils measurements here, as far as it is known at a glance.
+fn warn() {
+    for finding in doctor::quick() {
+        report::remark(&format!("doctor: {}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend));
+    }
 }
 
 /// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.

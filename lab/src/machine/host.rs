@@ -18,7 +18,7 @@ use chronoscope_suite::{Parameter, Values};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, kill_process_group},
-    thread::sched_getaffinity,
+    thread::{CpuSet, sched_getaffinity},
 };
 
 use super::Machine;
@@ -186,7 +186,12 @@ impl Drop for Case {
 }
 
 /// The last processor that this process may use: the first ones get most of the system's interrupts.
-fn last_cpu() -> usize {
+pub fn last_cpu() -> usize {
     let Ok(set) = sched_getaffinity(None) else { return 0 };
-    (0..4096).rev().find(|&cpu| cpu < rustix::thread::CpuSet::MAX_CPU && set.is_set(cpu)).unwrap_or(0)
+    (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
+}
+
+/// How many processors this process may use.
+pub fn usable_cpus() -> usize {
+    sched_getaffinity(None).map_or(1, |set| set.count() as usize)
 }
