@@ -15,6 +15,7 @@
 pub mod case;
 pub mod cli;
 pub mod command;
+pub mod doctor;
 pub mod machine;
 pub mod observation;
 pub mod report;

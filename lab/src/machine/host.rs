@@ -7,9 +7,10 @@ use std::{
         fd::AsFd,
         unix::process::{CommandExt, ExitStatusExt},
     },
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,11 +18,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, kill_process_group},
-    thread::sched_getaffinity,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    thread::{CpuSet, sched_getaffinity},
 };
 
 use super::Machine;
+use crate::units::printable;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
 static PARAMETERS: [Parameter; 5] = [
@@ -64,14 +66,16 @@ static PARAMETERS: [Parameter; 5] = [
 
 pub struct Host;
 
-/// The port's program: beside the lab's own; for tests, which lie one folder deeper, beside their folder.
+/// The port's program: beside the lab's own. Cargo puts tests one folder deeper, into `deps`.
 fn port() -> Result<PathBuf> {
     let program = env::current_exe().context("where am I?")?;
-    let places = program.ancestors().skip(1).take(2).map(|folder| folder.join("chronoscope-linux"));
-    match places.into_iter().find(|port| port.is_file()) {
-        Some(port) => Ok(port),
-        None => bail!("chronoscope-linux is not beside {}: build the whole workspace", program.display()),
+    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
+    let folder = folder.or(program.ancestors().nth(2)).unwrap_or(Path::new("."));
+    let port = folder.join("chronoscope-linux");
+    if !port.is_file() {
+        bail!("chronoscope-linux is not beside {}: build the whole workspace", program.display());
     }
+    Ok(port)
 }
 
 impl Machine for Host {
@@ -100,9 +104,10 @@ impl Machine for Host {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", port.display()))?;
-        let mut case = Case { child };
-        let complaint = case.pass_on(limit, stop, sink)?;
-        let status = case.child.wait()?;
+        let mut case = Case { child, ended: false };
+        let patience = Patience { limit, deadline: Instant::now() + limit, stop };
+        let complaint = case.pass_on(&patience, sink)?;
+        let status = case.status(&patience)?;
         if status.success() {
             return Ok(());
         }
@@ -114,31 +119,40 @@ impl Machine for Host {
     }
 }
 
+/// When to give a case up.
+struct Patience<'a> {
+    limit: Duration,
+    deadline: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if Instant::now() >= self.deadline {
+            bail!("the watchdog ended the case after {} s: it hung, or the machine is very slow", self.limit.as_secs());
+        }
+        Ok(())
+    }
+}
+
 /// A running case. Dropping it ends every process in it.
 struct Case {
     child: Child,
+    ended: bool,
 }
 
 impl Case {
     /// Hands the port's bytes on until it closes both its outputs; returns the last line of what it wrote to standard error.
-    fn pass_on(
-        &mut self,
-        limit: Duration,
-        stop: &AtomicBool,
-        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<String> {
+    fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
-        let deadline = Instant::now() + limit;
         let mut buffer = vec![0; 1 << 16];
         let mut complaint = Vec::new();
         while stream.is_some() || errors.is_some() {
-            if stop.load(Ordering::Relaxed) {
-                bail!("interrupted");
-            }
-            if Instant::now() >= deadline {
-                bail!("the watchdog ended the case after {} s: it hung, or the machine is very slow", limit.as_secs());
-            }
+            patience.check()?;
             let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(2);
             watched.extend(stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
             watched.extend(errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
@@ -167,7 +181,30 @@ impl Case {
             }
         }
         let complaint = String::from_utf8_lossy(&complaint);
-        Ok(complaint.lines().last().unwrap_or_default().to_owned())
+        Ok(printable(complaint.lines().last().unwrap_or_default()))
+    }
+
+    /// How the port's first process ended; whatever it left behind is ended too.
+    fn status(&mut self, patience: &Patience<'_>) -> Result<ExitStatus> {
+        let process = WaitId::Pid(self.group());
+        // Without taking its status, so that its number, which is also its group's, is not given to another process yet.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while waitid(process.clone(), look)?.is_none() {
+            patience.check()?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.end()
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn end(&mut self) -> Result<ExitStatus> {
+        // There is nobody left to kill when all has gone well.
+        let _ = kill_process_group(self.group(), Signal::KILL);
+        self.ended = true;
+        Ok(self.child.wait()?)
     }
 }
 
@@ -177,16 +214,20 @@ fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
 
 impl Drop for Case {
     fn drop(&mut self) {
-        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-            // There is nobody left to kill when all has gone well.
-            let _ = kill_process_group(group, Signal::KILL);
+        if !self.ended {
+            // Nobody wants to know how it ended.
+            let _ = self.end();
         }
-        let _ = self.child.wait();
     }
 }
 
 /// The last processor that this process may use: the first ones get most of the system's interrupts.
-fn last_cpu() -> usize {
+pub fn last_cpu() -> usize {
     let Ok(set) = sched_getaffinity(None) else { return 0 };
-    (0..4096).rev().find(|&cpu| cpu < rustix::thread::CpuSet::MAX_CPU && set.is_set(cpu)).unwrap_or(0)
+    (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
+}
+
+/// How many processors this process may use.
+pub fn usable_cpus() -> usize {
+    sched_getaffinity(None).map_or(1, |set| set.count() as usize)
 }

@@ -3,7 +3,13 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
-use std::process::{Command, Output, Stdio};
+use std::{
+    env,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{self, Command, Output, Stdio},
+};
 
 /// Runs the built program with these arguments.
 pub fn chronoscope(arguments: &[&str]) -> Answer {
@@ -65,5 +71,35 @@ impl Answer {
         assert!(!line.contains('\n') && line.starts_with("chronoscope: "), "{self:#?}");
         assert!(line.contains(text), "no `{text}` in {self:#?}");
         self
+    }
+}
+
+/// A folder for one test, removed after it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("chronoscope-test-{}-{name}", process::id()));
+        fs::create_dir_all(&path).expect("the temporary folder is writable");
+        // Also for tests that go on as another user.
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("the folder is ours");
+        Self(path)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("the temporary folder's name is UTF-8").to_owned()
+    }
+
+    /// Writes a file; the result is its path.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).expect("the temporary folder is writable");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
