@@ -23,6 +23,10 @@ pub struct Run {
     pub context: Context,
     /// The study's name, or empty for cases given on the command line.
     pub study: String,
+    /// What the study asks, in one line.
+    pub title: String,
+    /// How to read it, and how it differs from its source; may be empty.
+    pub notes: String,
     pub cases: Vec<CaseResult>,
 }
 

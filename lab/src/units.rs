@@ -28,13 +28,26 @@ pub fn show(value: f64, unit: &str) -> String {
         let number = digits(value);
         return if unit.is_empty() || unit == "count" { number } else { format!("{number} {unit}") };
     }
-    let (name, scale) = match value.abs() {
+    let (name, scale) = scale(value);
+    format!("{} {name}", digits(value / scale))
+}
+
+/// Many values in one unit, which is told once, after them; `?` where there is none.
+pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
+    let greatest = values.iter().flatten().copied().fold(0.0, f64::max);
+    let (unit, scale) = if unit == "ns" { scale(greatest) } else { (unit, 1.0) };
+    let shown = values.iter().map(|value| value.map_or("?".to_owned(), |value| digits(value / scale)));
+    format!("{} {}", shown.collect::<Vec<_>>().join(" "), if unit == "count" { "" } else { unit }).trim_end().to_owned()
+}
+
+/// The unit of time that a number of ns is best told in.
+fn scale(ns: f64) -> (&'static str, f64) {
+    match ns.abs() {
         size if size >= 1e9 => ("s", 1e9),
         size if size >= 1e6 => ("ms", 1e6),
         size if size >= 1e3 => ("µs", 1e3),
         _ => ("ns", 1.0),
-    };
-    format!("{} {name}", digits(value / scale))
+    }
 }
 
 /// Three significant digits, but whole numbers in full.
@@ -67,6 +80,7 @@ mod tests {
         let shown = [4.6, 99.96, 2_897.0, 50_061_000.0, 2e9].map(|value| show(value, "ns"));
         assert_eq!(shown, ["4.60 ns", "100 ns", "2.90 µs", "50.1 ms", "2 s"]);
         assert_eq!(show(0.98, ""), "0.980");
+        assert_eq!(show_all(&[Some(950.0), None, Some(2_897.0)], "ns"), "0.950 ? 2.90 µs");
         assert_eq!(show(41.0, "instructions"), "41 instructions");
     }
 }

@@ -1,6 +1,9 @@
 //! The commands, one file each.
 
+mod compare;
+mod history;
 mod list;
+mod report;
 mod run;
 
 use anyhow::Result;
@@ -14,6 +17,9 @@ use crate::cli::{Cli, Command};
 pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(run) => run::execute(&run),
+        Command::Report(report) => report::execute(&report),
+        Command::Compare(compare) => compare::execute(&compare),
+        Command::History(history) => history::execute(&history),
         Command::List(list) => list::execute(&list),
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     cli, report,
     run::{Context, Run, SCHEMA},
     runner,
+    store::Store,
     study::{self, Overrides, Study},
 };
 
@@ -21,7 +22,7 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
-    let study = chosen_study(arguments)?;
+    let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let cases = study.cases(&overrides)?;
     if cases.is_empty() {
         bail!("there is nothing to run: `{}` has no such case", study.name);
@@ -33,8 +34,18 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
     context.seconds = start.elapsed().as_secs_f64();
     context.interrupted = outcome.interrupted;
-    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results };
-    report::write(&run, &study, &arguments.output)?;
+    let run = Run {
+        schema: SCHEMA,
+        context,
+        study: study.name,
+        title: study.title,
+        notes: study.notes,
+        cases: outcome.results,
+    };
+    // Each is tried even when the other fails, so that what was measured is not lost.
+    let written = report::write(&run, &arguments.output);
+    let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
+    written.and(stored)?;
     if run.context.interrupted {
         eprintln!("chronoscope: interrupted: {} of {} cases are complete", run.cases.len(), cases.len());
         return Ok(130);
@@ -42,13 +53,26 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     Ok(run.status().exit_code())
 }
 
+/// Stores runs that hold anything, and says under which numbers.
+pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
+    if keep.no_store || runs.iter().all(|run| run.cases.is_empty()) {
+        return Ok(());
+    }
+    let numbers = Store::create(&keep.store.path()?)?.add(runs)?;
+    if !quiet {
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
+        eprintln!("stored as {}", numbers.join(" and "));
+    }
+    Ok(())
+}
+
 /// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.
-fn chosen_study(arguments: &cli::Run) -> Result<Study> {
-    match &arguments.study {
-        Some(path) => study::load(Path::new(path)),
-        None if arguments.experiments.is_empty() => study::parse(QUICK),
+pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
+    match study {
+        Some(path) => study::load(path),
+        None if experiments.is_empty() => study::parse(QUICK),
         None => {
-            let entries = arguments.experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
+            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
             Ok(Study::of(entries.collect::<Result<_>>()?))
         }
     }
@@ -69,12 +93,17 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
     })
 }
 
-fn settings(arguments: &cli::Run) -> Result<Settings> {
-    let mut settings = Settings::new();
-    for setting in &arguments.set {
+/// The values of `--set`.
+pub(super) fn set(arguments: &[String]) -> Result<Settings> {
+    let one = |setting: &String| {
         let (name, values) = setting.split_once('=').with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
-        settings.insert(name.to_owned(), values.split(',').map(str::to_owned).collect());
-    }
+        Ok((name.to_owned(), values.split(',').map(str::to_owned).collect()))
+    };
+    arguments.iter().map(one).collect()
+}
+
+fn settings(arguments: &cli::Run) -> Result<Settings> {
+    let mut settings = set(&arguments.set)?;
     let flags = [
         ("priority", arguments.priority.map(u64::from)),
         ("interval_us", arguments.interval),
@@ -105,7 +134,7 @@ fn duration(text: &str) -> Result<Duration> {
 }
 
 /// Becomes true on the first interrupt, hang-up or termination; a second one ends the program.
-fn stop_on_signal() -> Result<Arc<AtomicBool>> {
+pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

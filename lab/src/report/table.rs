@@ -5,24 +5,24 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::{
     run::{CaseResult, Run, SeriesResult},
-    study::{Study, statistics},
+    study::statistics,
     units::{digits, show},
 };
 
 /// Renders the whole table, ready to print.
-pub fn render(run: &Run, study: &Study) -> String {
-    let mut text = format!("{}\n", study.title);
+pub fn render(run: &Run) -> String {
+    let mut text = format!("{}\n", run.title);
     text.push_str(&figures(run));
     text.push_str(&why(run));
     text.push_str(&published(run));
     text.push_str(&conditions(run));
-    if !study.notes.is_empty() {
-        text.push_str(&format!("\n{}\n", study.notes.trim()));
+    if !run.notes.is_empty() {
+        text.push_str(&format!("\n{}\n", run.notes.trim()));
     }
     text
 }
 
-fn sheet(header: &[&str]) -> Table {
+pub(super) fn sheet(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied());

@@ -1,0 +1,120 @@
+//! What `compare` prints: one line a series, then why a verdict is not a pass, what was left out, and the sum.
+
+use anyhow::Result;
+use comfy_table::CellAlignment;
+
+use super::table::sheet;
+use crate::{
+    comparison::{Comparison, Finding, Line, Side, steady},
+    units::{digits, show},
+};
+
+/// # Errors
+/// Never in practice: a comparison holds nothing that JSON cannot.
+pub fn json(comparison: &Comparison) -> Result<String> {
+    Ok(serde_json::to_string_pretty(comparison)? + "\n")
+}
+
+/// The table, ready to print.
+pub fn table(comparison: &Comparison) -> String {
+    let mut text = side("A", &comparison.a) + &side("B", &comparison.b);
+    if !comparison.lines.is_empty() {
+        text.push_str(&figures(&comparison.lines));
+    }
+    for line in &comparison.lines {
+        for reason in &line.reasons {
+            text.push_str(&format!("{}: {}: {reason}\n", name(line), line.finding.words()));
+        }
+    }
+    for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
+        for key in keys {
+            text.push_str(&format!("only in {side}: {key}\n"));
+        }
+    }
+    for note in &comparison.notes {
+        text.push_str(&format!("{note}\n"));
+    }
+    text + &summary(comparison)
+}
+
+fn side(letter: &str, side: &Side) -> String {
+    let system: Vec<&str> = side.context.system.split(' ').take(2).collect();
+    format!("{letter}: {} · {} · {} · {}\n", side.name, side.context.date, side.context.host, system.join(" "))
+}
+
+fn figures(lines: &[Line]) -> String {
+    let header = ["experiment", "case", "series", "A p50", "B p50", "B / A", "95 % of B / A", "noise", "verdict"];
+    let mut table = sheet(&header);
+    for column in 3..8 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for line in lines {
+        let figures = line.figures.as_ref();
+        let shown = |value: Option<f64>, unit: &str| value.map_or("–".to_owned(), |value| show(value, unit));
+        let interval = figures.and_then(|figures| figures.interval);
+        table.add_row([
+            line.experiment.clone(),
+            line.case.clone(),
+            series(line),
+            shown(figures.and_then(|figures| figures.a), &line.unit),
+            shown(figures.and_then(|figures| figures.b), &line.unit),
+            figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
+            interval.map_or("–".to_owned(), |ends| format!("{} … {}", ratio(ends.low), ratio(ends.high))),
+            figures.and_then(|figures| figures.noise_floor).map_or("–".to_owned(), percent),
+            line.finding.words().to_owned(),
+        ]);
+    }
+    format!("{table}\n")
+}
+
+/// The series, and what its values are counted from.
+fn series(line: &Line) -> String {
+    match line.nominal {
+        0.0 => line.series.clone(),
+        nominal => format!("{} above {}", line.series, show(nominal, &line.unit)),
+    }
+}
+
+fn name(line: &Line) -> String {
+    [&line.experiment, &line.case, &line.series].map(String::as_str).join(" ").trim_end().replace("  ", " ")
+}
+
+/// Three decimals: a tenth of a percent.
+fn ratio(ratio: f64) -> String {
+    if ratio < 10.0 { format!("× {ratio:.3}") } else { format!("× {}", digits(ratio)) }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `1 regression · 3 pass: regression`, with how it was compared.
+fn summary(comparison: &Comparison) -> String {
+    let counted =
+        [Finding::Regression, Finding::Inconclusive, Finding::NotOffered, Finding::Improvement, Finding::Pass];
+    let mut parts: Vec<String> = counted
+        .iter()
+        .map(|finding| (finding, comparison.lines.iter().filter(|line| line.finding == *finding).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(finding, count)| format!("{count} {}", finding.words()))
+        .collect();
+    let missing = comparison.only_in_a.len();
+    if missing > 0 {
+        parts.push(format!("{missing} not measured in B"));
+    }
+    parts.push(format!("threshold {} %", digits(comparison.threshold * 100.0)));
+    parts.push(if comparison.interleaved { "A and B took turns".to_owned() } else { drift(&comparison.lines) });
+    format!("\n{}: {}\n", comparison.verdict.words(), parts.join(" · "))
+}
+
+/// What the reference loops say of runs at different times.
+fn drift(lines: &[Line]) -> String {
+    let ratios = || lines.iter().filter_map(|line| line.reference);
+    match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {
+        (Some(low), Some(high)) if steady(low) && steady(high) => "reference loops alike".to_owned(),
+        (Some(low), Some(high)) => format!("reference loops B / A {} … {}", ratio(low), ratio(high)),
+        _ => "no reference loops: nothing tells whether the machine drifted".to_owned(),
+    }
+}
