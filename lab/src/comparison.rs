@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::{
     run::{CaseResult, Context, Run, SeriesResult},
     statistics::{self, Rules},
-    units::digits,
     verdict::Status,
 };
 
@@ -314,9 +313,9 @@ fn conclude(line: &mut Line, measured: &statistics::Comparison, adjusted: Findin
         let percent = line.reference.map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
         let direction = if percent > 0.0 { "longer" } else { "shorter" };
         line.reasons.push(format!(
-            "the reference loop took {} % {direction} beside B, so the machine ran at another speed; without that it would \
-             be: {}",
-            digits(percent.abs()),
+            "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that it \
+             would be: {}",
+            percent.abs(),
             adjusted.words()
         ));
         line.finding = if harmless { Finding::Pass } else { Finding::Inconclusive };

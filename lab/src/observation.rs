@@ -176,6 +176,9 @@ impl Observation {
     }
 
     fn add_figure(&mut self, name: &str, unit: &str, value: f64) -> Result<()> {
+        if !value.is_finite() {
+            bail!("the figure `{name}` is not a number");
+        }
         if let Some((.., values)) = self.figures.iter_mut().find(|(known, ..)| known == name) {
             values.push(value);
             return Ok(());
@@ -188,6 +191,10 @@ impl Observation {
     }
 
     fn add_evidence(&mut self, evidence: EvidenceResult) -> Result<()> {
+        // JSON has no other numbers, and a run that is stored must be read again.
+        if !(evidence.value.is_finite() && evidence.low.is_finite()) {
+            bail!("the evidence `{}` is not a number", evidence.name);
+        }
         if let Some(known) = self.evidence.iter_mut().find(|known| known.name == evidence.name) {
             if known.holds {
                 *known = evidence;

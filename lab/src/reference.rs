@@ -95,11 +95,15 @@ impl Reference {
 /// # Errors
 /// With the file's name, and the place in it where there is one.
 pub fn load_file(path: &Path) -> Result<Run> {
+    let cannot = || format!("cannot read {}", path.display());
+    let file = File::open(path).with_context(cannot)?;
     let mut text = String::new();
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    file.take(MAX_FILE + 1).read_to_string(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
-    if text.len() as u64 > MAX_FILE {
-        bail!("{} is larger than {} MiB, more than any run", path.display(), MAX_FILE >> 20);
+    // What has no size beforehand, such as a pipe, is cut off.
+    if file.metadata().with_context(cannot)?.len() <= MAX_FILE {
+        file.take(MAX_FILE + 1).read_to_string(&mut text).with_context(cannot)?;
+    }
+    if text.len() as u64 > MAX_FILE || text.is_empty() {
+        bail!("{} is empty, or larger than {} MiB: that is not a run", path.display(), MAX_FILE >> 20);
     }
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }

@@ -279,9 +279,12 @@ impl Study {
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment) {
-                cases.extend(
-                    entry.cases(self, overrides).with_context(|| format!("case {} of `{}`", index + 1, self.name))?,
-                );
+                let cases_of_entry = entry.cases(self, overrides);
+                cases.extend(match self.name.as_str() {
+                    // Named on the command line, not in a file.
+                    "" => cases_of_entry,
+                    name => cases_of_entry.with_context(|| format!("case {} of `{name}`", index + 1)),
+                }?);
             }
         }
         Ok(cases)

@@ -6,6 +6,12 @@
 //! A run is one short transaction, so two programs at once only wait for each other. The journal is SQLite's plain one, not a
 //! write-ahead log: what is copied is one file, and it can be read where nothing may be written.
 
+mod error;
+mod insert;
+mod rows;
+#[cfg(test)]
+mod test;
+
 use std::{
     env, fs,
     path::{self, Path, PathBuf},
@@ -13,12 +19,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
-use crate::{
-    run::{CaseResult, Run, SCHEMA},
-    verdict::Status,
-};
+pub use self::rows::{CaseRow, RunRow};
+use self::{error::explain, insert::insert};
+use crate::run::{Run, SCHEMA};
 
 /// The version of the tables.
 const VERSION: i64 = 1;
@@ -66,34 +71,6 @@ const TABLES: &str = "
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-}
-
-/// A run, as a list shows it.
-#[derive(Debug, serde::Serialize)]
-pub struct RunRow {
-    pub run: i64,
-    pub started: String,
-    pub study: String,
-    pub cases: i64,
-    pub status: String,
-    pub interrupted: bool,
-    pub host: String,
-    pub system: String,
-}
-
-/// A measured series of a case in one run.
-#[derive(Debug, serde::Serialize)]
-pub struct CaseRow {
-    pub run: i64,
-    pub started: String,
-    pub host: String,
-    pub key: String,
-    pub label: String,
-    pub series: String,
-    pub unit: String,
-    pub nominal: f64,
-    pub p50: Option<f64>,
-    pub status: String,
 }
 
 /// Where runs are stored unless `--store` says otherwise.
@@ -226,58 +203,8 @@ impl Store {
             .optional()
             .map_err(|error| explain(&self.path, error))?;
         found.with_context(|| {
-            let count = if back == 0 { "no run".to_owned() } else { format!("not {} runs", u64::from(back) + 1) };
-            format!("there is {count} in {}: `chronoscope run` stores one", self.path.display())
-        })
-    }
-
-    /// The newest runs, newest first; only those of a study, if one is named.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn runs(&self, study: Option<&str>, limit: u32) -> Result<Vec<RunRow>> {
-        let query =
-            "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = id), status, interrupted,
-                            host, system
-                     FROM runs WHERE ?1 IS NULL OR study = ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(query, params![study, limit], |row| {
-            Ok(RunRow {
-                run: row.get(0)?,
-                started: row.get(1)?,
-                study: row.get(2)?,
-                cases: row.get(3)?,
-                status: row.get(4)?,
-                interrupted: row.get(5)?,
-                host: row.get(6)?,
-                system: row.get(7)?,
-            })
-        })
-    }
-
-    /// All cases of an experiment in the newest runs that have any; the oldest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn cases(&self, experiment: &str, study: Option<&str>, limit: u32) -> Result<Vec<CaseRow>> {
-        let query = "SELECT run, started, host, key, label, series, unit, nominal, p50, cases.status
-                     FROM cases JOIN runs ON runs.id = run
-                     WHERE experiment = ?1 AND run IN (
-                         SELECT DISTINCT run FROM cases JOIN runs ON runs.id = run
-                         WHERE experiment = ?1 AND (?2 IS NULL OR study = ?2) ORDER BY run DESC LIMIT ?3)
-                     ORDER BY run, cases.rowid";
-        self.rows(query, params![experiment, study, limit], |row| {
-            Ok(CaseRow {
-                run: row.get(0)?,
-                started: row.get(1)?,
-                host: row.get(2)?,
-                key: row.get(3)?,
-                label: row.get(4)?,
-                series: row.get(5)?,
-                unit: row.get(6)?,
-                nominal: row.get(7)?,
-                p50: row.get(8)?,
-                status: row.get(9)?,
-            })
+            let count = if back == 0 { "a run".to_owned() } else { format!("{} runs", u64::from(back) + 1) };
+            format!("{} does not hold {count}: `chronoscope history` lists what it holds", self.path.display())
         })
     }
 
@@ -299,16 +226,6 @@ impl Store {
         self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))
     }
 
-    fn rows<T>(
-        &self,
-        query: &str,
-        parameters: impl rusqlite::Params,
-        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>> {
-        let read = || self.connection.prepare(query)?.query_map(parameters, row)?.collect::<rusqlite::Result<_>>();
-        read().map_err(|error| explain(&self.path, error))
-    }
-
     /// An error of this store, with its name.
     fn told(&self, error: Error) -> Error {
         match error.downcast::<rusqlite::Error>() {
@@ -320,109 +237,4 @@ impl Store {
 
 fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
-}
-
-fn insert(connection: &Connection, run: &Run, document: &str) -> rusqlite::Result<i64> {
-    let context = &run.context;
-    connection.execute(
-        "INSERT INTO runs (schema, started, study, host, system, seconds, interrupted, status, document)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        params![
-            run.schema,
-            context.date,
-            run.study,
-            context.host,
-            context.system,
-            context.seconds,
-            context.interrupted,
-            run.status().words(),
-            document
-        ],
-    )?;
-    let number = connection.last_insert_rowid();
-    for case in &run.cases {
-        insert_case(connection, number, case)?;
-    }
-    Ok(number)
-}
-
-fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite::Result<()> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO cases (run, key, experiment, target, label, series, unit, nominal, p50, low, high, p99, max, status)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )?;
-    let (key, status) = (case.key(), case.verdict.status.words());
-    for series in case.measured() {
-        let (summary, interval) = (&series.summary, series.p50_interval.as_ref());
-        insert.execute(params![
-            run,
-            key,
-            case.experiment,
-            case.target,
-            case.label,
-            series.name,
-            series.unit,
-            series.nominal,
-            summary.p50,
-            interval.map(|interval| interval.low),
-            interval.map(|interval| interval.high),
-            summary.p99,
-            summary.max,
-            status
-        ])?;
-    }
-    if case.measured().next().is_none() {
-        let none = None::<f64>;
-        insert.execute(params![
-            run,
-            key,
-            case.experiment,
-            case.target,
-            case.label,
-            "",
-            "",
-            0.0,
-            none,
-            none,
-            none,
-            none,
-            none,
-            status
-        ])?;
-    }
-    Ok(())
-}
-
-impl CaseRow {
-    /// The figure, where the case proves one.
-    pub fn figure(&self) -> Option<f64> {
-        self.p50.filter(|_| self.status != Status::Inconclusive.words())
-    }
-}
-
-/// SQLite's error, with the file that it is about and what to do.
-fn explain(path: &Path, error: rusqlite::Error) -> Error {
-    let what = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            format!("is held by another program for more than {} s: try again", PATIENCE.as_secs())
-        }
-        Some(ErrorCode::NotADatabase) => "is not a store of runs: name another file with --store".to_owned(),
-        Some(ErrorCode::DatabaseCorrupt) => "is damaged: move it away, and the next run makes a new one".to_owned(),
-        Some(ErrorCode::DiskFull) => {
-            "does not fit on its disk: free some space, or name another place with --store".to_owned()
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            "may not be written: get permission, or name another place with --store".to_owned()
-        }
-        Some(ErrorCode::CannotOpen) => {
-            "cannot be opened: get permission for the file and its folder, or name another with --store".to_owned()
-        }
-        Some(ErrorCode::SystemIoFailure) => {
-            format!("cannot be read or written ({error}): look at its disk, or name another place with --store")
-        }
-        Some(ErrorCode::TooBig) => "cannot hold a run above 1 GB: leave out --samples".to_owned(),
-        Some(_) => format!("cannot be used ({error}): name another place with --store"),
-        None => format!("is damaged ({error}): move it away, and the next run makes a new one"),
-    };
-    anyhow!("the store {} {what}", path.display())
 }
