@@ -105,16 +105,21 @@ fn summary(comparison: &Comparison) -> String {
         parts.push(format!("{missing} not measured in B"));
     }
     parts.push(format!("threshold {} %", digits(comparison.threshold * 100.0)));
-    parts.push(if comparison.interleaved { "A and B took turns".to_owned() } else { drift(&comparison.lines) });
+    match comparison.interleaved {
+        true => parts.push("A and B took turns".to_owned()),
+        false => parts.extend(drift(&comparison.lines)),
+    }
     format!("\n{}: {}\n", comparison.verdict.words(), parts.join(" · "))
 }
 
-/// What the reference loops say of runs at different times.
-fn drift(lines: &[Line]) -> String {
-    let ratios = || lines.iter().filter_map(|line| line.reference);
-    match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {
+/// What the reference loops say of times measured at different times.
+fn drift(lines: &[Line]) -> Option<String> {
+    let times = || lines.iter().filter(|line| line.unit == "ns");
+    let ratios = || times().filter_map(|line| line.reference);
+    times().next()?;
+    Some(match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {
         (Some(low), Some(high)) if steady(low) && steady(high) => "reference loops alike".to_owned(),
         (Some(low), Some(high)) => format!("reference loops B / A {} … {}", ratio(low), ratio(high)),
         _ => "no reference loops: nothing tells whether the machine drifted".to_owned(),
-    }
+    })
 }

@@ -104,7 +104,8 @@ impl Store {
     /// With the file's name and the mend.
     pub fn open(path: &Path) -> Result<Self> {
         let path = path::absolute(path).with_context(|| format!("`{}` is no place for a store", path.display()))?;
-        if !path.exists() {
+        // Where it may not even be looked for, SQLite says so.
+        if path.try_exists().is_ok_and(|exists| !exists) {
             bail!("there is no store of runs at {}: `chronoscope run` makes it", path.display());
         }
         Self::connect(path, OpenFlags::empty())
