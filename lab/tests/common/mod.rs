@@ -13,7 +13,14 @@ use std::{
 
 /// Runs the built program with these arguments.
 pub fn chronoscope(arguments: &[&str]) -> Answer {
-    run(Command::new(env!("CARGO_BIN_EXE_chronoscope")).args(arguments))
+    run(program().args(arguments))
+}
+
+/// The built program, with a store of its own: tests leave the user's alone.
+pub fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
+    program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    program
 }
 
 /// Runs a command, without input.
