@@ -15,7 +15,7 @@
 //! How much that needs: in a simulated study of 20 cases, 2 % noise and one slowdown of 10 %, five
 //! repetitions a side find it in 95 % of runs (71 % in pairs), ten in 100 % (97 %); with 5 % noise, ten find it
 //! in 46 % (28 %), twenty in 98 % (92 %). Where a neighbour slows 7 % of the repetitions by up to a half, ten
-//! find it in 96 % (92 %); without trimming (see [`significance`](super::significance)) in 43 % (45 %). Equals raised an
+//! find it in 96 % (92 %); without trimming (see [`significance`](super::significance)) in less than half. Equals raised an
 //! alarm in at most 2.7 % of studies.
 //!
 //! # Drift

@@ -1,6 +1,6 @@
 //! The t-tests and Holm's correction.
 //!
-//! From ten values on, a fifth of them is trimmed at each end (Yuen 1974): on a shared machine one repetition in ten is hit by a
+//! From ten values on, a fifth of them is trimmed at each end (Yuen 1974): on a shared machine one pair in twenty is hit by a
 //! neighbour, and one such value widens the error of a plain mean until nothing is found. With fewer values, trimming would cost
 //! more certainty than it saves.
 
