@@ -5,7 +5,7 @@ mod common;
 
 use std::{fs, os::unix::ffi::OsStrExt, process::Command};
 
-use common::{Folder, chronoscope, run};
+use common::{Folder, chronoscope, program, run};
 
 #[test]
 fn the_command_line() {
@@ -85,9 +85,9 @@ fn lists_that_multiply_without_end() {
 #[test]
 fn words_that_are_not_text() {
     let word = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_owned();
-    run(Command::new(env!("CARGO_BIN_EXE_chronoscope")).arg("run").arg(word(b"\xff\xfe"))).complains("");
+    run(program().arg("run").arg(word(b"\xff\xfe"))).complains("");
     // A path may be any bytes.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
+    let mut command = program();
     run(command.args(["run", "--study"]).arg(word(b"/nonexistent/\xff"))).complains("No such file");
 }
 

@@ -155,7 +155,7 @@ fn mistakes_are_told_in_a_line() {
     compare(&["linux@host", "linux@hots"]).complains("unknown target");
     compare(&["linux@host", "linux@host,pad"]).complains("settings are NAME=VALUE");
     compare(&["linux@host", "linux@host,pad=many", "switch"]).complains("it is a whole number");
-    compare(&["linux@host", "linux@host,bad=1", "switch"]).complains("`switch` has no parameter `bad`");
+    compare(&["linux@host", "linux@host,bad=1", "switch"]).complains("no experiment here has a parameter `bad`");
     compare(&["linux@host", "linux@host,bad=1"]).complains("nothing to run");
     compare(&[&a, &a, "--threshold=-1"]).complains("a percentage");
 }

@@ -6,10 +6,10 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio, id},
+    process::{Stdio, id},
 };
 
-use common::{Answer, chronoscope};
+use common::{Answer, chronoscope, program};
 use serde_json::Value;
 
 /// A short case that needs no permission. Its verdict is not the point here.
@@ -141,7 +141,7 @@ fn a_full_disk_is_told_in_one_line() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
+    let mut command = program();
     let mut child = command.args(SHORT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let answer = Answer::of(child.wait_with_output().unwrap(), "run | head".to_owned());
