@@ -54,7 +54,7 @@ pub struct Context {
     pub build: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The run was ended early; what is here is complete.
+    /// The run was ended early; every repetition that is here is complete.
     pub interrupted: bool,
 }
 

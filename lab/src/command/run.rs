@@ -48,7 +48,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
     written.and(stored)?;
     if run.context.interrupted {
-        report::remark(&format!("interrupted: {} of {} cases are complete", run.cases.len(), cases.len()));
+        report::remark(&format!("interrupted: {} of {} cases are complete", outcome.complete, cases.len()));
         return Ok(130);
     }
     Ok(run.status().exit_code())
