@@ -13,10 +13,12 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+mod child;
 pub mod cli;
 pub mod command;
 pub mod machine;
 pub mod observation;
+pub mod peer;
 pub mod report;
 pub mod run;
 pub mod runner;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     case::{self, Case, Plan, Settings, Target},
+    peer::{self, Peer},
     run::{CaseResult, SeriesResult},
     units,
 };
@@ -25,8 +26,11 @@ pub struct Study {
     /// Repetitions of each case, unless the case says otherwise.
     #[serde(default = "five")]
     pub repeat: usize,
-    #[serde(rename = "case")]
+    #[serde(default, rename = "case")]
     pub entries: Vec<Entry>,
+    /// Tools to run beside cases of ours.
+    #[serde(default, rename = "peer")]
+    peers: Vec<peer::Entry>,
 }
 
 fn five() -> usize {
@@ -242,7 +246,7 @@ fn list(value: toml::Value) -> Vec<toml::Value> {
     }
 }
 
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(crate) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
 }
 
@@ -276,7 +280,14 @@ impl Study {
     /// What the command line makes of experiments named without a study.
     pub fn of(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
-        Self { name: String::new(), title: names.join(", "), notes: String::new(), repeat: five(), entries }
+        Self {
+            name: String::new(),
+            title: names.join(", "),
+            notes: String::new(),
+            repeat: five(),
+            entries,
+            peers: Vec::new(),
+        }
     }
 
     /// All cases of the study.
@@ -293,6 +304,21 @@ impl Study {
             }
         }
         Ok(cases)
+    }
+
+    /// All peers of the study, each with its case.
+    ///
+    /// # Errors
+    /// As [`Study::cases`].
+    pub fn peers(&self, overrides: &Overrides) -> Result<Vec<Peer>> {
+        let mut peers = Vec::new();
+        for (index, entry) in self.peers.iter().enumerate() {
+            if overrides.experiments.is_empty() || overrides.experiments.iter().any(|name| name == entry.experiment()) {
+                let place = || format!("peer {} of `{}`", index + 1, self.name);
+                peers.extend(entry.peers(self, overrides).with_context(place)?);
+            }
+        }
+        Ok(peers)
     }
 }
 
@@ -314,7 +340,7 @@ impl Entry {
         }
     }
 
-    fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
+    pub(crate) fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
         let mut settings: Settings = self
             .set

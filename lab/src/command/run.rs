@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, report,
+    cli, peer, report,
     run::{Context, Run, SCHEMA},
     runner,
     study::{self, Overrides, Study},
@@ -23,7 +23,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments)?;
     let cases = study.cases(&overrides)?;
-    if cases.is_empty() {
+    let peers = study.peers(&overrides)?;
+    if cases.is_empty() && peers.is_empty() {
         bail!("there is nothing to run: `{}` has no such case", study.name);
     }
     let stop = stop_on_signal()?;
@@ -31,12 +32,14 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let start = Instant::now();
     let mut context = Context::now();
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
+    let beside = peer::run(&peers, progress.as_mut(), &stop)?;
+    context.interrupted = outcome.interrupted || beside.interrupted;
     context.seconds = start.elapsed().as_secs_f64();
-    context.interrupted = outcome.interrupted;
-    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results };
+    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results, peers: beside.results };
     report::write(&run, &study, &arguments.output)?;
     if run.context.interrupted {
-        eprintln!("chronoscope: interrupted: {} of {} cases are complete", run.cases.len(), cases.len());
+        let (complete, all) = (run.cases.len() + run.peers.len(), cases.len() + peers.len());
+        eprintln!("chronoscope: interrupted: {complete} of {all} cases are complete");
         return Ok(130);
     }
     Ok(run.status().exit_code())

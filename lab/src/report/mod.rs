@@ -1,6 +1,7 @@
 //! Showing a run, one file a format.
 
 pub mod json;
+mod peers;
 pub mod progress;
 pub mod table;
 

@@ -3,6 +3,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use super::peers;
 use crate::{
     run::{CaseResult, Run, SeriesResult},
     study::{Study, statistics},
@@ -12,9 +13,12 @@ use crate::{
 /// Renders the whole table, ready to print.
 pub fn render(run: &Run, study: &Study) -> String {
     let mut text = format!("{}\n", study.title);
-    text.push_str(&figures(run));
+    if !run.cases.is_empty() {
+        text.push_str(&figures(run));
+    }
     text.push_str(&why(run));
     text.push_str(&published(run));
+    text.push_str(&peers::render(run));
     text.push_str(&conditions(run));
     if !study.notes.is_empty() {
         text.push_str(&format!("\n{}\n", study.notes.trim()));
@@ -22,7 +26,7 @@ pub fn render(run: &Run, study: &Study) -> String {
     text
 }
 
-fn sheet(header: &[&str]) -> Table {
+pub(super) fn sheet(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied());
