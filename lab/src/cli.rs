@@ -76,7 +76,7 @@ pub struct Output {
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// As --format, under the name that Google Benchmark uses.
-    #[arg(long, value_enum, hide = true, value_name = "FORMAT")]
+    #[arg(long = "benchmark_format", value_enum, hide = true, value_name = "FORMAT", conflicts_with = "format")]
     pub benchmark_format: Option<BenchmarkFormat>,
     /// Write the result to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use chronoscope::cli;
+use chronoscope::{cli, report::remark};
 
 fn main() -> ExitCode {
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("chronoscope: {error:#}");
+            remark(&format!("chronoscope: {error:#}"));
             ExitCode::from(1)
         }
     }

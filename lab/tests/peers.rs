@@ -90,6 +90,7 @@ fn a_tool_that_fails_is_inconclusive_in_its_own_words() {
     for (script, told) in [
         ("echo no permission >&2; exit 3", "theirs: peer failed: no permission"),
         ("kill -9 $$", "theirs: peer was killed by signal 9"),
+        ("echo 0 usecs/op", "which makes no ratio"),
         ("echo nothing of use", "cannot be read: there is no `usecs/op` in it"),
         ("yes", "writes more than"),
     ] {

@@ -27,6 +27,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if cases.is_empty() && peers.is_empty() {
         bail!("there is nothing to run: `{}` has no such case", study.name);
     }
+    report::check(&arguments.output)?;
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
@@ -35,11 +36,19 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let beside = peer::run(&peers, progress.as_mut(), &stop)?;
     context.interrupted = outcome.interrupted || beside.interrupted;
     context.seconds = start.elapsed().as_secs_f64();
-    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results, peers: beside.results };
-    report::write(&run, &study, &arguments.output)?;
+    let run = Run {
+        schema: SCHEMA,
+        context,
+        study: study.name,
+        title: study.title,
+        notes: study.notes,
+        cases: outcome.results,
+        peers: beside.results,
+    };
+    report::write(&run, &arguments.output)?;
     if run.context.interrupted {
         let (complete, all) = (run.cases.len() + run.peers.len(), cases.len() + peers.len());
-        eprintln!("chronoscope: interrupted: {complete} of {all} cases are complete");
+        report::remark(&format!("chronoscope: interrupted: {complete} of {all} cases are complete"));
         return Ok(130);
     }
     Ok(run.status().exit_code())

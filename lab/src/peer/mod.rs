@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer};
 
 pub use self::{
     pairs::{Outcome, run},
-    result::{Paired, PeerResult, Ratio, median},
+    result::{Paired, PeerResult, Ratio},
 };
 use crate::{
     case::{self, Case, Target, nearest},

@@ -178,6 +178,9 @@ impl Paired {
         if let Some(statistic) = &beside.theirs {
             let reading = theirs.iter().find(|reading| reading.name == statistic);
             let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
+            if reading.value <= 0.0 && beside.ours.is_some() {
+                bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
+            }
             self.theirs.push(reading.value * beside.scale);
             units.push(reading.unit.to_owned());
         }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Peer;
-use crate::verdict::{Status, Verdict};
+use crate::{
+    statistics::median,
+    verdict::{Status, Verdict},
+};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerResult {
@@ -87,8 +90,17 @@ impl Paired {
         })
     }
 
+    /// Both names, or one where both are the same or there is one.
+    pub fn name(&self) -> String {
+        match (self.ours_is.as_str(), self.theirs_is.as_str()) {
+            ("", name) | (name, "") => name.to_owned(),
+            (ours, theirs) if ours == theirs => ours.to_owned(),
+            (ours, theirs) => format!("{ours} / {theirs}"),
+        }
+    }
+
     /// Completes the pairs' ratios.
-    pub(super) fn finish(mut self) -> Self {
+    pub(crate) fn finish(mut self) -> Self {
         let ratios = self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>();
         self.ratio = median(&ratios).map(|median| Ratio {
             median,
@@ -97,14 +109,6 @@ impl Paired {
         });
         self
     }
-}
-
-/// The middle of the values, or the mean of the two in the middle.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
-    Some(f64::midpoint(values[low], values[high]))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::remark;
 use crate::{case::Case, runner::Progress};
 
 /// The progress display for this terminal.
@@ -60,7 +61,8 @@ impl Progress for Lines {
             return;
         }
         self.next = Instant::now() + Duration::from_secs(5);
-        eprintln!("{:>3} %  {} {}", 100 * done.as_millis() / total.as_millis().max(1), case.spec.name, case.label());
+        let percent = 100 * done.as_millis() / total.as_millis().max(1);
+        remark(&format!("{percent:>3} %  {} {}", case.spec.name, case.label()));
     }
 
     fn finish(&mut self) {}
