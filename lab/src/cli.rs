@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -21,9 +21,13 @@ pub enum Command {
     Run(Run),
     /// Show all experiments, their parameters, and all targets.
     List(List),
+    /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
+    Doctor(Doctor),
 }
 
+// A number below zero is a wrong value, not an unknown flag.
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Run {
     /// Experiments to run; all of the study, unless given.
     pub experiments: Vec<String>,
@@ -37,13 +41,13 @@ pub struct Run {
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
     /// Real-time priority (1 to 91).
-    #[arg(short = 'p', value_name = "PRIO")]
-    pub priority: Option<u32>,
+    #[arg(short = 'p', value_name = "PRIO", value_parser = whole)]
+    pub priority: Option<u64>,
     /// Interval of periodic experiments, in µs.
-    #[arg(short = 'i', value_name = "US")]
+    #[arg(short = 'i', value_name = "US", value_parser = whole)]
     pub interval: Option<u64>,
     /// Samples per case, over all repetitions.
-    #[arg(short = 'l', value_name = "LOOPS")]
+    #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more)]
     pub loops: Option<u64>,
     /// Go on for so long per case: a number and s, m, h or d.
     #[arg(short = 'D', value_name = "TIME")]
@@ -52,17 +56,20 @@ pub struct Run {
     #[arg(short = 'm')]
     pub mlock: bool,
     /// The processor to run on.
-    #[arg(short = 'a', value_name = "CPU")]
-    pub affinity: Option<u32>,
+    #[arg(short = 'a', value_name = "CPU", value_parser = whole)]
+    pub affinity: Option<u64>,
     /// Tasks.
-    #[arg(short = 't', value_name = "TASKS")]
-    pub tasks: Option<u32>,
+    #[arg(short = 't', value_name = "TASKS", value_parser = whole)]
+    pub tasks: Option<u64>,
     /// Deadline in µs: samples above it are misses.
-    #[arg(short = 'b', value_name = "US")]
+    #[arg(short = 'b', value_name = "US", value_parser = one_or_more)]
     pub deadline: Option<u64>,
     /// Repetitions of each case, each a fresh process.
-    #[arg(long, value_name = "N")]
-    pub repeat: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = one_or_more)]
+    pub repeat: Option<u64>,
+    /// Give a repetition up after so long; after ten times what is expected, unless given.
+    #[arg(long, value_name = "TIME")]
+    pub watchdog: Option<String>,
     #[command(flatten)]
     pub output: Output,
     /// Keep every sample in the JSON.
@@ -123,6 +130,20 @@ pub struct List {
     pub markdown: bool,
 }
 
+#[derive(Args)]
+pub struct Doctor {
+    /// How to print the findings.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum DoctorFormat {
+    #[default]
+    Table,
+    Json,
+}
+
 /// Reads the command line.
 ///
 /// # Errors
@@ -136,6 +157,9 @@ pub fn parse() -> Result<Cli> {
         if !error.use_stderr() {
             // Help and version are no errors.
             error.exit();
+        }
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return anyhow!("say what to do: run, list or doctor; `chronoscope --help` tells more");
         }
         anyhow!("{}", one_line(&error.to_string()))
     })
@@ -154,10 +178,22 @@ fn check_cluster(argument: &str) -> Result<()> {
     Ok(())
 }
 
-/// The first sentence of clap's message and, if it has one, its tip.
+fn whole(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "write a whole number")
+}
+
+fn one_or_more(text: &str) -> Result<u64, &'static str> {
+    whole(text).ok().filter(|number| *number > 0).ok_or("write a whole number of at least 1")
+}
+
+/// The first sentence of clap's message and, if it has one, its tip, or what it would have taken.
 fn one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let tip = lines.find_map(|line| line.strip_prefix("tip: ").map(|tip| format!("; {tip}")));
-    format!("{what}{}", tip.unwrap_or_else(|| "; `chronoscope --help` shows what there is".to_owned()))
+    let mend = lines.find_map(|line| {
+        // Nobody means a flag as a value.
+        let tip = line.strip_prefix("tip: ").filter(|tip| !tip.starts_with("to pass"));
+        tip.or_else(|| line.strip_prefix('[')?.strip_suffix(']'))
+    });
+    format!("{what}; {}", mend.unwrap_or("`chronoscope --help` shows what there is"))
 }

@@ -16,6 +16,7 @@ pub mod case;
 mod child;
 pub mod cli;
 pub mod command;
+pub mod doctor;
 pub mod machine;
 pub mod observation;
 pub mod peer;

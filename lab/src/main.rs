@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use chronoscope::{cli, report::remark};
+use chronoscope::{cli, report};
 
 fn main() -> ExitCode {
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            remark(&format!("chronoscope: {error:#}"));
+            report::remark(&format!("{error:#}"));
             ExitCode::from(1)
         }
     }

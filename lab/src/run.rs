@@ -90,7 +90,7 @@ impl Context {
             load: load.split(' ').take(3).filter_map(|number| number.parse().ok()).collect(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
             program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
-            command: env::args().collect(),
+            command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             interrupted: false,
         }
     }

@@ -47,7 +47,7 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let total: Duration = under_way.iter().map(UnderWay::expected_left).sum();
+    let total = expected_left(&under_way);
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for index in 0..under_way.len() {
             if !under_way[index].needs_more() {
@@ -56,7 +56,7 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let left: Duration = under_way.iter().map(UnderWay::expected_left).sum();
+            let left = expected_left(&under_way);
             progress.step(under_way[index].case, total.saturating_sub(left), total);
             under_way[index].repeat(stop);
         }
@@ -65,6 +65,10 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
     let interrupted = stop.load(Ordering::Relaxed);
     let complete = under_way.into_iter().filter(|case| !case.needs_more());
     Ok(Outcome { results: complete.map(|case| case.observation.finish(case.case)).collect(), interrupted })
+}
+
+fn expected_left(cases: &[UnderWay<'_>]) -> Duration {
+    cases.iter().map(UnderWay::expected_left).fold(Duration::ZERO, Duration::saturating_add)
 }
 
 struct UnderWay<'a> {
@@ -86,7 +90,7 @@ impl UnderWay<'_> {
             return Duration::ZERO;
         }
         let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
-        let by_count = self.case.expected() * u32::try_from(repetitions).unwrap_or(u32::MAX);
+        let by_count = self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
         let by_time = self.case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
         by_count.max(by_time)
     }
@@ -118,5 +122,6 @@ pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observat
 
 /// Expectations are rough, and machines differ: hung is what takes ten times as long.
 pub fn patience(case: &Case) -> Duration {
-    Duration::from_secs(10) + 10 * case.expected()
+    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10));
+    case.watchdog.unwrap_or(patience)
 }

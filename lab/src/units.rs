@@ -57,6 +57,11 @@ pub fn digits(value: f64) -> String {
     }
 }
 
+/// Text from elsewhere on one line: names may have line breaks, and a terminal would obey other controls.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

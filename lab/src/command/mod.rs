@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod doctor;
 mod list;
 mod run;
 
@@ -15,5 +16,6 @@ pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(run) => run::execute(&run),
         Command::List(list) => list::execute(&list),
+        Command::Doctor(doctor) => doctor::execute(&doctor),
     }
 }

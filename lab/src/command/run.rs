@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, peer, report,
+    cli, doctor, peer, report,
     run::{Context, Run, SCHEMA},
     runner,
     study::{self, Overrides, Study},
@@ -22,12 +22,11 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments)?;
-    let cases = study.cases(&overrides)?;
-    let peers = study.peers(&overrides)?;
-    if cases.is_empty() && peers.is_empty() {
-        bail!("there is nothing to run: `{}` has no such case", study.name);
-    }
+    let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
+    if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
+        warn();
+    }
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
@@ -48,10 +47,17 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     report::write(&run, &arguments.output)?;
     if run.context.interrupted {
         let (complete, all) = (run.cases.len() + run.peers.len(), cases.len() + peers.len());
-        report::remark(&format!("chronoscope: interrupted: {complete} of {all} cases are complete"));
+        report::remark(&format!("interrupted: {complete} of {all} cases are complete"));
         return Ok(130);
     }
     Ok(run.status().exit_code())
+}
+
+/// Tells what spoils measurements here, as far as it is known at a glance.
+fn warn() {
+    for finding in doctor::quick() {
+        report::remark(&format!("doctor: {}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend));
+    }
 }
 
 /// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.
@@ -74,35 +80,41 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
         experiments: arguments.experiments.clone(),
         targets: arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
         settings: settings(arguments)?,
-        repeat: arguments.repeat,
+        repeat: arguments.repeat.map(usize::try_from).transpose()?,
         loops: arguments.loops,
-        duration: arguments.duration.as_deref().map(duration).transpose()?,
+        duration: arguments.duration.as_deref().map(|text| duration("-D", text)).transpose()?,
+        watchdog: arguments.watchdog.as_deref().map(|text| duration("--watchdog", text)).transpose()?,
         deadline: arguments.deadline.map(|us| us as f64 * 1e3),
     })
 }
 
 fn settings(arguments: &cli::Run) -> Result<Settings> {
-    let mut settings = Settings::new();
-    for setting in &arguments.set {
-        let (name, values) = setting.split_once('=').with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
-        settings.insert(name.to_owned(), values.split(',').map(str::to_owned).collect());
-    }
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
     let flags = [
-        ("priority", arguments.priority.map(u64::from)),
-        ("interval_us", arguments.interval),
-        ("cpu", arguments.affinity.map(u64::from)),
-        ("tasks", arguments.tasks.map(u64::from)),
+        ("priority", number(arguments.priority)),
+        ("interval_us", number(arguments.interval)),
+        ("cpu", number(arguments.affinity)),
+        ("tasks", number(arguments.tasks)),
+        ("mlock", arguments.mlock.then(|| "yes".to_owned())),
     ];
-    settings
-        .extend(flags.iter().filter_map(|(name, value)| Some(((*name).to_owned(), vec![value.as_ref()?.to_string()]))));
-    if arguments.mlock {
-        settings.insert("mlock".to_owned(), vec!["yes".to_owned()]);
+    let mut given: Vec<(&str, Vec<String>)> =
+        flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?]))).collect();
+    for setting in &arguments.set {
+        let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, values) = named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
+        given.push((name, values.split(',').map(str::to_owned).collect()));
+    }
+    let mut settings = Settings::new();
+    for (name, values) in given {
+        if settings.insert(name.to_owned(), values).is_some() {
+            bail!("`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE");
+        }
     }
     Ok(settings)
 }
 
 /// `90`, `90s`, `5m`, `1h`, `2d`, as cyclictest takes them.
-fn duration(text: &str) -> Result<Duration> {
+fn duration(flag: &str, text: &str) -> Result<Duration> {
     let (number, scale) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),
         Some(b'm') => (&text[..text.len() - 1], 60),
@@ -112,7 +124,7 @@ fn duration(text: &str) -> Result<Duration> {
     };
     match number.parse::<u64>() {
         Ok(number) if (1..=365 * 86400 / scale).contains(&number) => Ok(Duration::from_secs(number * scale)),
-        _ => bail!("`-D {text}`: write a number and s, m, h or d, up to a year"),
+        _ => bail!("`{flag} {text}`: write a number and s, m, h or d, up to a year"),
     }
 }
 

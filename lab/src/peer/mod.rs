@@ -258,7 +258,7 @@ mod tests {
     "#;
 
     fn peers(text: &str) -> Result<Vec<Peer>> {
-        study::parse(text)?.peers(&Overrides::default())
+        Ok(study::parse(text)?.plan(&Overrides::default())?.1)
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 
+use crate::units::printable;
+
 /// Says before a long run what [`write`] would find wrong after it.
 ///
 /// # Errors
@@ -87,9 +89,10 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A line on standard error. There is nobody to tell when that fails.
-pub fn remark(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+/// Says something to the user on standard error, in one line whatever it holds.
+pub fn remark(text: &str) {
+    // When that fails, there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "chronoscope: {}", printable(text));
 }
 
 #[cfg(test)]
