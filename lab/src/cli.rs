@@ -5,6 +5,8 @@ use std::{env, ffi::OsString, path::PathBuf};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
+use crate::store;
+
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
 #[command(version, subcommand_required = true, arg_required_else_help = true)]
@@ -13,12 +15,24 @@ pub struct Cli {
     pub command: Command,
 }
 
+const COMPARE_HELP: &str = "\
+A and B are both runs (12, last, last-1, or a JSON file), or both variants, which are run now in turn: a target,
+with settings after commas (linux@host,primitive=pipe).
+Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
+
 // Made once; its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 pub enum Command {
     /// Run experiments, or a study, and show what they found.
     Run(Run),
+    /// Show a run that is stored, or a JSON file of one, in any format.
+    Report(Report),
+    /// Is B slower than A? Two stored runs, or two variants run now.
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Compare),
+    /// List the runs in the store, or how an experiment's figures went from run to run.
+    History(History),
     /// Show all experiments, their parameters, and all targets.
     List(List),
     /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
@@ -72,6 +86,8 @@ pub struct Run {
     pub watchdog: Option<String>,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keep: Keep,
     /// Keep every sample in the JSON.
     #[arg(long)]
     pub samples: bool,
@@ -119,6 +135,114 @@ impl Output {
             Some(BenchmarkFormat::Csv) => Format::Csv,
         }
     }
+}
+
+/// Where runs are stored.
+#[derive(Args)]
+pub struct Store {
+    /// The store of runs, instead of the one in the user's data folder.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+impl Store {
+    /// The file that was named, or the user's.
+    ///
+    /// # Errors
+    /// When the user has no data folder.
+    pub fn path(&self) -> Result<PathBuf> {
+        self.store.clone().map_or_else(store::default_path, Ok)
+    }
+}
+
+/// Whether and where a run is stored.
+#[derive(Args)]
+pub struct Keep {
+    #[command(flatten)]
+    pub store: Store,
+    /// Do not store the run.
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// A number, last, last-1, or a JSON file.
+    #[arg(default_value = "last")]
+    pub run: String,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Compare {
+    /// The run or variant to hold against.
+    pub a: String,
+    /// The run or variant in question.
+    pub b: String,
+    /// Only these experiments; for variants, those of the quick study, unless given.
+    pub experiments: Vec<String>,
+    /// The smallest growth that matters, in percent.
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    pub threshold: f64,
+    /// Variants: run this study instead of the quick one.
+    #[arg(long, value_name = "FILE")]
+    pub study: Option<PathBuf>,
+    /// Variants: repetitions of each case on each side [default: 10].
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<usize>,
+    /// Variants: set a parameter on both sides. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub print: Print,
+    #[command(flatten)]
+    pub keep: Keep,
+}
+
+#[derive(Args)]
+pub struct History {
+    /// Show how the cases of this experiment went.
+    pub experiment: Option<String>,
+    /// Only runs of this study.
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// How many runs, the newest.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub limit: u32,
+    /// Take a run out of the store.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
+    pub forget: Option<i64>,
+    /// Take all but the newest N runs out of the store.
+    #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
+    pub keep: Option<u32>,
+    #[command(flatten)]
+    pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+/// How to print what is no run.
+#[derive(Args)]
+pub struct Print {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PrintFormat,
+    /// Write the result to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress, no remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum PrintFormat {
+    #[default]
+    Table,
+    Json,
 }
 
 #[derive(Args)]

@@ -218,6 +218,10 @@ impl Observation {
     }
 
     fn add_evidence(&mut self, evidence: EvidenceResult) -> Result<()> {
+        // JSON has no other numbers, and a run that is stored must be read again.
+        if !(evidence.value.is_finite() && evidence.low.is_finite()) {
+            bail!("the evidence `{}` is not a number", evidence.name);
+        }
         if let Some(known) = self.evidence.iter_mut().find(|known| known.name == evidence.name) {
             if known.holds {
                 *known = evidence;

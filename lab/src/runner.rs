@@ -1,5 +1,5 @@
 //! Running cases: repetition after repetition, all cases in turn, so that what drifts in the machine drifts through all of
-//! them alike.
+//! them alike. Every second round goes through them backwards, so that of two neighbours neither always goes first.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -48,8 +48,9 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
         })
         .collect::<Result<Vec<_>>>()?;
     let total = expected_left(&under_way);
+    let mut order: Vec<usize> = (0..under_way.len()).collect();
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
-        for index in 0..under_way.len() {
+        for &index in &order {
             if !under_way[index].needs_more() {
                 continue;
             }
@@ -60,6 +61,7 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
             progress.step(under_way[index].case, total.saturating_sub(left), total);
             under_way[index].repeat(stop);
         }
+        order.reverse();
     }
     progress.finish();
     let interrupted = stop.load(Ordering::Relaxed);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A study as its file says it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     pub name: String,
@@ -38,7 +38,7 @@ fn five() -> usize {
 }
 
 /// One experiment, with as many cases as its settings multiply to.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     pub experiment: String,
@@ -220,7 +220,7 @@ impl Published {
 }
 
 /// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PublishedRow {
     source: String,

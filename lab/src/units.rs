@@ -35,6 +35,13 @@ pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
     format!("{}…{}", digits(low / size), digits(high / size))
 }
 
+/// Many values in one unit, which is told once, after them; `?` where there is none.
+pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
+    let (unit, size) = scale(values.iter().flatten().copied().fold(0.0, f64::max), unit);
+    let shown = values.iter().map(|value| value.map_or("?".to_owned(), |value| digits(value / size)));
+    format!("{} {unit}", shown.collect::<Vec<_>>().join(" ")).trim_end().to_owned()
+}
+
 /// The unit that a value is best shown in, and its size. What would be rounded to 1000 of a unit is one of the next.
 fn scale(value: f64, unit: &str) -> (&str, f64) {
     match (unit, value.abs()) {
@@ -83,6 +90,7 @@ mod tests {
         assert_eq!([999.4, 999.6, 999_600.0].map(|value| show(value, "ns")), ["999 ns", "1.00 µs", "1.00 ms"]);
         assert_eq!(show_range(985.0, 1_120.0, 1_050.0, "ns"), "0.985…1.12");
         assert_eq!(show(0.98, ""), "0.980");
+        assert_eq!(show_all(&[Some(950.0), None, Some(2_897.0)], "ns"), "0.950 ? 2.90 µs");
         assert_eq!(show(41.0, "instructions"), "41 instructions");
     }
 }

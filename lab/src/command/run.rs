@@ -13,6 +13,7 @@ use crate::{
     cli, doctor, peer, report,
     run::{Context, Run, SCHEMA},
     runner,
+    store::Store,
     study::{self, Overrides, Study},
 };
 
@@ -21,7 +22,7 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
-    let study = chosen_study(arguments)?;
+    let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
     if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
@@ -44,7 +45,10 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         cases: outcome.results,
         peers: beside.results,
     };
-    report::write(&run, &arguments.output)?;
+    // Each is tried even when the other fails, so that what was measured is not lost.
+    let written = report::write(&run, &arguments.output);
+    let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
+    written.and(stored)?;
     if run.context.interrupted {
         let (complete, all) = (run.cases.len() + run.peers.len(), cases.len() + peers.len());
         report::remark(&format!("interrupted: {complete} of {all} cases are complete"));
@@ -60,13 +64,26 @@ fn warn() {
     }
 }
 
+/// Stores runs that hold anything, and says under which numbers.
+pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
+    if keep.no_store || runs.iter().all(|run| run.cases.is_empty() && run.peers.is_empty()) {
+        return Ok(());
+    }
+    let numbers = Store::create(&keep.store.path()?)?.add(runs)?;
+    if !quiet {
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
+        report::remark(&format!("stored as {}", numbers.join(" and ")));
+    }
+    Ok(())
+}
+
 /// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.
-fn chosen_study(arguments: &cli::Run) -> Result<Study> {
-    match &arguments.study {
-        Some(path) => study::load(Path::new(path)),
-        None if arguments.experiments.is_empty() => study::parse(QUICK),
+pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
+    match study {
+        Some(path) => study::load(path),
+        None if experiments.is_empty() => study::parse(QUICK),
         None => {
-            let entries = arguments.experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
+            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
             Ok(Study::of(entries.collect::<Result<_>>()?))
         }
     }
@@ -88,6 +105,25 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
     })
 }
 
+/// The values of `--set`, after those of other flags.
+///
+/// # Errors
+/// What is not `NAME=VALUE`, and what is set twice.
+pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Result<Settings> {
+    let named = arguments.iter().map(|setting| {
+        let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, values) = named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
+        Ok((name, values.split(',').map(str::to_owned).collect()))
+    });
+    let mut settings = Settings::new();
+    for (name, values) in given.into_iter().map(Ok).chain(named).collect::<Result<Vec<_>>>()? {
+        if settings.insert(name.to_owned(), values).is_some() {
+            bail!("`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE");
+        }
+    }
+    Ok(settings)
+}
+
 fn settings(arguments: &cli::Run) -> Result<Settings> {
     let number = |value: Option<u64>| value.map(|value| value.to_string());
     let flags = [
@@ -97,20 +133,8 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
         ("tasks", number(arguments.tasks)),
         ("mlock", arguments.mlock.then(|| "yes".to_owned())),
     ];
-    let mut given: Vec<(&str, Vec<String>)> =
-        flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?]))).collect();
-    for setting in &arguments.set {
-        let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
-        let (name, values) = named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
-        given.push((name, values.split(',').map(str::to_owned).collect()));
-    }
-    let mut settings = Settings::new();
-    for (name, values) in given {
-        if settings.insert(name.to_owned(), values).is_some() {
-            bail!("`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE");
-        }
-    }
-    Ok(settings)
+    let given = flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?])));
+    set(given.collect(), &arguments.set)
 }
 
 /// `90`, `90s`, `5m`, `1h`, `2d`, as cyclictest takes them.
@@ -129,7 +153,7 @@ fn duration(flag: &str, text: &str) -> Result<Duration> {
 }
 
 /// Becomes true on the first interrupt, hang-up or termination; a second one ends the program.
-fn stop_on_signal() -> Result<Arc<AtomicBool>> {
+pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

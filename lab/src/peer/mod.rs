@@ -35,7 +35,7 @@ use crate::{
 const TARGET: &str = "linux@host";
 
 /// A peer as a study writes it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     name: String,

@@ -1,8 +1,10 @@
 //! Showing a run, one file a format.
 
+pub mod comparison;
 pub mod csv;
 mod file;
 pub mod google_benchmark;
+pub mod history;
 pub mod json;
 pub mod progress;
 pub mod sheet;
