@@ -113,17 +113,7 @@ impl UnderWay<'_> {
 
     fn repeat(&mut self, stop: &AtomicBool) {
         let start = Instant::now();
-        // Expectations are rough, and machines differ: hung is what takes ten times as long.
-        let patience = Duration::from_secs(10).saturating_add(self.case.expected().saturating_mul(10));
-        let limit = self.case.watchdog.unwrap_or(patience);
-        let mut decoder = Decoder::default();
-        let observation = &mut self.observation;
-        let outcome = self
-            .machine
-            .run(&self.case.request(), limit, stop, &mut |bytes| {
-                decoder.feed(bytes, &mut |record| observation.take(record))
-            })
-            .and_then(|()| decoder.finish());
+        let outcome = repetition(self.machine.as_ref(), self.case, &mut self.observation, stop);
         self.spent += start.elapsed();
         if let Err(error) = outcome
             && !stop.load(Ordering::Relaxed)
@@ -131,4 +121,23 @@ impl UnderWay<'_> {
             self.observation.fail(format!("{error:#}"));
         }
     }
+}
+
+/// Runs one repetition of the case and takes in what it sends.
+///
+/// # Errors
+/// When the target failed, or its stream is damaged.
+pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observation, stop: &AtomicBool) -> Result<()> {
+    let mut decoder = Decoder::default();
+    machine
+        .run(&case.request(), patience(case), stop, &mut |bytes| {
+            decoder.feed(bytes, &mut |record| observation.take(record))
+        })
+        .and_then(|()| decoder.finish())
+}
+
+/// Expectations are rough, and machines differ: hung is what takes ten times as long.
+pub fn patience(case: &Case) -> Duration {
+    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10));
+    case.watchdog.unwrap_or(patience)
 }

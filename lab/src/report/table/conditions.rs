@@ -25,7 +25,8 @@ pub fn section(run: &Run) -> String {
         let cases: Vec<&CaseResult> = run.cases.iter().filter(|case| case.target == target).collect();
         machine(target, &cases)
     });
-    let mut end = format!("{} cases in {} s", run.cases.len(), digits(run.context.seconds));
+    let peers = if run.peers.is_empty() { String::new() } else { format!(" and {} peers", run.peers.len()) };
+    let mut end = format!("{} cases{peers} in {} s", run.cases.len(), digits(run.context.seconds));
     if run.context.build == "debug" {
         end.push_str(" · a debug build: the code around the kernel is slow");
     }

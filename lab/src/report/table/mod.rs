@@ -4,6 +4,7 @@
 mod conditions;
 mod evidence;
 mod figures;
+mod peers;
 mod published;
 
 use crate::{
@@ -22,6 +23,7 @@ pub fn render(run: &Run, paint: Paint) -> String {
         reasons(run, paint),
         evidence::section(run),
         published::section(run),
+        peers::section(run, paint),
         conditions::section(run),
         run.notes.trim().to_owned(),
     ];

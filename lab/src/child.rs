@@ -1,0 +1,155 @@
+//! A program run as a child: its output handed on as it comes, its time bounded, and nothing left of it afterwards.
+
+use std::{
+    io::Read,
+    os::{
+        fd::AsFd,
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
+
+use crate::units::printable;
+
+/// Runs `command`, which people know as `name`, and hands its output to `sink` as it comes, until it ends. Ends it with all
+/// processes that it started when `sink` fails, when `limit` is over, or when `stop` becomes true.
+///
+/// # Errors
+/// What went wrong, with the last line that the program had to say about it.
+pub fn run(
+    command: &mut Command,
+    name: &str,
+    limit: Duration,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the program with all its tasks.
+    let child = command.process_group(0).spawn();
+    let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let mut running = Running { child, ended: false };
+    let patience = Patience { name, limit, deadline: Instant::now() + limit, stop };
+    let complaint = running.pass_on(&patience, sink)?;
+    let status = running.status(&patience)?;
+    if status.success() {
+        return Ok(());
+    }
+    let what = match status.signal() {
+        Some(signal) => format!("{name} was killed by signal {signal}"),
+        None => format!("{name} failed"),
+    };
+    Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
+}
+
+/// When to give it up.
+struct Patience<'a> {
+    name: &'a str,
+    limit: Duration,
+    deadline: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if Instant::now() >= self.deadline {
+            let (name, seconds) = (self.name, self.limit.as_secs());
+            bail!("the watchdog ended {name} after {seconds} s: it hung, or the machine is very slow");
+        }
+        Ok(())
+    }
+}
+
+/// A running program. Dropping it ends every process in it.
+struct Running {
+    child: Child,
+    ended: bool,
+}
+
+impl Running {
+    /// Hands what it writes on until it closes both its outputs; returns the last line of what it wrote to standard error.
+    fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
+        let mut stream = self.child.stdout.take();
+        let mut errors = self.child.stderr.take();
+        let mut buffer = vec![0; 1 << 16];
+        let mut complaint = Vec::new();
+        while stream.is_some() || errors.is_some() {
+            patience.check()?;
+            let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(2);
+            watched.extend(stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            watched.extend(errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+            if let Err(error) = poll(&mut watched, Some(&tick))
+                && error != rustix::io::Errno::INTR
+            {
+                return Err(error.into());
+            }
+            let mut ready = watched.iter().map(|pipe| !pipe.revents().is_empty()).collect::<Vec<_>>().into_iter();
+            if stream.is_some() && ready.next() == Some(true) {
+                match read(stream.as_mut(), &mut buffer)? {
+                    0 => stream = None,
+                    length => sink(&buffer[..length])?,
+                }
+            }
+            if errors.is_some() && ready.next() == Some(true) {
+                match read(errors.as_mut(), &mut buffer)? {
+                    0 => errors = None,
+                    length => {
+                        complaint.extend_from_slice(&buffer[..length]);
+                        let excess = complaint.len().saturating_sub(4096);
+                        complaint.drain(..excess);
+                    }
+                }
+            }
+        }
+        let complaint = String::from_utf8_lossy(&complaint);
+        Ok(printable(complaint.lines().last().unwrap_or_default()))
+    }
+
+    /// How its first process ended; whatever it left behind is ended too.
+    fn status(&mut self, patience: &Patience<'_>) -> Result<ExitStatus> {
+        let process = WaitId::Pid(self.group());
+        // Without taking its status, so that its number, which is also its group's, is not given to another process yet.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while waitid(process.clone(), look)?.is_none() {
+            patience.check()?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.end()
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn end(&mut self) -> Result<ExitStatus> {
+        // There is nobody left to kill when all has gone well.
+        let _ = kill_process_group(self.group(), Signal::KILL);
+        self.ended = true;
+        Ok(self.child.wait()?)
+    }
+}
+
+fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
+    Ok(pipe.map_or(Ok(0), |pipe| pipe.read(buffer))?)
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.ended {
+            // Nobody wants to know how it ended.
+            let _ = self.end();
+        }
+    }
+}
