@@ -27,7 +27,7 @@ pub fn render(run: &Run, paint: Paint) -> String {
         conditions::section(run),
         run.notes.trim().to_owned(),
     ];
-    sections.retain(|section| !section.is_empty());
+    sections.retain(|section| !section.trim().is_empty());
     sections.iter().map(|section| section.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
 }
 
