@@ -25,7 +25,7 @@ const MAX_KEPT: usize = 1_000_000;
 const MAX_NAMES: usize = 256;
 
 /// More series than any experiment has. Each may take 2 MB.
-const MAX_SERIES: usize = 64;
+const MAX_SERIES: usize = 80;
 
 /// What has been seen of one case so far.
 pub struct Observation {
