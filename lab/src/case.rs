@@ -107,7 +107,10 @@ pub struct Plan {
 pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &Plan) -> Result<Vec<Case>> {
     let machine = machine::find(target)?;
     let port = machine.parameters();
-    let own = spec.parameters.iter().map(|parameter| (parameter, parameter.default.to_owned()));
+    let own = spec
+        .parameters
+        .iter()
+        .map(|parameter| (parameter, machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()));
     let table: Vec<(&Parameter, String)> = own.chain(port.iter().map(|(p, value)| (*p, value.clone()))).collect();
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name) else {

@@ -92,6 +92,10 @@ impl UnderWay<'_> {
     }
 
     fn repeat(&mut self, stop: &AtomicBool) {
+        if let Err(error) = self.machine.prepare() {
+            self.observation.fail(format!("{error:#}"));
+            return;
+        }
         let start = Instant::now();
         // Expectations are rough, and machines differ: hung is what takes ten times as long.
         let limit = Duration::from_secs(10) + 10 * self.case.expected();
