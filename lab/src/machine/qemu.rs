@@ -169,8 +169,8 @@ fn repository() -> Result<&'static Path> {
 fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/firmware-cargo"));
     cargo.args([triple, "build", "--release", "--locked", "--package", package]);
-    cargo.arg("--manifest-path").arg(root.join("ports/firmware/Cargo.toml"));
-    cargo.env("CARGO_TARGET_DIR", target);
+    // There, since the workspace's .cargo/config.toml counts.
+    cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
     // What is meant for the host's compiler is not for the chip's.
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
         cargo.env_remove(flags);

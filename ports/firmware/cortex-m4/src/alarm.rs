@@ -59,6 +59,8 @@ pub(crate) fn start() {
     EXPERIMENT.stop();
     NVIC::unpend(Line::Timer);
     if !(TICKS..TICKS + 100).contains(&waited) {
-        host::fail(format_args!("this QEMU's timers fire after {waited} ticks instead of {TICKS}: use Debian's QEMU 7.2"));
+        host::fail(format_args!(
+            "this QEMU's timers fire after {waited} ticks instead of {TICKS}: use Debian's QEMU 7.2"
+        ));
     }
 }

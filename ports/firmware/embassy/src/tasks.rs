@@ -1,13 +1,14 @@
 //! Coroutines: embassy's tasks.
 
 use core::{
+    convert::Infallible,
     pin::Pin,
     sync::atomic::Ordering::Relaxed,
     task::{Context, Poll},
 };
 
 use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
-use embassy_sync::semaphore::Semaphore as _;
+use embassy_sync::semaphore::{Semaphore as _, SemaphoreReleaser};
 use embassy_time::{Instant, Timer};
 
 use crate::{
@@ -107,9 +108,27 @@ impl Tasks for Coroutine {
 }
 
 #[inline(always)]
-async fn take(semaphore: &'static Semaphore) {
-    let Ok(taken) = semaphore.acquire(1).await;
-    taken.disarm();
+fn take(semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+    Taken(semaphore.acquire(1))
+}
+
+/// What was acquired is never given back. A future of its own, and no `async fn`, which would add its own state
+/// machine to what embassy's user writes in the task itself.
+struct Taken<F>(F);
+
+impl<F> Future for Taken<F>
+where
+    F: Future<Output = Result<SemaphoreReleaser<'static, Semaphore>, Infallible>>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: the future is pinned as `self` is, and nothing here moves it.
+        unsafe { self.map_unchecked_mut(|taken| &mut taken.0) }.poll(context).map(|Ok(taken)| {
+            taken.disarm();
+        })
+    }
 }
 
 impl Messages for Coroutine {

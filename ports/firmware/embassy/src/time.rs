@@ -4,8 +4,7 @@
 use core::{cell::RefCell, task::Waker};
 
 use chronoscope_cortex_m4::{
-    alarm,
-    clock,
+    alarm, clock,
     lines::{Line, enable, set_urgency},
 };
 use critical_section::{CriticalSection, Mutex};

@@ -35,7 +35,7 @@ pub fn current() -> Option<&'static Header> {
 
 #[cfg(feature = "counted")]
 mod hooks {
-    use super::{CURRENT, Header, Relaxed, level, ptr};
+    use super::{CURRENT, Header, Relaxed, asm, level, ptr};
 
     #[unsafe(no_mangle)]
     fn _embassy_trace_task_exec_begin(_executor: u32, task: u32) {
@@ -47,21 +47,24 @@ mod hooks {
         unsafe { CURRENT.get_unchecked(level()) }.store(header, Relaxed);
     }
 
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_task_exec_end(_executor: u32, _task: u32) {}
+    /// A hook with nothing to do. The comment tells the hooks apart: of functions that are all the same the compiler
+    /// keeps one, and then calls it instead of leaving out the call.
+    macro_rules! empty {
+        ($($name:ident($($argument:ident),*))*) => {$(
+            #[unsafe(no_mangle)]
+            fn $name($($argument: u32),*) {
+                // SAFETY: it is a comment.
+                unsafe { asm!(concat!("/* ", stringify!($name), " */"), options(nomem, nostack, preserves_flags)) };
+            }
+        )*};
+    }
 
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_task_new(_executor: u32, _task: u32) {}
-
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_task_end(_executor: u32, _task: u32) {}
-
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_task_ready_begin(_executor: u32, _task: u32) {}
-
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_poll_start(_executor: u32) {}
-
-    #[unsafe(no_mangle)]
-    fn _embassy_trace_executor_idle(_executor: u32) {}
+    empty! {
+        _embassy_trace_task_exec_end(_executor, _task)
+        _embassy_trace_task_new(_executor, _task)
+        _embassy_trace_task_end(_executor, _task)
+        _embassy_trace_task_ready_begin(_executor, _task)
+        _embassy_trace_poll_start(_executor)
+        _embassy_trace_executor_idle(_executor)
+    }
 }
