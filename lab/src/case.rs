@@ -52,6 +52,8 @@ pub struct Case {
     pub repeat: usize,
     /// Repeat for at least so long.
     pub duration: Option<Duration>,
+    /// Give a repetition up after so long; after what is much too long by expectation, unless given.
+    pub watchdog: Option<Duration>,
     /// Samples above this many ns (or ticks, where the clock has no ns) are misses.
     pub deadline: Option<f64>,
     pub limits: Vec<Limit>,
@@ -92,11 +94,26 @@ impl Case {
 pub struct Plan {
     pub repeat: usize,
     pub duration: Option<Duration>,
+    pub watchdog: Option<Duration>,
     /// Samples per case in all, spread over the repetitions.
     pub loops: Option<u64>,
     pub deadline: Option<f64>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
+}
+
+/// More cases than anybody waits for; what asks for more has multiplied its lists without meaning to.
+const MAX_CASES: usize = 10_000;
+
+/// All parameters of an experiment on a target, the experiment's own and the port's, with their defaults.
+///
+/// # Errors
+/// When there is no such target.
+pub fn parameters(spec: &'static Spec, target: &Target) -> Result<Vec<(&'static Parameter, String)>> {
+    let machine = machine::find(target)?;
+    let default = |parameter| machine.default(spec, parameter).unwrap_or(parameter.default).to_owned();
+    let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
+    Ok(own.chain(machine.parameters()).collect())
 }
 
 /// All cases of one experiment on one target: every combination of the settings' values, the first setting
@@ -105,13 +122,7 @@ pub struct Plan {
 /// # Errors
 /// An unknown parameter or a value out of range, with the nearest valid one.
 pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &Plan) -> Result<Vec<Case>> {
-    let machine = machine::find(target)?;
-    let port = machine.parameters();
-    let own = spec
-        .parameters
-        .iter()
-        .map(|parameter| (parameter, machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()));
-    let table: Vec<(&Parameter, String)> = own.chain(port.iter().map(|(p, value)| (*p, value.clone()))).collect();
+    let table = parameters(spec, target)?;
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name) else {
             let names = table.iter().map(|(parameter, _)| parameter.name);
@@ -123,6 +134,10 @@ pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &
         for value in values {
             check(spec, parameter, value)?;
         }
+    }
+    let product = settings.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()));
+    if product.is_none_or(|product| product > MAX_CASES) {
+        bail!("`{}` would make more than {MAX_CASES} cases: give fewer values", spec.name);
     }
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for (parameter, default) in &table {
@@ -149,12 +164,8 @@ fn make(
     mut parameters: Vec<(String, String)>,
 ) -> Result<Case> {
     let mut repeat = plan.repeat.max(1);
-    if let Some(total) = plan.loops {
-        let range = spec.parameters.iter().find(|parameter| parameter.name == "loops").map(|loops| &loops.values);
-        let Some(Values::Number(low, high)) = range else {
-            bail!("`{}` has no loops to set", spec.name);
-        };
-        let each = total.div_ceil(repeat as u64).clamp(*low, *high);
+    if let Some((total, (low, high))) = plan.loops.zip(loops(spec)) {
+        let each = total.div_ceil(repeat as u64).clamp(low, high);
         repeat = usize::try_from(total.div_ceil(each))?.max(1);
         parameters.iter_mut().filter(|(name, _)| name == "loops").for_each(|(_, value)| *value = each.to_string());
     }
@@ -165,6 +176,7 @@ fn make(
         asked: settings.keys().cloned().collect(),
         repeat,
         duration: plan.duration,
+        watchdog: plan.watchdog,
         deadline: plan.deadline,
         limits: plan.limits.clone(),
         published: plan.published.clone(),
@@ -173,6 +185,15 @@ fn make(
         bail!("the request of `{}` is longer than {MAX_REQUEST} bytes", spec.name);
     }
     Ok(case)
+}
+
+/// The fewest and the most samples that an experiment takes, if that can be set.
+pub fn loops(spec: &Spec) -> Option<(u64, u64)> {
+    let loops = spec.parameters.iter().find(|parameter| parameter.name == "loops")?;
+    match loops.values {
+        Values::Number(low, high) => Some((low, high)),
+        Values::Word(_) => None,
+    }
 }
 
 fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
@@ -209,7 +230,7 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Single-character edits between two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().enumerate() {
@@ -247,5 +268,32 @@ mod tests {
         let cases = expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).unwrap();
         assert_eq!(cases.len(), 4);
         assert_eq!(cases[0].label(), "pair=thread-thread tasks=2");
+    }
+
+    #[test]
+    fn lists_do_not_fill_the_memory() {
+        let target: Target = "linux@host".parse().unwrap();
+        let many = (2..=1000).map(|tasks| tasks.to_string()).collect::<Vec<_>>();
+        let asked = Settings::from(["tasks", "batch", "pad"].map(|name| (name.to_owned(), many.clone())));
+        let error = expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).err().unwrap();
+        assert!(error.to_string().contains("more than 10000 cases"), "{error}");
+    }
+
+    #[test]
+    fn the_extremes_of_every_parameter_have_a_duration() {
+        let target: Target = "linux@host".parse().unwrap();
+        for spec in spec::EXPERIMENTS {
+            for extreme in [|low: u64, _: u64| low, |_: u64, high: u64| high] {
+                let numbers = spec.parameters.iter().filter_map(|parameter| match parameter.values {
+                    Values::Number(low, high) => {
+                        Some((parameter.name.to_owned(), vec![extreme(low, high).to_string()]))
+                    }
+                    Values::Word(_) => None,
+                });
+                let cases = expand(spec, &target, &numbers.collect(), &Plan::default()).unwrap();
+                // What a watchdog and a progress bar make of it must not overflow.
+                assert!(cases[0].expected().checked_mul(10_000).is_some(), "{}", spec.name);
+            }
+        }
     }
 }

@@ -3,7 +3,9 @@
 use std::{env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+use crate::store;
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -13,17 +15,33 @@ pub struct Cli {
     pub command: Command,
 }
 
+const COMPARE_HELP: &str = "\
+A and B are both runs (12, last, last-1, or a JSON file), or both variants, which are run now in turn: a target,
+with settings after commas (linux@host,primitive=pipe).
+Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
+
 // Made once; its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 pub enum Command {
     /// Run experiments, or a study, and show what they found.
     Run(Run),
+    /// Show a run that is stored, or a JSON file of one, in any format.
+    Report(Report),
+    /// Is B slower than A? Two stored runs, or two variants run now.
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Compare),
+    /// List the runs in the store, or how an experiment's figures went from run to run.
+    History(History),
     /// Show all experiments, their parameters, and all targets.
     List(List),
+    /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
+    Doctor(Doctor),
 }
 
+// A number below zero is a wrong value, not an unknown flag.
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Run {
     /// Experiments to run; all of the study, unless given.
     pub experiments: Vec<String>,
@@ -37,13 +55,13 @@ pub struct Run {
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
     /// Real-time priority (1 to 91).
-    #[arg(short = 'p', value_name = "PRIO")]
-    pub priority: Option<u32>,
+    #[arg(short = 'p', value_name = "PRIO", value_parser = whole)]
+    pub priority: Option<u64>,
     /// Interval of periodic experiments, in µs.
-    #[arg(short = 'i', value_name = "US")]
+    #[arg(short = 'i', value_name = "US", value_parser = whole)]
     pub interval: Option<u64>,
     /// Samples per case, over all repetitions.
-    #[arg(short = 'l', value_name = "LOOPS")]
+    #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more)]
     pub loops: Option<u64>,
     /// Go on for so long per case: a number and s, m, h or d.
     #[arg(short = 'D', value_name = "TIME")]
@@ -52,19 +70,24 @@ pub struct Run {
     #[arg(short = 'm')]
     pub mlock: bool,
     /// The processor to run on.
-    #[arg(short = 'a', value_name = "CPU")]
-    pub affinity: Option<u32>,
+    #[arg(short = 'a', value_name = "CPU", value_parser = whole)]
+    pub affinity: Option<u64>,
     /// Tasks.
-    #[arg(short = 't', value_name = "TASKS")]
-    pub tasks: Option<u32>,
+    #[arg(short = 't', value_name = "TASKS", value_parser = whole)]
+    pub tasks: Option<u64>,
     /// Deadline in µs: samples above it are misses.
-    #[arg(short = 'b', value_name = "US")]
+    #[arg(short = 'b', value_name = "US", value_parser = one_or_more)]
     pub deadline: Option<u64>,
     /// Repetitions of each case, each a fresh process.
-    #[arg(long, value_name = "N")]
-    pub repeat: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = one_or_more)]
+    pub repeat: Option<u64>,
+    /// Give a repetition up after so long; after ten times what is expected, unless given.
+    #[arg(long, value_name = "TIME")]
+    pub watchdog: Option<String>,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keep: Keep,
     /// Keep every sample in the JSON.
     #[arg(long)]
     pub samples: bool,
@@ -76,7 +99,7 @@ pub struct Output {
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// As --format, under the name that Google Benchmark uses.
-    #[arg(long, value_enum, hide = true, value_name = "FORMAT")]
+    #[arg(long = "benchmark_format", value_enum, hide = true, value_name = "FORMAT", conflicts_with = "format")]
     pub benchmark_format: Option<BenchmarkFormat>,
     /// Write the result to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
@@ -114,6 +137,114 @@ impl Output {
     }
 }
 
+/// Where runs are stored.
+#[derive(Args)]
+pub struct Store {
+    /// The store of runs, instead of the one in the user's data folder.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+impl Store {
+    /// The file that was named, or the user's.
+    ///
+    /// # Errors
+    /// When the user has no data folder.
+    pub fn path(&self) -> Result<PathBuf> {
+        self.store.clone().map_or_else(store::default_path, Ok)
+    }
+}
+
+/// Whether and where a run is stored.
+#[derive(Args)]
+pub struct Keep {
+    #[command(flatten)]
+    pub store: Store,
+    /// Do not store the run.
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// A number, last, last-1, or a JSON file.
+    #[arg(default_value = "last")]
+    pub run: String,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Compare {
+    /// The run or variant to hold against.
+    pub a: String,
+    /// The run or variant in question.
+    pub b: String,
+    /// Only these experiments; for variants, those of the quick study, unless given.
+    pub experiments: Vec<String>,
+    /// The smallest growth that matters, in percent.
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    pub threshold: f64,
+    /// Variants: run this study instead of the quick one.
+    #[arg(long, value_name = "FILE")]
+    pub study: Option<PathBuf>,
+    /// Variants: repetitions of each case on each side [default: 10].
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<usize>,
+    /// Variants: set a parameter on both sides. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub print: Print,
+    #[command(flatten)]
+    pub keep: Keep,
+}
+
+#[derive(Args)]
+pub struct History {
+    /// Show how the cases of this experiment went.
+    pub experiment: Option<String>,
+    /// Only runs of this study.
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// How many runs, the newest.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub limit: u32,
+    /// Take a run out of the store.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
+    pub forget: Option<i64>,
+    /// Take all but the newest N runs out of the store.
+    #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
+    pub keep: Option<u32>,
+    #[command(flatten)]
+    pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+/// How to print what is no run.
+#[derive(Args)]
+pub struct Print {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PrintFormat,
+    /// Write the result to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress, no remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum PrintFormat {
+    #[default]
+    Table,
+    Json,
+}
+
 #[derive(Args)]
 pub struct List {
     /// Only this experiment.
@@ -121,6 +252,20 @@ pub struct List {
     /// All experiments, as docs/experiments.md has them.
     #[arg(long, hide = true)]
     pub markdown: bool,
+}
+
+#[derive(Args)]
+pub struct Doctor {
+    /// How to print the findings.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum DoctorFormat {
+    #[default]
+    Table,
+    Json,
 }
 
 /// Reads the command line.
@@ -136,6 +281,9 @@ pub fn parse() -> Result<Cli> {
         if !error.use_stderr() {
             // Help and version are no errors.
             error.exit();
+        }
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return anyhow!("say what to do: run, list or doctor; `chronoscope --help` tells more");
         }
         anyhow!("{}", one_line(&error.to_string()))
     })
@@ -154,10 +302,22 @@ fn check_cluster(argument: &str) -> Result<()> {
     Ok(())
 }
 
-/// The first sentence of clap's message and, if it has one, its tip.
+fn whole(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "write a whole number")
+}
+
+fn one_or_more(text: &str) -> Result<u64, &'static str> {
+    whole(text).ok().filter(|number| *number > 0).ok_or("write a whole number of at least 1")
+}
+
+/// The first sentence of clap's message and, if it has one, its tip, or what it would have taken.
 fn one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let tip = lines.find_map(|line| line.strip_prefix("tip: ").map(|tip| format!("; {tip}")));
-    format!("{what}{}", tip.unwrap_or_else(|| "; `chronoscope --help` shows what there is".to_owned()))
+    let mend = lines.find_map(|line| {
+        // Nobody means a flag as a value.
+        let tip = line.strip_prefix("tip: ").filter(|tip| !tip.starts_with("to pass"));
+        tip.or_else(|| line.strip_prefix('[')?.strip_suffix(']'))
+    });
+    format!("{what}; {}", mend.unwrap_or("`chronoscope --help` shows what there is"))
 }

@@ -8,20 +8,25 @@
 //!
 //! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes; [`stream`] decodes them;
 //! [`observation`] collects the samples of all repetitions; [`verdict`] judges; [`run`] is what remains,
-//! and is written by [`report`].
+//! and is written by [`report`] and kept in the [`store`]. Two of them meet in a [`comparison`].
 
 #![forbid(unsafe_code)]
 
 pub mod case;
 pub mod cli;
 pub mod command;
+pub mod comparison;
+pub mod doctor;
 pub mod machine;
 pub mod observation;
+pub mod reference;
 pub mod report;
 pub mod run;
 pub mod runner;
 pub mod statistics;
+pub mod store;
 pub mod stream;
 pub mod study;
 pub mod units;
+pub mod variant;
 pub mod verdict;

@@ -10,6 +10,7 @@ use crate::{
     case::Case,
     run::{CaseResult, Clock, EvidenceResult, FigureResult, Repetition, SeriesResult},
     statistics::{Accumulator, MissRate, bootstrap_median, slope},
+    units::printable,
     verdict::{Status, Verdict, judge},
 };
 
@@ -19,8 +20,12 @@ const RESAMPLES: usize = 2000;
 /// Samples kept whole on request, per series: 16 MB.
 const MAX_KEPT: usize = 1_000_000;
 
-/// More names of one sort than any experiment has: beyond it the stream is at fault.
+/// More names of one sort than any experiment has, and more values of a figure in one repetition: beyond it the stream is
+/// at fault.
 const MAX_NAMES: usize = 256;
+
+/// More series than any experiment has. Each may take 2 MB.
+const MAX_SERIES: usize = 64;
 
 /// What has been seen of one case so far.
 pub struct Observation {
@@ -81,8 +86,9 @@ impl Observation {
     }
 
     /// The case failed in a way that is no fault of the kernel under test.
+    /// What the port said of its own accord tells more.
     pub fn fail(&mut self, why: String) {
-        self.refusal = Some(Verdict::new(Status::Inconclusive, why));
+        self.refusal.get_or_insert_with(|| Verdict::new(Status::Inconclusive, why));
     }
 
     /// Takes in one record.
@@ -91,7 +97,7 @@ impl Observation {
     /// When the record does not fit those before it.
     pub fn take(&mut self, record: &Record<'_>) -> Result<()> {
         match record {
-            Record::Hello { release, .. } => self.release = (*release).to_owned(),
+            Record::Hello { release, .. } => self.release = printable(release),
             Record::Clock(clock) => self.set_clock(*clock)?,
             Record::Series(series) => self.start_series(series)?,
             Record::Samples(samples) => {
@@ -103,8 +109,11 @@ impl Observation {
             Record::Figure { name, unit, value } => self.add_figure(name, unit, *value)?,
             Record::Evidence(evidence) => {
                 let holds = (evidence.low..=evidence.high).contains(&evidence.value);
+                if !evidence.value.is_finite() || !evidence.low.is_finite() || evidence.high.is_nan() {
+                    bail!("evidence `{}` is no number", printable(evidence.name));
+                }
                 self.add_evidence(EvidenceResult {
-                    name: evidence.name.to_owned(),
+                    name: printable(evidence.name),
                     value: evidence.value,
                     low: evidence.low,
                     high: Some(evidence.high).filter(|high| high.is_finite()),
@@ -112,8 +121,9 @@ impl Observation {
                 })?;
             }
             Record::Log(line) => {
-                if self.log.len() < MAX_NAMES && !self.log.iter().any(|known| known == line) {
-                    self.log.push((*line).to_owned());
+                let line = printable(line);
+                if self.log.len() < MAX_NAMES && !self.log.contains(&line) {
+                    self.log.push(line);
                 }
             }
             Record::Refused { reason, what, mend, code } => self.refusal = Some(refused(*reason, what, mend, *code)),
@@ -124,13 +134,21 @@ impl Observation {
 
     fn set_clock(&mut self, clock: chronoscope_suite::wire::Clock) -> Result<()> {
         if clock.hertz == 0 {
-            bail!("a clock that does not tick");
+            bail!("the target's clock does not tick");
         }
         let domain = match clock.domain {
             Domain::Wall => "wall",
             Domain::Instructions => "instructions",
             Domain::Cycles => "cycles",
         };
+        if let Some(known) = self.clock.as_ref().filter(|known| known.domain != domain || known.hertz != clock.hertz) {
+            bail!(
+                "the target's clock changed from {} Hz ({}) to {} Hz ({domain})",
+                known.hertz,
+                known.domain,
+                clock.hertz
+            );
+        }
         let resolution = self.clock.as_ref().map_or(clock.resolution, |known| known.resolution.min(clock.resolution));
         self.clock = Some(Clock { domain: domain.to_owned(), hertz: clock.hertz, resolution });
         Ok(())
@@ -147,21 +165,33 @@ impl Observation {
 
     /// Series are known by their names: one that has nothing to tell in a repetition may be missing from it.
     fn start_series(&mut self, series: &chronoscope_suite::wire::Series<'_>) -> Result<()> {
+        /// Far beyond what makes sense, but near enough for every figure made with it to stay finite.
+        const SENSIBLE: f64 = 1e18;
+        let name = printable(series.name);
         if usize::from(series.id) != self.ids.len() {
-            bail!("series {} is announced out of order", series.id);
+            bail!("series {} `{name}` is announced out of order", series.id);
         }
-        if !(series.per.is_finite() && series.per > 0.0) {
-            bail!("series `{}` has {} operations a sample", series.name, series.per);
+        if !(1.0 / SENSIBLE..=SENSIBLE).contains(&series.per) {
+            bail!("series `{name}` has {} operations a sample", series.per);
         }
-        let known = self.series.iter().position(|known| known.name == series.name);
+        if !series.x.is_none_or(|x| x.abs() <= SENSIBLE) {
+            bail!("series `{name}` stands at no number");
+        }
+        if self.clock.is_none() && series.unit == Unit::Ticks {
+            bail!("series `{name}` comes before the clock that it is measured with");
+        }
+        let known = self.series.iter().position(|known| known.name == name);
         let index = known.unwrap_or(self.series.len());
+        if index == MAX_SERIES {
+            bail!("more than {MAX_SERIES} series");
+        }
         if self.ids.contains(&index) {
-            bail!("series `{}` is announced twice", series.name);
+            bail!("series `{name}` is announced twice");
         }
         if known.is_none() {
             let deadline = self.deadline.map(|deadline| (deadline / self.tick().0 * series.per) as u64);
             let deadline = deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
-            self.series.push(Series::new(series, deadline));
+            self.series.push(Series::new(name, series, deadline));
         }
         self.series[index].pers.push(series.per);
         self.ids.push(index);
@@ -169,18 +199,29 @@ impl Observation {
     }
 
     fn add_figure(&mut self, name: &str, unit: &str, value: f64) -> Result<()> {
-        if let Some((.., values)) = self.figures.iter_mut().find(|(known, ..)| known == name) {
+        let (name, unit) = (printable(name), printable(unit));
+        if !value.is_finite() {
+            bail!("figure `{name}` is no number");
+        }
+        if let Some((.., values)) = self.figures.iter_mut().find(|(known, ..)| *known == name) {
+            if values.len() >= MAX_NAMES.saturating_mul(self.repetitions + 1) {
+                bail!("figure `{name}` is told more than {MAX_NAMES} times in one repetition");
+            }
             values.push(value);
             return Ok(());
         }
         if self.figures.len() == MAX_NAMES {
             bail!("more than {MAX_NAMES} figures");
         }
-        self.figures.push((name.to_owned(), unit.to_owned(), vec![value]));
+        self.figures.push((name, unit, vec![value]));
         Ok(())
     }
 
     fn add_evidence(&mut self, evidence: EvidenceResult) -> Result<()> {
+        // JSON has no other numbers, and a run that is stored must be read again.
+        if !(evidence.value.is_finite() && evidence.low.is_finite()) {
+            bail!("the evidence `{}` is not a number", evidence.name);
+        }
         if let Some(known) = self.evidence.iter_mut().find(|known| known.name == evidence.name) {
             if known.holds {
                 *known = evidence;
@@ -239,9 +280,9 @@ impl Observation {
 }
 
 impl Series {
-    fn new(series: &chronoscope_suite::wire::Series<'_>, deadline: Option<u64>) -> Self {
+    fn new(name: String, series: &chronoscope_suite::wire::Series<'_>, deadline: Option<u64>) -> Self {
         Self {
-            name: series.name.to_owned(),
+            name,
             role: series.role,
             unit: series.unit,
             nominal: series.nominal,
@@ -325,7 +366,7 @@ fn figure((name, unit, mut values): (String, String, Vec<f64>)) -> FigureResult 
 }
 
 fn refused(reason: Reason, what: &str, mend: &str, code: i32) -> Verdict {
-    let mut text = what.to_owned();
+    let (mut text, mend) = (printable(what), printable(mend));
     if code != 0 {
         text = format!("{text} ({})", std::io::Error::from_raw_os_error(code));
     }

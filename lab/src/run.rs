@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, env, ffi::CStr, fs, thread};
 
 use jiff::Timestamp;
 use rustix::system::uname;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     statistics::{Interval, MissRate, Slope, Summary},
@@ -23,6 +23,10 @@ pub struct Run {
     pub context: Context,
     /// The study's name, or empty for cases given on the command line.
     pub study: String,
+    /// What the study asks, in one line.
+    pub title: String,
+    /// How to read it, and how it differs from its source; may be empty.
+    pub notes: String,
     pub cases: Vec<CaseResult>,
 }
 
@@ -38,7 +42,16 @@ pub struct Context {
     pub system: String,
     pub processor: String,
     pub processors: usize,
+    /// Of the processors' clock when it started, where the system tells it.
+    #[serde(default)]
+    pub megahertz: Option<f64>,
+    /// Tasks ready to run when it started, averaged over 1, 5 and 15 minutes; empty where the system does not tell it.
+    #[serde(default)]
+    pub load: Vec<f64>,
     pub program: String,
+    /// How the program was built: `release` or `debug`.
+    #[serde(default)]
+    pub build: String,
     /// The command line.
     pub command: Vec<String>,
     /// The run was ended early; what is here is complete.
@@ -58,16 +71,20 @@ impl Context {
         let system = uname();
         let text = |part: &CStr| part.to_string_lossy().into_owned();
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let fact = |name: &str| cpuinfo.lines().find_map(|line| Some(line.strip_prefix(name)?.split_once(": ")?.1));
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         Self {
             date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             seconds: 0.0,
             host: text(system.nodename()),
             system: [system.sysname(), system.release(), system.version()].map(text).join(" "),
-            processor: model.map_or_else(|| text(system.machine()), |(_, model)| model.to_owned()),
+            processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned),
             processors: thread::available_parallelism().map_or(1, usize::from),
+            megahertz: fact("cpu MHz").and_then(|number| number.parse().ok()),
+            load: load.split(' ').take(3).filter_map(|number| number.parse().ok()).collect(),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
             program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
-            command: env::args().collect(),
+            command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             interrupted: false,
         }
     }
@@ -113,6 +130,11 @@ impl CaseResult {
 
     pub fn control(&self) -> Option<&SeriesResult> {
         self.series.iter().find(|series| series.role == "control")
+    }
+
+    /// There is evidence, and all of it holds. Without, the samples are no figures of this case.
+    pub fn is_proven(&self) -> bool {
+        !self.evidence.is_empty() && self.evidence.iter().all(|evidence| evidence.holds)
     }
 
     pub fn figure(&self, name: &str) -> Option<&FigureResult> {
@@ -173,8 +195,11 @@ pub struct Repetition {
 pub struct FigureResult {
     pub name: String,
     pub unit: String,
+    #[serde(deserialize_with = "number")]
     pub value: f64,
+    #[serde(deserialize_with = "number")]
     pub min: f64,
+    #[serde(deserialize_with = "number")]
     pub max: f64,
 }
 
@@ -182,9 +207,16 @@ pub struct FigureResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceResult {
     pub name: String,
+    #[serde(deserialize_with = "number")]
     pub value: f64,
+    #[serde(deserialize_with = "number")]
     pub low: f64,
     /// `null` in JSON: no upper bound.
     pub high: Option<f64>,
     pub holds: bool,
+}
+
+/// A target may tell what is no number; JSON has `null` for it.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

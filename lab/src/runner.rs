@@ -1,5 +1,5 @@
 //! Running cases: repetition after repetition, all cases in turn, so that what drifts in the machine drifts through all of
-//! them alike.
+//! them alike. Every second round goes through them backwards, so that of two neighbours neither always goes first.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -47,24 +47,30 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let total: Duration = under_way.iter().map(UnderWay::expected_left).sum();
+    let total = expected_left(&under_way);
+    let mut order: Vec<usize> = (0..under_way.len()).collect();
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
-        for index in 0..under_way.len() {
+        for &index in &order {
             if !under_way[index].needs_more() {
                 continue;
             }
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let left: Duration = under_way.iter().map(UnderWay::expected_left).sum();
+            let left = expected_left(&under_way);
             progress.step(under_way[index].case, total.saturating_sub(left), total);
             under_way[index].repeat(stop);
         }
+        order.reverse();
     }
     progress.finish();
     let interrupted = stop.load(Ordering::Relaxed);
     let complete = under_way.into_iter().filter(|case| !case.needs_more());
     Ok(Outcome { results: complete.map(|case| case.observation.finish(case.case)).collect(), interrupted })
+}
+
+fn expected_left(cases: &[UnderWay<'_>]) -> Duration {
+    cases.iter().map(UnderWay::expected_left).fold(Duration::ZERO, Duration::saturating_add)
 }
 
 struct UnderWay<'a> {
@@ -86,7 +92,7 @@ impl UnderWay<'_> {
             return Duration::ZERO;
         }
         let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
-        let by_count = self.case.expected() * u32::try_from(repetitions).unwrap_or(u32::MAX);
+        let by_count = self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
         let by_time = self.case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
         by_count.max(by_time)
     }
@@ -98,7 +104,8 @@ impl UnderWay<'_> {
         }
         let start = Instant::now();
         // Expectations are rough, and machines differ: hung is what takes ten times as long.
-        let limit = Duration::from_secs(10) + 10 * self.case.expected();
+        let patience = Duration::from_secs(10).saturating_add(self.case.expected().saturating_mul(10));
+        let limit = self.case.watchdog.unwrap_or(patience);
         let mut decoder = Decoder::default();
         let observation = &mut self.observation;
         let outcome = self

@@ -1,6 +1,6 @@
 //! Studies: TOML files that name cases, limits, and published figures to show beside.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{collections::BTreeMap, fs::File, io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A study as its file says it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     pub name: String,
@@ -34,7 +34,7 @@ fn five() -> usize {
 }
 
 /// One experiment, with as many cases as its settings multiply to.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     pub experiment: String,
@@ -56,11 +56,33 @@ fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
 }
 
+/// What is told of every series, and the slope over several.
+pub const STATISTICS: [&str; 11] =
+    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
+
+/// A statistic's name. Any other name may be that of a figure, which only the experiment knows; but not one that looks like
+/// a statistic's.
+fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if STATISTICS.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    let lower = name.to_lowercase();
+    let percentile = lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let alike = STATISTICS.iter().any(|known| case::distance(&lower, known) <= 1);
+    if name.is_empty() || percentile || alike || ["avg", "average", "median", "stddev"].contains(&lower.as_str()) {
+        let all = STATISTICS.join(", ");
+        return Err(serde::de::Error::custom(format!("there is no statistic `{name}`: there are {all}, and figures")));
+    }
+    Ok(name)
+}
+
 /// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
-    /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `max`, `mean`, `sigma`, `misses`, `slope`, or a figure's name.
+    /// One of [`STATISTICS`], or a figure's name.
+    #[serde(deserialize_with = "statistic")]
     pub statistic: String,
     /// The series that it is for; all measured ones, unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +99,7 @@ pub struct Limit {
 pub struct Quantity(pub f64);
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "write a number, or a time such as \"50 us\"")]
 enum NumberOrText {
     Number(f64),
     Text(String),
@@ -87,10 +109,11 @@ impl TryFrom<NumberOrText> for Quantity {
     type Error = anyhow::Error;
 
     fn try_from(value: NumberOrText) -> Result<Self> {
-        Ok(Self(match value {
-            NumberOrText::Number(number) => number,
-            NumberOrText::Text(text) => units::parse_time(&text)?,
-        }))
+        match value {
+            NumberOrText::Number(number) if number.is_finite() => Ok(Self(number)),
+            NumberOrText::Number(number) => bail!("`{number}` is no quantity"),
+            NumberOrText::Text(text) => Ok(Self(units::parse_time(&text)?)),
+        }
     }
 }
 
@@ -101,14 +124,25 @@ impl From<Quantity> for f64 {
 }
 
 impl Limit {
+    fn check(&self, deadline: Option<f64>) -> Result<()> {
+        let name = &self.statistic;
+        match (self.at_least, self.at_most) {
+            (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
+            (Some(least), Some(most)) if least.0 > most.0 => bail!("nothing keeps the limits on `{name}`"),
+            _ if name == "misses" && deadline.is_none() => bail!("a limit on `misses` needs a deadline"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the case has what the limit is for. Too few samples for a percentile are the usual reason that it has not.
+    pub fn applies(&self, case: &CaseResult) -> bool {
+        !statistics(case, &self.statistic, self.series.as_deref()).is_empty()
+    }
+
     /// What the case does not keep, in words; empty when it keeps the limit.
     pub fn missed(&self, case: &CaseResult) -> Vec<String> {
-        let found = statistics(case, &self.statistic, self.series.as_deref());
-        if found.is_empty() {
-            return vec![format!("there is no `{}` to hold against its limit", self.statistic)];
-        }
         let mut missed = Vec::new();
-        for (name, value, unit) in found {
+        for (name, value, unit) in statistics(case, &self.statistic, self.series.as_deref()) {
             let shown = units::show(value, &unit);
             if let Some(Quantity(most)) = self.at_most.filter(|most| value > most.0) {
                 missed.push(format!("{name} {} is {shown}, above {}", self.statistic, units::show(most, &unit)));
@@ -182,11 +216,12 @@ impl Published {
 }
 
 /// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PublishedRow {
     source: String,
     on: String,
+    #[serde(deserialize_with = "statistic")]
     statistic: String,
     series: Option<String>,
     /// The parameter, or `series`, that the row runs over.
@@ -205,7 +240,8 @@ impl PublishedRow {
     fn figures(&self) -> Result<Vec<Published>> {
         let expected = if self.by.is_some() { self.at.len() } else { 1 };
         if self.value.len() != expected {
-            bail!("`{}` has {} values for {expected} places", self.source, self.value.len());
+            let at = if self.by.is_some() { "places in `at`" } else { "place: a row of them needs `by` and `at`" };
+            bail!("`{}` has {} values for {expected} {at}", self.source, self.value.len());
         }
         let when: BTreeMap<String, String> =
             self.when.iter().map(|(name, value)| (name.clone(), word(value))).collect();
@@ -261,7 +297,26 @@ pub struct Overrides {
     pub repeat: Option<usize>,
     pub loops: Option<u64>,
     pub duration: Option<Duration>,
+    pub watchdog: Option<Duration>,
     pub deadline: Option<f64>,
+}
+
+impl Overrides {
+    /// What is said for a whole study is for the experiments that know it; but one of them must.
+    fn check(&self, cases: &[Case]) -> Result<()> {
+        let known = |name: &str| cases.iter().any(|case| case.parameter(name).is_some());
+        if let Some(name) = self.settings.keys().find(|name| !known(name)) {
+            let names = cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
+            bail!(
+                "no experiment here has a parameter `{name}`{}; `chronoscope list EXPERIMENT` shows all",
+                case::nearest(name, names)
+            );
+        }
+        if self.loops.is_some() && cases.iter().all(|case| case::loops(case.spec).is_none()) {
+            bail!("no experiment here has `loops` to set with -l");
+        }
+        Ok(())
+    }
 }
 
 impl Study {
@@ -287,11 +342,16 @@ impl Study {
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment) {
-                cases.extend(
-                    entry.cases(self, overrides).with_context(|| format!("case {} of `{}`", index + 1, self.name))?,
-                );
+                cases.extend(entry.cases(self, overrides).map_err(|error| match self.name.as_str() {
+                    "" => error,
+                    name => error.context(format!("case {} of `{name}`", index + 1)),
+                })?);
             }
         }
+        if cases.is_empty() {
+            bail!("there is nothing to run: `{}` has no such case", self.name);
+        }
+        overrides.check(&cases)?;
         Ok(cases)
     }
 }
@@ -316,27 +376,40 @@ impl Entry {
 
     fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
-        let mut settings: Settings = self
-            .set
-            .iter()
-            .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()))
-            .collect();
-        settings.extend(overrides.settings.clone());
+        let own = self.set.iter().map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
+        let own: Settings = own.collect();
         let deadline = self.deadline.as_deref().map(units::parse_time).transpose()?;
         let plan = Plan {
             repeat: overrides.repeat.or(self.repeat).unwrap_or(study.repeat),
             duration: overrides.duration,
+            watchdog: overrides.watchdog,
             loops: overrides.loops,
             deadline: overrides.deadline.or(deadline),
             limits: self.limits.clone(),
             published: self.published()?,
         };
+        if plan.repeat == 0 {
+            bail!("repeat is at least 1");
+        }
+        self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
         let targets = match overrides.targets.as_slice() {
             [] => self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
             targets => targets.to_vec(),
         };
-        let cases = targets.iter().map(|target| case::expand(spec, target, &settings, &plan));
-        Ok(cases.collect::<Result<Vec<_>>>()?.concat())
+        let mut cases = Vec::new();
+        for target in &targets {
+            let table = case::parameters(spec, target)?;
+            let known = |name: &str| table.iter().any(|(parameter, _)| parameter.name == name);
+            let mut settings = own.clone();
+            settings.extend(overrides.settings.clone().into_iter().filter(|(name, _)| known(name)));
+            let places = plan.published.iter().flat_map(|published| published.when.keys());
+            if let Some(name) = places.clone().find(|name| !known(name)) {
+                let hint = case::nearest(name, table.iter().map(|(parameter, _)| parameter.name));
+                bail!("published: `{}` has no parameter `{name}`{hint}", spec.name);
+            }
+            cases.extend(case::expand(spec, target, &settings, &plan)?);
+        }
+        Ok(cases)
     }
 }
 
@@ -345,7 +418,17 @@ impl Entry {
 /// # Errors
 /// With the place in the file.
 pub fn load(path: &Path) -> Result<Study> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read the study {}", path.display()))?;
+    /// More than any study; what is larger is something else.
+    const MAX_BYTES: u64 = 1 << 20;
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        Ok::<_, std::io::Error>(text)
+    };
+    let text = read().with_context(|| format!("cannot read the study {}", path.display()))?;
+    if text.len() as u64 > MAX_BYTES {
+        bail!("{}: a file of more than {MAX_BYTES} bytes is not a study", path.display());
+    }
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
@@ -355,7 +438,18 @@ pub fn load(path: &Path) -> Result<Study> {
 /// With the line.
 pub fn parse(text: &str) -> Result<Study> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-        anyhow!("line {line}: {}", error.message().lines().next().unwrap_or_default())
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = 1 + before.matches('\n').count();
+        let message = error.message().lines().next().unwrap_or_default();
+        anyhow!("line {line}: {message}{}", nearest_key(message))
     })
+}
+
+/// The key that was meant, when the message is serde's of an unknown one: it quotes that first, then all there are.
+fn nearest_key(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next() {
+        Some(unknown) if message.starts_with("unknown field") => case::nearest(unknown, quoted),
+        _ => String::new(),
+    }
 }

@@ -24,17 +24,33 @@ pub fn parse_time(text: &str) -> Result<f64> {
 
 /// A value of `unit` with three significant digits: ns are scaled, everything else is left as it is.
 pub fn show(value: f64, unit: &str) -> String {
-    if unit != "ns" {
-        let number = digits(value);
-        return if unit.is_empty() || unit == "count" { number } else { format!("{number} {unit}") };
+    let (name, size) = scale(value, unit);
+    let number = digits(value / size);
+    if name.is_empty() { number } else { format!("{number} {name}") }
+}
+
+/// A range in the unit that `like` is shown in, which stands beside it: `2.85…2.95`.
+pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
+    let (_, size) = scale(like, unit);
+    format!("{}…{}", digits(low / size), digits(high / size))
+}
+
+/// Many values in one unit, which is told once, after them; `?` where there is none.
+pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
+    let (unit, size) = scale(values.iter().flatten().copied().fold(0.0, f64::max), unit);
+    let shown = values.iter().map(|value| value.map_or("?".to_owned(), |value| digits(value / size)));
+    format!("{} {unit}", shown.collect::<Vec<_>>().join(" ")).trim_end().to_owned()
+}
+
+/// The unit that a value is best shown in, and its size. What would be rounded to 1000 of a unit is one of the next.
+fn scale(value: f64, unit: &str) -> (&str, f64) {
+    match (unit, value.abs()) {
+        ("ns", size) if size >= 0.9995e9 => ("s", 1e9),
+        ("ns", size) if size >= 0.9995e6 => ("ms", 1e6),
+        ("ns", size) if size >= 0.9995e3 => ("µs", 1e3),
+        ("count", _) => ("", 1.0),
+        _ => (unit, 1.0),
     }
-    let (name, scale) = match value.abs() {
-        size if size >= 1e9 => ("s", 1e9),
-        size if size >= 1e6 => ("ms", 1e6),
-        size if size >= 1e3 => ("µs", 1e3),
-        _ => ("ns", 1.0),
-    };
-    format!("{} {name}", digits(value / scale))
 }
 
 /// Three significant digits, but whole numbers in full.
@@ -46,6 +62,11 @@ pub fn digits(value: f64) -> String {
         size if size >= 0.9995 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
+}
+
+/// Text from elsewhere on one line: names may have line breaks, and a terminal would obey other controls.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -66,7 +87,10 @@ mod tests {
     fn times_are_shown() {
         let shown = [4.6, 99.96, 2_897.0, 50_061_000.0, 2e9].map(|value| show(value, "ns"));
         assert_eq!(shown, ["4.60 ns", "100 ns", "2.90 µs", "50.1 ms", "2 s"]);
+        assert_eq!([999.4, 999.6, 999_600.0].map(|value| show(value, "ns")), ["999 ns", "1.00 µs", "1.00 ms"]);
+        assert_eq!(show_range(985.0, 1_120.0, 1_050.0, "ns"), "0.985…1.12");
         assert_eq!(show(0.98, ""), "0.980");
+        assert_eq!(show_all(&[Some(950.0), None, Some(2_897.0)], "ns"), "0.950 ? 2.90 µs");
         assert_eq!(show(41.0, "instructions"), "41 instructions");
     }
 }

@@ -87,6 +87,9 @@ fn doubts(case: &CaseResult) -> Vec<String> {
         };
         doubts.push(format!("{}: {}, not {wanted}", evidence.name, evidence.value));
     }
+    for limit in case.limits.iter().filter(|limit| !limit.applies(case)) {
+        doubts.push(format!("there is no `{}` to hold against its limit", limit.statistic));
+    }
     if let Some(control) = case.control()
         && let Some(cost) = control.summary.p50
     {

@@ -16,6 +16,8 @@ from scipy import stats
 A = [100.0, 103.5, 98.2, 101.1, 99.7, 104.4, 97.9]
 B = [109.3, 111.0, 106.8, 112.7, 108.1, 113.9, 107.2]
 C = [131.0, 95.5, 120.2, 99.1, 150.7]
+D = [100.0, 103.5, 98.2, 101.1, 99.7, 104.4, 97.9, 161.3, 99.1, 100.8, 102.6]
+E = [109.3, 111.0, 106.8, 112.7, 108.1, 113.9, 107.2, 110.4, 108.8, 188.1, 109.9]
 POINTS = [(0.0, 2.07), (5.0, 7.09), (20.0, 22.10), (80.0, 82.10)]
 FLAT = [(0.0, 2.03), (5.0, 2.05), (20.0, 2.02), (40.0, 2.06), (80.0, 2.03)]
 P_VALUES = [0.01, 0.04, 0.03, 0.005, 0.9, 0.03]
@@ -54,12 +56,29 @@ def t_test(test, a, b, result):
     }
 
 
+def yuen_paired(a, b):
+    """Yuen 1974 on the differences of logarithms, by its definition; SciPy has it for two independent sides only."""
+    d = np.sort(np.log(b) - np.log(a))
+    n, g = len(d), len(d) // 5
+    h = n - 2 * g
+    winsorized = np.clip(d, d[g], d[n - g - 1])
+    error = math.sqrt((n - 1) * np.var(winsorized, ddof=1) / (h * (h - 1)))
+    t = stats.trim_mean(d, g / n + 1e-12) / error
+    result = {"test": "paired", "a": a, "b": b, "t": t, "freedom": h - 1.0, "p": 2 * stats.t.sf(abs(t), h - 1)}
+    return {key: float(value) if isinstance(value, np.floating) else value for key, value in result.items()}
+
+
 def t_tests():
     for a, b in [(A, B), (A, C), (C, A), (A, A[:3])]:
         logs = np.log(b), np.log(a)
         yield t_test("welch", a, b, stats.ttest_ind(*logs, equal_var=False))
     for a, b in [(A, B), (B, A), (C, A[:5]), (C[:2], A[:2])]:
         yield t_test("paired", a, b, stats.ttest_rel(np.log(b), np.log(a)))
+    # Ours trims from ten values on.
+    for a, b in [(D, E), (E[:10], D), (D + E, E + D[:9])]:
+        yield t_test("welch", a, b, stats.ttest_ind(np.log(b), np.log(a), equal_var=False, trim=0.2))
+    for a, b in [(D, E), (E[:10], D[:10]), (D + E, E + D)]:
+        yield yuen_paired(a, b)
 
 
 def clopper_pearson():

@@ -180,7 +180,11 @@ pub fn encode(record: &Record<'_>, frame: &mut [u8; MAX_FRAME + 1]) -> Result<us
 /// When the frame is damaged. It never panics, whatever the bytes.
 pub fn decode(frame: &mut [u8]) -> Result<Record<'_>, Damaged> {
     let length = cobs::decode_in_place(frame).map_err(|_| Damaged)?;
-    postcard::from_bytes_crc32(&frame[..length], CRC.digest()).map_err(|_| Damaged)
+    match postcard::take_from_bytes_crc32(&frame[..length], CRC.digest()) {
+        Ok((record, [])) => Ok(record),
+        // The sum does not cover what stands behind it.
+        Ok(_) | Err(_) => Err(Damaged),
+    }
 }
 
 /// A frame that does not hold a record.
@@ -211,6 +215,15 @@ mod tests {
         let sample = Sample { gap: i64::MIN, value: u64::MAX };
         let block = core::iter::repeat_n(sample, BLOCK).collect();
         there_and_back(&Record::Samples(Samples { series: u8::MAX, block }));
+    }
+
+    #[test]
+    fn a_byte_too_many_is_noticed() {
+        let mut frame = [0; MAX_FRAME + 1];
+        let length = encode(&Record::Log("forty-two"), &mut frame).unwrap();
+        // In COBS, a zero behind the data.
+        frame[length - 1] = 1;
+        assert_eq!(decode(&mut frame[..length]), Err(Damaged));
     }
 
     #[test]

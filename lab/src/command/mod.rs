@@ -1,6 +1,10 @@
 //! The commands, one file each.
 
+mod compare;
+mod doctor;
+mod history;
 mod list;
+mod report;
 mod run;
 
 use anyhow::Result;
@@ -14,6 +18,10 @@ use crate::cli::{Cli, Command};
 pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(run) => run::execute(&run),
+        Command::Report(report) => report::execute(&report),
+        Command::Compare(compare) => compare::execute(&compare),
+        Command::History(history) => history::execute(&history),
         Command::List(list) => list::execute(&list),
+        Command::Doctor(doctor) => doctor::execute(&doctor),
     }
 }

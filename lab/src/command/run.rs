@@ -10,9 +10,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, report,
+    cli, doctor, report,
     run::{Context, Run, SCHEMA},
     runner,
+    store::Store,
     study::{self, Overrides, Study},
 };
 
@@ -21,10 +22,11 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
-    let study = chosen_study(arguments)?;
+    let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let cases = study.cases(&overrides)?;
-    if cases.is_empty() {
-        bail!("there is nothing to run: `{}` has no such case", study.name);
+    report::check(&arguments.output)?;
+    if !arguments.output.quiet && cases.iter().any(|case| case.target.machine == "host") {
+        warn();
     }
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
@@ -33,22 +35,52 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
     context.seconds = start.elapsed().as_secs_f64();
     context.interrupted = outcome.interrupted;
-    let run = Run { schema: SCHEMA, context, study: study.name.clone(), cases: outcome.results };
-    report::write(&run, &study, &arguments.output)?;
+    let run = Run {
+        schema: SCHEMA,
+        context,
+        study: study.name,
+        title: study.title,
+        notes: study.notes,
+        cases: outcome.results,
+    };
+    // Each is tried even when the other fails, so that what was measured is not lost.
+    let written = report::write(&run, &arguments.output);
+    let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
+    written.and(stored)?;
     if run.context.interrupted {
-        eprintln!("chronoscope: interrupted: {} of {} cases are complete", run.cases.len(), cases.len());
+        report::remark(&format!("interrupted: {} of {} cases are complete", run.cases.len(), cases.len()));
         return Ok(130);
     }
     Ok(run.status().exit_code())
 }
 
+/// Tells what spoils measurements here, as far as it is known at a glance.
+fn warn() {
+    for finding in doctor::quick() {
+        report::remark(&format!("doctor: {}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend));
+    }
+}
+
+/// Stores runs that hold anything, and says under which numbers.
+pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
+    if keep.no_store || runs.iter().all(|run| run.cases.is_empty()) {
+        return Ok(());
+    }
+    let numbers = Store::create(&keep.store.path()?)?.add(runs)?;
+    if !quiet {
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
+        report::remark(&format!("stored as {}", numbers.join(" and ")));
+    }
+    Ok(())
+}
+
 /// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.
-fn chosen_study(arguments: &cli::Run) -> Result<Study> {
-    match &arguments.study {
-        Some(path) => study::load(Path::new(path)),
-        None if arguments.experiments.is_empty() => study::parse(QUICK),
+pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
+    match study {
+        Some(path) => study::load(path),
+        None if experiments.is_empty() => study::parse(QUICK),
         None => {
-            let entries = arguments.experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
+            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
             Ok(Study::of(entries.collect::<Result<_>>()?))
         }
     }
@@ -62,35 +94,48 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
         experiments: arguments.experiments.clone(),
         targets: arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
         settings: settings(arguments)?,
-        repeat: arguments.repeat,
+        repeat: arguments.repeat.map(usize::try_from).transpose()?,
         loops: arguments.loops,
-        duration: arguments.duration.as_deref().map(duration).transpose()?,
+        duration: arguments.duration.as_deref().map(|text| duration("-D", text)).transpose()?,
+        watchdog: arguments.watchdog.as_deref().map(|text| duration("--watchdog", text)).transpose()?,
         deadline: arguments.deadline.map(|us| us as f64 * 1e3),
     })
 }
 
-fn settings(arguments: &cli::Run) -> Result<Settings> {
+/// The values of `--set`, after those of other flags.
+///
+/// # Errors
+/// What is not `NAME=VALUE`, and what is set twice.
+pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Result<Settings> {
+    let named = arguments.iter().map(|setting| {
+        let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, values) = named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
+        Ok((name, values.split(',').map(str::to_owned).collect()))
+    });
     let mut settings = Settings::new();
-    for setting in &arguments.set {
-        let (name, values) = setting.split_once('=').with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
-        settings.insert(name.to_owned(), values.split(',').map(str::to_owned).collect());
-    }
-    let flags = [
-        ("priority", arguments.priority.map(u64::from)),
-        ("interval_us", arguments.interval),
-        ("cpu", arguments.affinity.map(u64::from)),
-        ("tasks", arguments.tasks.map(u64::from)),
-    ];
-    settings
-        .extend(flags.iter().filter_map(|(name, value)| Some(((*name).to_owned(), vec![value.as_ref()?.to_string()]))));
-    if arguments.mlock {
-        settings.insert("mlock".to_owned(), vec!["yes".to_owned()]);
+    for (name, values) in given.into_iter().map(Ok).chain(named).collect::<Result<Vec<_>>>()? {
+        if settings.insert(name.to_owned(), values).is_some() {
+            bail!("`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE");
+        }
     }
     Ok(settings)
 }
 
+fn settings(arguments: &cli::Run) -> Result<Settings> {
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
+    let flags = [
+        ("priority", number(arguments.priority)),
+        ("interval_us", number(arguments.interval)),
+        ("cpu", number(arguments.affinity)),
+        ("tasks", number(arguments.tasks)),
+        ("mlock", arguments.mlock.then(|| "yes".to_owned())),
+    ];
+    let given = flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?])));
+    set(given.collect(), &arguments.set)
+}
+
 /// `90`, `90s`, `5m`, `1h`, `2d`, as cyclictest takes them.
-fn duration(text: &str) -> Result<Duration> {
+fn duration(flag: &str, text: &str) -> Result<Duration> {
     let (number, scale) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),
         Some(b'm') => (&text[..text.len() - 1], 60),
@@ -100,12 +145,12 @@ fn duration(text: &str) -> Result<Duration> {
     };
     match number.parse::<u64>() {
         Ok(number) if (1..=365 * 86400 / scale).contains(&number) => Ok(Duration::from_secs(number * scale)),
-        _ => bail!("`-D {text}`: write a number and s, m, h or d, up to a year"),
+        _ => bail!("`{flag} {text}`: write a number and s, m, h or d, up to a year"),
     }
 }
 
 /// Becomes true on the first interrupt, hang-up or termination; a second one ends the program.
-fn stop_on_signal() -> Result<Arc<AtomicBool>> {
+pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

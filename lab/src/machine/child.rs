@@ -6,18 +6,21 @@ use std::{
         fd::AsFd,
         unix::process::{CommandExt, ExitStatusExt},
     },
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, kill_process_group},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
 };
 
-/// Runs `command`, which `name` says what it is, and hands its standard output to `sink`, until it ends.
+use crate::units::printable;
+
+/// Runs `command`, known to the user as `name`, and hands its standard output to `sink` until it ends.
 /// See [`Machine::run`](super::Machine::run).
 pub(super) fn run(
     command: &mut Command,
@@ -34,9 +37,10 @@ pub(super) fn run(
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    let mut case = Case { child };
-    let complaint = case.pass_on(limit, stop, sink)?;
-    let status = case.child.wait()?;
+    let mut case = Case { child, ended: false };
+    let patience = Patience { limit, deadline: Instant::now() + limit, stop };
+    let complaint = case.pass_on(&patience, sink)?;
+    let status = case.status(&patience)?;
     if status.success() {
         return Ok(());
     }
@@ -47,31 +51,40 @@ pub(super) fn run(
     Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
 }
 
+/// When to give a case up.
+struct Patience<'a> {
+    limit: Duration,
+    deadline: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if Instant::now() >= self.deadline {
+            bail!("the watchdog ended the case after {} s: it hung, or the machine is very slow", self.limit.as_secs());
+        }
+        Ok(())
+    }
+}
+
 /// A running case. Dropping it ends every process in it.
 struct Case {
     child: Child,
+    ended: bool,
 }
 
 impl Case {
     /// Hands the port's bytes on until it closes both its outputs; returns the last line of what it wrote to standard error.
-    fn pass_on(
-        &mut self,
-        limit: Duration,
-        stop: &AtomicBool,
-        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<String> {
+    fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
-        let deadline = Instant::now() + limit;
         let mut buffer = vec![0; 1 << 16];
         let mut complaint = Vec::new();
         while stream.is_some() || errors.is_some() {
-            if stop.load(Ordering::Relaxed) {
-                bail!("interrupted");
-            }
-            if Instant::now() >= deadline {
-                bail!("the watchdog ended the case after {} s: it hung, or the machine is very slow", limit.as_secs());
-            }
+            patience.check()?;
             let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(2);
             watched.extend(stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
             watched.extend(errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
@@ -100,7 +113,30 @@ impl Case {
             }
         }
         let complaint = String::from_utf8_lossy(&complaint);
-        Ok(complaint.lines().last().unwrap_or_default().to_owned())
+        Ok(printable(complaint.lines().last().unwrap_or_default()))
+    }
+
+    /// How the first process ended; whatever it left behind is ended too.
+    fn status(&mut self, patience: &Patience<'_>) -> Result<ExitStatus> {
+        let process = WaitId::Pid(self.group());
+        // Without taking its status, so that its number, which is also its group's, is not given to another process yet.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while waitid(process.clone(), look)?.is_none() {
+            patience.check()?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.end()
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn end(&mut self) -> Result<ExitStatus> {
+        // There is nobody left to kill when all has gone well.
+        let _ = kill_process_group(self.group(), Signal::KILL);
+        self.ended = true;
+        Ok(self.child.wait()?)
     }
 }
 
@@ -110,10 +146,9 @@ fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
 
 impl Drop for Case {
     fn drop(&mut self) {
-        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-            // There is nobody left to kill when all has gone well.
-            let _ = kill_process_group(group, Signal::KILL);
+        if !self.ended {
+            // Nobody wants to know how it ended.
+            let _ = self.end();
         }
-        let _ = self.child.wait();
     }
 }

@@ -1,10 +1,16 @@
 //! `host`: the Linux machine that the lab runs on. A case is one fresh process of the port.
 
-use std::{env, path::PathBuf, process::Command, sync::atomic::AtomicBool, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::AtomicBool,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Values};
-use rustix::thread::sched_getaffinity;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{Machine, child};
 
@@ -49,14 +55,16 @@ static PARAMETERS: [Parameter; 5] = [
 
 pub struct Host;
 
-/// The port's program: beside the lab's own; for tests, which lie one folder deeper, beside their folder.
+/// The port's program: beside the lab's own. Cargo puts tests one folder deeper, into `deps`.
 fn port() -> Result<PathBuf> {
     let program = env::current_exe().context("where am I?")?;
-    let places = program.ancestors().skip(1).take(2).map(|folder| folder.join("chronoscope-linux"));
-    match places.into_iter().find(|port| port.is_file()) {
-        Some(port) => Ok(port),
-        None => bail!("chronoscope-linux is not beside {}: build the whole workspace", program.display()),
+    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
+    let folder = folder.or(program.ancestors().nth(2)).unwrap_or(Path::new("."));
+    let port = folder.join("chronoscope-linux");
+    if !port.is_file() {
+        bail!("chronoscope-linux is not beside {}: build the whole workspace", program.display());
     }
+    Ok(port)
 }
 
 impl Machine for Host {
@@ -81,7 +89,12 @@ impl Machine for Host {
 }
 
 /// The last processor that this process may use: the first ones get most of the system's interrupts.
-fn last_cpu() -> usize {
+pub fn last_cpu() -> usize {
     let Ok(set) = sched_getaffinity(None) else { return 0 };
-    (0..4096).rev().find(|&cpu| cpu < rustix::thread::CpuSet::MAX_CPU && set.is_set(cpu)).unwrap_or(0)
+    (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
+}
+
+/// How many processors this process may use.
+pub fn usable_cpus() -> usize {
+    sched_getaffinity(None).map_or(1, |set| set.count() as usize)
 }

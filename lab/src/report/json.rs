@@ -9,3 +9,65 @@ use crate::run::Run;
 pub fn render(run: &Run) -> Result<String> {
     Ok(serde_json::to_string_pretty(run)? + "\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::report::{csv, sample};
+
+    /// Where a value stands, as `run.cases[].series[].p50`; for every key in `value`.
+    fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let path = format!("{at}.{name}");
+                    // The keys of these two are names of parameters.
+                    if name != "parameters" && name != "when" {
+                        paths(value, &path, found);
+                    }
+                    found.insert(path);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| paths(item, &format!("{at}[]"), found)),
+            _ => {}
+        }
+    }
+
+    /// The keys that the document describes: the first cells of its tables, under the path that their heading names.
+    fn described() -> BTreeSet<String> {
+        let (mut under, mut found) = ("", BTreeSet::new());
+        for line in include_str!("../../../docs/run-file.md").lines() {
+            let quoted = line.split('`').nth(1);
+            if line.starts_with('#') {
+                under = quoted.unwrap_or_default();
+            } else if let (true, Some(key)) = (line.starts_with("| `") && !under.is_empty(), quoted) {
+                found.insert(format!("{under}.{key}"));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_document_describes_every_key_and_no_other() {
+        let mut expected: BTreeSet<String> = csv::COLUMNS.iter().map(|column| format!("csv.{column}")).collect();
+        paths(&serde_json::from_str(&render(&sample::full()).unwrap()).unwrap(), "run", &mut expected);
+        let described = described();
+        let missing: Vec<_> = expected.difference(&described).collect();
+        let outdated: Vec<_> = described.difference(&expected).collect();
+        assert!(missing.is_empty() && outdated.is_empty(), "missing: {missing:?}; outdated: {outdated:?}");
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let mut run = sample::full();
+        run.cases[0].figures[0].value = f64::NAN;
+        run.cases[0].evidence[0].low = f64::NEG_INFINITY;
+        let text = render(&run).unwrap();
+        let read: Run = serde_json::from_str(&text).unwrap();
+        assert!(render(&read).unwrap() == text);
+    }
+}

@@ -1,45 +1,94 @@
 //! Showing a run, one file a format.
 
+pub mod comparison;
+pub mod csv;
+mod file;
+pub mod google_benchmark;
+pub mod history;
 pub mod json;
 pub mod progress;
+pub mod sheet;
 pub mod table;
 
+#[cfg(test)]
+mod google_benchmark_test;
+#[cfg(test)]
+mod sample;
+
 use std::{
-    fs,
-    io::{ErrorKind, Write},
+    env,
+    io::{IsTerminal, stdout},
+    path::Path,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+pub use file::{print, remark};
 
 use crate::{
     cli::{Format, Output},
     run::Run,
-    study::Study,
+    verdict::Status,
 };
+
+/// Says before a long run what [`write`] would find wrong after it.
+///
+/// # Errors
+/// When the file asked for cannot be made.
+pub fn check(output: &Output) -> Result<()> {
+    output.output.as_deref().map_or(Ok(()), file::check)
+}
 
 /// Writes the run as asked: to a file, or to standard output.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn write(run: &Run, study: &Study, output: &Output) -> Result<()> {
+/// When it cannot be written.
+pub fn write(run: &Run, output: &Output) -> Result<()> {
     let text = match output.format() {
-        Format::Table => table::render(run, study),
+        Format::Table => table::render(run, Paint::for_output(output)),
         Format::Json => json::render(run)?,
-        Format::GoogleBenchmark | Format::Csv => json::render(run)?,
+        Format::GoogleBenchmark => google_benchmark::render(run)?,
+        Format::Csv => csv::render(run),
     };
-    match &output.output {
-        Some(path) => fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
-        None => print(&text),
-    }
+    emit(&text, output.output.as_deref())
 }
 
-/// Writes to standard output. A reader that has seen enough is no error.
+/// Writes a finished text to a file, or to standard output.
 ///
 /// # Errors
-/// When standard output cannot be written.
-pub fn print(text: &str) -> Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("cannot write to standard output"),
+/// When it cannot be written.
+pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
+    file.map_or_else(|| print(text), |path| file::write(path, text))
+}
+
+/// Whether verdicts are coloured: only on a terminal, and not where the user asks for none (<https://no-color.org>).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    Coloured,
+}
+
+impl Paint {
+    fn for_output(output: &Output) -> Self {
+        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        if output.output.is_none() && stdout().is_terminal() && !refused && !dumb {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// The status in words, in its colour.
+    pub fn status(self, status: Status) -> String {
+        let colour = match status {
+            Status::Pass => 32,
+            Status::NotOffered => 2,
+            Status::Inconclusive => 33,
+            Status::Regression | Status::LimitMissed => 31,
+        };
+        match self {
+            Self::Plain => status.words().to_owned(),
+            Self::Coloured => format!("\x1b[{colour}m{}\x1b[0m", status.words()),
+        }
     }
 }

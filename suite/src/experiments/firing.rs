@@ -1,6 +1,6 @@
 //! What the experiments with interrupts share: firing one, and counting the handler's entries.
 
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 
 use crate::{
     kernel::{Handler, Interrupts, Kernel, Reason, Refusal, Source, Tasks},
@@ -33,6 +33,9 @@ pub(super) const LEAD_US: u64 = 50;
 /// A timer that has not fired so long after it was set never will.
 const LOST_US: u64 = 100_000;
 
+const REASONS: [Reason; 5] =
+    [Reason::NotOffered, Reason::NotPermitted, Reason::Invalid, Reason::Exhausted, Reason::Failed];
+
 /// The interrupt of the case. The task that is interrupted is of the director's kind.
 pub(super) struct Firing<K: Interrupts> {
     kernel: &'static K,
@@ -43,7 +46,8 @@ pub(super) struct Firing<K: Interrupts> {
     entries: AtomicU32,
     /// Rounds whose handler had run when `raise` returned, or in time.
     fired: AtomicU32,
-    refused: AtomicBool,
+    /// Why the kernel refused the handler: one more than the number of the reason, or 0.
+    refused: AtomicU32,
     /// With what error number.
     code: AtomicI32,
 }
@@ -60,7 +64,7 @@ impl<K: Interrupts> Firing<K> {
             lost: trial.ticks(LOST_US),
             entries: AtomicU32::new(0),
             fired: AtomicU32::new(0),
-            refused: AtomicBool::new(false),
+            refused: AtomicU32::new(0),
             code: AtomicI32::new(0),
         }
     }
@@ -68,9 +72,9 @@ impl<K: Interrupts> Firing<K> {
     /// Called by the task that is to be interrupted. `false`: the kernel refused.
     pub(super) fn attach(&self, handler: Handler) -> bool {
         let outcome = self.kernel.attach(self.source, handler);
-        if let Err(Refusal { code, .. }) = outcome {
+        if let Err(Refusal { reason, code, .. }) = outcome {
             self.code.store(code, Relaxed);
-            self.refused.store(true, Relaxed);
+            self.refused.store(1 + reason as u32, Relaxed);
         }
         outcome.is_ok()
     }
@@ -121,9 +125,10 @@ impl<K: Interrupts> Firing<K> {
     /// # Errors
     /// [`Refusal`] when the handler could not be attached.
     pub(super) fn report(&self, trial: &mut Trial<'_, K>) -> Result<usize, Refusal> {
-        if self.refused.load(Relaxed) {
+        let refused = self.refused.load(Relaxed);
+        if let Some(reason) = REASONS.into_iter().find(|reason| 1 + *reason as u32 == refused) {
             let what = "the kernel refused to attach a handler to the interrupt";
-            return Err(Refusal::new(Reason::Failed, what, "").with_code(self.code.load(Relaxed)));
+            return Err(Refusal::new(reason, what, "").with_code(self.code.load(Relaxed)));
         }
         let loops = trial.request.number("loops") as f64;
         let fired = self.fired.load(Relaxed);

@@ -64,7 +64,7 @@ pub static SPEC: Spec = Spec {
         Parameter {
             name: "loops",
             unit: "",
-            default: "5000",
+            default: "20000",
             values: Values::Number(10, 1_000_000),
             help: "steps, in all",
         },

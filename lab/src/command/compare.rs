@@ -1,0 +1,178 @@
+//! `chronoscope compare`: is B slower than A?
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use super::run;
+use crate::{
+    case::{Case, experiment},
+    cli::{self, PrintFormat},
+    comparison::{self, Comparison, Line, Pair, Side},
+    reference::{self, Reference},
+    report,
+    run::{CaseResult, Context, Run, SCHEMA},
+    runner,
+    store::Store,
+    study::{Overrides, Study},
+    variant::{self, Variant},
+};
+
+/// Repetitions of each side: ten find 10 % in noise of 2 % (see [`statistics::compare`](crate::statistics::compare())).
+const REPEAT: usize = 10;
+
+/// What came of it, and the runs that were made for it.
+struct Outcome {
+    comparison: Comparison,
+    fresh: Vec<Run>,
+}
+
+pub fn execute(arguments: &cli::Compare) -> Result<u8> {
+    if !(0.0..=1000.0).contains(&arguments.threshold) {
+        bail!("`--threshold {}`: it is a percentage from 0 to 1000", arguments.threshold);
+    }
+    for name in &arguments.experiments {
+        experiment(name)?;
+    }
+    let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
+        (true, true) => Some(of_runs(arguments)?),
+        (false, false) => of_variants(arguments)?,
+        (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
+        (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
+    };
+    let Some(Outcome { comparison, fresh }) = outcome else {
+        report::remark("interrupted: nothing is compared or stored");
+        return Ok(130);
+    };
+    let text = match arguments.print.format {
+        PrintFormat::Table => report::comparison::table(&comparison),
+        PrintFormat::Json => report::comparison::json(&comparison)?,
+    };
+    // Each is tried even when the other fails, so that what was measured is not lost.
+    let written = report::emit(&text, arguments.print.output.as_deref());
+    let stored = run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
+    written.and(stored)?;
+    Ok(comparison.verdict.exit_code())
+}
+
+fn mixed(run: &str, variant: &str) -> String {
+    let target = variant.split(',').next().unwrap_or_default();
+    format!(
+        "`{run}` is a run and `{variant}` a variant, which is run now: compare two runs (`chronoscope run --target {target}` \
+         stores one) or two variants"
+    )
+}
+
+fn comparison(arguments: &cli::Compare, [a, b]: [Side; 2], interleaved: bool, lines: Vec<Line>) -> Comparison {
+    Comparison {
+        schema: SCHEMA,
+        a,
+        b,
+        interleaved,
+        threshold: arguments.threshold / 100.0,
+        verdict: comparison::verdict(&lines, &[]),
+        lines,
+        only_in_a: Vec::new(),
+        only_in_b: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Two runs that lie behind.
+fn of_runs(arguments: &cli::Compare) -> Result<Outcome> {
+    let live = [
+        ("--study", arguments.study.is_some()),
+        ("--repeat", arguments.repeat.is_some()),
+        ("--set", !arguments.set.is_empty()),
+    ];
+    if let Some((flag, _)) = live.iter().find(|(_, given)| *given) {
+        bail!("`{flag}` is for variants, which are run now: `{}` and `{}` are runs", arguments.a, arguments.b);
+    }
+    let load = |text: &String| -> Result<(Side, Run)> {
+        let (found, run) = text.parse::<Reference>()?.load(|| Store::open(&arguments.keep.store.path()?))?;
+        Ok((Side { name: found.to_string(), context: run.context.clone() }, run))
+    };
+    let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(&arguments.b)?);
+    let wanted =
+        |case: &CaseResult| arguments.experiments.is_empty() || arguments.experiments.contains(&case.experiment);
+    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
+    if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
+        bail!("neither {} nor {} has such a case", a_side.name, b_side.name);
+    }
+    let lines = comparison::compare(&pairs, false, arguments.threshold / 100.0);
+    let mut comparison = comparison(arguments, [a_side, b_side], false, lines);
+    comparison.verdict = comparison::verdict(&comparison.lines, &only_in_a);
+    comparison.notes = notes(&a.context, &b.context);
+    Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: Vec::new() })
+}
+
+/// What the reader should know of two runs.
+fn notes(a: &Context, b: &Context) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (side, context) in [("A", a), ("B", b)] {
+        if context.interrupted {
+            notes.push(format!("{side} was interrupted: it has only what was complete"));
+        }
+    }
+    if (&a.host, &a.processor) != (&b.host, &b.processor) {
+        notes.push(format!("A ran on {} ({}), B on {} ({})", a.host, a.processor, b.host, b.processor));
+    }
+    notes
+}
+
+/// Two variants, run now, in turn. `None` when the user ended it.
+fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
+    let (a, b): (Variant, Variant) = (arguments.a.parse()?, arguments.b.parse()?);
+    let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
+    let left_out = match arguments.experiments.as_slice() {
+        [] => variant::leave_out(&mut study, &a, &b)?,
+        _ => Vec::new(),
+    };
+    let overrides = Overrides {
+        experiments: arguments.experiments.clone(),
+        settings: run::set(Vec::new(), &arguments.set)?,
+        repeat: Some(arguments.repeat.unwrap_or(REPEAT)),
+        ..Overrides::default()
+    };
+    let pairs = variant::pairs(&study, &a, &b, &overrides)?;
+    if pairs.is_empty() {
+        bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
+    }
+    let Some([a, b]) = take_turns(&pairs, &study, arguments)? else { return Ok(None) };
+    let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
+    let results: Vec<Pair<'_>> = in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
+    let lines = comparison::compare(&results, true, arguments.threshold / 100.0);
+    let side = |name: &String, run: &Run| Side { name: name.clone(), context: run.context.clone() };
+    let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
+    let mut comparison = comparison(arguments, sides, true, lines);
+    if !left_out.is_empty() {
+        comparison.notes.push(format!("left out, for want of a parameter that is set: {}", left_out.join(", ")));
+    }
+    Ok(Some(Outcome { comparison, fresh: vec![a, b] }))
+}
+
+/// Runs both sides of all pairs: the runner goes through its list in turn and back again, so neighbours run as A B, B A, A B ….
+fn take_turns(pairs: &[variant::Pair], study: &Study, arguments: &cli::Compare) -> Result<Option<[Run; 2]>> {
+    let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
+    let stop = run::stop_on_signal()?;
+    let mut progress = report::progress::new(arguments.print.quiet);
+    let start = Instant::now();
+    let mut context = Context::now();
+    let outcome = runner::run(&cases, false, progress.as_mut(), &stop)?;
+    if outcome.interrupted {
+        return Ok(None);
+    }
+    context.seconds = start.elapsed().as_secs_f64();
+    let [mut a, mut b] = [&arguments.a, &arguments.b].map(|variant| Run {
+        schema: SCHEMA,
+        context: context.clone(),
+        study: study.name.clone(),
+        title: format!("{} ({variant})", study.title),
+        notes: study.notes.clone(),
+        cases: Vec::new(),
+    });
+    for (index, result) in outcome.results.into_iter().enumerate() {
+        if index % 2 == 0 { a.cases.push(result) } else { b.cases.push(result) }
+    }
+    Ok(Some([a, b]))
+}

@@ -1,0 +1,104 @@
+//! Where checks read from: the disk, or a test's literal files.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{self, Read},
+};
+
+/// More than any file in /proc that the doctor reads; nothing may fill the memory.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// This kernel, or this machine, has no such file.
+    Absent,
+    Denied,
+    Failed(String),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unread::Absent => write!(f, "not shown by this kernel"),
+            Unread::Denied => write!(f, "not readable: needs root"),
+            Unread::Failed(why) => write!(f, "not readable: {why}"),
+        }
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Unread::Absent,
+            io::ErrorKind::PermissionDenied => Unread::Denied,
+            _ => Unread::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Files by their absolute paths.
+pub trait Files {
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread>;
+
+    /// The names in a folder.
+    fn names(&self, folder: &str) -> Vec<String>;
+
+    /// A file's text without the blanks around it.
+    fn text(&self, path: &str) -> Result<String, Unread> {
+        Ok(String::from_utf8_lossy(&self.bytes(path)?).trim().to_owned())
+    }
+
+    /// A file that holds one number.
+    fn number(&self, path: &str) -> Result<i64, Unread> {
+        let text = self.text(path)?;
+        text.parse().map_err(|_| Unread::Failed(format!("`{path}` holds no number")))
+    }
+}
+
+/// This machine's own.
+pub struct Disk;
+
+impl Files for Disk {
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// A test's files: paths and their contents. The content [`DENIED`] is that of a file that only root may read.
+#[cfg(test)]
+pub fn fixture(files: &[(&'static str, &'static str)]) -> impl Files + use<> {
+    Fixture(files.to_vec())
+}
+
+#[cfg(test)]
+pub const DENIED: &str = "(denied)";
+
+#[cfg(test)]
+struct Fixture(Vec<(&'static str, &'static str)>);
+
+#[cfg(test)]
+impl Files for Fixture {
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread> {
+        match self.0.iter().find(|(name, _)| *name == path) {
+            Some((_, content)) if *content == DENIED => Err(Unread::Denied),
+            Some((_, content)) => Ok(content.as_bytes().to_vec()),
+            None => Err(Unread::Absent),
+        }
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let inside = self.0.iter().filter_map(|(name, _)| name.strip_prefix(folder)?.strip_prefix('/'));
+        let mut names: Vec<_> = inside.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,50 @@
+//! What only trying tells: the port, which is what needs the permissions, tries and answers
+//! (`ports/linux/src/doctor.rs`).
+
+use std::{sync::atomic::AtomicBool, time::Duration};
+
+use chronoscope_suite::wire::Record;
+
+use crate::{
+    machine::{Machine, host::Host},
+    stream::Decoder,
+};
+
+/// The port's figures, or why there are none.
+pub struct Answer {
+    figures: Result<Vec<(String, f64)>, String>,
+}
+
+impl Answer {
+    pub fn figure(&self, name: &str) -> Result<f64, String> {
+        let figures = self.figures.as_ref().map_err(Clone::clone)?;
+        let found = figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        found.filter(|value| value.is_finite()).ok_or_else(|| "the port did not say".to_owned())
+    }
+
+    #[cfg(test)]
+    pub fn of(figures: &[(&str, f64)]) -> Self {
+        Self { figures: Ok(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()) }
+    }
+}
+
+/// Lets the port try, on that processor. It takes a second.
+pub fn ask(cpu: usize) -> Answer {
+    /// More than it says by far; a port that says more is another one.
+    const MAX_FIGURES: usize = 64;
+    let mut decoder = Decoder::default();
+    let mut figures = Vec::new();
+    let never = AtomicBool::new(false);
+    let outcome = Host.run(&format!("doctor cpu={cpu}"), Duration::from_secs(10), &never, &mut |bytes| {
+        decoder.feed(bytes, &mut |record| {
+            if let Record::Figure { name, value, .. } = record
+                && figures.len() < MAX_FIGURES
+            {
+                figures.push(((*name).to_owned(), *value));
+            }
+            Ok(())
+        })
+    });
+    let outcome = outcome.and_then(|()| decoder.finish());
+    Answer { figures: outcome.map(|()| figures).map_err(|error| format!("not tried: {error:#}")) }
+}

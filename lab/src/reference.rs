@@ -1,0 +1,156 @@
+//! How a run is referred to: `12`, `last`, `last-1`, or a JSON file.
+
+use std::{
+    fmt,
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Deserialize;
+
+use crate::{
+    run::{Run, SCHEMA},
+    store::Store,
+};
+
+/// The largest run file that is read, in bytes: ten times what a run with all its samples takes.
+const MAX_FILE: u64 = 256 << 20;
+
+/// A run in the store, or in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    Number(i64),
+    /// So many before the newest run.
+    Last(u32),
+    File(PathBuf),
+}
+
+/// Whether a text refers to a run, and not to a target.
+pub fn is_run(text: &str) -> bool {
+    number(text).is_some() || last(text).is_some() || !text.contains('@') || Path::new(text).exists()
+}
+
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|number| *number > 0)
+}
+
+fn last(text: &str) -> Option<u32> {
+    match text.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('-')?.parse().ok(),
+    }
+}
+
+impl FromStr for Reference {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(number) = number(text) {
+            return Ok(Self::Number(number));
+        }
+        if let Some(back) = last(text) {
+            return Ok(Self::Last(back));
+        }
+        let path = PathBuf::from(text);
+        if !path.exists() {
+            bail!("`{text}` is no run: write a number, last, last-1, or the name of a JSON file");
+        }
+        Ok(Self::File(path))
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "run {number}"),
+            Self::Last(0) => f.write_str("the last run"),
+            Self::Last(back) => write!(f, "last-{back}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Reference {
+    /// The run. Opens the store only when it is needed.
+    ///
+    /// # Errors
+    /// When there is no such run, or it cannot be read.
+    pub fn load(&self, store: impl FnOnce() -> Result<Store>) -> Result<(Self, Run)> {
+        let number = match self {
+            Self::File(path) => return Ok((self.clone(), load_file(path)?)),
+            Self::Number(number) => Ok(*number),
+            Self::Last(back) => Err(*back),
+        };
+        let store = store()?;
+        let number = number.or_else(|back| store.newest(back))?;
+        Ok((Self::Number(number), store.run(number)?))
+    }
+}
+
+/// Reads a run from the JSON that `--format json` writes.
+///
+/// # Errors
+/// With the file's name, and the place in it where there is one.
+pub fn load_file(path: &Path) -> Result<Run> {
+    let cannot = || format!("cannot read {}", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    let mut text = String::new();
+    // What has no size beforehand, such as a pipe, is cut off.
+    if file.metadata().with_context(cannot)?.len() <= MAX_FILE {
+        file.take(MAX_FILE + 1).read_to_string(&mut text).with_context(cannot)?;
+    }
+    if text.len() as u64 > MAX_FILE || text.is_empty() {
+        bail!("{} is empty, or larger than {} MiB: that is not a run", path.display(), MAX_FILE >> 20);
+    }
+    parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+fn parse(text: &str) -> Result<Run> {
+    /// What every version of the form has.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: u32,
+    }
+    let told = |error: serde_json::Error| match error.classify() {
+        serde_json::error::Category::Data => anyhow!("this is not a run: {error}"),
+        _ => anyhow!("this file is cut short, or is not JSON: {error}"),
+    };
+    let head: Head = serde_json::from_str(text).map_err(told)?;
+    if head.schema != SCHEMA {
+        bail!("this file has schema {}; this program reads {SCHEMA}", head.schema);
+    }
+    serde_json::from_str(text).map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_referred_to() {
+        let read = |text: &str| text.parse::<Reference>();
+        assert_eq!(read("12").unwrap(), Reference::Number(12));
+        assert_eq!(read("last").unwrap(), Reference::Last(0));
+        assert_eq!(read("last-3").unwrap(), Reference::Last(3));
+        assert_eq!(read("/dev/null").unwrap(), Reference::File("/dev/null".into()));
+        for wrong in ["", "0", "-1", "last-", "last-x", "lasting", "no/such.json", "99999999999999999999"] {
+            assert!(read(wrong).unwrap_err().to_string().contains("is no run"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_run_is_told_with_its_place() {
+        let wrong = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(wrong(r#"{"schema": 7}"#), "this file has schema 7; this program reads 1");
+        assert!(wrong("{\"schema\": 1,\n \"context\": {").contains("cut short"));
+        assert!(wrong("{\"schema\": 1,\n \"context\": {").contains("line 2 column 13"));
+        assert!(wrong(r#"{"schema": 1}"#).contains("this is not a run: missing field `context`"));
+        assert!(wrong(r#"{"schema": -1}"#).contains("this is not a run"));
+        assert!(wrong("[]").contains("this is not a run"));
+        assert!(wrong("").contains("cut short"));
+        assert!(wrong(&"[".repeat(100_000)).contains("this is not a run"), "{}", wrong(&"[".repeat(100_000)));
+    }
+}

@@ -1,0 +1,131 @@
+//! What `compare` prints: one line a series, then why a verdict is not a pass, what was left out, and the sum.
+
+use anyhow::Result;
+
+use super::sheet::{
+    Sheet,
+    Side::{Left, Right},
+};
+use crate::{
+    comparison::{Comparison, Finding, Line, Side, steady},
+    units::{digits, show},
+};
+
+/// # Errors
+/// Never in practice: a comparison holds nothing that JSON cannot.
+pub fn json(comparison: &Comparison) -> Result<String> {
+    Ok(serde_json::to_string_pretty(comparison)? + "\n")
+}
+
+/// The table, ready to print.
+pub fn table(comparison: &Comparison) -> String {
+    let mut text = side("A", &comparison.a) + &side("B", &comparison.b);
+    if !comparison.lines.is_empty() {
+        text.push_str(&figures(&comparison.lines));
+    }
+    for line in &comparison.lines {
+        for reason in &line.reasons {
+            text.push_str(&format!("{}: {}: {reason}\n", name(line), line.finding.words()));
+        }
+    }
+    for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
+        for key in keys {
+            text.push_str(&format!("only in {side}: {key}\n"));
+        }
+    }
+    for note in &comparison.notes {
+        text.push_str(&format!("{note}\n"));
+    }
+    text + &summary(comparison)
+}
+
+fn side(letter: &str, side: &Side) -> String {
+    let system: Vec<&str> = side.context.system.split(' ').take(2).collect();
+    format!("{letter}: {} · {} · {} · {}\n", side.name, side.context.date, side.context.host, system.join(" "))
+}
+
+fn figures(lines: &[Line]) -> String {
+    let mut table = Sheet::new(&[
+        ("experiment", Left),
+        ("case", Left),
+        ("series", Left),
+        ("A p50", Right),
+        ("B p50", Right),
+        ("B / A", Right),
+        ("95 % of B / A", Right),
+        ("noise", Right),
+        ("verdict", Left),
+    ]);
+    for line in lines {
+        let figures = line.figures.as_ref();
+        let shown = |value: Option<f64>, unit: &str| value.map_or("–".to_owned(), |value| show(value, unit));
+        let interval = figures.and_then(|figures| figures.interval);
+        table.row(vec![
+            line.experiment.clone(),
+            line.case.clone(),
+            series(line),
+            shown(figures.and_then(|figures| figures.a), &line.unit),
+            shown(figures.and_then(|figures| figures.b), &line.unit),
+            figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
+            interval.map_or("–".to_owned(), |ends| format!("{} … {}", ratio(ends.low), ratio(ends.high))),
+            figures.and_then(|figures| figures.noise_floor).map_or("–".to_owned(), percent),
+            line.finding.words().to_owned(),
+        ]);
+    }
+    table.render()
+}
+
+/// The series, and what its values are counted from.
+fn series(line: &Line) -> String {
+    match line.nominal {
+        0.0 => line.series.clone(),
+        nominal => format!("{} above {}", line.series, show(nominal, &line.unit)),
+    }
+}
+
+fn name(line: &Line) -> String {
+    [&line.experiment, &line.case, &line.series].map(String::as_str).join(" ").trim_end().replace("  ", " ")
+}
+
+/// Three decimals: a tenth of a percent.
+fn ratio(ratio: f64) -> String {
+    if ratio < 10.0 { format!("× {ratio:.3}") } else { format!("× {}", digits(ratio)) }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `1 regression · 3 pass: regression`, with how it was compared.
+fn summary(comparison: &Comparison) -> String {
+    let counted =
+        [Finding::Regression, Finding::Inconclusive, Finding::NotOffered, Finding::Improvement, Finding::Pass];
+    let mut parts: Vec<String> = counted
+        .iter()
+        .map(|finding| (finding, comparison.lines.iter().filter(|line| line.finding == *finding).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(finding, count)| format!("{count} {}", finding.words()))
+        .collect();
+    let missing = comparison.only_in_a.len();
+    if missing > 0 {
+        parts.push(format!("{missing} not measured in B"));
+    }
+    parts.push(format!("threshold {} %", digits(comparison.threshold * 100.0)));
+    match comparison.interleaved {
+        true => parts.push("A and B took turns".to_owned()),
+        false => parts.extend(drift(&comparison.lines)),
+    }
+    format!("\n{}: {}\n", comparison.verdict.words(), parts.join(" · "))
+}
+
+/// What the reference loops say of times measured at different times.
+fn drift(lines: &[Line]) -> Option<String> {
+    let times = || lines.iter().filter(|line| line.unit == "ns");
+    let ratios = || times().filter_map(|line| line.reference);
+    times().next()?;
+    Some(match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {
+        (Some(low), Some(high)) if steady(low) && steady(high) => "reference loops alike".to_owned(),
+        (Some(low), Some(high)) => format!("reference loops B / A {} … {}", ratio(low), ratio(high)),
+        _ => "no reference loops: nothing tells whether the machine drifted".to_owned(),
+    })
+}

@@ -1,0 +1,183 @@
+//! CSV: one row a series. `docs/run-file.md` describes the columns.
+//!
+//! Two runs that measured the same give the same bytes: nothing here tells of the day, the host or its load. So
+//! figures that a machine adds of itself (steal, load) are left to the JSON.
+
+use crate::run::{CaseResult, Run, SeriesResult};
+
+/// The columns, in their order. New ones come at the end.
+pub const COLUMNS: [&str; 33] = [
+    "experiment",
+    "target",
+    "release",
+    "parameters",
+    "clock",
+    "repetitions",
+    "series",
+    "role",
+    "unit",
+    "nominal",
+    "per",
+    "x",
+    "count",
+    "min",
+    "p50",
+    "p50_low",
+    "p50_high",
+    "p90",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "mean",
+    "sigma",
+    "cold",
+    "deadline",
+    "misses",
+    "miss_rate_upper",
+    "slope",
+    "slope_error",
+    "evidence",
+    "evidence_holds",
+    "verdict",
+];
+
+/// The header and all rows. A case without any series has a row of its own.
+pub fn render(run: &Run) -> String {
+    let mut text = record(COLUMNS.iter().map(|name| (*name).to_owned()));
+    for case in &run.cases {
+        match case.series.as_slice() {
+            [] => text.push_str(&row(case, None)),
+            all => all.iter().for_each(|series| text.push_str(&row(case, Some(series)))),
+        }
+    }
+    text
+}
+
+fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
+    let words = |text: Option<&String>| text.cloned().unwrap_or_default();
+    let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
+    let parameters: Vec<String> = case.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let evidence: Vec<String> = case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
+    record([
+        case.experiment.clone(),
+        case.target.clone(),
+        case.release.clone(),
+        parameters.join(" "),
+        words(case.clock.as_ref().map(|clock| &clock.domain)),
+        case.repetitions.to_string(),
+        words(series.map(|series| &series.name)),
+        words(series.map(|series| &series.role)),
+        words(series.map(|series| &series.unit)),
+        of_series(|series| Some(series.nominal)),
+        of_series(|series| Some(series.per)),
+        of_series(|series| series.x),
+        series.map_or_else(String::new, |series| series.summary.count.to_string()),
+        of_series(|series| series.summary.min),
+        of_series(|series| series.summary.p50),
+        of_series(|series| Some(series.p50_interval.as_ref()?.low)),
+        of_series(|series| Some(series.p50_interval.as_ref()?.high)),
+        of_series(|series| series.summary.p90),
+        of_series(|series| series.summary.p99),
+        of_series(|series| series.summary.p999),
+        of_series(|series| series.summary.p9999),
+        of_series(|series| series.summary.max),
+        of_series(|series| series.summary.mean),
+        of_series(|series| series.summary.sigma),
+        of_series(|series| crate::statistics::median(&series.summary.cold)),
+        of_series(|series| series.deadline),
+        of_series(|series| Some(series.misses?.misses as f64)),
+        of_series(|series| Some(series.misses?.upper)),
+        number(case.slope.map(|slope| slope.slope)),
+        number(case.slope.and_then(|slope| slope.standard_error)),
+        evidence.join("; "),
+        if case.is_proven() { "yes" } else { "no" }.to_owned(),
+        case.verdict.status.words().to_owned(),
+    ])
+}
+
+/// In full, as short as it can be read back exactly; empty where there is none.
+fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
+}
+
+fn record(fields: impl IntoIterator<Item = String>) -> String {
+    fields.into_iter().map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// As RFC 4180 has it: a field that holds a comma, a quote or a line break stands in quotes, its quotes doubled.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    /// Reads CSV back, by RFC 4180's grammar.
+    fn read(text: &str) -> Vec<Vec<String>> {
+        let (mut records, mut fields, mut field, mut quotes) = (Vec::new(), Vec::new(), String::new(), false);
+        let mut rest = text.chars().peekable();
+        while let Some(character) = rest.next() {
+            match character {
+                '"' if quotes && rest.peek() == Some(&'"') => field.extend(rest.next()),
+                '"' => quotes = !quotes,
+                ',' if !quotes => fields.push(std::mem::take(&mut field)),
+                '\n' if !quotes => {
+                    fields.push(std::mem::take(&mut field));
+                    records.push(std::mem::take(&mut fields));
+                }
+                other => field.push(other),
+            }
+        }
+        assert!(!quotes && fields.is_empty() && field.is_empty(), "the last line is whole");
+        records
+    }
+
+    #[test]
+    fn each_series_has_a_row_and_each_row_every_column() {
+        let run = sample::run();
+        let records = read(&render(&run));
+        assert_eq!(records[0], COLUMNS);
+        assert!(records.iter().all(|record| record.len() == COLUMNS.len()));
+        let rows: usize = run.cases.iter().map(|case| case.series.len().max(1)).sum();
+        assert_eq!(records.len(), 1 + rows);
+    }
+
+    #[test]
+    fn values_are_those_of_the_series() {
+        let run = sample::run();
+        let records = read(&render(&run));
+        let cell = |row: usize, name: &str| &records[row][COLUMNS.iter().position(|column| *column == name).unwrap()];
+        assert_eq!(cell(1, "parameters"), "pair=thread-thread tasks=2");
+        assert_eq!(cell(1, "p50"), "2900");
+        assert_eq!(cell(1, "p50_low"), "2850");
+        assert_eq!(cell(1, "p99.99"), "", "there is none of so few samples");
+        assert_eq!(cell(1, "evidence"), "switches=5004");
+        assert_eq!(cell(1, "verdict"), "pass");
+    }
+
+    #[test]
+    fn what_may_differ_between_identical_runs_is_not_in_it() {
+        let run = sample::run();
+        let mut later = run.clone();
+        later.context.date = "2027-02-02T02:02:02Z".to_owned();
+        later.context.host = "elsewhere".to_owned();
+        for figure in later.cases.iter_mut().flat_map(|case| &mut case.figures) {
+            figure.value += 1.0;
+        }
+        assert_eq!(render(&run), render(&later));
+    }
+
+    #[test]
+    fn odd_fields_are_quoted() {
+        assert_eq!(quoted("plain words"), "plain words");
+        let fields = ["a,b", "say \"hi\"", "two\nlines", ""].map(str::to_owned);
+        assert_eq!(read(&record(fields.clone())), [fields]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Output that is there whole or not at all: in files, and on standard output.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+    process,
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{Access, access};
+
+use crate::units::printable;
+
+/// Says before a long run what [`write`] would find wrong after it.
+///
+/// # Errors
+/// When the file cannot be made there.
+pub fn check(path: &Path) -> Result<()> {
+    let shown = path.display();
+    if path.is_dir() {
+        bail!("cannot write {shown}: it is a folder: name a file in it");
+    }
+    if path.file_name().is_none() {
+        bail!("cannot write `{shown}`: that is no file's name");
+    }
+    let place = if is_special(path) { path } else { folder(path) };
+    if !place.exists() {
+        bail!("cannot write {shown}: there is no folder {}: make it first", place.display());
+    }
+    access(place, Access::WRITE_OK).map_err(io::Error::from).with_context(|| format!("cannot write {shown}"))
+}
+
+/// Writes a file: under another name first, so that under its own there is never a part of it. A
+/// device or a pipe is written to as it is.
+///
+/// # Errors
+/// When it cannot be written; what was there before is then still there.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    check(path)?;
+    let written = if is_special(path) {
+        OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
+    } else {
+        replace(path, text)
+    };
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link stays a link: what it points to is replaced.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let draft = Draft(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
+    let mut file = File::create(&draft.0)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(old) = fs::metadata(&path) {
+        file.set_permissions(old.permissions())?;
+    }
+    // Some file systems tell only now that they are full.
+    file.sync_all()?;
+    fs::rename(&draft.0, &path)
+}
+
+/// Removed when it was not renamed.
+struct Draft(PathBuf);
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Prints to standard output. A reader that has seen enough, as `head`, is no error.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// Says something to the user on standard error, in one line whatever it holds.
+pub fn remark(text: &str) {
+    // When that fails, there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "chronoscope: {}", printable(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("chronoscope-{}-{name}", process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_mode_and_through_its_link() {
+        let folder = scratch("replaced");
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("file", &link).unwrap();
+        write(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing else is left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told_with_its_place() {
+        let folder = scratch("told");
+        let why = |path: &Path| format!("{:#}", write(path, "text").unwrap_err());
+        assert!(why(&folder).contains("it is a folder"), "{}", why(&folder));
+        assert!(why(&folder.join("no/file")).contains("there is no folder"));
+        assert!(why(Path::new("/dev/full")).starts_with("cannot write /dev/full: "));
+        assert!(write(Path::new("/dev/null"), "text").is_ok() && is_special(Path::new("/dev/null")));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,167 @@
+//! What `history` prints: the runs in the store, or how the cases of an experiment went from run to run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::sheet::{
+    Sheet,
+    Side::{Left, Right},
+};
+use crate::{
+    store::{CaseRow, RunRow},
+    units::{show, show_all},
+};
+
+/// # Errors
+/// Never in practice: the rows hold nothing that JSON cannot.
+pub fn json(rows: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string_pretty(rows)? + "\n")
+}
+
+/// The list of runs, as they come.
+pub fn runs(rows: &[RunRow]) -> String {
+    let mut table = Sheet::new(&[
+        ("run", Right),
+        ("started (UTC)", Left),
+        ("study", Left),
+        ("cases", Right),
+        ("verdict", Left),
+        ("host", Left),
+        ("system", Left),
+    ]);
+    for row in rows {
+        let interrupted = if row.interrupted { ", interrupted" } else { "" };
+        table.row(vec![
+            row.run.to_string(),
+            date(&row.started),
+            row.study.clone(),
+            row.cases.to_string(),
+            format!("{}{interrupted}", row.status),
+            row.host.clone(),
+            row.system.split(' ').take(2).collect::<Vec<_>>().join(" "),
+        ]);
+    }
+    table.render()
+}
+
+fn date(text: &str) -> String {
+    text.replace('T', " ").trim_end_matches('Z').to_owned()
+}
+
+/// One line for each series of each case on each host, the oldest run first.
+pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
+    let mut lines: Vec<Vec<&CaseRow>> = Vec::new();
+    for row in rows {
+        let belongs = |line: &&mut Vec<&CaseRow>| {
+            (&line[0].key, &line[0].series, &line[0].host) == (&row.key, &row.series, &row.host)
+        };
+        match lines.iter_mut().find(belongs) {
+            Some(line) => line.push(row),
+            None => lines.push(vec![row]),
+        }
+    }
+    let labels = labels(rows);
+    let hosts: BTreeSet<&str> = rows.iter().map(|row| row.host.as_str()).collect();
+    let mut table = Sheet::new(&[
+        ("case", Left),
+        ("series", Left),
+        ("runs", Left),
+        ("p50", Right),
+        ("", Left),
+        ("p50 from run to run", Left),
+    ]);
+    for line in &lines {
+        let CaseRow { key, host, series, unit, nominal, .. } = line[line.len() - 1];
+        let (label, nominal) = (labels.get(key.as_str()).map_or("", String::as_str), *nominal);
+        let case = if hosts.len() > 1 { format!("{host}: {label}") } else { label.to_owned() };
+        let values: Vec<Option<f64>> = line.iter().map(|row| row.figure()).collect();
+        let above = if nominal == 0.0 { String::new() } else { format!(" above {}", show(nominal, unit)) };
+        table.row(vec![
+            case,
+            format!("{series}{above}"),
+            span(line),
+            values.iter().rev().flatten().next().map_or("–".to_owned(), |value| show(*value, unit)),
+            sparkline(&values),
+            show_all(&values, unit),
+        ]);
+    }
+    format!("{experiment}: p50 of each case, the newest last; `?` where a run proved nothing\n{}", table.render())
+}
+
+fn span(line: &[&CaseRow]) -> String {
+    match (line[0].run, line[line.len() - 1].run) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}–{last}"),
+    }
+}
+
+/// What tells the cases apart, by key: what was asked for, and whatever else is not the same in all of them.
+fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
+    let keys: BTreeMap<&str, &str> = rows.iter().map(|row| (row.key.as_str(), row.label.as_str())).collect();
+    // A key is the experiment, the target and the parameters, with spaces between.
+    let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
+    let label = |key: &str, asked: &str| {
+        let tells = |word: &&str| asked.split(' ').any(|other| other == *word) || !in_all(word);
+        key.split(' ').filter(tells).collect::<Vec<_>>().join(" ")
+    };
+    keys.iter().map(|(key, asked)| (*key, label(key, asked))).collect()
+}
+
+/// A bar for each value, from the least to the greatest. A tenth of the least is the smallest full height, so that noise does not look
+/// like mountains.
+fn sparkline(values: &[Option<f64>]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let known = || values.iter().flatten().copied();
+    let low = known().fold(f64::INFINITY, f64::min);
+    let high = known().fold(low * 1.1, f64::max);
+    let bar = |value: f64| {
+        let height = ((value - low) / (high - low) * 7.0).round();
+        // Not a number where all are zero.
+        BARS[if height.is_finite() { (height as usize).min(7) } else { 0 }]
+    };
+    values.iter().map(|value| value.map_or('?', bar)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(run: i64, key: &str, label: &str, p50: Option<f64>, status: &str) -> CaseRow {
+        CaseRow {
+            run,
+            started: String::new(),
+            host: "here".to_owned(),
+            key: key.to_owned(),
+            label: label.to_owned(),
+            series: "s".to_owned(),
+            unit: "ns".to_owned(),
+            nominal: 0.0,
+            p50,
+            status: status.to_owned(),
+        }
+    }
+
+    #[test]
+    fn sparklines_show_shape_and_not_noise() {
+        let line = |values: &[f64]| sparkline(&values.iter().copied().map(Some).collect::<Vec<_>>());
+        assert_eq!(line(&[100.0, 200.0, 150.0]), "▁█▅");
+        assert_eq!(line(&[100.0, 101.0]), "▁▂");
+        assert_eq!(line(&[0.0, 0.0]), "▁▁");
+        assert_eq!(sparkline(&[None, Some(3.0)]), "?▁");
+        assert_eq!(line(&[]), "");
+    }
+
+    #[test]
+    fn cases_with_one_label_are_told_apart() {
+        let rows = [
+            row(1, "switch linux@host loops=10 tasks=2", "tasks=2", Some(2000.0), "pass"),
+            row(2, "switch linux@host loops=10 tasks=2", "tasks=2", Some(3000.0), "inconclusive"),
+            row(3, "switch linux@host loops=99 tasks=2", "tasks=2", Some(2500.0), "pass"),
+        ];
+        let text = cases("switch", &rows);
+        assert!(text.contains("loops=10 tasks=2") && text.contains("loops=99 tasks=2"), "{text}");
+        assert!(text.contains("▁?") && text.contains("2 ? µs") && text.contains("1–2"), "{text}");
+    }
+}

@@ -1,0 +1,195 @@
+//! A run made up for tests: a plain case with its sister, several series with a nominal part, a slope, a case without proof,
+//! and one that its kernel does not offer.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    run::{CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA, SeriesResult},
+    statistics::{Interval, MissRate, Slope, Summary, Worst},
+    study::{Limit, Published, Quantity},
+    verdict::{Status, Verdict},
+};
+
+pub fn run() -> Run {
+    let mut inversion = case("inversion", "protocol=none");
+    inversion.series = vec![
+        series("hog 0 ms", 2.07e6).at(0.0),
+        series("hog 40 ms", 42.08e6).at(40e6),
+        series("hog 80 ms", 82.1e6).at(80e6),
+        series("lock that nobody holds", 90.0).role("auxiliary"),
+    ];
+    inversion.slope = Some(Slope { slope: 0.99984, intercept: 2.07e6, standard_error: Some(0.00031) });
+    let mut unproven = case("inversion", "protocol=ceiling");
+    unproven.series = vec![series("hog 0 ms", 1.5e3)];
+    unproven.evidence = vec![evidence("rounds of high", 11.0, 12.0, Some(12.0))];
+    unproven.verdict = Verdict::new(Status::Inconclusive, "rounds of high: 11, not 12");
+    let mut refused = case("interrupt", "");
+    (refused.series, refused.evidence, refused.figures) = (Vec::new(), Vec::new(), Vec::new());
+    refused.verdict = Verdict::new(Status::NotOffered, "coroutines are not offered by this kernel");
+    Run {
+        schema: SCHEMA,
+        context: context(),
+        study: "sample".to_owned(),
+        title: "Is this a sample?".to_owned(),
+        notes: String::new(),
+        cases: vec![
+            case("switch", "pair=thread-thread tasks=2"),
+            stolen_from(case("switch", "pair=process-process tasks=2")),
+            delay(),
+            inversion,
+            unproven,
+            refused,
+        ],
+    }
+}
+
+/// A run in which no field is left empty, so that its JSON has every key there is.
+pub fn full() -> Run {
+    let mut run = run();
+    let first = &mut run.cases[0];
+    first.slope = Some(Slope { slope: 1.0, intercept: 0.0, standard_error: Some(0.1) });
+    let limit = |bound| Limit {
+        statistic: "p99".to_owned(),
+        series: Some("switch".to_owned()),
+        at_most: Some(Quantity(bound)),
+        at_least: Some(Quantity(1.0)),
+    };
+    first.limits = vec![limit(50e3)];
+    first.published = vec![published("mean", 3595.2)];
+    first.verdict = Verdict::new(Status::LimitMissed, "a reason");
+    let series = &mut first.series[0];
+    series.summary.worst = vec![Worst { at: 17, value: 69_500.0 }];
+    series.deadline = Some(100e3);
+    series.misses = Some(MissRate::new(0, 5000));
+    series.samples = vec![(17.0, 2_900.0)];
+    run
+}
+
+pub fn published(statistic: &str, value: f64) -> Published {
+    Published {
+        source: "P1.switch.timer".to_owned(),
+        on: "STM32F401 at 84 MHz".to_owned(),
+        statistic: statistic.to_owned(),
+        series: None,
+        value,
+        when: BTreeMap::from([("pair".to_owned(), "thread-thread".to_owned())]),
+        note: "all logging off".to_owned(),
+    }
+}
+
+fn context() -> Context {
+    Context {
+        date: "2026-01-31T12:00:00Z".to_owned(),
+        seconds: 1.5,
+        host: "desk".to_owned(),
+        system: "Linux 6.18".to_owned(),
+        processor: "a processor".to_owned(),
+        processors: 2,
+        megahertz: Some(2596.142),
+        load: vec![0.5, 0.25, 0.125],
+        program: "chronoscope 0.1.0".to_owned(),
+        build: "release".to_owned(),
+        command: vec!["chronoscope".to_owned(), "run".to_owned()],
+        interrupted: false,
+    }
+}
+
+/// A case that passes, with one series of its experiment's name.
+pub fn case(experiment: &str, label: &str) -> CaseResult {
+    let words = label.split_whitespace().filter_map(|word| word.split_once('='));
+    CaseResult {
+        experiment: experiment.to_owned(),
+        target: "linux@host".to_owned(),
+        release: "6.18".to_owned(),
+        parameters: words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        label: label.to_owned(),
+        start: "before".to_owned(),
+        end: "after".to_owned(),
+        clock: Some(Clock { domain: "wall".to_owned(), hertz: 1_000_000_000, resolution: 10 }),
+        repetitions: 5,
+        series: vec![series(experiment, 2_900.0), series("mark to mark", 10.5).role("control")],
+        slope: None,
+        figures: vec![figure("switches per step", "", 1.0), figure("steal", "ms", 0.0)],
+        evidence: vec![evidence("switches", 5_004.0, 4_954.0, None)],
+        log: vec!["a line for the user".to_owned()],
+        limits: Vec::new(),
+        published: Vec::new(),
+        verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
+    }
+}
+
+fn stolen_from(mut case: CaseResult) -> CaseResult {
+    case.figures = vec![FigureResult { max: 20.0, ..figure("steal", "ms", 0.0) }];
+    case
+}
+
+fn delay() -> CaseResult {
+    let mut delay = case("delay", "");
+    delay.series = vec![series("task 1", 61.2e3), series("task 2", 75.1e3)];
+    for series in &mut delay.series {
+        series.nominal = 50e6;
+    }
+    delay
+}
+
+pub fn figure(name: &str, unit: &str, value: f64) -> FigureResult {
+    FigureResult { name: name.to_owned(), unit: unit.to_owned(), value, min: value, max: value }
+}
+
+pub fn evidence(name: &str, value: f64, low: f64, high: Option<f64>) -> EvidenceResult {
+    let holds = value >= low && high.is_none_or(|high| value <= high);
+    EvidenceResult { name: name.to_owned(), value, low, high, holds }
+}
+
+/// A measured series around `p50` ns.
+pub fn series(name: &str, p50: f64) -> SeriesResult {
+    let repetition = |index: u32| Repetition {
+        count: 1_000,
+        min: 0.9 * p50,
+        p50,
+        p99: Some(1.5 * p50),
+        max: 24.0 * p50,
+        mean: p50 + 10.0 * f64::from(index),
+    };
+    SeriesResult {
+        name: name.to_owned(),
+        role: "measured".to_owned(),
+        unit: "ns".to_owned(),
+        nominal: 0.0,
+        per: 1.0,
+        x: None,
+        summary: Summary {
+            count: 5_000,
+            min: Some(0.9 * p50),
+            p50: Some(p50),
+            p90: Some(1.2 * p50),
+            p99: Some(1.5 * p50),
+            p999: Some(2.0 * p50),
+            p9999: None,
+            max: Some(24.0 * p50),
+            mean: Some(p50 + 20.0),
+            sigma: Some(0.1 * p50),
+            worst: Vec::new(),
+            cold: vec![4.0 * p50; 5],
+            cold_count: 5,
+        },
+        p50_interval: Some(Interval { low: p50 - p50 / 58.0, high: p50 + p50 / 58.0 }),
+        deadline: None,
+        misses: None,
+        by_repetition: (0..5).map(repetition).collect(),
+        histogram: vec![(p50, 5_000)],
+        samples: Vec::new(),
+    }
+}
+
+impl SeriesResult {
+    fn role(mut self, role: &str) -> Self {
+        self.role = role.to_owned();
+        self
+    }
+
+    fn at(mut self, x: f64) -> Self {
+        self.x = Some(x);
+        self
+    }
+}

@@ -1,0 +1,126 @@
+//! A table of text: columns as wide as they need to be, one rule under the header.
+
+/// Which side a column's cells lean to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+pub struct Sheet {
+    columns: Vec<(&'static str, Side)>,
+    rows: Vec<Row>,
+}
+
+enum Row {
+    Cells(Vec<String>),
+    /// Runs across the columns, and makes none of them wider.
+    Line(String),
+}
+
+impl Sheet {
+    pub fn new(columns: &[(&'static str, Side)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(Row::Cells(cells));
+    }
+
+    pub fn line(&mut self, text: impl Into<String>) {
+        self.rows.push(Row::Line(text.into()));
+    }
+
+    /// An empty line, but none before the first row.
+    pub fn gap(&mut self) {
+        if !self.rows.is_empty() {
+            self.line("");
+        }
+    }
+
+    /// The table; a column without any text is left out.
+    pub fn render(&self) -> String {
+        let cells = || self.rows.iter().filter_map(|row| if let Row::Cells(cells) = row { Some(cells) } else { None });
+        let widest = |column: usize| cells().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max();
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| match widest(column) {
+                None | Some(0) => 0,
+                Some(widest) => widest.max(width(self.columns[column].0)),
+            })
+            .collect();
+        let lay = |cells: &mut dyn Iterator<Item = &str>| {
+            let laid = cells.zip(&self.columns).zip(&widths).filter(|(_, width)| **width > 0);
+            let laid: Vec<String> = laid.map(|((cell, (_, side)), width)| pad(cell, *width, *side)).collect();
+            format!("{}\n", laid.join("  ").trim_end())
+        };
+        let header = lay(&mut self.columns.iter().map(|(name, _)| *name));
+        let used = widths.iter().filter(|width| **width > 0);
+        let rule = "─".repeat(used.clone().sum::<usize>() + 2 * used.count().saturating_sub(1));
+        let rows = self.rows.iter().map(|row| match row {
+            Row::Cells(cells) => lay(&mut cells.iter().map(String::as_str)),
+            Row::Line(text) => format!("{text}\n"),
+        });
+        format!("{header}{rule}\n{}", rows.collect::<String>())
+    }
+}
+
+fn pad(text: &str, to: usize, side: Side) -> String {
+    let space = " ".repeat(to.saturating_sub(width(text)));
+    match side {
+        Side::Left => format!("{text}{space}"),
+        Side::Right => format!("{space}{text}"),
+    }
+}
+
+/// Characters that a terminal shows: colours take no room.
+fn width(text: &str) -> usize {
+    let mut in_colour = false;
+    let shown = text.chars().filter(|&character| {
+        let hidden = in_colour || character == '\x1b';
+        in_colour = hidden && character != 'm';
+        !hidden
+    });
+    shown.count()
+}
+
+/// Joins items by ` · `, in lines of at most `columns` characters, each but the first starting with `indent` spaces; the
+/// first is taken to stand behind as many characters.
+pub fn wrap(items: &[String], indent: usize, columns: usize) -> String {
+    let mut text = String::new();
+    let mut column = indent;
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 && column + 3 + width(item) > columns {
+            text.push_str(&format!("\n{}", " ".repeat(indent)));
+            column = indent;
+        } else if index > 0 {
+            text.push_str(" · ");
+            column += 3;
+        }
+        text.push_str(item);
+        column += width(item);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lean_right_and_empty_columns_vanish() {
+        let mut sheet = Sheet::new(&[("case", Side::Left), ("n", Side::Right), ("none", Side::Right)]);
+        sheet.line("a line that is longer than all columns together");
+        sheet.row(vec!["a".into(), "5".into(), String::new()]);
+        sheet.row(vec!["\x1b[32mbb\x1b[0m".into(), "µ50".into()]);
+        let text = sheet.render();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["case    n", "─────────"]);
+        assert_eq!(lines[3..], ["a       5", "\x1b[32mbb\x1b[0m    µ50"]);
+    }
+
+    #[test]
+    fn items_wrap_between_each_other() {
+        let items = ["aaaa", "bbbb", "cccc"].map(str::to_owned);
+        assert_eq!(wrap(&items, 2, 16), "aaaa · bbbb\n  cccc");
+    }
+}

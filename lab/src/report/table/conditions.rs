@@ -1,0 +1,96 @@
+//! What the machines did meanwhile, over all cases.
+
+use super::WIDTH;
+use crate::{
+    report::sheet::wrap,
+    run::{CaseResult, FigureResult, Run},
+    units::{digits, show},
+};
+
+/// What a target tells of its machine with every case.
+const CONDITIONS: [&str; 5] = ["steal", "load", "timer slack", "reference loop before", "reference loop after"];
+
+/// Above this share, times of two repetitions do not compare.
+const NOISE: f64 = 0.1;
+
+pub fn is_condition(figure: &FigureResult) -> bool {
+    CONDITIONS.contains(&figure.name.as_str())
+}
+
+pub fn section(run: &Run) -> String {
+    let mut targets: Vec<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let machines = targets.into_iter().map(|target| {
+        let cases: Vec<&CaseResult> = run.cases.iter().filter(|case| case.target == target).collect();
+        machine(target, &cases)
+    });
+    let mut end = format!("{} cases in {} s", run.cases.len(), digits(run.context.seconds));
+    if run.context.build == "debug" {
+        end.push_str(" · a debug build: the code around the kernel is slow");
+    }
+    machines.collect::<String>() + &end + "\n"
+}
+
+fn machine(target: &str, cases: &[&CaseResult]) -> String {
+    let mut items: Vec<String> = Vec::new();
+    if let Some(clock) = cases.iter().find_map(|case| case.clock.as_ref()) {
+        items.push(match clock.domain.as_str() {
+            "wall" => {
+                let steps: Vec<f64> = cases.iter().filter_map(|case| case.clock.as_ref()).map(step).collect();
+                format!("wall clock, steps of {}", range(&steps, |ns| show(ns, "ns")))
+            }
+            domain => format!("{domain} clock"),
+        });
+    }
+    let figures = |names: &[&str]| -> Vec<&FigureResult> {
+        cases.iter().flat_map(|case| names.iter().filter_map(|name| case.figure(name))).collect()
+    };
+    let ends = |figures: &[&FigureResult]| figures.iter().flat_map(|figure| [figure.min, figure.max]).collect();
+    let load: Vec<f64> = ends(&figures(&["load"]));
+    if !load.is_empty() {
+        items.push(format!("load {}", range(&load, digits)));
+    }
+    let steal = figures(&["steal"]);
+    if !steal.is_empty() {
+        let stolen = steal.iter().filter(|figure| figure.max > 0.0).count();
+        let most = steal.iter().map(|figure| figure.max).fold(0.0, f64::max);
+        items.push(match stolen {
+            0 => "no time stolen by a hypervisor".to_owned(),
+            stolen => {
+                let most = show(most * 1e6, "ns");
+                format!("up to {most} stolen by the hypervisor from a repetition, in {stolen} of {} cases", steal.len())
+            }
+        });
+    }
+    let slack: Vec<f64> = ends(&figures(&["timer slack"]));
+    if !slack.is_empty() {
+        items.push(format!("timer slack {} (none for real-time tasks)", range(&slack, |ns| show(ns, "ns"))));
+    }
+    let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
+    items.extend(drift(&reference));
+    let indent = target.chars().count() + 2;
+    if items.is_empty() { String::new() } else { format!("{target}: {}\n", wrap(&items, indent, WIDTH)) }
+}
+
+/// The smallest step of a wall clock, in ns.
+fn step(clock: &crate::run::Clock) -> f64 {
+    clock.resolution as f64 * 1e9 / clock.hertz as f64
+}
+
+fn range(values: &[f64], show: impl Fn(f64) -> String) -> String {
+    let low = show(values.iter().copied().fold(f64::INFINITY, f64::min));
+    let high = show(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// How far the times of one and the same loop lie apart.
+fn drift(times: &[f64]) -> Option<String> {
+    let low = times.iter().copied().reduce(f64::min).filter(|low| *low > 0.0)?;
+    let apart = times.iter().copied().fold(low, f64::max) / low - 1.0;
+    let percent = digits((apart * 100.0).round());
+    Some(match apart > NOISE {
+        true => format!("a reference loop's times lie {percent} % apart: the machine was noisy"),
+        false => format!("a reference loop's times lie {percent} % apart"),
+    })
+}

@@ -1,0 +1,115 @@
+//! What was measured from where to where, what proves it, and what else was counted.
+
+use super::{Group, WIDTH};
+use crate::{
+    report::{sheet::wrap, table::conditions},
+    run::{CaseResult, EvidenceResult, FigureResult, Run},
+    units::{digits, show},
+};
+
+pub fn section(run: &Run) -> String {
+    let groups = Group::all(run).filter(|group| !group.cases.iter().all(|case| items(case).is_empty()));
+    let text = groups.map(|group| of_group(&group)).collect::<String>();
+    if text.is_empty() { text } else { format!("Evidence\n{text}") }
+}
+
+fn of_group(group: &Group<'_>) -> String {
+    let first = &group.cases[0];
+    let mut lines: Vec<(String, Vec<String>)> = group
+        .cases
+        .iter()
+        .map(|case| (group.label(case), items(case)))
+        .filter(|(_, items)| !items.is_empty())
+        .collect();
+    if lines.len() > 1 {
+        let of_all = |item: &String| lines.iter().all(|(_, items)| items.contains(item));
+        let common: Vec<String> = lines[0].1.iter().filter(|item| of_all(item)).cloned().collect();
+        lines.iter_mut().for_each(|(_, items)| items.retain(|item| !common.contains(item)));
+        lines.insert(0, ("all cases".to_owned(), common));
+        lines.retain(|(_, items)| !items.is_empty());
+    }
+    let width = |label: &String| label.chars().count();
+    let widest = lines.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(40);
+    let indent = if widest == 0 { 2 } else { widest + 4 };
+    let mut text = format!("{}\n  start: {}\n  end:   {}\n", first.experiment, first.start, first.end);
+    for (label, items) in lines {
+        if width(&label) > widest {
+            text.push_str(&format!("  {label}\n{}", " ".repeat(indent)));
+        } else {
+            text.push_str(&format!("{:indent$}", format!("  {label}")));
+        }
+        text.push_str(&format!("{}\n", wrap(&items, indent, WIDTH)));
+    }
+    text
+}
+
+fn items(case: &CaseResult) -> Vec<String> {
+    let evidence = case.evidence.iter().map(counted);
+    let figures = case.figures.iter().filter(|figure| !conditions::is_condition(figure)).map(found);
+    evidence.chain(figures).collect()
+}
+
+/// `✓ switches 5004 ≥ 4954`.
+fn counted(evidence: &EvidenceResult) -> String {
+    let EvidenceResult { name, value, low, high, holds } = evidence;
+    let bounds = match high {
+        Some(0.0) if *holds => "0".to_owned(),
+        Some(0.0) => format!("{}, not 0", count(*value)),
+        Some(high) if high == low => format!("{} of {}", count(*value), count(*high)),
+        Some(high) if *holds => format!("{} ≤ {} ≤ {}", count(*low), count(*value), count(*high)),
+        Some(high) => format!("{}, not {} to {}", count(*value), count(*low), count(*high)),
+        None if *holds => format!("{} ≥ {}", count(*value), count(*low)),
+        None => format!("{} < {}", count(*value), count(*low)),
+    };
+    format!("{} {name} {bounds}", if *holds { '✓' } else { '✗' })
+}
+
+/// Counts in full: 5004 and 5000 must not look the same. What is less than a hundred may be a ratio.
+fn count(value: f64) -> String {
+    if value.abs() < 100.0 { digits(value) } else { format!("{value:.0}") }
+}
+
+/// The median over the repetitions, with its range where they differ.
+fn found(figure: &FigureResult) -> String {
+    let FigureResult { name, unit, value, min, max } = figure;
+    let value = show(*value, unit);
+    match (show(*min, unit), show(*max, unit)) {
+        (low, high) if low == high => format!("{name} {value}"),
+        (low, high) => format!("{name} {value} ({low}…{high})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample::{evidence, figure};
+
+    #[test]
+    fn evidence_is_told_with_its_bounds() {
+        let told = [
+            evidence("switches", 5_004.0, 4_953.96, None),
+            evidence("switches", 17.0, 4_953.96, None),
+            evidence("early wake-ups", 0.0, 0.0, Some(0.0)),
+            evidence("early wake-ups", 3.0, 0.0, Some(0.0)),
+            evidence("rounds", 11.0, 12.0, Some(12.0)),
+            evidence("share", 1.02, 0.9, Some(1.1)),
+        ]
+        .map(|one| counted(&one));
+        let expected = [
+            "✓ switches 5004 ≥ 4954",
+            "✗ switches 17 < 4954",
+            "✓ early wake-ups 0",
+            "✗ early wake-ups 3, not 0",
+            "✗ rounds 11 of 12",
+            "✓ share 0.900 ≤ 1.02 ≤ 1.10",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn figures_tell_their_range() {
+        assert_eq!(found(&figure("skipped periods", "", 0.0)), "skipped periods 0");
+        let ranging = FigureResult { min: 1.0, max: 1.4, ..figure("switches per step", "", 1.33) };
+        assert_eq!(found(&ranging), "switches per step 1.33 (1…1.40)");
+    }
+}

@@ -1,0 +1,220 @@
+//! The figures themselves.
+
+use chronoscope_suite::spec;
+
+use super::{Group, WIDTH};
+use crate::{
+    report::{
+        Paint,
+        sheet::{Sheet, Side, wrap},
+    },
+    run::{CaseResult, Run, SeriesResult},
+    statistics::{Slope, median},
+    units::{digits, show, show_range},
+};
+
+/// A label longer than this has a line of its own, and does not make its column wider.
+const LABEL: usize = 40;
+
+/// In place of a number that there is not.
+const NONE: &str = "–";
+
+pub fn table(run: &Run, paint: Paint) -> String {
+    let right = |name| (name, Side::Right);
+    let mut sheet = Sheet::new(&[
+        ("case", Side::Left),
+        right("n"),
+        right("cold"),
+        right("p50"),
+        right("95 %"),
+        right("p99"),
+        right("max"),
+        right("control"),
+        ("verdict", Side::Left),
+    ]);
+    let stolen = worst_steal(run);
+    for group in Group::all(run) {
+        sheet.gap();
+        title(&mut sheet, &group);
+        for case in group.cases {
+            Rows { case, paint, some_stolen: stolen > 0.0 }.add(&mut sheet, &group.label(case));
+        }
+    }
+    sheet.render() + &footnotes(run)
+}
+
+fn footnotes(run: &Run) -> String {
+    let mut notes = String::new();
+    let has_auxiliary = |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
+    if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
+        notes.push_str("(…) stands beside the case: no verdict hangs on it\n");
+    }
+    let stolen = worst_steal(run);
+    if stolen > 0.0 {
+        notes.push_str(&format!(
+            "* the hypervisor took up to {} from a repetition: the maximum may be the machine's, not the kernel's\n",
+            show(stolen * 1e6, "ns")
+        ));
+    }
+    if notes.is_empty() { notes } else { format!("\n{notes}") }
+}
+
+/// In ms; of a case whose figures are shown.
+fn stolen_from(case: &CaseResult) -> f64 {
+    case.figure("steal").filter(|_| case.is_proven()).map_or(0.0, |steal| steal.max)
+}
+
+fn worst_steal(run: &Run) -> f64 {
+    run.cases.iter().map(stolen_from).fold(0.0, f64::max)
+}
+
+fn title(sheet: &mut Sheet, group: &Group<'_>) {
+    let first = &group.cases[0];
+    let clock = group.cases.iter().find_map(|case| case.clock.as_ref());
+    let mut parts = vec![first.experiment.clone(), first.target.clone()];
+    parts.extend(clock.map(|clock| format!("{} clock", clock.domain)));
+    parts.extend(group.common.iter().map(|word| (*word).to_owned()));
+    parts.extend(spec::find(&first.experiment).map(|spec| spec.summary.to_owned()));
+    sheet.line(wrap(&parts, 2, WIDTH));
+}
+
+/// The rows of one case.
+struct Rows<'a> {
+    case: &'a CaseResult,
+    paint: Paint,
+    /// Some maximum of the table has a star, so the others leave room for one.
+    some_stolen: bool,
+}
+
+impl Rows<'_> {
+    fn add(&self, sheet: &mut Sheet, label: &str) {
+        let status = self.paint.status(self.case.verdict.status);
+        // Without proof a sample is no figure of this case, whatever it says.
+        if !self.case.is_proven() || self.case.measured().next().is_none() {
+            let label = if label.is_empty() { "this case" } else { label };
+            let mut cells = vec![String::new(); 9];
+            (cells[0], cells[3], cells[8]) = (format!("  {label}"), NONE.to_owned(), status);
+            return sheet.row(cells);
+        }
+        let measured: Vec<&SeriesResult> = self.case.measured().collect();
+        let alone = measured.len() == 1 && label.chars().count() <= LABEL;
+        let mut rows: Vec<(String, &SeriesResult)> = Vec::new();
+        if let (true, [series]) = (alone, measured.as_slice()) {
+            let text = if label.is_empty() { &series.name } else { label };
+            rows.push((format!("  {text}"), series));
+        } else {
+            let indent = if label.is_empty() { "  " } else { "    " };
+            rows.extend(measured.iter().map(|series| (format!("{indent}{}", series.name), *series)));
+        }
+        let beside = self.case.series.iter().filter(|series| series.role == "auxiliary");
+        rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
+        if !alone && !label.is_empty() {
+            sheet.line(format!("  {label}"));
+        }
+        for (index, (text, series)) in rows.into_iter().enumerate() {
+            let verdict = if index == 0 { status.clone() } else { String::new() };
+            sheet.row(self.cells(text, series, verdict));
+            if let Some(line) = misses(series) {
+                sheet.line(format!("      {line}"));
+            }
+        }
+        if let Some(slope) = self.case.slope {
+            sheet.line(format!("      {}", slope_line(&slope, measured.first().map_or("", |series| &series.unit))));
+        }
+    }
+
+    fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
+        let unit = short(&series.unit);
+        let above = if series.nominal > 0.0 { "+ " } else { "" };
+        let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
+        let summary = &series.summary;
+        let p50 = summary.p50.map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
+        let interval = series.p50_interval.as_ref().zip(summary.p50);
+        let control = self.case.control().filter(|control| control.unit == series.unit && series.role == "measured");
+        let star = match (self.some_stolen, stolen_from(self.case) > 0.0) {
+            (true, true) => " *",
+            (true, false) => "  ",
+            (false, _) => "",
+        };
+        vec![
+            text,
+            summary.count.to_string(),
+            plain(median(&summary.cold)),
+            p50,
+            interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
+            plain(summary.p99),
+            plain(summary.max) + star,
+            control
+                .map_or(String::new(), |control| control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))),
+            verdict,
+        ]
+    }
+}
+
+/// `50 ms + 61.2 µs`: three digits of the sum would not show the excess.
+pub fn whole(excess: f64, nominal: f64, unit: &str) -> String {
+    match excess {
+        _ if nominal == 0.0 => show(excess, unit),
+        excess if excess < 0.0 => format!("{} − {}", show(nominal, unit), show(-excess, unit)),
+        excess => format!("{} + {}", show(nominal, unit), show(excess, unit)),
+    }
+}
+
+/// Cells are narrow.
+fn short(unit: &str) -> &str {
+    if unit == "instructions" { "instr" } else { unit }
+}
+
+fn misses(series: &SeriesResult) -> Option<String> {
+    let (deadline, misses) = (series.deadline?, series.misses?);
+    Some(format!(
+        "later than {}: {} of {}; the true rate is below {} % (95 % confidence)",
+        show(deadline, &series.unit),
+        misses.misses,
+        misses.samples,
+        digits(misses.upper * 100.0)
+    ))
+}
+
+fn slope_line(slope: &Slope, unit: &str) -> String {
+    let value = match slope.standard_error {
+        // Two digits of the error, and as many places of the slope.
+        Some(error) if error > 0.0 => {
+            let places = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
+            format!("{:.places$} ± {error:.places$} (standard error)", slope.slope)
+        }
+        Some(_) => format!("{:.3} ± 0", slope.slope),
+        None => format!("{:.3} (of two points: no error can be told)", slope.slope),
+    };
+    format!("slope {value} · {} at 0", show(slope.intercept, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::MissRate;
+
+    #[test]
+    fn nominal_parts_are_told_apart() {
+        assert_eq!(whole(61_200.0, 50e6, "ns"), "50 ms + 61.2 µs");
+        assert_eq!(whole(-5_000.0, 50e6, "ns"), "50 ms − 5 µs");
+        assert_eq!(whole(61_200.0, 0.0, "ns"), "61.2 µs");
+    }
+
+    #[test]
+    fn a_slope_has_the_places_of_its_error() {
+        let line = |error| slope_line(&Slope { slope: 0.99984, intercept: 2.07e6, standard_error: error }, "ns");
+        assert_eq!(line(Some(0.00031)), "slope 0.99984 ± 0.00031 (standard error) · 2.07 ms at 0");
+        assert_eq!(line(Some(0.12)), "slope 1.00 ± 0.12 (standard error) · 2.07 ms at 0");
+        assert!(line(None).starts_with("slope 1.000 (of two points"));
+    }
+
+    #[test]
+    fn misses_are_told_with_what_they_prove() {
+        let mut series = crate::report::sample::series("switch", 2_900.0);
+        assert_eq!(misses(&series), None);
+        (series.deadline, series.misses) = (Some(100e3), Some(MissRate::new(0, 5_000)));
+        let line = misses(&series).unwrap();
+        assert!(line.starts_with("later than 100 µs: 0 of 5000; the true rate is below 0.060 %"), "{line}");
+    }
+}

@@ -1,0 +1,222 @@
+//! The table that `run` prints: one line a series, verdict last; below it why a verdict is not a pass, what proves the
+//! figures, what is published, and what the machine did meanwhile.
+
+mod conditions;
+mod evidence;
+mod figures;
+mod published;
+
+use crate::{
+    report::Paint,
+    run::{CaseResult, Run},
+};
+
+/// Lines that can be broken are no longer than this.
+const WIDTH: usize = 120;
+
+/// Renders the whole table, ready to print.
+pub fn render(run: &Run, paint: Paint) -> String {
+    let mut sections = vec![
+        run.title.clone(),
+        figures::table(run, paint),
+        reasons(run, paint),
+        evidence::section(run),
+        published::section(run),
+        conditions::section(run),
+        run.notes.trim().to_owned(),
+    ];
+    sections.retain(|section| !section.is_empty());
+    sections.iter().map(|section| section.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// A case's name in full, for places where it stands alone.
+fn name(case: &CaseResult) -> String {
+    format!("{} {}", case.experiment, case.label).trim_end().to_owned()
+}
+
+/// Cases that stand together: neighbours with one experiment and one target.
+struct Group<'a> {
+    cases: &'a [CaseResult],
+    /// The words that all labels have, and that therefore tell no case from another.
+    common: Vec<&'a str>,
+}
+
+impl<'a> Group<'a> {
+    fn all(run: &'a Run) -> impl Iterator<Item = Self> {
+        run.cases.chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target).map(|cases| {
+            let in_all = |word: &&str| cases.iter().all(|case| case.label.split(' ').any(|other| other == *word));
+            let words = cases[0].label.split_whitespace();
+            Self { cases, common: words.filter(|word| cases.len() > 1 && in_all(word)).collect() }
+        })
+    }
+
+    /// What tells a case from the others of its group; empty when it is alone and nothing was asked for.
+    fn label(&self, case: &'a CaseResult) -> String {
+        let own = case.label.split_whitespace().filter(|word| !self.common.contains(word));
+        let label = own.collect::<Vec<_>>().join(" ");
+        if label.is_empty() && self.cases.len() > 1 { "defaults".to_owned() } else { label }
+    }
+}
+
+/// Why cases are no passes, and what targets had to say; each thing once, with the cases that it is true of.
+fn reasons(run: &Run, paint: Paint) -> String {
+    let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    for case in &run.cases {
+        let status = paint.status(case.verdict.status);
+        let reasons = case.verdict.reasons.iter().map(|reason| format!("{status}: {reason}"));
+        for line in reasons.chain(case.log.iter().map(|line| format!("note: {line}"))) {
+            match known.iter_mut().find(|(other, _)| *other == line) {
+                Some((_, names)) => names.push(name(case)),
+                None => known.push((line, vec![name(case)])),
+            }
+        }
+    }
+    let told = known.iter().map(|(line, names)| match names.as_slice() {
+        all if all.len() == run.cases.len() && all.len() > 1 => format!("{line} (all cases)\n"),
+        [first, second, rest @ ..] if !rest.is_empty() => {
+            format!("{line} ({first}, {second} and {} more)\n", rest.len())
+        }
+        names => format!("{line} ({})\n", names.join(", ")),
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{report::sample, verdict::Status};
+
+    fn text(run: &Run) -> String {
+        render(run, Paint::Plain)
+    }
+
+    /// The first line that holds all these words.
+    fn line<'a>(text: &'a str, words: &[&str]) -> &'a str {
+        let found = text.lines().find(|line| words.iter().all(|word| line.contains(word)));
+        found.unwrap_or_else(|| panic!("no line with {words:?} in\n{text}"))
+    }
+
+    #[test]
+    fn verdicts_stand_last_and_numbers_in_their_units() {
+        let text = text(&sample::run());
+        let switch = line(&text, &["pair=thread-thread", "pass"]);
+        for cell in ["5000", "11.6 µs", "2.90 µs", "2.85…2.95", "4.35 µs", "69.6 µs", "10.5 ns"] {
+            assert!(switch.contains(cell), "{cell} in {switch}");
+        }
+        assert!(switch.ends_with("pass"));
+        assert!(line(&text, &["interrupt", "wall"]).contains("linux@host"));
+    }
+
+    #[test]
+    fn words_that_all_cases_share_are_told_once() {
+        let text = text(&sample::run());
+        assert!(line(&text, &["switch ·", "wall"]).contains("tasks=2"));
+        assert!(!line(&text, &["pair=thread-thread", "pass"]).contains("tasks=2"));
+    }
+
+    #[test]
+    fn a_nominal_part_does_not_hide_the_excess() {
+        let text = text(&sample::run());
+        assert!(line(&text, &["task 1"]).contains("50 ms + 61.2 µs"));
+        assert!(line(&text, &["task 2"]).contains("50 ms + 75.1 µs"));
+        assert!(line(&text, &["task 1"]).ends_with("pass") && !line(&text, &["task 2"]).contains("pass"));
+    }
+
+    #[test]
+    fn a_slope_is_told_with_its_error_and_auxiliary_series_beside() {
+        let text = text(&sample::run());
+        assert!(line(&text, &["slope"]).contains("0.99984 ± 0.00031"));
+        assert!(line(&text, &["lock that nobody holds"]).contains("(lock that nobody holds)"));
+        assert!(text.contains("(…) stands beside"));
+    }
+
+    #[test]
+    fn what_is_not_proven_is_no_number() {
+        let text = text(&sample::run());
+        let row = line(&text, &["protocol=ceiling", "inconclusive"]);
+        assert!(!row.contains("µs") && row.contains('–'), "{row}");
+        assert!(text.contains("inconclusive: rounds of high: 11, not 12 (inversion protocol=ceiling)"));
+        assert!(text.contains("✗ rounds of high 11 of 12"));
+        assert!(text.contains("✓ switches 5004 ≥ 4954"));
+    }
+
+    #[test]
+    fn what_proves_all_cases_alike_is_told_once() {
+        let mut run = sample::run();
+        run.cases[0].evidence.push(sample::evidence("switches by name", 7.0, 7.0, Some(7.0)));
+        let text = text(&run);
+        let evidence = &text[text.find("Evidence").unwrap()..];
+        assert!(line(evidence, &["all cases"]).contains("✓ switches 5004 ≥ 4954"));
+        assert_eq!(
+            line(evidence, &["pair=thread-thread"]),
+            "  pair=thread-thread  ✓ switches by name 7 of 7 · switches per step 1"
+        );
+        assert!(!evidence.contains("pair=process-process"), "there is nothing left to tell of it");
+    }
+
+    #[test]
+    fn steal_marks_the_maximum() {
+        let text = text(&sample::run());
+        assert!(line(&text, &["pair=process-process", "pass"]).contains("69.6 µs *"));
+        assert!(text.contains("\n* the hypervisor took up to 20 ms"));
+        assert!(line(&text, &["pair=thread-thread", "pass"]).contains("69.6 µs  "));
+    }
+
+    #[test]
+    fn a_reason_of_many_cases_is_told_once() {
+        let mut run = sample::run();
+        for case in &mut run.cases[..3] {
+            case.verdict = crate::verdict::Verdict::new(Status::Inconclusive, "needs CAP_SYS_NICE: run as root");
+        }
+        let text = text(&run);
+        assert_eq!(text.matches("needs CAP_SYS_NICE").count(), 1);
+        assert!(line(&text, &["needs CAP_SYS_NICE"]).ends_with("pair=process-process tasks=2 and 1 more)"));
+    }
+
+    #[test]
+    fn colours_only_where_they_are_wanted() {
+        let run = sample::run();
+        assert!(!text(&run).contains('\x1b'));
+        let coloured = render(&run, Paint::Coloured);
+        assert!(coloured.contains("\x1b[32mpass\x1b[0m"));
+        let bare =
+            ["\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
+        assert_eq!(bare, text(&run));
+    }
+
+    #[test]
+    fn it_fits_a_wide_terminal() {
+        for line in text(&sample::run()).lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
+
+    #[test]
+    fn published_figures_stand_beside_the_measured() {
+        let mut run = sample::run();
+        run.cases[0].published = vec![sample::published("mean", 3595.2)];
+        run.cases[2].published = vec![sample::published("mean", 50.05e6)];
+        let text = text(&run);
+        assert_eq!(text.matches("P1.switch.timer, on STM32F401 at 84 MHz").count(), 1, "a source is told once");
+        assert!(line(&text, &["2.92 µs", "3.60 µs"]).contains("mean [1]"));
+        assert!(line(&text, &["50 ms + 61.2 µs", "50 ms + 50 µs"]).contains("task 1"));
+        assert!(text.contains("[1] all logging off"));
+    }
+
+    #[test]
+    fn published_times_stay_times_beside_other_clocks() {
+        let mut run = sample::run();
+        run.cases[0].published = vec![sample::published("p50", 3595.2)];
+        run.cases[0].series[0].unit = "cycles".to_owned();
+        line(&text(&run), &["p50", "2900 cycles", "3.60 µs"]);
+    }
+
+    #[test]
+    fn a_noisy_machine_is_called_so() {
+        let mut run = sample::run();
+        run.cases[0].figures.push(sample::figure("reference loop before", "ns", 80_000.0));
+        assert!(!text(&run).contains("noisy"));
+        run.cases[1].figures.push(sample::figure("reference loop after", "ns", 90_000.0));
+        assert!(line(&text(&run), &["noisy"]).contains("13 %"));
+    }
+}

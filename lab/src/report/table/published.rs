@@ -1,0 +1,82 @@
+//! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
+
+use super::{Group, figures::whole};
+use crate::{
+    report::sheet::{Sheet, Side},
+    run::{CaseResult, Run},
+    study::{Published, statistics},
+};
+
+pub fn section(run: &Run) -> String {
+    let mut notes: Vec<&str> = Vec::new();
+    // By source, in the order in which the cases name them.
+    let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    for group in Group::all(run) {
+        for case in group.cases {
+            let name = format!("{} {}", case.experiment, group.label(case));
+            for figure in &case.published {
+                let source = format!("{}, on {}", figure.source, figure.on);
+                let row = cells(name.trim_end(), case, figure, &mark(figure, &mut notes));
+                match sources.iter_mut().find(|(known, _)| *known == source) {
+                    Some((_, rows)) => rows.push(row),
+                    None => sources.push((source, vec![row])),
+                }
+            }
+        }
+    }
+    if sources.is_empty() {
+        return String::new();
+    }
+    let (left, right) = (|name| (name, Side::Left), |name| (name, Side::Right));
+    let mut sheet =
+        Sheet::new(&[left("source and case"), left("statistic"), right("measured here"), right("published")]);
+    for (source, rows) in sources {
+        sheet.gap();
+        sheet.line(source);
+        rows.into_iter().for_each(|row| sheet.row(row));
+    }
+    let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
+    format!(
+        "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}",
+        sheet.render(),
+        notes.collect::<String>()
+    )
+}
+
+/// The number of the figure's note; a note is printed once.
+fn mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
+    if figure.note.is_empty() {
+        return String::new();
+    }
+    let number = notes.iter().position(|note| *note == figure.note).unwrap_or_else(|| {
+        notes.push(&figure.note);
+        notes.len() - 1
+    });
+    format!(" [{}]", number + 1)
+}
+
+fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<String> {
+    let found = statistics(case, &figure.statistic, figure.series.as_deref()).into_iter().next();
+    let (series, value, unit) = match found {
+        Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
+        None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
+    };
+    let has_nominal = !["sigma", "misses"].contains(&figure.statistic.as_str());
+    let nominal = case.series.iter().find(|one| one.name == series && has_nominal).map_or(0.0, |one| one.nominal);
+    // What is a time here, in whatever clock, is published in ns.
+    let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());
+    let (published, published_nominal) = match (is_time, unit.as_str()) {
+        (true, "ns") => ("ns", nominal),
+        (true, _) => ("ns", 0.0),
+        (false, unit) => (unit, nominal),
+    };
+    // One of several series, or one that is not the obvious one.
+    let is_named = figure.series.is_some() || case.measured().count() > 1;
+    let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
+    vec![
+        format!("  {name}{series}"),
+        format!("{}{mark}", figure.statistic),
+        value.map_or("–".to_owned(), |value| whole(value - nominal, nominal, &unit)),
+        whole(figure.value - published_nominal, published_nominal, published),
+    ]
+}

@@ -1,0 +1,35 @@
+//! SQLite's errors, in words that name the file and the mend.
+
+use std::path::Path;
+
+use anyhow::{Error, anyhow};
+use rusqlite::ErrorCode;
+
+use super::PATIENCE;
+
+/// SQLite's error, with the file that it is about and what to do.
+pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
+    let what = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!("is held by another program for more than {} s: try again", PATIENCE.as_secs())
+        }
+        Some(ErrorCode::NotADatabase) => "is not a store of runs: name another file with --store".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => "is damaged: move it away, and the next run makes a new one".to_owned(),
+        Some(ErrorCode::DiskFull) => {
+            "does not fit on its disk: free some space, or name another place with --store".to_owned()
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            "may not be written: get permission, or name another place with --store".to_owned()
+        }
+        Some(ErrorCode::CannotOpen) => {
+            "cannot be opened: get permission for the file and its folder, or name another with --store".to_owned()
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!("cannot be read or written ({error}): look at its disk, or name another place with --store")
+        }
+        Some(ErrorCode::TooBig) => "cannot hold a run above 1 GB: leave out --samples".to_owned(),
+        Some(_) => format!("cannot be used ({error}): name another place with --store"),
+        None => format!("is damaged ({error}): move it away, and the next run makes a new one"),
+    };
+    anyhow!("the store {} {what}", path.display())
+}

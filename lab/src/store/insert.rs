@@ -1,0 +1,80 @@
+//! Writing a run into the tables.
+
+use rusqlite::{Connection, params};
+
+use crate::run::{CaseResult, Run};
+
+/// Inserts a run and its cases; the result is its number.
+///
+/// # Errors
+/// What SQLite says.
+pub fn insert(connection: &Connection, run: &Run, document: &str) -> rusqlite::Result<i64> {
+    let context = &run.context;
+    connection.execute(
+        "INSERT INTO runs (schema, started, study, host, system, seconds, interrupted, status, document)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            run.schema,
+            context.date,
+            run.study,
+            context.host,
+            context.system,
+            context.seconds,
+            context.interrupted,
+            run.status().words(),
+            document
+        ],
+    )?;
+    let number = connection.last_insert_rowid();
+    for case in &run.cases {
+        insert_case(connection, number, case)?;
+    }
+    Ok(number)
+}
+
+fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO cases (run, key, experiment, target, label, series, unit, nominal, p50, low, high, p99, max, status)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?;
+    let (key, status) = (case.key(), case.verdict.status.words());
+    for series in case.measured() {
+        let (summary, interval) = (&series.summary, series.p50_interval.as_ref());
+        insert.execute(params![
+            run,
+            key,
+            case.experiment,
+            case.target,
+            case.label,
+            series.name,
+            series.unit,
+            series.nominal,
+            summary.p50,
+            interval.map(|interval| interval.low),
+            interval.map(|interval| interval.high),
+            summary.p99,
+            summary.max,
+            status
+        ])?;
+    }
+    if case.measured().next().is_none() {
+        let none = None::<f64>;
+        insert.execute(params![
+            run,
+            key,
+            case.experiment,
+            case.target,
+            case.label,
+            "",
+            "",
+            0.0,
+            none,
+            none,
+            none,
+            none,
+            none,
+            status
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The store: one SQLite file in which every run remains.
+//!
+//! `runs` holds each run whole, as JSON. `cases` has one row for each measured series, with the figures that a history asks
+//! for; a case that never ran has one row without figures.
+//!
+//! A run is one short transaction, so two programs at once only wait for each other. The journal is SQLite's plain one, not a
+//! write-ahead log: what is copied is one file, and it can be read where nothing may be written.
+
+mod error;
+mod insert;
+mod rows;
+#[cfg(test)]
+mod test;
+
+use std::{
+    env, fs,
+    path::{self, Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+
+pub use self::rows::{CaseRow, RunRow};
+use self::{error::explain, insert::insert};
+use crate::run::{Run, SCHEMA};
+
+/// The version of the tables.
+const VERSION: i64 = 1;
+
+/// Marks the file as ours: `chro`.
+const APPLICATION: i64 = 0x6368_726f;
+
+/// How long another program may hold the store: the largest run is written in a fraction of it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, -- a number once told is never given again
+        schema INTEGER NOT NULL,
+        started TEXT NOT NULL,
+        study TEXT NOT NULL,
+        host TEXT NOT NULL,
+        system TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        interrupted INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        document TEXT NOT NULL
+    );
+    CREATE TABLE cases (
+        run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        experiment TEXT NOT NULL,
+        target TEXT NOT NULL,
+        label TEXT NOT NULL,
+        series TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        nominal REAL NOT NULL, -- to be added to the figures
+        p50 REAL,
+        low REAL,
+        high REAL,
+        p99 REAL,
+        max REAL,
+        status TEXT NOT NULL
+    );
+    CREATE INDEX cases_by_run ON cases (run);
+    CREATE INDEX cases_by_experiment ON cases (experiment, run);
+";
+
+/// An open store.
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// Where runs are stored unless `--store` says otherwise.
+///
+/// # Errors
+/// When the user has no data folder.
+pub fn default_path() -> Result<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+    let data = data.context("there is no folder for the store of runs: set HOME, or name a file with --store")?;
+    Ok(data.join("chronoscope/runs.sqlite"))
+}
+
+impl Store {
+    /// Opens the store, and makes it if there is none.
+    ///
+    /// # Errors
+    /// With the file's name and the mend.
+    pub fn create(path: &Path) -> Result<Self> {
+        let path = path::absolute(path).with_context(|| format!("`{}` is no place for a store", path.display()))?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).with_context(|| {
+            format!("cannot make the folder {} for the store of runs: name another with --store", folder.display())
+        })?;
+        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens a store that exists.
+    ///
+    /// # Errors
+    /// With the file's name and the mend.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = path::absolute(path).with_context(|| format!("`{}` is no place for a store", path.display()))?;
+        // Where it may not even be looked for, SQLite says so.
+        if path.try_exists().is_ok_and(|exists| !exists) {
+            bail!("there is no store of runs at {}: `chronoscope run` makes it", path.display());
+        }
+        Self::connect(path, OpenFlags::empty())
+    }
+
+    fn connect(path: PathBuf, create: OpenFlags) -> Result<Self> {
+        // Where the file may not be written, SQLite opens it for reading.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+        let connection = Connection::open_with_flags(&path, flags).map_err(|error| explain(&path, error))?;
+        let mut store = Self { connection, path };
+        store.prepare().map_err(|error| store.told(error))?;
+        Ok(store)
+    }
+
+    /// Checks that the file is a store of this version; makes the tables in an empty one.
+    fn prepare(&mut self) -> Result<()> {
+        self.connection.busy_timeout(PATIENCE)?;
+        self.connection.pragma_update(None, "foreign_keys", true)?;
+        if self.is_empty()? && !self.connection.is_readonly(rusqlite::MAIN_DB)? {
+            // Another program may be making it too: only one gets past this line at a time.
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if number(&transaction, "schema_version")? == 0 {
+                transaction.execute_batch(TABLES)?;
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            transaction.commit()?;
+        }
+        let (application, version) =
+            (number(&self.connection, "application_id")?, number(&self.connection, "user_version")?);
+        match version {
+            _ if application != APPLICATION => {
+                bail!("is not a store of runs: name another file with --store")
+            }
+            VERSION => Ok(()),
+            _ => bail!(
+                "has version {version} and this program knows {VERSION}: use the chronoscope that wrote it, or name another \
+                 file with --store"
+            ),
+        }
+    }
+
+    fn is_empty(&self) -> Result<bool> {
+        Ok(number(&self.connection, "schema_version")? == 0)
+    }
+
+    /// Stores runs, all or none, and tells their numbers.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn add(&mut self, runs: &[&Run]) -> Result<Vec<i64>> {
+        let documents = runs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        let mut add = || {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut numbers = Vec::new();
+            for (run, document) in runs.iter().zip(&documents) {
+                numbers.push(insert(&transaction, run, document)?);
+            }
+            transaction.commit()?;
+            Ok(numbers)
+        };
+        let outcome = add();
+        outcome.map_err(|error| explain(&self.path, error))
+    }
+
+    /// The run of that number.
+    ///
+    /// # Errors
+    /// When there is none, or it is of another version.
+    pub fn run(&self, number: i64) -> Result<Run> {
+        let found = self
+            .connection
+            .query_row("SELECT schema, document FROM runs WHERE id = ?", [number], |row| {
+                Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?))
+            })
+            .optional()
+            .map_err(|error| explain(&self.path, error))?;
+        let Some((schema, document)) = found else {
+            bail!("there is no run {number} in {}: `chronoscope history` lists all", self.path.display());
+        };
+        if schema != SCHEMA {
+            bail!("run {number} in {} has schema {schema}; this program reads {SCHEMA}", self.path.display());
+        }
+        serde_json::from_str(&document)
+            .map_err(|error| anyhow!("run {number} in {} is damaged: {error}", self.path.display()))
+    }
+
+    /// The number of the newest run, or of the one so many before it.
+    ///
+    /// # Errors
+    /// When there are not so many.
+    pub fn newest(&self, back: u32) -> Result<i64> {
+        let found = self
+            .connection
+            .query_row("SELECT id FROM runs ORDER BY id DESC LIMIT 1 OFFSET ?", [back], |row| row.get(0))
+            .optional()
+            .map_err(|error| explain(&self.path, error))?;
+        found.with_context(|| {
+            let count = if back == 0 { "a run".to_owned() } else { format!("{} runs", u64::from(back) + 1) };
+            format!("{} does not hold {count}: `chronoscope history` lists what it holds", self.path.display())
+        })
+    }
+
+    /// Forgets one run. Says whether there was one.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget(&self, number: i64) -> Result<bool> {
+        let gone = self.connection.execute("DELETE FROM runs WHERE id = ?", [number]);
+        Ok(gone.map_err(|error| explain(&self.path, error))? > 0)
+    }
+
+    /// Forgets all but the newest runs. Says how many went.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn keep(&self, newest: u32) -> Result<usize> {
+        let old = "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?)";
+        self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))
+    }
+
+    /// An error of this store, with its name.
+    fn told(&self, error: Error) -> Error {
+        match error.downcast::<rusqlite::Error>() {
+            Ok(error) => explain(&self.path, error),
+            Err(error) => anyhow!("the store {} {error}", self.path.display()),
+        }
+    }
+}
+
+fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, pragma, |row| row.get(0))
+}

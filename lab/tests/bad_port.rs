@@ -1,0 +1,308 @@
+//! A port that misbehaves: its case is inconclusive, with one line that says why; the other cases go on, the lab's memory
+//! stays bounded, it ends in time, and no process is left behind.
+
+mod common;
+
+use std::{
+    env,
+    fs::{self, Permissions},
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::Path,
+    process::Command,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use chronoscope_suite::wire::{
+    self, Clock, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit, VERSION,
+};
+use common::{Answer, Folder};
+use serde_json::Value;
+
+/// While one test writes a program another must not fork: the child would hold the file open for writing until its exec, and
+/// Linux does not run such a file.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// The lab in a folder of its own, beside a port that a test wrote.
+struct Lab(Folder);
+
+impl Lab {
+    fn new(name: &str) -> Self {
+        let _alone = WRITING.lock();
+        let lab = Self(Folder::new(name));
+        let program = lab.0.path("chronoscope");
+        fs::copy(env!("CARGO_BIN_EXE_chronoscope"), &program).unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        lab
+    }
+
+    /// The port: for `tasks=5` a good one, else this script, which finds its folder in `$here`.
+    fn with_port(self, script: &str) -> Self {
+        let good = "case \"$*\" in *tasks=5*) exec cat \"$here/good\";; esac";
+        self.0.file("good", good_stream());
+        self.with_program(&format!("#!/bin/sh\nhere=${{0%/*}}\necho $$ >>\"$here/groups\"\n{good}\n{script}\n"))
+    }
+
+    fn with_program(self, program: &str) -> Self {
+        let _alone = WRITING.lock();
+        let port = self.0.file("chronoscope-linux", program);
+        fs::set_permissions(port, Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    fn with_stream(self, name: &str, stream: &[u8]) -> Self {
+        self.0.file(name, stream);
+        self
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        // Half a gigabyte is enough, whatever a port says.
+        let mut command = Command::new("sh");
+        command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+        command.args(["-c", "ulimit -v 500000; exec \"$@\"", "sh", &self.0.path("chronoscope")]).args(words);
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Answer {
+        let mut command = self.command(words);
+        let shown = format!("{command:?}");
+        let child = {
+            let _alone = WRITING.lock();
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        Answer::of(child.wait_with_output().unwrap(), shown)
+    }
+
+    /// Runs a bad case and a good one, and checks that the bad one says why, and nothing else suffers.
+    #[track_caller]
+    fn expect(&self, why: &str) {
+        let start = Instant::now();
+        let words =
+            ["run", "switch", "--set", "tasks=2,5", "--repeat", "2", "--watchdog", "1s", "-q", "--format", "json"];
+        let answer = self.run(&words);
+        assert!(start.elapsed() < Duration::from_secs(20), "{why}: it took {:?}", start.elapsed());
+        answer.exits(4);
+        assert_eq!(answer.stderr, "");
+        let run = answer.json();
+        let [bad, good] = run["cases"].as_array().unwrap().as_slice() else { panic!("{run}") };
+        assert_eq!(bad["verdict"]["status"], "inconclusive", "{bad}");
+        let reasons: Vec<_> = bad["verdict"]["reasons"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(reasons.len() == 1 && reasons[0].contains(why) && !reasons[0].contains('\n'), "{why}: {reasons:?}");
+        assert_eq!((&good["verdict"]["status"], &good["repetitions"]), (&"pass".into(), &2.into()), "{good}");
+        self.left_nobody();
+    }
+
+    /// No process is left of any group that a port led.
+    #[track_caller]
+    fn left_nobody(&self) {
+        let groups = fs::read_to_string(self.0.path("groups")).unwrap_or_default();
+        let groups: Vec<&str> = groups.lines().collect();
+        let left = || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            processes.filter_map(|process| {
+                let stat = fs::read_to_string(process.path().join("stat")).ok()?;
+                // Behind the name in parentheses: state, parent, group. A zombie is ended, and init's to bury.
+                let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+                (fields[0] != "Z" && groups.contains(&fields[2])).then_some(stat)
+            })
+        };
+        // Killed processes take a moment to go.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while left().next().is_some() {
+            assert!(Instant::now() < deadline, "left behind: {:?}", left().collect::<Vec<_>>());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn bytes(records: &[Record<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in records {
+        let mut frame = [0; MAX_FRAME + 1];
+        let length = wire::encode(record, &mut frame).unwrap();
+        bytes.extend_from_slice(&frame[..length]);
+    }
+    bytes
+}
+
+fn hello() -> Record<'static> {
+    Record::Hello { version: VERSION, kernel: "linux", release: "1", request: "switch" }
+}
+
+fn clock() -> Record<'static> {
+    Record::Clock(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 })
+}
+
+fn samples(series: u8, value: u64) -> Record<'static> {
+    Record::Samples(Samples { series, block: (0..28).map(|_| Sample { gap: 10, value }).collect() })
+}
+
+fn evidence(value: f64) -> Record<'static> {
+    Record::Evidence(Evidence { name: "switches", value, low: 1.0, high: f64::INFINITY })
+}
+
+fn good_stream() -> Vec<u8> {
+    let control = Series { id: 1, ..Series::control("mark to mark") };
+    bytes(&[
+        hello(),
+        clock(),
+        Record::Series(Series::measured("switch")),
+        samples(0, 3000),
+        Record::Series(control),
+        samples(1, 20),
+        evidence(56.0),
+        Record::End { records: 7 },
+    ])
+}
+
+#[test]
+fn ports_that_end_badly() {
+    let table = [
+        ("nothing", "exit 0", "cut short after 0 bytes"),
+        ("fails", "echo one >&2; echo the mend >&2; exit 1", "the port failed: the mend"),
+        ("fails-late", "cat \"$here/good\"; exit 3", "the port failed"),
+        ("killed", "kill -9 $$", "killed by signal 9"),
+        ("killed-late", "cat \"$here/good\"; kill -11 $$", "killed by signal 11"),
+        ("controls", "printf 'a\\033[2J\\rb\\n' >&2; exit 1", "a\u{fffd}[2J\u{fffd}b"),
+    ];
+    for (name, script, why) in table {
+        Lab::new(name).with_port(script).expect(why);
+    }
+    Lab::new("interpreter").with_program("#!/nonexistent\n").run_is_inconclusive("cannot start");
+    let lab = Lab::new("forbidden").with_program("#!/bin/sh\n");
+    fs::set_permissions(lab.0.path("chronoscope-linux"), Permissions::from_mode(0o644)).unwrap();
+    lab.run_is_inconclusive("Permission denied");
+    Lab::new("absent").run_is_inconclusive("build the whole workspace");
+}
+
+impl Lab {
+    #[track_caller]
+    fn run_is_inconclusive(&self, why: &str) {
+        self.run(&["run", "switch", "-q"]).exits(4).shows("inconclusive").shows(why);
+    }
+}
+
+#[test]
+fn ports_that_hang() {
+    let table = [
+        ("sleeps", "sleep 1000"),
+        ("in-its-child", "sleep 1000 & wait"),
+        ("deaf", "exec 2>/dev/null; trap '' TERM INT HUP; while :; do sleep 1; done"),
+        ("after-the-stream", "cat \"$here/good\"; sleep 1000"),
+        ("with-closed-outputs", "cat \"$here/good\"; exec >&- 2>&-; sleep 1000"),
+        ("but-its-child", "cat \"$here/good\"; sleep 1000 & exit 0"),
+    ];
+    for (name, script) in table {
+        Lab::new(name).with_port(script).expect("the watchdog ended the case after 1 s");
+    }
+    // What has closed the outputs holds nothing up, but is ended all the same.
+    let lab = Lab::new("silent-child").with_port("cat \"$here/good\"; sleep 1000 >&- 2>&- & exit 0");
+    lab.run(&["run", "switch", "-q"]).exits(0);
+    lab.left_nobody();
+}
+
+#[test]
+fn ports_that_flood() {
+    let start = bytes(&[hello(), clock(), Record::Series(Series::measured("switch"))]);
+    let many = |record: Record<'_>| bytes(&[record]).repeat(2000);
+    let table = [
+        ("samples", many(samples(0, u64::MAX)), "the watchdog"),
+        ("lines", many(Record::Log("again")), "the watchdog"),
+        ("figures", many(Record::Figure { name: "f", unit: "", value: 1.0 }), "more than 256 times in one repetition"),
+        ("zeros", vec![0; 65536], "damaged at byte"),
+        ("noise", vec![7; 65536], "longer than 640 bytes"),
+    ];
+    for (name, block, why) in table {
+        let lab = Lab::new(name).with_stream("start", &start).with_stream("block", &block);
+        lab.with_port("cat \"$here/start\"; while :; do cat \"$here/block\"; done").expect(why);
+    }
+    Lab::new("complaints").with_port("while :; do echo no >&2; done").expect("the watchdog");
+}
+
+#[test]
+fn streams_that_make_no_sense() {
+    let series = |series: Series<'static>| Record::Series(series);
+    let ordinary = || series(Series::measured("switch"));
+    let figure = |value| Record::Figure { name: "f", unit: "", value };
+    let good = good_stream();
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 0x10;
+    let table = [
+        (
+            "garbage",
+            (0..100_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect(),
+            "the stream is damaged at byte",
+        ),
+        ("flipped", flipped, "damaged at byte"),
+        ("truncated", good[..good.len() - 1].to_vec(), "cut short"),
+        ("half", good[..good.len() / 2].to_vec(), "cut short"),
+        ("twice", good.repeat(2), "goes on after its end"),
+        ("reset", bytes(&[hello(), clock(), hello()]), "the target was reset"),
+        ("no-hello", good[good.iter().position(|byte| *byte == 0).unwrap() + 1..].to_vec(), "start with a hello"),
+        ("lost", bytes(&[hello(), clock(), Record::End { records: 9 }]), "9 were sent and 2 arrived"),
+        ("stopped", bytes(&[hello(), Record::Clock(Clock { hertz: 0, ..CLOCK })]), "does not tick"),
+        ("no-clock", bytes(&[hello(), ordinary()]), "before the clock"),
+        ("two-clocks", bytes(&[hello(), clock(), Record::Clock(Clock { hertz: 5, ..CLOCK })]), "clock changed"),
+        ("unknown", bytes(&[hello(), clock(), samples(3, 1)]), "series 3, which was not announced"),
+        ("no-figure", bytes(&[hello(), clock(), figure(f64::NAN)]), "figure `f` is no number"),
+        ("no-end", bytes(&[hello(), clock(), figure(f64::INFINITY)]), "figure `f` is no number"),
+        ("no-evidence", bytes(&[hello(), clock(), evidence(f64::NAN)]), "evidence `switches` is no number"),
+        ("by-nothing", with_series(Series { per: f64::NAN, ..Series::measured("s") }), "NaN operations"),
+        ("by-zero", with_series(Series { per: 0.0, ..Series::measured("s") }), "0 operations"),
+        ("by-almost-zero", with_series(Series { per: 1e-300, ..Series::measured("s") }), "operations a sample"),
+        ("nowhere", with_series(Series { x: Some(f64::NAN), ..Series::measured("s") }), "stands at no number"),
+        ("other-number", with_series(Series { id: 9, ..Series::measured("s") }), "announced out of order"),
+        ("lines", with_series(Series { id: 9, ..Series::measured("a\nb") }), "`a\u{fffd}b` is announced"),
+        ("empty", bytes(&[hello(), clock(), ordinary(), evidence(5.0), Record::End { records: 4 }]), "no sample"),
+        ("unproved", bytes(&[hello(), clock(), ordinary(), samples(0, 9), Record::End { records: 4 }]), "no evidence"),
+    ];
+    for (name, stream, why) in table {
+        Lab::new(name).with_stream("bad", &stream).with_port("cat \"$here/bad\"").expect(why);
+    }
+}
+
+const CLOCK: Clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
+
+fn with_series(series: Series<'_>) -> Vec<u8> {
+    assert_eq!(series.unit, Unit::Ticks);
+    bytes(&[hello(), clock(), Record::Series(series)])
+}
+
+/// Only the port can tell whether it may run on a processor.
+#[test]
+fn a_processor_that_is_not_there() {
+    let answer = common::chronoscope(&["run", "switch", "-a", "999", "--repeat", "1", "-q"]);
+    answer.exits(4).shows("the case may not run on that processor").shows("choose another with -a");
+}
+
+/// An ordinary user may not have real-time priority: those cases say what is needed, and the others run.
+#[test]
+fn without_permission_for_real_time() {
+    let port = Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("chronoscope-linux");
+    assert!(port.exists(), "build the whole workspace first");
+    let lab = Lab::new("user");
+    {
+        let _alone = WRITING.lock();
+        fs::copy(port, lab.0.path("chronoscope-linux")).unwrap();
+        fs::set_permissions(lab.0.path("chronoscope-linux"), Permissions::from_mode(0o755)).unwrap();
+    }
+    let words =
+        ["run", "switch", "--set", "policy=fifo,other", "--set", "mlock=no", "--repeat", "1", "-q", "--format", "json"];
+    let mut command = Command::new(lab.0.path("chronoscope"));
+    command.args(words).arg("--no-store").current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    let _alone = WRITING.lock();
+    let answer = common::run(&mut command);
+    let run = answer.json();
+    let [fifo, other] = run["cases"].as_array().unwrap().as_slice() else { panic!("{run}") };
+    assert!(other["series"][0]["count"].as_u64() > Some(100), "{other}");
+    if fifo["verdict"]["status"] == "pass" {
+        // This user may have it after all, by `ulimit -r` or the like.
+        return;
+    }
+    answer.exits(4);
+    let reason = fifo["verdict"]["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("SCHED_FIFO) is not permitted") && reason.contains("cap_sys_nice"), "{reason}");
+}

@@ -1,0 +1,112 @@
+//! Running the built program, and what tests ask of its answer.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::{
+    env,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{self, Command, Output, Stdio},
+};
+
+/// Runs the built program with these arguments.
+pub fn chronoscope(arguments: &[&str]) -> Answer {
+    run(program().args(arguments))
+}
+
+/// The built program, with a store of its own: tests leave the user's alone.
+pub fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
+    program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    program
+}
+
+/// Runs a command, without input.
+pub fn run(command: &mut Command) -> Answer {
+    let shown = format!("{command:?}");
+    let output = command.stdin(Stdio::null()).output();
+    Answer::of(output.unwrap_or_else(|error| panic!("{shown} does not start: {error}")), shown)
+}
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Answer {
+    pub command: String,
+    /// The exit status; `None` when a signal ended it.
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    pub fn of(output: Output, command: String) -> Self {
+        Self {
+            command,
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("standard error is UTF-8"),
+        }
+    }
+
+    #[track_caller]
+    pub fn exits(&self, status: i32) -> &Self {
+        assert_eq!(self.status, Some(status), "{self:#?}");
+        self
+    }
+
+    /// Standard output has `text` somewhere.
+    #[track_caller]
+    pub fn shows(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no `{text}` in {self:#?}");
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
+    }
+
+    /// An error as every error is told: exit status 1, one line that holds `text`, and nothing on standard output.
+    #[track_caller]
+    pub fn complains(&self, text: &str) -> &Self {
+        self.exits(1);
+        assert_eq!(self.stdout, "", "{self:#?}");
+        let line = self.stderr.strip_suffix('\n').unwrap_or_else(|| panic!("no line in {self:#?}"));
+        assert!(!line.contains('\n') && line.starts_with("chronoscope: "), "{self:#?}");
+        assert!(line.contains(text), "no `{text}` in {self:#?}");
+        self
+    }
+}
+
+/// A folder for one test, removed after it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("chronoscope-test-{}-{name}", process::id()));
+        fs::create_dir_all(&path).expect("the temporary folder is writable");
+        // Also for tests that go on as another user.
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("the folder is ours");
+        Self(path)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("the temporary folder's name is UTF-8").to_owned()
+    }
+
+    /// Writes a file; the result is its path.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).expect("the temporary folder is writable");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

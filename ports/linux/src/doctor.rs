@@ -1,0 +1,156 @@
+//! `chronoscope-linux doctor cpu=N`: no experiment, but what this machine permits a case to do, and how quietly it leaves
+//! a task that never waits. The answer is the usual stream, figures only; `lab/src/doctor/port.rs` reads them.
+
+use std::io;
+
+use chronoscope_suite::{
+    Reason, Refusal,
+    trial::Sink,
+    wire::{self, MAX_FRAME, Record, VERSION},
+};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::settings::{Policy, Settings, set_class};
+
+/// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair server as soon.
+const WATCH_NS: u64 = 800_000_000;
+
+/// Answers the request.
+///
+/// # Errors
+/// [`Refusal`] when the request is wrong, or names a processor that the case may not run on.
+pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refusal> {
+    let mut settings =
+        Settings { policy: Policy::Fifo, base: 80, cpu: None, slack_ns: None, lock_memory: false, processes: false };
+    if request != "doctor" {
+        let cpu = request.strip_prefix("doctor cpu=").and_then(|cpu| cpu.parse().ok());
+        settings.cpu = Some(cpu.ok_or(Refusal::new(Reason::Invalid, "not a request", "write doctor cpu=N"))?);
+    }
+    settings.apply()?;
+    let lock = Settings { lock_memory: true, ..settings }.lock();
+    let clock_read = clock_read_ns();
+    let fifo = set_class((libc::SCHED_FIFO, settings.base));
+    let quiet = Quiet::watch();
+    // The rest needs no priority, and what was allowed before is allowed now.
+    let _ = set_class((libc::SCHED_OTHER, 0));
+
+    let mut send = |record: &Record<'_>| {
+        let mut frame = [0; MAX_FRAME + 1];
+        // A request that does not fit a frame has been refused above.
+        if let Ok(length) = wire::encode(record, &mut frame) {
+            sink.write(&frame[..length]);
+        }
+    };
+    send(&Record::Hello { version: VERSION, kernel: "linux", release, request });
+    let figures = [
+        ("SCHED_FIFO", "errno", error_number(fifo)),
+        ("mlockall", "errno", error_number(lock)),
+        ("instruction counter", "errno", instruction_counter()),
+        ("clock read", "ns", clock_read),
+        ("watched", "ns", quiet.watched as f64),
+        ("largest gap", "ns", quiet.largest as f64),
+        ("lost in gaps", "ns", quiet.lost as f64),
+        ("gaps over 10 us", "", quiet.over_10_us as f64),
+        ("gaps over 100 us", "", quiet.over_100_us as f64),
+    ];
+    for (name, unit, value) in figures {
+        send(&Record::Figure { name, unit, value });
+    }
+    send(&Record::End { records: figures.len() as u32 + 1 });
+    Ok(())
+}
+
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// One read of the clock in ns, the best of ten times a thousand: about 20 where the kernel lets programs read the
+/// counter, hundreds where each read is a system call.
+fn clock_read_ns() -> f64 {
+    let thousand = || {
+        let start = now();
+        for _ in 1..1000 {
+            std::hint::black_box(now());
+        }
+        now() - start
+    };
+    (0..10).map(|_| thousand()).min().unwrap_or(0) as f64 / 1000.0
+}
+
+/// What a loop that only reads the clock saw: a gap between two reads is time that something else took.
+#[derive(Default)]
+struct Quiet {
+    watched: u64,
+    largest: u64,
+    lost: u64,
+    over_10_us: u64,
+    over_100_us: u64,
+}
+
+impl Quiet {
+    fn watch() -> Self {
+        let mut quiet = Self::default();
+        let start = now();
+        let mut last = start;
+        while last - start < WATCH_NS {
+            let time = now();
+            let gap = time - last;
+            last = time;
+            if gap > 10_000 {
+                quiet.lost += gap;
+                quiet.over_10_us += 1;
+                quiet.over_100_us += u64::from(gap > 100_000);
+            }
+            quiet.largest = quiet.largest.max(gap);
+        }
+        quiet.watched = last - start;
+        quiet
+    }
+}
+
+/// 0 for what worked.
+fn error_number(outcome: Result<(), Refusal>) -> f64 {
+    outcome.map_or_else(|refusal| f64::from(refusal.code), |()| 0.0)
+}
+
+/// The start of perf_event_attr, as long as its first version (PERF_ATTR_SIZE_VER0), which every kernel takes.
+#[repr(C)]
+#[derive(Default)]
+struct CounterRequest {
+    sort: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+}
+
+/// Tries to open the processor's counter of instructions for this process; the error's number, or 0.
+fn instruction_counter() -> f64 {
+    const HARDWARE: u32 = 0;
+    const INSTRUCTIONS: u64 = 1;
+    /// User space only: what an ordinary user may count at the usual perf_event_paranoid.
+    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
+    let request = CounterRequest {
+        sort: HARDWARE,
+        size: size_of::<CounterRequest>() as u32,
+        config: INSTRUCTIONS,
+        flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
+        ..CounterRequest::default()
+    };
+    // SAFETY: `request` is a valid perf_event_attr of the size that it states, for the length of the call. The descriptor
+    // that comes of it is closed by nobody else.
+    unsafe {
+        let counter = libc::syscall(libc::SYS_perf_event_open, &raw const request, 0, -1, -1, 0);
+        if counter < 0 {
+            return f64::from(io::Error::last_os_error().raw_os_error().unwrap_or(-1));
+        }
+        libc::close(counter as libc::c_int);
+    }
+    0.0
+}

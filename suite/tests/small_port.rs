@@ -1,0 +1,688 @@
+//! The smallest useful port, and the example of `docs/writing-a-port.md`: a kernel with coroutines only, in one file,
+//! that runs on the build machine in virtual time. Below it stand its tests, which are the suite's too.
+//!
+//! The kernel is a list of tasks and one rule: the most urgent ready task runs, and of several the one that became
+//! ready first. There is one stack. A task that becomes ready and is more urgent than the running one is polled on top
+//! of it, inside the call that woke it, until it waits; then the running task goes on. With `preemption=none` it runs
+//! when the running one waits, as in most kernels with coroutines.
+//!
+//! Reading the clock, switching, entering a handler and logging take a fixed number of ticks each, all else takes none,
+//! and while all tasks wait, the clock jumps to the next due time. So two runs give the same bytes. It follows that
+//! `ticks` and the transform of `pipeline` show no more than their marks here: they only compute.
+
+use std::{
+    alloc::Layout,
+    cell::{Cell, UnsafeCell},
+    cmp::Reverse,
+    future::poll_fn,
+    iter, mem,
+    mem::MaybeUninit,
+    pin::{Pin, pin},
+    ptr::{self, NonNull},
+    sync::{
+        atomic::{AtomicU32, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
+
+use chronoscope_suite::{
+    Clock, Kernel, Priority, Reason, Refusal, Request, Tasks, Trial,
+    arena::Arena,
+    experiments::{delay, interrupt, log, message, period, pipeline, spawn, switch, ticks, wakeup},
+    kernel::{Handler, Interrupts, Log, Messages, Source},
+    trial::{self, Names, Sink},
+    wire::{self, Domain, Evidence, Record, Role, Samples},
+};
+
+const NAMES: Names = Names { kernel: "small", release: "1" };
+
+const HERTZ: u64 = 10_000_000;
+/// Ticks that a read of the clock takes.
+const READ: u64 = 1;
+/// Ticks from the choice of a task to its first instruction.
+const SWITCH: u64 = 10;
+/// Ticks from an interrupt to its handler's first instruction.
+const ENTRY: u64 = 5;
+
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+
+struct Small {
+    time: Cell<u64>,
+    preemption: bool,
+    /// Memory for tasks and queues: the port's own, apart from the experiment's.
+    arena: Arena,
+    /// All tasks are in a list, of which this is the head.
+    newest: Cell<Option<&'static Task>>,
+    director: &'static Task,
+    running: Cell<Option<&'static Task>>,
+    /// Counts tasks that become ready, which gives each its place in the order.
+    turns: Cell<u64>,
+    /// By source.
+    handlers: [Cell<Option<Handler>>; 2],
+    /// While a handler runs, other interrupts and all tasks wait.
+    handling: Cell<bool>,
+    /// When the timer interrupt is due.
+    alarm: Cell<Option<u64>>,
+    /// Bytes of log.
+    logged: Cell<u64>,
+}
+
+// SAFETY: a kernel and its tasks live on the one thread that called `run_case`, as on a chip with one processor.
+// Handlers run on it too, and only inside calls of the kernel.
+unsafe impl Sync for Small {}
+
+type Body = dyn Future<Output = ()>;
+
+struct Task {
+    older: Option<&'static Task>,
+    parent: Cell<Option<&'static Task>>,
+    priority: Cell<Priority>,
+    state: Cell<State>,
+    turn: Cell<u64>,
+    switches: Cell<u32>,
+    body: Cell<Option<NonNull<Body>>>,
+    layout: Layout,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Ready,
+    Running,
+    Sleeps(u64),
+    Takes(&'static Semaphore),
+    Reaps,
+    Ended,
+    Reaped,
+}
+
+/// It has no list of those who wait for it: they know it themselves.
+struct Semaphore(AtomicU32);
+
+impl Task {
+    fn new(older: Option<&'static Self>, layout: Layout) -> Self {
+        Self {
+            older,
+            parent: Cell::new(None),
+            priority: Cell::new(Priority::Ordinary),
+            state: Cell::new(State::Ended),
+            turn: Cell::new(0),
+            switches: Cell::new(0),
+            body: Cell::new(None),
+            layout,
+        }
+    }
+
+    fn is_child_of(&self, parent: &Self) -> bool {
+        self.parent.get().is_some_and(|own| ptr::eq(own, parent))
+    }
+
+    /// The task with the highest rank runs first.
+    fn rank(&self) -> (Priority, Reverse<u64>) {
+        (self.priority.get(), Reverse(self.turn.get()))
+    }
+
+    fn due(&self) -> Option<u64> {
+        if let State::Sleeps(due) = self.state.get() { Some(due) } else { None }
+    }
+}
+
+impl Small {
+    /// Takes the port's own keys, and refuses what is not to be had here: a key that nobody knows, and words that an
+    /// experiment allows because another kernel has them.
+    fn new(request: &Request<'_>, arena: Arena) -> Result<Self, Refusal> {
+        let invalid = |what| Refusal::new(Reason::Invalid, what, "this port knows counter and preemption");
+        // The counter wraps early in every case, so that what cannot bear it shows.
+        let mut counter = u64::from(u32::MAX) - 1000;
+        let mut preemption = true;
+        for (key, value) in request.pairs() {
+            match (key, value) {
+                ("counter", _) => counter = value.parse().map_err(|_| invalid("counter is not a number"))?,
+                ("preemption", "nested") => preemption = true,
+                ("preemption", "none") => preemption = false,
+                ("primitive", "futex" | "eventfd" | "pipe") => {
+                    return Err(Refusal::not_offered("a primitive of Linux"));
+                }
+                _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {}
+                _ => return Err(invalid("neither the experiment nor the port knows a key or its value")),
+            }
+        }
+        let director = arena.place(Task::new(None, Layout::new::<()>()))?;
+        Ok(Self {
+            time: Cell::new(counter),
+            preemption,
+            arena,
+            newest: Cell::new(Some(director)),
+            director,
+            running: Cell::new(None),
+            turns: Cell::new(0),
+            handlers: Default::default(),
+            handling: Cell::new(false),
+            alarm: Cell::new(None),
+            logged: Cell::new(0),
+        })
+    }
+
+    /// Runs the director, and every other task, until the director ends.
+    fn run(&self, director: Pin<&mut (dyn Future<Output = ()> + '_)>) {
+        // SAFETY: this forgets a lifetime. The director is pinned for longer than the loop below, which polls it.
+        let director = unsafe { mem::transmute::<Pin<&mut (dyn Future<Output = ()> + '_)>, NonNull<Body>>(director) };
+        self.start(self.director, Priority::Ordinary, director);
+        loop {
+            self.dispatch();
+            if let State::Ended = self.director.state.get() {
+                break;
+            }
+            let next = self.tasks().filter_map(Task::due).chain(self.alarm.get()).min();
+            let next = next.expect("all tasks wait, and nothing is due that could wake one");
+            self.time.set(next.max(self.time.get()));
+            self.pass(0);
+        }
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = &'static Task> {
+        iter::successors(self.newest.get(), |task| task.older)
+    }
+
+    fn current(&self) -> &'static Task {
+        self.running.get().expect("only tasks call this")
+    }
+
+    fn make_ready(&self, task: &Task) {
+        self.turns.set(self.turns.get() + 1);
+        task.turn.set(self.turns.get());
+        task.state.set(State::Ready);
+    }
+
+    /// Runs the tasks that are more urgent than the running one until each of them waits.
+    fn dispatch(&self) {
+        let interrupted = self.running.get();
+        while let Some(task) = self.most_urgent_above(interrupted) {
+            task.state.set(State::Running);
+            self.switch_to(Some(task));
+            self.pass(SWITCH);
+            let mut body = task.body.get().expect("a ready task has been started");
+            // SAFETY: nothing moves a body before it has ended, and nobody polls it already: a task whose body is being
+            // polled is not ready, since giving way, and waiting, is the last thing that it does in a poll.
+            let body = unsafe { Pin::new_unchecked(body.as_mut()) };
+            if body.poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+                self.end(task);
+            }
+        }
+        self.switch_to(interrupted);
+    }
+
+    fn most_urgent_above(&self, running: Option<&Task>) -> Option<&'static Task> {
+        if let State::Ended = self.director.state.get() {
+            return None;
+        }
+        let ready = self.tasks().filter(|task| matches!(task.state.get(), State::Ready));
+        let above = ready.filter(|task| running.is_none_or(|running| task.priority.get() > running.priority.get()));
+        above.max_by_key(|task| task.rank())
+    }
+
+    /// Going on after another task has run is a switch as well; going on with the same task is none.
+    fn switch_to(&self, task: Option<&'static Task>) {
+        let before = self.running.replace(task);
+        if let Some(task) = task
+            && before.is_none_or(|before| !ptr::eq(before, task))
+        {
+            task.switches.set(task.switches.get() + 1);
+        }
+    }
+
+    /// Called when tasks may have become ready. Those that a handler has woken run when it has returned.
+    fn preempt(&self) {
+        if self.preemption && !self.handling.get() {
+            self.dispatch();
+        }
+    }
+
+    /// Lets time pass, and what falls due happen.
+    fn pass(&self, ticks: u64) {
+        let now = self.time.get() + ticks;
+        self.time.set(now);
+        let sleeper = || self.tasks().filter(|task| task.due().is_some_and(|due| due <= now));
+        while let Some(task) = sleeper().min_by_key(|task| (task.due(), task.turn.get())) {
+            self.make_ready(task);
+        }
+        if !self.handling.get() && self.alarm.get().is_some_and(|due| due <= now) {
+            self.alarm.set(None);
+            self.interrupt(Source::Timer);
+        }
+        self.preempt();
+    }
+
+    fn interrupt(&self, source: Source) {
+        let handler = self.handlers[source as usize].get().expect("a handler is attached before its source is used");
+        self.handling.set(true);
+        self.pass(ENTRY);
+        handler();
+        self.handling.set(false);
+        self.preempt();
+    }
+
+    /// A child of the running task.
+    fn start(&self, task: &Task, priority: Priority, body: NonNull<Body>) {
+        task.priority.set(priority);
+        task.body.set(Some(body));
+        task.parent.set(self.running.get());
+        self.make_ready(task);
+    }
+
+    fn end(&self, task: &Task) {
+        task.state.set(State::Ended);
+        let parent = task.parent.get().filter(|parent| matches!(parent.state.get(), State::Reaps));
+        if let Some(parent) = parent {
+            self.make_ready(parent);
+        }
+    }
+}
+
+// ---- What the suite asks of it -------------------------------------------------------------------------------------
+
+impl Clock for Small {
+    type Slot = AtomicU32;
+    const DOMAIN: Domain = Domain::Instructions;
+
+    #[expect(clippy::cast_possible_truncation, reason = "the counter has 32 bits")]
+    fn read(&self) -> u32 {
+        self.now() as u32
+    }
+
+    fn now(&self) -> u64 {
+        let now = self.time.get();
+        self.pass(READ);
+        now
+    }
+
+    fn hertz(&self) -> u64 {
+        HERTZ
+    }
+}
+
+impl Kernel for Small {
+    type Director = Coroutine;
+    type Semaphore = Semaphore;
+
+    fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
+        Ok(Semaphore(AtomicU32::new(initial)))
+    }
+
+    /// A woken task takes only when it runs. If another takes before it, it waits on.
+    fn give(&self, semaphore: &'static Semaphore) {
+        semaphore.0.store(semaphore.0.load(Relaxed) + 1, Relaxed);
+        let waits = |task: &Task| matches!(task.state.get(), State::Takes(awaited) if ptr::eq(awaited, semaphore));
+        let first = self.tasks().filter(|task| waits(task)).max_by_key(|task| task.rank());
+        if let Some(task) = first {
+            self.make_ready(task);
+            self.preempt();
+        }
+    }
+}
+
+/// The one kind of task.
+enum Coroutine {}
+
+impl Tasks for Coroutine {
+    type Kernel = Small;
+    const KIND: &'static str = "coroutine";
+
+    fn spawn<F>(kernel: &'static Small, priority: Priority, body: F) -> Result<(), Refusal>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        // The experiment `spawn` makes thousands of tasks, one after the other, so what has been reaped is used again.
+        let layout = Layout::new::<F>();
+        let reaped = |task: &&Task| task.layout == layout && matches!(task.state.get(), State::Reaped);
+        let (task, memory) = match kernel.tasks().find(reaped) {
+            Some(task) => (task, task.body.get().expect("it has run").cast::<F>()),
+            None => {
+                let memory = kernel.arena.place(UnsafeCell::new(MaybeUninit::<F>::uninit()))?;
+                let task = kernel.arena.place(Task::new(kernel.newest.get(), layout))?;
+                kernel.newest.set(Some(task));
+                (task, NonNull::from_ref(memory).cast::<F>())
+            }
+        };
+        // SAFETY: the memory has the layout of F and belongs to nobody else: it is new, or of a body that has ended.
+        // (That one need not be dropped, because bodies hold nothing but references.)
+        unsafe { memory.write(body) };
+        kernel.start(task, priority, memory);
+        kernel.preempt();
+        Ok(())
+    }
+
+    fn reap(kernel: &'static Small) -> impl Future<Output = bool> + Send {
+        poll_fn(|_| {
+            let parent = kernel.current();
+            let children = || kernel.tasks().filter(|task| task.is_child_of(parent));
+            if let Some(ended) = children().find(|task| matches!(task.state.get(), State::Ended)) {
+                ended.state.set(State::Reaped);
+                return Poll::Ready(true);
+            }
+            if children().all(|task| matches!(task.state.get(), State::Reaped)) {
+                return Poll::Ready(false);
+            }
+            parent.state.set(State::Reaps);
+            Poll::Pending
+        })
+    }
+
+    fn yield_now(kernel: &'static Small) -> impl Future<Output = ()> + Send {
+        let mut yielded = false;
+        poll_fn(move |_| {
+            if mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            kernel.make_ready(kernel.current());
+            Poll::Pending
+        })
+    }
+
+    fn delay_until(kernel: &'static Small, due: u64) -> impl Future<Output = ()> + Send {
+        poll_fn(move |_| {
+            if kernel.time.get() >= due {
+                return Poll::Ready(());
+            }
+            kernel.current().state.set(State::Sleeps(due));
+            Poll::Pending
+        })
+    }
+
+    fn take(kernel: &'static Small, semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+        poll_fn(move |_| match semaphore.0.load(Relaxed).checked_sub(1) {
+            Some(left) => {
+                semaphore.0.store(left, Relaxed);
+                Poll::Ready(())
+            }
+            None => {
+                kernel.current().state.set(State::Takes(semaphore));
+                Poll::Pending
+            }
+        })
+    }
+
+    fn switches(kernel: &'static Small) -> Option<u32> {
+        Some(kernel.current().switches.get())
+    }
+}
+
+/// A ring of words, and a semaphore for either end to wait for.
+struct Queue {
+    words: &'static [AtomicU32],
+    sent: AtomicU32,
+    received: AtomicU32,
+    free: Semaphore,
+    filled: Semaphore,
+}
+
+impl Queue {
+    /// The place of word number `count`, which is counted on.
+    fn next(&self, count: &AtomicU32) -> &AtomicU32 {
+        let number = count.load(Relaxed);
+        count.store(number.wrapping_add(1), Relaxed);
+        &self.words[number as usize % self.words.len()]
+    }
+}
+
+impl Messages for Coroutine {
+    type Queue = Queue;
+
+    fn queue(kernel: &'static Small, capacity: usize) -> Result<Queue, Refusal> {
+        Ok(Queue {
+            words: kernel.arena.fill(capacity, |_| Ok(AtomicU32::new(0)))?,
+            sent: AtomicU32::new(0),
+            received: AtomicU32::new(0),
+            free: kernel.semaphore(u32::try_from(capacity).map_err(|_| Refusal::full())?)?,
+            filled: kernel.semaphore(0)?,
+        })
+    }
+
+    async fn send(kernel: &'static Small, queue: &'static Queue, word: u32) {
+        Self::take(kernel, &queue.free).await;
+        queue.next(&queue.sent).store(word, Relaxed);
+        kernel.give(&queue.filled);
+    }
+
+    async fn receive(kernel: &'static Small, queue: &'static Queue) -> u32 {
+        Self::take(kernel, &queue.filled).await;
+        let word = queue.next(&queue.received).load(Relaxed);
+        kernel.give(&queue.free);
+        word
+    }
+}
+
+impl Interrupts for Small {
+    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
+        self.handlers[source as usize].set(Some(handler));
+        Ok(())
+    }
+
+    fn raise(&self) {
+        self.interrupt(Source::Software);
+    }
+
+    fn arm(&self, due: u64) {
+        self.alarm.set(Some(due));
+    }
+}
+
+impl Log for Small {
+    /// To a line that carries a byte each tick, and that nobody reads.
+    fn log(&self, round: u32, ticks: u64) {
+        let bytes = format!("round {round} at {ticks}\n").len() as u64;
+        self.logged.set(self.logged.get() + bytes);
+        self.pass(bytes);
+    }
+
+    fn logged(&self) -> u64 {
+        self.logged.get()
+    }
+}
+
+// ---- The table of offers, and main ---------------------------------------------------------------------------------
+
+async fn offer(trial: &mut Trial<'_, Small>) -> Result<(), Refusal> {
+    match (trial.request.spec().name, trial.request.tasks()) {
+        ("delay", "coroutine") => delay::run::<Coroutine>(trial).await,
+        ("interrupt", _) => interrupt::run(trial).await,
+        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
+        ("message", "coroutine") => message::run::<Coroutine>(trial).await,
+        ("period", "coroutine") => period::run::<Coroutine>(trial).await,
+        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
+        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
+        ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
+        ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
+        ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
+        _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
+    }
+}
+
+/// A chip's `main`: there the request comes from a mailbox, the region is a `static`, and the sink writes to a UART.
+fn run_case(request: &str, region: &'static mut [MaybeUninit<u8>], sink: &mut dyn Sink) {
+    let (request, kernel, arena) = match begin(request, region) {
+        Ok(begun) => begun,
+        Err(refusal) => return trial::refuse(sink, NAMES, request, refusal),
+    };
+    // The director is no task like the others: what it holds is neither `Send` nor `'static`.
+    kernel.run(pin!(async {
+        let mut trial = Trial::new(kernel, &arena, request, sink, NAMES);
+        let outcome = offer(&mut trial).await;
+        trial.end(outcome);
+    }));
+}
+
+fn begin<'a>(
+    request: &'a str,
+    region: &'static mut [MaybeUninit<u8>],
+) -> Result<(Request<'a>, &'static Small, Arena), Refusal> {
+    let request = Request::parse(request)?;
+    let (for_case, for_kernel) = region.split_at_mut(region.len() / 2);
+    let arena = Arena::new(for_case);
+    let kernel = arena.place(Small::new(&request, Arena::new(for_kernel))?)?;
+    Ok((request, kernel, arena))
+}
+
+// ---- The tests, in the lab's place ---------------------------------------------------------------------------------
+
+struct Pipe(Vec<u8>);
+
+impl Sink for Pipe {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// All that the target sends. A case that hangs fails: each takes less than a second.
+fn stream(request: &str, memory: usize) -> Vec<u8> {
+    let (sender, stream) = mpsc::channel();
+    let text = request.to_owned();
+    thread::spawn(move || {
+        let mut pipe = Pipe(Vec::new());
+        run_case(&text, Box::leak(Box::new_uninit_slice(memory)), &mut pipe);
+        sender.send(pipe.0)
+    });
+    stream.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{request}: {error}"))
+}
+
+fn records(stream: &[u8]) -> Vec<Record<'static>> {
+    let frames = stream.strip_suffix(&[0]).expect("the last frame is closed").split(|byte| *byte == 0);
+    frames.map(|frame| wire::decode(frame.to_vec().leak()).expect("the frame is whole")).collect()
+}
+
+const PLENTY: usize = 32 << 20;
+
+/// The lengths of the measured samples, in ticks.
+fn measured(records: &[Record]) -> Vec<u64> {
+    let is_measured =
+        |id| records.iter().any(|record| matches!(record, Record::Series(s) if s.id == id && s.role == Role::Measured));
+    let blocks = records.iter().filter_map(|record| match record {
+        Record::Samples(Samples { series, block }) if is_measured(*series) => Some(block),
+        _ => None,
+    });
+    blocks.flatten().map(|sample| sample.value).collect()
+}
+
+/// The case ends, its evidence holds, and it has samples of believable lengths.
+fn assert_sound(request: &str) {
+    let records = records(&stream(request, PLENTY));
+    assert_eq!(records.last(), Some(&Record::End { records: records.len() as u32 - 1 }), "{request}");
+    let evidence = records.iter().filter_map(|record| match record {
+        Record::Evidence(evidence) => Some(evidence),
+        _ => None,
+    });
+    for Evidence { name, value, low, high } in evidence.clone() {
+        assert!(low <= value && value <= high, "{request}: {name}: {low} <= {value} <= {high}");
+    }
+    assert!(evidence.count() > 0, "{request}: no evidence");
+    let longest = measured(&records).into_iter().max();
+    assert!(longest.is_some_and(|ticks| ticks < HERTZ), "{request}: {longest:?} ticks");
+}
+
+fn assert_refused(request: &str, expected: Reason) {
+    let records = records(&stream(request, PLENTY));
+    assert!(matches!(records.first(), Some(Record::Hello { .. })), "{request}");
+    match records.last() {
+        Some(Record::Refused { reason, .. }) if *reason == expected => {}
+        other => panic!("{request}: {other:?}, not {expected:?}"),
+    }
+}
+
+/// Every experiment of the table, in its shapes.
+const CASES: &[&str] = &[
+    "switch pair=coroutine-coroutine primitive=yield tasks=2",
+    "switch pair=coroutine-coroutine primitive=yield tasks=10",
+    "switch pair=coroutine-coroutine primitive=semaphore tasks=2",
+    "switch pair=coroutine-coroutine primitive=semaphore tasks=10",
+    "switch pair=coroutine-coroutine primitive=semaphore tasks=10 batch=1",
+    "spawn kind=coroutine",
+    "spawn kind=coroutine tasks=1",
+    "message kind=coroutine shape=one-way",
+    "message kind=coroutine shape=round-trip",
+    "message kind=coroutine shape=round-trip batch=1 pairs=3",
+    "message kind=coroutine shape=one-way pairs=10",
+    "delay kind=coroutine",
+    "delay kind=coroutine start=own",
+    "delay kind=coroutine tasks=1 delay_us=1",
+    "delay kind=coroutine tasks=12 delay_us=1000 idle=spin",
+    "period kind=coroutine",
+    "period kind=coroutine interval_us=10 tasks=3",
+    "period kind=coroutine tasks=3 distance_us=100 idle=spin",
+    "interrupt source=software",
+    "interrupt source=timer",
+    "wakeup kind=coroutine source=software",
+    "wakeup kind=coroutine source=timer",
+    "ticks kind=coroutine queue=linear loops=20",
+    "ticks kind=coroutine queue=constant",
+    "pipeline kind=coroutine",
+    "log kind=coroutine batches=20",
+];
+
+#[test]
+fn every_case_is_sound() {
+    for case in CASES {
+        assert_sound(case);
+        assert_sound(&format!("{case} preemption=none"));
+    }
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    for case in CASES {
+        assert!(stream(case, PLENTY) == stream(case, PLENTY), "{case}");
+    }
+}
+
+#[test]
+fn a_counter_that_wraps_changes_nothing() {
+    for case in CASES {
+        let wraps = records(&stream(case, PLENTY));
+        let does_not = records(&stream(&format!("{case} counter=2000000000"), PLENTY));
+        // All but the hello, which has the request.
+        assert!(wraps[1..] == does_not[1..], "{case}");
+    }
+}
+
+#[test]
+fn figures_are_those_of_the_virtual_clock() {
+    for (case, ticks) in [
+        ("switch pair=coroutine-coroutine primitive=yield batch=1", READ + SWITCH),
+        ("switch pair=coroutine-coroutine primitive=semaphore batch=1", READ + SWITCH),
+        ("message kind=coroutine shape=one-way", READ + SWITCH),
+        ("delay kind=coroutine tasks=1", SWITCH),
+        ("period kind=coroutine", SWITCH),
+        ("interrupt source=software", READ + ENTRY),
+        ("wakeup kind=coroutine source=software", READ + SWITCH),
+    ] {
+        for value in measured(&records(&stream(case, PLENTY))) {
+            assert_eq!(value, ticks, "{case}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    assert_refused("switch pair=thread-thread", Reason::NotOffered);
+    assert_refused("inversion", Reason::NotOffered);
+    assert_refused("interference kind=process", Reason::NotOffered);
+    assert_refused("message kind=coroutine primitive=pipe", Reason::NotOffered);
+    assert_refused("delay kind=coroutine dealy_us=7", Reason::Invalid);
+    assert_refused("delay kind=coroutine preemption=maybe", Reason::Invalid);
+    assert_refused("delay kind=coroutine delay_us=never", Reason::Invalid);
+    assert_refused("dealy", Reason::Invalid);
+}
+
+/// Whatever the memory, the case runs or says that it cannot.
+#[test]
+fn a_target_too_small_says_so() {
+    for case in CASES {
+        let needed = (0..).map(|power| 1 << power).find(|&memory| match records(&stream(case, memory)).last() {
+            Some(Record::End { .. }) => true,
+            Some(Record::Refused { reason: Reason::Exhausted, .. }) => false,
+            other => panic!("{case} in {memory} bytes: {other:?}"),
+        });
+        assert!(needed.is_some_and(|memory| (1 << 9..=1 << 18).contains(&memory)), "{case}: {needed:?} bytes");
+    }
+}
