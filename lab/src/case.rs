@@ -111,7 +111,8 @@ const MAX_CASES: usize = 10_000;
 /// When there is no such target.
 pub fn parameters(spec: &'static Spec, target: &Target) -> Result<Vec<(&'static Parameter, String)>> {
     let machine = machine::find(target)?;
-    let default = |parameter| machine.default(spec, parameter).unwrap_or(parameter.default).to_owned();
+    let default =
+        |parameter: &'static Parameter| machine.default(spec, parameter).unwrap_or(parameter.default).to_owned();
     let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
     Ok(own.chain(machine.parameters()).collect())
 }

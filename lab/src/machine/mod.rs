@@ -18,7 +18,7 @@ pub trait Machine {
 
     /// The default of an experiment's own parameter, where the one in its table is not for this target: a kernel without
     /// threads is measured with the kind of task that it has.
-    fn default(&self, _spec: &Spec, _parameter: &Parameter) -> Option<&'static str> {
+    fn default(&self, _spec: &Spec, _parameter: &'static Parameter) -> Option<&'static str> {
         None
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::{Parameter, Spec};
+use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{Machine, child};
 
@@ -57,20 +57,25 @@ const ARGUMENTS: [&str; 10] = [
 struct Port {
     kernel: &'static str,
     chips: &'static [&'static str],
-    /// Defaults of experiments' parameters on this kernel, where they differ from the experiments' own.
-    defaults: &'static [(&'static str, &'static str)],
+    /// The kind of task that is measured unless another is asked for.
+    kind: &'static str,
 }
 
-/// Steps that are shorter than a mark on other machines are timed alone here, where a mark takes a few instructions.
-const ALONE: (&str, &str) = ("batch", "1");
+/// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
+/// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
+/// there is no use in many.
+static DEFAULTS: [(&str, &str, &str); 6] = [
+    ("switch", "batch", "1"),
+    ("switch", "loops", "2000"),
+    ("message", "batch", "1"),
+    ("message", "loops", "2000"),
+    ("log", "loops", "500"),
+    ("ticks", "loops", "20"),
+];
 
 static PORTS: [Port; 2] = [
-    Port {
-        kernel: "embassy",
-        chips: &["cortex-m4"],
-        defaults: &[("kind", "coroutine"), ("pair", "coroutine-coroutine"), ALONE],
-    },
-    Port { kernel: "bare", chips: &["cortex-m4"], defaults: &[("primitive", "yield"), ALONE] },
+    Port { kernel: "embassy", chips: &["cortex-m4"], kind: "coroutine" },
+    Port { kernel: "bare", chips: &["cortex-m4"], kind: "thread" },
 ];
 
 /// One kernel on one chip.
@@ -92,12 +97,15 @@ impl Machine for Qemu {
         Vec::new()
     }
 
-    fn default(&self, _: &Spec, parameter: &Parameter) -> Option<&'static str> {
-        let default = self.port.defaults.iter().find(|(name, value)| {
-            // Of two experiments with a parameter of this name, the value may be meant for one only.
-            *name == parameter.name && parameter.values.contain(value)
-        });
-        default.map(|(_, value)| *value)
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        let kinds = |word: &&&str| word.split('-').all(|kind| kind == self.port.kind);
+        match (parameter.name, &parameter.values) {
+            ("kind" | "pair", Values::Word(words)) => words.iter().find(kinds).copied(),
+            (name, _) => {
+                let default = DEFAULTS.iter().find(|(experiment, known, _)| (*experiment, *known) == (spec.name, name));
+                default.map(|(_, _, value)| *value)
+            }
+        }
     }
 
     fn prepare(&self) -> Result<()> {
@@ -205,11 +213,22 @@ fn told_when_long<T>(package: &str, work: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
+    use chronoscope_suite::spec;
+
     use super::*;
 
     #[test]
     fn the_request_reaches_the_image_word_by_word() {
         assert_eq!(semihosting("switch a=1,2"), "enable=on,target=native,arg=switch,arg=a=1,,2");
+    }
+
+    #[test]
+    fn defaults_are_values_of_known_parameters() {
+        for (experiment, parameter, value) in DEFAULTS {
+            let spec = spec::find(experiment).unwrap();
+            let parameter = spec.parameters.iter().find(|known| known.name == parameter).unwrap();
+            assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
+        }
     }
 
     #[test]
