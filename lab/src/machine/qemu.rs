@@ -190,7 +190,7 @@ fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> 
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let error = lines().find(|line| line.starts_with("error")).or(lines().last()).unwrap_or_default();
+    let error = lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default();
     bail!(
         "{package} could not be built for {triple}: {error} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"
     )

@@ -58,8 +58,9 @@ struct Place<F> {
 pub fn start() {
     const MEMORY: usize = 28 * 1024;
     static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
+    let region = &raw mut REGION;
     // SAFETY: this function is called once, and nothing else names REGION.
-    let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *(&raw mut REGION) };
+    let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *region };
     SCHEDULER.memory.set(Some(Arena::new(region)));
     enable(Line::Alarm);
 }

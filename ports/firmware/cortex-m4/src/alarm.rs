@@ -25,15 +25,21 @@ pub struct Alarm(Timer);
 
 /// The shortest and the longest alarm. The shortest must not be over before the interrupt is enabled.
 const SHORTEST: i64 = 8;
-const LONGEST: i64 = 1 << 31;
+const LONGEST: i64 = 1 << 30;
 
 impl Alarm {
-    /// Sets the alarm to `due`, or to as soon as can be when that has passed. A due time more than two seconds ahead
-    /// fires early; the handler sets it again.
+    /// Sets the alarm to `due`, or to as soon as can be when that has passed. A due time more than a second ahead fires
+    /// early; the handler sets it again.
     #[inline]
     pub fn set(&self, due: u64) {
         let left = due.wrapping_sub(clock::now()).cast_signed();
-        self.0.write(Reload, left.clamp(SHORTEST, LONGEST) as u32);
+        if (SHORTEST..=LONGEST).contains(&left) {
+            // The clock once more, since every tick from here to the write is a tick that the alarm is late.
+            let left = (due as u32).wrapping_sub(clock::read()).cast_signed();
+            self.0.write(Reload, left.max(SHORTEST as i32).cast_unsigned());
+        } else {
+            self.0.write(Reload, left.clamp(SHORTEST, LONGEST) as u32);
+        }
         self.0.write(InterruptEnable, 1);
     }
 

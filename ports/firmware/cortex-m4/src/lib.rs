@@ -27,6 +27,7 @@ pub fn start() -> Arena {
     clock::start();
     alarm::start();
     interrupts::start();
+    let memory = &raw mut MEMORY;
     // SAFETY: this function is called once, and nothing else names MEMORY.
-    Arena::new(unsafe { &mut *(&raw mut MEMORY) })
+    Arena::new(unsafe { &mut *memory })
 }

@@ -38,7 +38,7 @@ impl Log for Embassy {
     /// To be asked after every line, which is shorter than the buffer.
     fn logged(&self) -> u64 {
         // SAFETY: defmt-rtt defines the block with this layout.
-        let block = unsafe { &*(&raw const _SEGGER_RTT) };
+        let block = unsafe { &_SEGGER_RTT };
         let write = block.write.load(Relaxed);
         let bytes = (write + block.size - SEEN.load(Relaxed)) % block.size;
         SEEN.store(write, Relaxed);

@@ -49,8 +49,9 @@ static POOL: Pool = Pool { arena: Mutex::new(RefCell::new(None)), blocks: Atomic
 /// Once, before the first task.
 pub fn start() {
     static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
+    let region = &raw mut REGION;
     // SAFETY: this function is called once, and nothing else names REGION.
-    let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *(&raw mut REGION) };
+    let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *region };
     critical_section::with(|token| POOL.arena.borrow(token).replace(Some(Arena::new(region))));
 }
 
