@@ -13,12 +13,14 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+mod child;
 pub mod cli;
 pub mod command;
 pub mod comparison;
 pub mod doctor;
 pub mod machine;
 pub mod observation;
+pub mod peer;
 pub mod reference;
 pub mod report;
 pub mod run;

@@ -85,6 +85,11 @@ impl Observation {
         self.refusal.is_some()
     }
 
+    /// Something that the user should know of the case.
+    pub fn remark(&mut self, line: String) {
+        self.log.push(line);
+    }
+
     /// The case failed in a way that is no fault of the kernel under test.
     /// What the port said of its own accord tells more.
     pub fn fail(&mut self, why: String) {

@@ -9,6 +9,7 @@ use rustix::system::uname;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
+    peer::PeerResult,
     statistics::{Interval, MissRate, Slope, Summary},
     study::{Limit, Published},
     verdict::{Status, Verdict},
@@ -28,6 +29,9 @@ pub struct Run {
     /// How to read it, and how it differs from its source; may be empty.
     pub notes: String,
     pub cases: Vec<CaseResult>,
+    /// Tools that stand beside cases of ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerResult>,
 }
 
 /// When, where and by what.
@@ -54,14 +58,16 @@ pub struct Context {
     pub build: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The run was ended early; what is here is complete.
+    /// The run was ended early; every repetition that is here is complete.
     pub interrupted: bool,
 }
 
 impl Run {
-    /// The worst verdict of all cases.
+    /// The worst verdict of all cases and peers.
     pub fn status(&self) -> Status {
-        self.cases.iter().map(|case| case.verdict.status).max().unwrap_or(Status::Pass)
+        let cases = self.cases.iter().map(|case| case.verdict.status);
+        let peers = self.peers.iter().map(|peer| peer.verdict.status);
+        cases.chain(peers).max().unwrap_or(Status::Pass)
     }
 }
 

@@ -25,13 +25,14 @@ pub trait Progress {
 
 /// What came of running.
 pub struct Outcome {
-    /// One result for each case that is complete.
+    /// One result for each case that has at least one complete repetition.
     pub results: Vec<CaseResult>,
+    /// Cases that have all their repetitions.
+    pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all cases. When `stop` becomes true the case under way is ended, and the cases that have all their repetitions
-/// remain.
+/// Runs all cases. When `stop` becomes true the repetition under way is ended, and what is complete remains.
 ///
 /// # Errors
 /// When a target does not exist. Failures of single cases are told in their verdicts.
@@ -65,8 +66,9 @@ pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop
     }
     progress.finish();
     let interrupted = stop.load(Ordering::Relaxed);
-    let complete = under_way.into_iter().filter(|case| !case.needs_more());
-    Ok(Outcome { results: complete.map(|case| case.observation.finish(case.case)).collect(), interrupted })
+    let complete = under_way.iter().filter(|case| !case.needs_more()).count();
+    let results = under_way.into_iter().filter_map(UnderWay::finish).collect();
+    Ok(Outcome { results, complete, interrupted })
 }
 
 fn expected_left(cases: &[UnderWay<'_>]) -> Duration {
@@ -87,6 +89,18 @@ impl UnderWay<'_> {
                 || self.case.duration.is_some_and(|duration| self.spent < duration))
     }
 
+    /// What came of it; nothing, when not even one repetition is complete.
+    fn finish(mut self) -> Option<CaseResult> {
+        let done = self.observation.repetitions();
+        if self.needs_more() && done == 0 {
+            return None;
+        }
+        if self.needs_more() {
+            self.observation.remark(format!("interrupted after {done} of {} repetitions", self.case.repeat.max(done)));
+        }
+        Some(self.observation.finish(self.case))
+    }
+
     fn expected_left(&self) -> Duration {
         if !self.needs_more() {
             return Duration::ZERO;
@@ -103,17 +117,7 @@ impl UnderWay<'_> {
             return;
         }
         let start = Instant::now();
-        // Expectations are rough, and machines differ: hung is what takes ten times as long.
-        let patience = Duration::from_secs(10).saturating_add(self.case.expected().saturating_mul(10));
-        let limit = self.case.watchdog.unwrap_or(patience);
-        let mut decoder = Decoder::default();
-        let observation = &mut self.observation;
-        let outcome = self
-            .machine
-            .run(&self.case.request(), limit, stop, &mut |bytes| {
-                decoder.feed(bytes, &mut |record| observation.take(record))
-            })
-            .and_then(|()| decoder.finish());
+        let outcome = repetition(self.machine.as_ref(), self.case, &mut self.observation, stop);
         self.spent += start.elapsed();
         if let Err(error) = outcome
             && !stop.load(Ordering::Relaxed)
@@ -121,4 +125,23 @@ impl UnderWay<'_> {
             self.observation.fail(format!("{error:#}"));
         }
     }
+}
+
+/// Runs one repetition of the case and takes in what it sends.
+///
+/// # Errors
+/// When the target failed, or its stream is damaged.
+pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observation, stop: &AtomicBool) -> Result<()> {
+    let mut decoder = Decoder::default();
+    machine
+        .run(&case.request(), patience(case), stop, &mut |bytes| {
+            decoder.feed(bytes, &mut |record| observation.take(record))
+        })
+        .and_then(|()| decoder.finish())
+}
+
+/// Expectations are rough, and machines differ: hung is what takes ten times as long.
+pub fn patience(case: &Case) -> Duration {
+    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10));
+    case.watchdog.unwrap_or(patience)
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     case::{self, Case, Plan, Settings, Target},
+    peer::{self, Peer},
     run::{CaseResult, SeriesResult},
     units,
 };
@@ -25,8 +26,11 @@ pub struct Study {
     /// Repetitions of each case, unless the case says otherwise.
     #[serde(default = "five")]
     pub repeat: usize,
-    #[serde(rename = "case")]
+    #[serde(default, rename = "case")]
     pub entries: Vec<Entry>,
+    /// Tools to run beside cases of ours.
+    #[serde(default, rename = "peer")]
+    peers: Vec<peer::Entry>,
 }
 
 fn five() -> usize {
@@ -278,7 +282,7 @@ fn list(value: toml::Value) -> Vec<toml::Value> {
     }
 }
 
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(crate) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
 }
 
@@ -303,7 +307,7 @@ pub struct Overrides {
 
 impl Overrides {
     /// What is said for a whole study is for the experiments that know it; but one of them must.
-    fn check(&self, cases: &[Case]) -> Result<()> {
+    fn check(&self, cases: &[&Case]) -> Result<()> {
         let known = |name: &str| cases.iter().any(|case| case.parameter(name).is_some());
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
             let names = cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
@@ -331,7 +335,14 @@ impl Study {
     /// What the command line makes of experiments named without a study.
     pub fn of(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
-        Self { name: String::new(), title: names.join(", "), notes: String::new(), repeat: five(), entries }
+        Self {
+            name: String::new(),
+            title: names.join(", "),
+            notes: String::new(),
+            repeat: five(),
+            entries,
+            peers: Vec::new(),
+        }
     }
 
     /// All cases of the study.
@@ -339,6 +350,30 @@ impl Study {
     /// # Errors
     /// With the number of the case in the file, and the nearest valid name.
     pub fn cases(&self, overrides: &Overrides) -> Result<Vec<Case>> {
+        let cases = self.expand(overrides)?;
+        self.check(overrides, &cases, &[])?;
+        Ok(cases)
+    }
+
+    /// All cases of the study, and all peers, each with a case of its own.
+    ///
+    /// # Errors
+    /// As [`Study::cases`].
+    pub fn plan(&self, overrides: &Overrides) -> Result<(Vec<Case>, Vec<Peer>)> {
+        let (cases, peers) = (self.expand(overrides)?, self.peers(overrides)?);
+        self.check(overrides, &cases, &peers)?;
+        Ok((cases, peers))
+    }
+
+    fn check(&self, overrides: &Overrides, cases: &[Case], peers: &[Peer]) -> Result<()> {
+        let all: Vec<&Case> = cases.iter().chain(peers.iter().map(|peer| &peer.case)).collect();
+        if all.is_empty() {
+            bail!("there is nothing to run: `{}` has no such case", self.name);
+        }
+        overrides.check(&all)
+    }
+
+    fn expand(&self, overrides: &Overrides) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment) {
@@ -348,11 +383,18 @@ impl Study {
                 })?);
             }
         }
-        if cases.is_empty() {
-            bail!("there is nothing to run: `{}` has no such case", self.name);
-        }
-        overrides.check(&cases)?;
         Ok(cases)
+    }
+
+    fn peers(&self, overrides: &Overrides) -> Result<Vec<Peer>> {
+        let mut peers = Vec::new();
+        for (index, entry) in self.peers.iter().enumerate() {
+            if overrides.experiments.is_empty() || overrides.experiments.iter().any(|name| name == entry.experiment()) {
+                let place = || format!("peer {} of `{}`", index + 1, self.name);
+                peers.extend(entry.peers(self, overrides).with_context(place)?);
+            }
+        }
+        Ok(peers)
     }
 }
 
@@ -374,7 +416,7 @@ impl Entry {
         }
     }
 
-    fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
+    pub(crate) fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
         let own = self.set.iter().map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
         let own: Settings = own.collect();

@@ -193,7 +193,7 @@ fn ports_that_hang() {
         ("but-its-child", "cat \"$here/good\"; sleep 1000 & exit 0"),
     ];
     for (name, script) in table {
-        Lab::new(name).with_port(script).expect("the watchdog ended the case after 1 s");
+        Lab::new(name).with_port(script).expect("the watchdog ended the port after 1 s");
     }
     // What has closed the outputs holds nothing up, but is ended all the same.
     let lab = Lab::new("silent-child").with_port("cat \"$here/good\"; sleep 1000 >&- 2>&- & exit 0");

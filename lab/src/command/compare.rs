@@ -170,6 +170,7 @@ fn take_turns(pairs: &[variant::Pair], study: &Study, arguments: &cli::Compare) 
         title: format!("{} ({variant})", study.title),
         notes: study.notes.clone(),
         cases: Vec::new(),
+        peers: Vec::new(),
     });
     for (index, result) in outcome.results.into_iter().enumerate() {
         if index % 2 == 0 { a.cases.push(result) } else { b.cases.push(result) }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, doctor, report,
+    cli, doctor, peer, report,
     run::{Context, Run, SCHEMA},
     runner,
     store::Store,
@@ -23,9 +23,9 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
-    let cases = study.cases(&overrides)?;
+    let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
-    if !arguments.output.quiet && cases.iter().any(|case| case.target.machine == "host") {
+    if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
         warn();
     }
     let stop = stop_on_signal()?;
@@ -33,8 +33,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let start = Instant::now();
     let mut context = Context::now();
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
+    let beside = peer::run(&peers, progress.as_mut(), &stop)?;
+    context.interrupted = outcome.interrupted || beside.interrupted;
     context.seconds = start.elapsed().as_secs_f64();
-    context.interrupted = outcome.interrupted;
     let run = Run {
         schema: SCHEMA,
         context,
@@ -42,13 +43,15 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         title: study.title,
         notes: study.notes,
         cases: outcome.results,
+        peers: beside.results,
     };
     // Each is tried even when the other fails, so that what was measured is not lost.
     let written = report::write(&run, &arguments.output);
     let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
     written.and(stored)?;
     if run.context.interrupted {
-        report::remark(&format!("interrupted: {} of {} cases are complete", run.cases.len(), cases.len()));
+        let (complete, all) = (outcome.complete + run.peers.len(), cases.len() + peers.len());
+        report::remark(&format!("interrupted: {complete} of {all} cases are complete"));
         return Ok(130);
     }
     Ok(run.status().exit_code())
@@ -63,7 +66,7 @@ fn warn() {
 
 /// Stores runs that hold anything, and says under which numbers.
 pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
-    if keep.no_store || runs.iter().all(|run| run.cases.is_empty()) {
+    if keep.no_store || runs.iter().all(|run| run.cases.is_empty() && run.peers.is_empty()) {
         return Ok(());
     }
     let numbers = Store::create(&keep.store.path()?)?.add(runs)?;

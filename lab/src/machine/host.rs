@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::{Machine, child};
+use super::Machine;
+use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
 static PARAMETERS: [Parameter; 5] = [

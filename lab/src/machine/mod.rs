@@ -1,6 +1,5 @@
 //! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
 
-mod child;
 pub mod host;
 pub mod qemu;
 

@@ -17,7 +17,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::{Machine, child};
+use super::Machine;
+use crate::child;
 
 /// An emulated chip.
 #[derive(Debug)]

@@ -3,7 +3,13 @@
 //! Two runs that measured the same give the same bytes: nothing here tells of the day, the host or its load. So
 //! figures that a machine adds of itself (steal, load) are left to the JSON.
 
-use crate::run::{CaseResult, Run, SeriesResult};
+use std::collections::BTreeMap;
+
+use crate::{
+    peer::{Paired, PeerResult},
+    run::{CaseResult, Run, SeriesResult},
+    statistics::median,
+};
 
 /// The columns, in their order. New ones come at the end.
 pub const COLUMNS: [&str; 33] = [
@@ -51,19 +57,55 @@ pub fn render(run: &Run) -> String {
             all => all.iter().for_each(|series| text.push_str(&row(case, Some(series)))),
         }
     }
+    for peer in &run.peers {
+        peer.statistics.iter().for_each(|paired| text.push_str(&peer_rows(peer, paired)));
+    }
     text
+}
+
+/// A row each for ours, theirs and their ratio, over the pairs.
+fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
+    let ratios: Vec<f64> = paired.ratio.iter().flat_map(|ratio| [ratio.min, ratio.median, ratio.max]).collect();
+    let rows = [
+        ("ours", &paired.ours, paired.unit.as_str()),
+        ("theirs", &paired.theirs, &paired.unit),
+        ("ratio", &ratios, ""),
+    ];
+    let told = rows.into_iter().filter(|(_, values, _)| !values.is_empty());
+    told.map(|(role, values, unit)| {
+        let text = |column: &str| match column {
+            "experiment" => peer.experiment.clone(),
+            "target" => peer.target.clone(),
+            "parameters" => parameters(&peer.parameters),
+            "repetitions" | "count" => peer.pairs.to_string(),
+            "series" => format!("{}: {}", peer.name, paired.name()),
+            "role" => role.to_owned(),
+            "unit" => unit.to_owned(),
+            "min" => number(values.iter().copied().reduce(f64::min)),
+            "p50" => number(median(values)),
+            "max" => number(values.iter().copied().reduce(f64::max)),
+            "verdict" => peer.verdict.status.words().to_owned(),
+            _ => String::new(),
+        };
+        record(COLUMNS.map(text))
+    })
+    .collect()
+}
+
+fn parameters(parameters: &BTreeMap<String, String>) -> String {
+    let each = parameters.iter().map(|(name, value)| format!("{name}={value}"));
+    each.collect::<Vec<_>>().join(" ")
 }
 
 fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
     let words = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
-    let parameters: Vec<String> = case.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let evidence: Vec<String> = case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
     record([
         case.experiment.clone(),
         case.target.clone(),
         case.release.clone(),
-        parameters.join(" "),
+        parameters(&case.parameters),
         words(case.clock.as_ref().map(|clock| &clock.domain)),
         case.repetitions.to_string(),
         words(series.map(|series| &series.name)),
@@ -84,7 +126,7 @@ fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
         of_series(|series| series.summary.max),
         of_series(|series| series.summary.mean),
         of_series(|series| series.summary.sigma),
-        of_series(|series| crate::statistics::median(&series.summary.cold)),
+        of_series(|series| median(&series.summary.cold)),
         of_series(|series| series.deadline),
         of_series(|series| Some(series.misses?.misses as f64)),
         of_series(|series| Some(series.misses?.upper)),
@@ -160,6 +202,21 @@ mod tests {
         assert_eq!(cell(1, "p99.99"), "", "there is none of so few samples");
         assert_eq!(cell(1, "evidence"), "switches=5004");
         assert_eq!(cell(1, "verdict"), "pass");
+    }
+
+    #[test]
+    fn peers_have_rows_for_ours_theirs_and_their_ratio() {
+        let records = read(&render(&sample::full()));
+        let cell =
+            |record: &[String], name: &str| record[COLUMNS.iter().position(|column| *column == name).unwrap()].clone();
+        let peers = records.iter().filter(|record| cell(record, "series").starts_with("perf bench"));
+        let told: Vec<_> =
+            peers.map(|record| ["role", "unit", "min", "p50", "max"].map(|name| cell(record, name))).collect();
+        assert_eq!(told[0], ["ours", "ns", "2940", "3000", "3100"]);
+        assert_eq!(told[1], ["theirs", "ns", "2910", "2910", "2920"]);
+        assert_eq!(told[2][..2], ["ratio", ""]);
+        assert_eq!(told[3], ["theirs", "count", "40000", "40000", "40000"]);
+        assert_eq!(told.len(), 4, "one side makes no ratio");
     }
 
     #[test]

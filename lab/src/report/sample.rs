@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    peer::{Paired, PeerResult},
     run::{CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA, SeriesResult},
     statistics::{Interval, MissRate, Slope, Summary, Worst},
     study::{Limit, Published, Quantity},
@@ -40,6 +41,7 @@ pub fn run() -> Run {
             unproven,
             refused,
         ],
+        peers: Vec::new(),
     }
 }
 
@@ -62,7 +64,37 @@ pub fn full() -> Run {
     series.deadline = Some(100e3);
     series.misses = Some(MissRate::new(0, 5000));
     series.samples = vec![(17.0, 2_900.0)];
+    run.peers = vec![peer()];
     run
+}
+
+fn peer() -> PeerResult {
+    let paired = |ours_is: &str, ours: &[f64], theirs_is: &str, theirs: &[f64], unit: &str, within| Paired {
+        ours_is: ours_is.to_owned(),
+        theirs_is: theirs_is.to_owned(),
+        unit: unit.to_owned(),
+        ours: ours.to_vec(),
+        theirs: theirs.to_vec(),
+        ratio: None,
+        within,
+    };
+    let case = case("switch", "pair=process-process");
+    PeerResult {
+        name: "perf bench sched pipe".to_owned(),
+        command: ["perf", "bench", "sched", "pipe", "--loop", "40000"].map(str::to_owned).to_vec(),
+        experiment: case.experiment,
+        target: case.target,
+        parameters: case.parameters,
+        label: case.label,
+        pairs: 3,
+        statistics: vec![
+            paired("mean", &[2940.0, 3100.0, 3000.0], "operation", &[2910.0, 2920.0, 2910.0], "ns", Some(0.05))
+                .finish(),
+            paired("", &[], "operations", &[40_000.0; 3], "count", None).finish(),
+        ],
+        note: "Half an operation is one switch.".to_owned(),
+        verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
+    }
 }
 
 pub fn published(statistic: &str, value: f64) -> Published {

@@ -47,8 +47,8 @@ impl Queue {
                     Refusal::new(Reason::Exhausted, "no file descriptor left for a queue", "raise `ulimit -n`")
                         .with_code(error.raw_os_error())
                 })?;
-                // One page, like the semaphores: hundreds must not use up the user's allowance.
-                let _ = fcntl_setpipe_size(&writer, 4096);
+                // Two pages, like the semaphores: hundreds must not use up the user's allowance.
+                let _ = fcntl_setpipe_size(&writer, 2 * 4096);
                 Ok(Self(Means::Pipe { reader, writer }))
             }
         }

@@ -25,11 +25,21 @@ pub fn section(run: &Run) -> String {
         let cases: Vec<&CaseResult> = run.cases.iter().filter(|case| case.target == target).collect();
         machine(target, &cases)
     });
-    let mut end = format!("{} cases in {} s", run.cases.len(), digits(run.context.seconds));
+    let mut end = format!("{} in {} s", extent(run), digits(run.context.seconds));
     if run.context.build == "debug" {
         end.push_str(" · a debug build: the code around the kernel is slow");
     }
     machines.collect::<String>() + &end + "\n"
+}
+
+/// `5 cases`, `5 cases and 1 peer`, `6 peers`.
+fn extent(run: &Run) -> String {
+    let number = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    match (run.cases.len(), run.peers.len()) {
+        (cases, 0) => number(cases, "case"),
+        (0, peers) => number(peers, "peer"),
+        (cases, peers) => format!("{} and {}", number(cases, "case"), number(peers, "peer")),
+    }
 }
 
 fn machine(target: &str, cases: &[&CaseResult]) -> String {

@@ -4,6 +4,7 @@
 mod conditions;
 mod evidence;
 mod figures;
+mod peers;
 mod published;
 
 use crate::{
@@ -22,10 +23,11 @@ pub fn render(run: &Run, paint: Paint) -> String {
         reasons(run, paint),
         evidence::section(run),
         published::section(run),
+        peers::section(run, paint),
         conditions::section(run),
         run.notes.trim().to_owned(),
     ];
-    sections.retain(|section| !section.is_empty());
+    sections.retain(|section| !section.trim().is_empty());
     sections.iter().map(|section| section.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
 }
 

@@ -1,4 +1,4 @@
-//! A case as a child process: its standard output is the stream, its standard error a complaint.
+//! A program run as a child: its output handed on as it comes, its time bounded, and nothing left of it afterwards.
 
 use std::{
     io::Read,
@@ -20,27 +20,26 @@ use rustix::{
 
 use crate::units::printable;
 
-/// Runs `command`, known to the user as `name`, and hands its standard output to `sink` until it ends.
-/// See [`Machine::run`](super::Machine::run).
-pub(super) fn run(
+/// Runs `command`, which people know as `name`, and hands its output to `sink` as it comes, until it ends. Ends it with all
+/// processes that it started when `sink` fails, when `limit` is over, or when `stop` becomes true.
+///
+/// # Errors
+/// What went wrong, with the last line that the program had to say about it.
+pub fn run(
     command: &mut Command,
     name: &str,
     limit: Duration,
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the case with all its tasks.
-        .process_group(0)
-        .spawn()
-        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    let mut case = Case { child, ended: false };
-    let patience = Patience { limit, deadline: Instant::now() + limit, stop };
-    let complaint = case.pass_on(&patience, sink)?;
-    let status = case.status(&patience)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the program with all its tasks.
+    let child = command.process_group(0).spawn();
+    let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let mut running = Running { child, ended: false };
+    let patience = Patience { name, limit, deadline: Instant::now() + limit, stop };
+    let complaint = running.pass_on(&patience, sink)?;
+    let status = running.status(&patience)?;
     if status.success() {
         return Ok(());
     }
@@ -51,8 +50,9 @@ pub(super) fn run(
     Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
 }
 
-/// When to give a case up.
+/// When to give it up.
 struct Patience<'a> {
+    name: &'a str,
     limit: Duration,
     deadline: Instant,
     stop: &'a AtomicBool,
@@ -64,20 +64,21 @@ impl Patience<'_> {
             bail!("interrupted");
         }
         if Instant::now() >= self.deadline {
-            bail!("the watchdog ended the case after {} s: it hung, or the machine is very slow", self.limit.as_secs());
+            let (name, seconds) = (self.name, self.limit.as_secs());
+            bail!("the watchdog ended {name} after {seconds} s: it hung, or the machine is very slow");
         }
         Ok(())
     }
 }
 
-/// A running case. Dropping it ends every process in it.
-struct Case {
+/// A running program. Dropping it ends every process in it.
+struct Running {
     child: Child,
     ended: bool,
 }
 
-impl Case {
-    /// Hands the port's bytes on until it closes both its outputs; returns the last line of what it wrote to standard error.
+impl Running {
+    /// Hands what it writes on until it closes both its outputs; returns the last line of what it wrote to standard error.
     fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
@@ -116,7 +117,7 @@ impl Case {
         Ok(printable(complaint.lines().last().unwrap_or_default()))
     }
 
-    /// How the first process ended; whatever it left behind is ended too.
+    /// How its first process ended; whatever it left behind is ended too.
     fn status(&mut self, patience: &Patience<'_>) -> Result<ExitStatus> {
         let process = WaitId::Pid(self.group());
         // Without taking its status, so that its number, which is also its group's, is not given to another process yet.
@@ -144,7 +145,7 @@ fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
     Ok(pipe.map_or(Ok(0), |pipe| pipe.read(buffer))?)
 }
 
-impl Drop for Case {
+impl Drop for Running {
     fn drop(&mut self) {
         if !self.ended {
             // Nobody wants to know how it ended.

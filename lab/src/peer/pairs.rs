@@ -1,0 +1,222 @@
+//! Running ours and theirs in pairs.
+
+use std::{
+    env,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::{
+    Beside, Peer, Reading,
+    result::{Paired, PeerResult},
+};
+use crate::{
+    child,
+    machine::{self, Machine},
+    observation::Observation,
+    run::CaseResult,
+    runner::{self, Progress},
+    study,
+    verdict::{Status, Verdict},
+};
+
+/// More than any peer's output; the rest of a longer one is no output of a peer.
+const MAX_OUTPUT: usize = 32 << 20;
+
+/// What came of running.
+pub struct Outcome {
+    /// One result for each peer that has all its pairs, or that cannot be run.
+    pub results: Vec<PeerResult>,
+    pub interrupted: bool,
+}
+
+/// Runs all peers, one pair of each in turn. When `stop` becomes true the pair under way is ended, and the peers that have
+/// all their pairs remain.
+///
+/// # Errors
+/// When a target does not exist. Failures of single peers are told in their verdicts.
+pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Outcome> {
+    let mut under_way = peers.iter().map(UnderWay::new).collect::<Result<Vec<_>>>()?;
+    let total = under_way.iter().map(UnderWay::expected_left).sum();
+    while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
+        for index in 0..under_way.len() {
+            if stop.load(Ordering::Relaxed) || !under_way[index].needs_more() {
+                continue;
+            }
+            let left: Duration = under_way.iter().map(UnderWay::expected_left).sum();
+            progress.step(&under_way[index].peer.case, total - left.min(total), total);
+            under_way[index].pair(stop);
+        }
+    }
+    progress.finish();
+    let complete = under_way.into_iter().filter(|peer| !peer.needs_more());
+    Ok(Outcome { results: complete.map(UnderWay::finish).collect(), interrupted: stop.load(Ordering::Relaxed) })
+}
+
+struct UnderWay<'a> {
+    peer: &'a Peer,
+    machine: Box<dyn Machine>,
+    statistics: Vec<Paired>,
+    pairs: usize,
+    spent: Duration,
+    trouble: Option<Verdict>,
+}
+
+impl<'a> UnderWay<'a> {
+    fn new(peer: &'a Peer) -> Result<Self> {
+        Ok(Self {
+            peer,
+            machine: machine::find(&peer.case.target)?,
+            statistics: peer.beside.iter().map(Paired::of).collect(),
+            pairs: 0,
+            spent: Duration::ZERO,
+            trouble: missing(peer).map(|mend| Verdict::new(Status::Inconclusive, mend)),
+        })
+    }
+
+    fn needs_more(&self) -> bool {
+        let case = &self.peer.case;
+        let too_short = case.duration.is_some_and(|duration| self.spent < duration);
+        self.trouble.is_none() && (self.pairs < case.repeat || too_short)
+    }
+
+    fn expected_left(&self) -> Duration {
+        if !self.needs_more() {
+            return Duration::ZERO;
+        }
+        let case = &self.peer.case;
+        let pairs = u32::try_from(case.repeat.saturating_sub(self.pairs)).unwrap_or(u32::MAX);
+        let by_time = case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
+        (2 * case.expected() * pairs).max(by_time)
+    }
+
+    /// One more pair; when it fails, the last one.
+    fn pair(&mut self, stop: &AtomicBool) {
+        let start = Instant::now();
+        let outcome = self.both(stop).and_then(|(ours, theirs)| {
+            let mut besides = self.statistics.iter_mut().zip(&self.peer.beside);
+            besides.try_for_each(|(paired, beside)| paired.push(beside, &ours, &theirs))
+        });
+        self.spent += start.elapsed();
+        match outcome {
+            Ok(()) => self.pairs += 1,
+            Err(_) if stop.load(Ordering::Relaxed) => {}
+            Err(error) => self.trouble = Some(Verdict::new(Status::Inconclusive, format!("{error:#}"))),
+        }
+    }
+
+    fn both(&self, stop: &AtomicBool) -> Result<(CaseResult, Vec<Reading>)> {
+        if self.pairs.is_multiple_of(2) {
+            let ours = self.ours(stop)?;
+            Ok((ours, self.theirs(stop)?))
+        } else {
+            let theirs = self.theirs(stop)?;
+            Ok((self.ours(stop)?, theirs))
+        }
+    }
+
+    /// One repetition of our case.
+    fn ours(&self, stop: &AtomicBool) -> Result<CaseResult> {
+        let case = &self.peer.case;
+        let mut observation = Observation::new(case, false);
+        runner::repetition(self.machine.as_ref(), case, &mut observation, stop).context("ours")?;
+        let result = observation.finish(case);
+        if result.verdict.status != Status::Pass {
+            bail!("ours is {}: {}", result.verdict.status.words(), result.verdict.reasons.join("; "));
+        }
+        Ok(result)
+    }
+
+    fn theirs(&self, stop: &AtomicBool) -> Result<Vec<Reading>> {
+        let peer = self.peer;
+        let mut output = Vec::new();
+        // Numbers as C writes them, whatever the user's language.
+        let mut command = Command::new(&peer.command[0]);
+        command.args(&peer.command[1..]).env("LC_ALL", "C");
+        child::run(&mut command, &peer.name, runner::patience(&peer.case), stop, &mut |bytes| {
+            output.extend_from_slice(bytes);
+            if output.len() > MAX_OUTPUT {
+                bail!("{} writes more than {MAX_OUTPUT} bytes", peer.name);
+            }
+            Ok(())
+        })
+        .context("theirs")?;
+        let text = String::from_utf8_lossy(&output);
+        peer.format.read(&text).with_context(|| format!("the output of `{}` cannot be read", peer.command.join(" ")))
+    }
+
+    fn finish(self) -> PeerResult {
+        let statistics = self.statistics.into_iter().map(Paired::finish).collect();
+        PeerResult::new(self.peer, statistics, self.pairs, self.trouble)
+    }
+}
+
+impl Paired {
+    fn of(beside: &Beside) -> Self {
+        Self {
+            ours_is: beside.ours.clone().unwrap_or_default(),
+            theirs_is: beside.theirs.clone().unwrap_or_default(),
+            unit: String::new(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            ratio: None,
+            within: beside.within,
+        }
+    }
+
+    fn push(&mut self, beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<()> {
+        let mut units = Vec::new();
+        if let Some(statistic) = &beside.ours {
+            let (value, unit) = of_ours(ours, statistic, &beside.series)?;
+            self.ours.push(value);
+            units.push(unit);
+        }
+        if let Some(statistic) = &beside.theirs {
+            let reading = theirs.iter().find(|reading| reading.name == statistic);
+            let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
+            if reading.value <= 0.0 && beside.ours.is_some() {
+                bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
+            }
+            self.theirs.push(reading.value * beside.scale);
+            units.push(reading.unit.to_owned());
+        }
+        if let [ours, theirs] = units.as_slice()
+            && ours != theirs
+        {
+            bail!("{} is in {ours}, and {} in {theirs}", self.ours_is, self.theirs_is);
+        }
+        self.unit = units.pop().unwrap_or_default();
+        Ok(())
+    }
+}
+
+fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
+    let found = match series {
+        [] => study::statistics(result, statistic, None),
+        series => {
+            let each = series.iter().map(|name| study::statistics(result, statistic, Some(name)));
+            each.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+        }
+    };
+    let found = found.into_iter().next().with_context(|| format!("ours has no `{statistic}`"))?;
+    Ok((found.1, found.2))
+}
+
+/// What must be installed first, if anything.
+fn missing(peer: &Peer) -> Option<String> {
+    if !installed(&peer.tool) {
+        return Some(format!("{} is not installed: apt-get install {}", peer.tool, peer.package));
+    }
+    (!installed(&peer.command[0])).then(|| format!("{} is not installed", peer.command[0]))
+}
+
+fn installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Joining a path that starts at the root leaves that path.
+    program.contains('/') && Path::new(program).is_file()
+        || env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}

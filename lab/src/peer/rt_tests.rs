@@ -1,0 +1,40 @@
+//! The JSON that the programs of rt-tests write with `--json`.
+//!
+//! They write it to a file; `/dev/stdout` is one, so other lines may stand before and behind it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, de::DeserializeOwned};
+
+#[derive(Deserialize)]
+pub struct Document<T> {
+    /// 1 where times are in ns, 0 where they are in µs; cyclictest alone has it.
+    #[serde(default)]
+    pub resolution_in_ns: u8,
+    thread: BTreeMap<String, T>,
+}
+
+impl<T> Document<T> {
+    /// What it says of the only measuring thread.
+    ///
+    /// # Errors
+    /// When there are more.
+    pub fn only_thread(mut self) -> Result<T> {
+        if self.thread.len() != 1 {
+            bail!("it has {} measuring threads, not one", self.thread.len());
+        }
+        self.thread.pop_first().map(|(_, thread)| thread).context("no thread")
+    }
+}
+
+/// The JSON among the lines of `text`.
+///
+/// # Errors
+/// When there is none, or it is another program's.
+pub fn document<T: DeserializeOwned>(text: &str) -> Result<Document<T>> {
+    let before = text.split_inclusive('\n').take_while(|line| line.trim_end() != "{");
+    let start: usize = before.map(str::len).sum();
+    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+    Ok(documents.next().context("there is no JSON in it: give it --json=/dev/stdout")??)
+}
