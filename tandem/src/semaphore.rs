@@ -1,0 +1,118 @@
+//! A counting semaphore.
+
+use crate::{
+    arch::{self, Mask},
+    coroutine::task_of,
+    kernel::{self, KERNEL},
+    shared::Shared,
+    task::masked,
+    thread::Me,
+    wait::{WaitQueue, Waiter},
+};
+use core::{
+    mem::ManuallyDrop,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// Counts what is there to be taken. Anyone may give; who takes from an empty one waits, the most urgent first.
+pub struct Semaphore {
+    waiters: WaitQueue,
+    count: Shared<u32>,
+}
+
+impl Semaphore {
+    #[must_use]
+    pub const fn new(count: u32) -> Self {
+        Self { waiters: WaitQueue::new(), count: Shared::new(count) }
+    }
+
+    /// Adds one, or hands it to the most urgent waiter. Never waits; handlers may call it.
+    #[inline(always)]
+    pub fn give(&self) {
+        let (mask, m) = Mask::set();
+        if self.waiters.is_empty(m) {
+            self.count.set(m, self.count.get(m).wrapping_add(1));
+            mask.restore();
+        } else {
+            self.hand_over(mask);
+        }
+    }
+
+    #[inline(never)]
+    fn hand_over(&self, mask: Mask) {
+        // SAFETY: `give` has masked interrupts.
+        let m = unsafe { crate::shared::Masked::assume() };
+        if let Some(waiter) = self.waiters.pop(m) {
+            kernel::wake_and_preempt(m, mask, waiter.task());
+        }
+        mask.restore();
+    }
+
+    /// Takes one if there is one. Never waits; handlers may call it.
+    #[inline(always)]
+    pub fn try_take(&self) -> bool {
+        masked(|m| {
+            let count = self.count.get(m);
+            if count > 0 {
+                self.count.set(m, count - 1);
+            }
+            count > 0
+        })
+    }
+
+    /// Takes one; blocks the thread until there is one.
+    #[inline(always)]
+    pub fn take(&self, _: &Me) {
+        let m = arch::mask();
+        let count = self.count.get(m);
+        if count > 0 {
+            self.count.set(m, count - 1);
+            arch::unmask(m);
+        } else {
+            self.wait();
+        }
+    }
+
+    #[inline(never)]
+    fn wait(&self) {
+        // SAFETY: `take` has masked interrupts.
+        let m = unsafe { crate::shared::Masked::assume() };
+        let waiter = ManuallyDrop::new(Waiter::new(KERNEL.current(m)));
+        self.waiters.insert(m, &waiter);
+        kernel::block(m);
+        arch::unmask(m);
+    }
+
+    /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
+    #[inline(always)]
+    pub fn taken(&self) -> Taken<'_> {
+        Taken { semaphore: self, waiter: None }
+    }
+}
+
+/// The future of [`Semaphore::taken`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Taken<'a> {
+    semaphore: &'a Semaphore,
+    waiter: Option<Waiter>,
+}
+
+impl Future for Taken<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
+        // SAFETY: the waiter is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        if let Some(waiter) = &this.waiter {
+            return if masked(|m| waiter.is_served(m)) { Poll::Ready(()) } else { Poll::Pending };
+        }
+        if this.semaphore.try_take() {
+            return Poll::Ready(());
+        }
+        let waiter = this.waiter.insert(Waiter::new(task_of(context)));
+        masked(|m| this.semaphore.waiters.insert(m, waiter));
+        Poll::Pending
+    }
+}
