@@ -2,18 +2,26 @@
 #![cfg_attr(not(test), no_std)]
 
 mod arch;
+mod ceiling;
 mod coroutine;
+mod event;
 mod kernel;
 mod mutex;
+mod queue;
 mod ready;
 mod semaphore;
 mod shared;
 mod task;
 mod thread;
+pub mod time;
 mod wait;
 
+pub use ceiling::Ceiling;
 pub use coroutine::{Coroutine, Yield, yield_now};
 pub use kernel::{SharedStack, current, start};
+pub use event::{Event, Signalled};
+pub use mutex::{Guard, Mutex};
+pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
 pub use task::{Info, Priority, StillAlive};
 pub use thread::{Me, Thread};

@@ -6,12 +6,15 @@ use crate::{
     kernel::{self, KERNEL},
     shared::Shared,
     task::masked,
+    queue::wait_until,
     thread::Me,
+    time::TimedOut,
     wait::{WaitQueue, Waiter},
 };
 use core::{
     mem::ManuallyDrop,
     pin::Pin,
+    ptr::NonNull,
     task::{Context, Poll},
 };
 
@@ -78,10 +81,33 @@ impl Semaphore {
     fn wait(&self) {
         // SAFETY: `take` has masked interrupts.
         let m = unsafe { crate::shared::Masked::assume() };
-        let waiter = ManuallyDrop::new(Waiter::new(KERNEL.current(m)));
+        let me = KERNEL.current(m);
+        let waiter = ManuallyDrop::new(Waiter::new(me));
+        me.waiter.set(m, Some(NonNull::from(&*waiter)));
         self.waiters.insert(m, &waiter);
         kernel::block(m);
         arch::unmask(m);
+    }
+
+    /// As [`take`](Self::take), until `due` at the latest.
+    ///
+    /// # Errors
+    /// When `due` came first.
+    pub fn take_until(&self, _: &Me, due: u64) -> Result<(), TimedOut> {
+        let (mask, m) = Mask::set();
+        let count = self.count.get(m);
+        let served = if count > 0 {
+            self.count.set(m, count - 1);
+            true
+        } else {
+            let me = KERNEL.current(m);
+            let waiter = ManuallyDrop::new(Waiter::new(me));
+            me.waiter.set(m, Some(NonNull::from(&*waiter)));
+            self.waiters.insert(m, &waiter);
+            wait_until(m, mask, me, &waiter, due)
+        };
+        mask.restore();
+        if served { Ok(()) } else { Err(TimedOut) }
     }
 
     /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
@@ -105,14 +131,33 @@ impl Future for Taken<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        if let Some(waiter) = &this.waiter {
-            return if masked(|m| waiter.is_served(m)) { Poll::Ready(()) } else { Poll::Pending };
+        let (mask, m) = Mask::set();
+        let ready = if let Some(waiter) = &this.waiter {
+            let served = waiter.is_served(m);
+            if served {
+                waiter.settle(m);
+            }
+            served
+        } else {
+            let count = this.semaphore.count.get(m);
+            if count > 0 {
+                this.semaphore.count.set(m, count - 1);
+            } else {
+                this.semaphore.waiters.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
+            }
+            count > 0
+        };
+        mask.restore();
+        if ready { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for Taken<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Served, but never told: what it was given goes back.
+        if self.waiter.as_ref().is_some_and(|waiter| masked(|m| waiter.is_served(m))) {
+            self.semaphore.give();
         }
-        if this.semaphore.try_take() {
-            return Poll::Ready(());
-        }
-        let waiter = this.waiter.insert(Waiter::new(task_of(context)));
-        masked(|m| this.semaphore.waiters.insert(m, waiter));
-        Poll::Pending
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Header {
     pub(crate) name: Shared<&'static str>,
     /// What the task waits for, if waiting in an order that depends on its level.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
+    /// The mutex it waits for.
+    pub(crate) waits_for: Shared<Option<NonNull<Lock>>>,
     /// The mutexes it holds.
     pub(crate) held: Shared<Option<NonNull<Lock>>>,
     #[cfg(feature = "count")]
@@ -95,6 +97,7 @@ impl Header {
             poll: Shared::new(None),
             name: Shared::new(""),
             waiter: Shared::new(None),
+            waits_for: Shared::new(None),
             held: Shared::new(None),
             #[cfg(feature = "count")]
             switches: Shared::new(0),

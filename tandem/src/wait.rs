@@ -69,6 +69,11 @@ impl Waiter {
         self.state.get(m) == State::Waiting
     }
 
+    /// Its owner has taken what it was served.
+    pub(crate) fn settle(&self, m: Masked) {
+        self.state.set(m, State::Outside);
+    }
+
     /// Takes itself out of the queue, if it stands in one.
     pub(crate) fn leave(&self, m: Masked) {
         if self.is_waiting(m) {
@@ -81,7 +86,7 @@ impl Waiter {
 
     /// Moves to the place that the task's level now gives it.
     pub(crate) fn move_to_level_of_task(&self, m: Masked) {
-        if let (true, Some(queue)) = (self.is_waiting(m), self.queue.get(m)) {
+        if let (true, Some(queue)) = (self.is_waiting(m) && self.level.get(m) != self.task.level.get(m), self.queue.get(m)) {
             // SAFETY: as in `leave`.
             let queue = unsafe { queue.as_ref() };
             queue.remove(m, self);
@@ -110,6 +115,12 @@ impl WaitQueue {
     #[inline(always)]
     pub(crate) fn is_empty(&self, m: Masked) -> bool {
         self.head.get(m).is_none()
+    }
+
+    /// The most urgent waiter.
+    #[inline(always)]
+    pub(crate) fn first<'a>(&self, m: Masked) -> Option<&'a Waiter> {
+        self.head.get(m).map(|head| at(m, head))
     }
 
     /// The level of the most urgent waiter.
