@@ -65,7 +65,6 @@ impl<const SIZE: usize> Coroutine<SIZE> {
         let (mask, m) = Mask::set();
         header.poll.set(m, Some(poll::<F, SIZE>));
         KERNEL.share_stack(m, header);
-        header.next.set(m, None);
         kernel::wake_and_preempt(m, mask, header);
         mask.restore();
         Ok(())

@@ -108,10 +108,6 @@ pub fn current() -> Info {
 /// Makes a task ready. `true` when it should run at once: then call [`preempt`].
 #[inline(always)]
 pub(crate) fn wake(m: Masked, task: Task) -> bool {
-    if task.is_ready(m) {
-        task.again.set(m, true);
-        return false;
-    }
     KERNEL.ready.insert(m, task)
 }
 
@@ -155,10 +151,10 @@ pub(crate) fn end_thread() -> ! {
     unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
 }
 
-/// Takes a task that has ended out of everything. Its link to itself keeps late wakers from making it ready.
+/// Takes a task that has ended out of everything. With no bit for a level, no late waker can make it ready.
 fn bury(m: Masked, task: Task) {
     KERNEL.ready.remove(m, task);
-    task.next.set(m, Some(task));
+    task.bit.set(m, 0);
     task.life.set(m, Life::Over);
 }
 
@@ -177,7 +173,10 @@ pub(crate) unsafe extern "C" fn run_polls(mut task: Task, below: Task) -> ! {
     let mut m = unsafe { Masked::assume() };
     loop {
         debug_assert!(task.level.get(m) < below.level.get(m), "polls on the shared stack rise in urgency");
-        debug_assert!(below.level.get(m) == IDLE_LEVEL || below.is_ready(m), "a poll waits only for more urgent tasks");
+        debug_assert!(
+            below.level.get(m) == IDLE_LEVEL || KERNEL.ready.contains(m, below),
+            "a poll waits only for more urgent tasks"
+        );
         KERNEL.top.set(m, Some(task));
         task.again.set(m, false);
         let poll = task.poll.get(m);

@@ -18,10 +18,11 @@ mod wait;
 
 pub use ceiling::Ceiling;
 pub use coroutine::{Coroutine, Yield, yield_now};
-pub use kernel::{SharedStack, current, start};
 pub use event::{Event, Signalled};
+pub use kernel::{SharedStack, current, start};
 pub use mutex::{Guard, Mutex};
 pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
 pub use task::{Info, Priority, StillAlive};
 pub use thread::{Me, Thread};
+pub use time::{TimedOut, delay_until};

@@ -210,7 +210,7 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     }
     let running = KERNEL.current(m).is(task);
     KERNEL.ready.relevel(m, task, level, running);
-    if let (false, Some(waiter)) = (task.is_ready(m), task.waiter.get(m)) {
+    if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
         // SAFETY: a task that is not ready waits, and what it waits in stands on its stack until it runs.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);
     }

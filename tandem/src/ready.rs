@@ -43,38 +43,49 @@ impl Ready {
         unsafe { head.unwrap_unchecked() }
     }
 
-    /// Makes a task ready, behind its equals. `true` when it is now more urgent than all others.
+    /// Makes a task ready, behind its equals, unless it is already. `true` when it is now more urgent than all others.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
-        // A bit above all others also says that its ring is empty.
+        // A bit above all others also says that its ring is empty, and so that the task is not ready.
         if bit > bitmap {
             self.bitmap.set(m, bitmap | bit);
-            self.start_ring(m, task);
+            self.head(task.level.get(m)).set(m, Some(task));
             return true;
         }
-        self.insert_behind(m, task, bit, bitmap);
+        self.insert_behind(m, task);
         false
     }
 
-    #[inline(always)]
-    fn start_ring(&self, m: Masked, task: Task) {
-        task.next.set(m, Some(task));
-        task.prev.set(m, Some(task));
-        self.head(task.level.get(m)).set(m, Some(task));
-    }
-
-    fn insert_behind(&self, m: Masked, task: Task, bit: u32, bitmap: u32) {
+    #[inline(never)]
+    fn insert_behind(&self, m: Masked, task: Task) {
+        let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
+        let head = self.head(task.level.get(m));
         if bitmap & bit == 0 {
             self.bitmap.set(m, bitmap | bit);
-            self.start_ring(m, task);
-        } else if let Some(head) = self.head(task.level.get(m)).get(m) {
-            let last = neighbour(m, &head.prev);
-            task.next.set(m, Some(head));
-            task.prev.set(m, Some(last));
-            last.next.set(m, Some(task));
-            head.prev.set(m, Some(task));
+            head.set(m, Some(task));
+        } else if let Some(head) = head.get(m) {
+            if neighbour(m, &task.next).is(task) && !head.is(task) {
+                self.join(m, task, head);
+            } else {
+                task.again.set(m, true);
+            }
         }
+    }
+
+    /// Whether a task is in a ring. A task that is not is linked to itself.
+    pub(crate) fn contains(&self, m: Masked, task: Task) -> bool {
+        self.bitmap.get(m) & task.bit.get(m) != 0
+            && (!neighbour(m, &task.next).is(task)
+                || self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)))
+    }
+
+    fn join(&self, m: Masked, task: Task, head: Task) {
+        let last = neighbour(m, &head.prev);
+        task.next.set(m, Some(head));
+        task.prev.set(m, Some(last));
+        last.next.set(m, Some(task));
+        head.prev.set(m, Some(task));
     }
 
     /// Makes a task ready, before its equals.
@@ -87,12 +98,13 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn remove(&self, m: Masked, task: Task) {
         let next = neighbour(m, &task.next);
-        task.next.set(m, None);
         if next.is(task) {
             self.bitmap.set(m, self.bitmap.get(m) & !task.bit.get(m));
             return;
         }
         let prev = neighbour(m, &task.prev);
+        task.next.set(m, Some(task));
+        task.prev.set(m, Some(task));
         next.prev.set(m, Some(prev));
         prev.next.set(m, Some(next));
         let head = self.head(task.level.get(m));
@@ -111,7 +123,7 @@ impl Ready {
 
     /// Changes the level of a task that may be ready. `front`: before its equals there.
     pub(crate) fn relevel(&self, m: Masked, task: Task, level: Level, front: bool) {
-        if !task.is_ready(m) {
+        if !self.contains(m, task) {
             task.set_level(m, level);
             return;
         }

@@ -4,9 +4,9 @@ use crate::{
     arch::{self, Mask},
     coroutine::task_of,
     kernel::{self, KERNEL},
+    queue::wait_until,
     shared::Shared,
     task::masked,
-    queue::wait_until,
     thread::Me,
     time::TimedOut,
     wait::{WaitQueue, Waiter},
@@ -34,21 +34,21 @@ impl Semaphore {
     #[inline(always)]
     pub fn give(&self) {
         let (mask, m) = Mask::set();
-        if self.waiters.is_empty(m) {
-            self.count.set(m, self.count.get(m).wrapping_add(1));
-            mask.restore();
-        } else {
-            self.hand_over(mask);
+        match self.waiters.first(m) {
+            None => {
+                self.count.set(m, self.count.get(m).wrapping_add(1));
+                mask.restore();
+            }
+            Some(first) => self.hand_over(mask, first),
         }
     }
 
     #[inline(never)]
-    fn hand_over(&self, mask: Mask) {
+    fn hand_over(&self, mask: Mask, first: &Waiter) {
         // SAFETY: `give` has masked interrupts.
         let m = unsafe { crate::shared::Masked::assume() };
-        if let Some(waiter) = self.waiters.pop(m) {
-            kernel::wake_and_preempt(m, mask, waiter.task());
-        }
+        self.waiters.serve(m, first);
+        kernel::wake_and_preempt(m, mask, first.task());
         mask.restore();
     }
 

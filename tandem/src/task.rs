@@ -51,10 +51,10 @@ pub(crate) type Task = &'static Header;
 pub(crate) struct Header {
     /// The suspended context. A coroutine that is not in the middle of a poll has none.
     pub(crate) saved: Saved,
-    /// Ring of the tasks that are ready at one level. A task that is not ready is in none.
+    /// Ring of the tasks that are ready at one level. A task that is not ready is linked to itself.
     pub(crate) next: Shared<Option<Task>>,
     pub(crate) prev: Shared<Option<Task>>,
-    /// `1 << 31 - level`.
+    /// `1 << 31 - level`; 0 for a task that is not alive, so that no late waker makes it ready.
     pub(crate) bit: Shared<u32>,
     /// The level that counts, after inheritance and ceilings.
     pub(crate) level: Shared<Level>,
@@ -105,6 +105,8 @@ impl Header {
     }
 
     pub(crate) fn begin(&'static self, m: Masked, name: &'static str, level: Level) {
+        self.next.set(m, Some(self));
+        self.prev.set(m, Some(self));
         self.name.set(m, name);
         self.base.set(m, level);
         self.set_level(m, level);
@@ -116,11 +118,6 @@ impl Header {
     pub(crate) fn set_level(&self, m: Masked, level: Level) {
         self.level.set(m, level);
         self.bit.set(m, 0x8000_0000_u32.unbounded_shr(u32::from(level)));
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_ready(&self, m: Masked) -> bool {
-        self.next.get(m).is_some()
     }
 
     #[inline(always)]

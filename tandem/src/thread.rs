@@ -85,7 +85,6 @@ impl<const STACK: usize> Thread<STACK> {
         let (mask, m) = Mask::set();
         // SAFETY: as above, below the body; a stack is aligned by its type.
         unsafe { header.saved.prepare(m, low, place, run::<F>, place as *mut ()) };
-        header.next.set(m, None);
         kernel::wake_and_preempt(m, mask, header);
         mask.restore();
         Ok(())

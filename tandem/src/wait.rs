@@ -32,18 +32,25 @@ pub(crate) struct Waiter {
     _pinned: PhantomPinned,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Outside,
-    Waiting,
-    Served,
+/// Any value above `WAITING` says "served": the waiter's own address, which lies in a register, is the cheapest to store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct State(usize);
+
+impl State {
+    const OUTSIDE: Self = Self(0);
+    const WAITING: Self = Self(1);
+
+    #[inline(always)]
+    fn served(waiter: NonNull<Waiter>) -> Self {
+        Self(waiter.as_ptr().addr())
+    }
 }
 
 impl Waiter {
     pub(crate) const fn new(task: Task) -> Self {
         Self {
             task,
-            state: Shared::new(State::Outside),
+            state: Shared::new(State::OUTSIDE),
             leads: Shared::new(false),
             level: Shared::new(0),
             next: Shared::new(NonNull::dangling()),
@@ -62,16 +69,16 @@ impl Waiter {
 
     #[inline(always)]
     pub(crate) fn is_served(&self, m: Masked) -> bool {
-        self.state.get(m) == State::Served
+        self.state.get(m) > State::WAITING
     }
 
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
-        self.state.get(m) == State::Waiting
+        self.state.get(m) == State::WAITING
     }
 
     /// Its owner has taken what it was served.
     pub(crate) fn settle(&self, m: Masked) {
-        self.state.set(m, State::Outside);
+        self.state.set(m, State::OUTSIDE);
     }
 
     /// Takes itself out of the queue, if it stands in one.
@@ -86,7 +93,9 @@ impl Waiter {
 
     /// Moves to the place that the task's level now gives it.
     pub(crate) fn move_to_level_of_task(&self, m: Masked) {
-        if let (true, Some(queue)) = (self.is_waiting(m) && self.level.get(m) != self.task.level.get(m), self.queue.get(m)) {
+        if let (true, Some(queue)) =
+            (self.is_waiting(m) && self.level.get(m) != self.task.level.get(m), self.queue.get(m))
+        {
             // SAFETY: as in `leave`.
             let queue = unsafe { queue.as_ref() };
             queue.remove(m, self);
@@ -132,7 +141,7 @@ impl WaitQueue {
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
         let (this, level) = (NonNull::from(waiter), waiter.task.level.get(m));
         waiter.level.set(m, level);
-        waiter.state.set(m, State::Waiting);
+        waiter.state.set(m, State::WAITING);
         waiter.queue.set(m, Some(NonNull::from(self)));
         waiter.next.set(m, this);
         waiter.prev.set(m, this);
@@ -152,18 +161,25 @@ impl WaitQueue {
     /// Takes out the most urgent waiter and marks it served.
     #[inline(always)]
     pub(crate) fn pop<'a>(&self, m: Masked) -> Option<&'a Waiter> {
-        let first = at(m, self.head.get(m)?);
-        first.state.set(m, State::Served);
-        if first.next.get(m) == NonNull::from(first) {
+        let first = self.first(m)?;
+        self.serve(m, first);
+        Some(first)
+    }
+
+    /// Takes out `first`, the most urgent waiter, and marks it served.
+    #[inline(always)]
+    pub(crate) fn serve(&self, m: Masked, first: &Waiter) {
+        let this = NonNull::from(first);
+        first.state.set(m, State::served(this));
+        if first.next.get(m) == this {
             self.head.set(m, first.down.get(m));
         } else {
             first.abdicate(m, self);
         }
-        Some(first)
     }
 
     fn remove(&self, m: Masked, waiter: &Waiter) {
-        waiter.state.set(m, State::Outside);
+        waiter.state.set(m, State::OUTSIDE);
         if !waiter.leads.get(m) {
             waiter.unlink(m);
         } else if waiter.next.get(m) != NonNull::from(waiter) {
