@@ -151,7 +151,8 @@ impl Future for Signalled<'_> {
                 Poll::Pending
             }
             flags => {
-                self.event.withdraw(m, self.waiting.take());
+                // Whoever raised them has forgotten us.
+                self.waiting = None;
                 Poll::Ready(flags)
             }
         })

@@ -139,7 +139,7 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
 #[inline(always)]
 pub(crate) fn block(m: Masked) {
     let me = KERNEL.current(m);
-    KERNEL.ready.remove(m, me);
+    KERNEL.ready.remove_head(m, me);
     switch(m, me, KERNEL.ready.most_urgent(m));
 }
 
@@ -188,14 +188,16 @@ pub(crate) unsafe extern "C" fn run_polls(mut task: Task, below: Task) -> ! {
         let ended = unsafe { poll(task) };
         m = arch::mask();
         task.saved.clear(m);
-        if ended {
-            bury(m, task);
-        } else if task.again.get(m) {
-            KERNEL.ready.rotate(m, task);
+        let next = if !ended && task.again.get(m) {
+            KERNEL.ready.rotate(m, task)
         } else {
-            KERNEL.ready.remove(m, task);
-        }
-        let next = KERNEL.ready.most_urgent(m);
+            if ended {
+                bury(m, task);
+            } else {
+                KERNEL.ready.remove_head(m, task);
+            }
+            KERNEL.ready.most_urgent(m)
+        };
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));
             // SAFETY: interrupts are masked; `next` is suspended.

@@ -102,15 +102,32 @@ impl Ready {
             self.bitmap.set(m, self.bitmap.get(m) & !task.bit.get(m));
             return;
         }
+        self.part(m, task, next);
+        let head = self.head(task.level.get(m));
+        if head.get(m).is_some_and(|head| head.is(task)) {
+            head.set(m, Some(next));
+        }
+    }
+
+    /// Takes out the head of a ring, which is `task`.
+    #[inline(always)]
+    pub(crate) fn remove_head(&self, m: Masked, task: Task) {
+        debug_assert!(self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)));
+        let next = neighbour(m, &task.next);
+        if next.is(task) {
+            self.bitmap.set(m, self.bitmap.get(m) & !task.bit.get(m));
+        } else {
+            self.head(task.level.get(m)).set(m, Some(next));
+            self.part(m, task, next);
+        }
+    }
+
+    fn part(&self, m: Masked, task: Task, next: Task) {
         let prev = neighbour(m, &task.prev);
         task.next.set(m, Some(task));
         task.prev.set(m, Some(task));
         next.prev.set(m, Some(prev));
         prev.next.set(m, Some(next));
-        let head = self.head(task.level.get(m));
-        if head.get(m).is_some_and(|head| head.is(task)) {
-            head.set(m, Some(next));
-        }
     }
 
     /// Sends the head of a ring, which is `task`, to its end. Returns the new head.

@@ -131,24 +131,22 @@ impl Future for Taken<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };
+        if let Some(waiter) = &this.waiter {
+            if !waiter.was_served() {
+                return Poll::Pending;
+            }
+            this.waiter = None;
+            return Poll::Ready(());
+        }
         let (mask, m) = Mask::set();
-        let ready = if let Some(waiter) = &this.waiter {
-            let served = waiter.is_served(m);
-            if served {
-                waiter.settle(m);
-            }
-            served
+        let count = this.semaphore.count.get(m);
+        if count > 0 {
+            this.semaphore.count.set(m, count - 1);
         } else {
-            let count = this.semaphore.count.get(m);
-            if count > 0 {
-                this.semaphore.count.set(m, count - 1);
-            } else {
-                this.semaphore.waiters.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
-            }
-            count > 0
-        };
+            this.semaphore.waiters.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
+        }
         mask.restore();
-        if ready { Poll::Ready(()) } else { Poll::Pending }
+        if count > 0 { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -156,8 +154,11 @@ impl Drop for Taken<'_> {
     #[inline]
     fn drop(&mut self) {
         // Served, but never told: what it was given goes back.
-        if self.waiter.as_ref().is_some_and(|waiter| masked(|m| waiter.is_served(m))) {
-            self.semaphore.give();
+        if let Some(waiter) = &self.waiter {
+            masked(|m| waiter.leave(m));
+            if waiter.was_served() {
+                self.semaphore.give();
+            }
         }
     }
 }

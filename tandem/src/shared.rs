@@ -43,6 +43,26 @@ impl<T: Copy> Shared<T> {
         unsafe { *self.0.get() = value }
     }
 
+    /// Reads without the proof what one store of a byte or word changes.
+    ///
+    /// # Safety
+    /// An outdated value must do no harm, and `T` is a byte or a word, which no interrupt can split.
+    #[inline(always)]
+    pub(crate) unsafe fn peek(&self) -> T {
+        // SAFETY: volatile, of a size that is read at once; handlers may write, but not while this reads.
+        unsafe { self.0.get().read_volatile() }
+    }
+
+    /// Writes a byte or word without the proof.
+    ///
+    /// # Safety
+    /// `T` is a byte or a word, and overwriting what a handler has just stored does no harm.
+    #[inline(always)]
+    pub(crate) unsafe fn poke(&self, value: T) {
+        // SAFETY: volatile, of a size that is written at once.
+        unsafe { self.0.get().write_volatile(value) }
+    }
+
     /// Its owner alone can see it: no proof needed.
     pub(crate) fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()

@@ -116,6 +116,13 @@ impl Timer {
         self.linked.get(m)
     }
 
+    /// The same, of a moment ago: what is not set stays so.
+    #[inline(always)]
+    fn may_be_set(&self) -> bool {
+        // SAFETY: a byte, and only its owner sets a timer.
+        unsafe { self.linked.peek() }
+    }
+
     pub(crate) fn cancel(&self, m: Masked) {
         if self.is_set(m) {
             TIMERS.remove(m, self);
@@ -236,11 +243,12 @@ pub struct Delay {
 impl Future for Delay {
     type Output = ();
 
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the timer is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(timer) = &this.timer {
-            return if masked(|m| timer.is_set(m)) { Poll::Pending } else { Poll::Ready(()) };
+            return if timer.may_be_set() { Poll::Pending } else { Poll::Ready(()) };
         }
         let (mask, m) = Mask::set();
         let late = this.due <= _tandem_now();
@@ -253,7 +261,10 @@ impl Future for Delay {
 }
 
 impl Drop for Timer {
+    #[inline(always)]
     fn drop(&mut self) {
-        masked(|m| self.cancel(m));
+        if self.may_be_set() {
+            masked(|m| self.cancel(m));
+        }
     }
 }

@@ -72,6 +72,20 @@ impl Waiter {
         self.state.get(m) > State::WAITING
     }
 
+    /// The same, of a moment ago: what is served stays so.
+    #[inline(always)]
+    pub(crate) fn was_served(&self) -> bool {
+        // SAFETY: a word, and nobody takes a service back.
+        unsafe { self.state.peek() > State::WAITING }
+    }
+
+    /// Likewise: only its owner makes it wait.
+    #[inline(always)]
+    fn was_waiting(&self) -> bool {
+        // SAFETY: a word; a waiter that does not wait is in no queue.
+        unsafe { self.state.peek() == State::WAITING }
+    }
+
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
         self.state.get(m) == State::WAITING
     }
@@ -250,9 +264,10 @@ impl Waiter {
 }
 
 impl Drop for Waiter {
+    /// A future that is dropped while it waits: no one may follow a link to it any more.
+    #[inline(always)]
     fn drop(&mut self) {
-        // A future that is dropped while it waits: no one may follow a link to it any more.
-        if self.queue.get_mut().is_some() {
+        if self.was_waiting() {
             kernel::masked(|m| self.leave(m));
         }
     }

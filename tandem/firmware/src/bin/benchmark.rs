@@ -86,10 +86,6 @@ fn thread(i: usize, priority: Priority, body: impl FnOnce(&Me) + Send + 'static)
 }
 
 fn coroutine(i: usize, priority: Priority, body: impl Future<Output = ()> + Send + 'static) {
-    let body = async move {
-        body.await;
-        DONE.give();
-    };
     assert!(COROUTINES[i].spawn(priority, "coroutine", body).is_ok());
 }
 
@@ -107,7 +103,7 @@ fn join(me: &Me, tasks: usize) {
 fn yields(me: &Me, n: usize) {
     for i in 0..n {
         thread(i, LOW, move |me| {
-            for _ in 0..=ROUNDS / n {
+            for _ in 0..=ROUNDS / n + 1 {
                 start();
                 me.yield_now();
                 end();
@@ -120,11 +116,12 @@ fn yields(me: &Me, n: usize) {
 fn coroutine_yields(me: &Me, n: usize) {
     for i in 0..n {
         coroutine(i, LOW, async move {
-            for _ in 0..=ROUNDS / n {
+            for _ in 0..=ROUNDS / n + 1 {
                 start();
                 yield_now().await;
                 end();
             }
+            DONE.give();
         });
     }
     join(me, n);
@@ -232,6 +229,7 @@ fn handler_to_coroutine(me: &Me) {
             S.taken().await;
             end();
         }
+        DONE.give();
     });
     thread(1, LOW, |_| {
         for _ in 0..ROUNDS {
@@ -245,6 +243,7 @@ fn handler_to_coroutine(me: &Me) {
             E1.signalled().await;
             end();
         }
+        DONE.give();
     });
     thread(1, LOW, |_| {
         for _ in 0..ROUNDS {
@@ -262,6 +261,7 @@ fn wake_equal(me: &Me) {
             end();
             E2.signal(1);
         }
+        DONE.give();
     });
     coroutine(1, LOW, async {
         for _ in 0..ROUNDS {
@@ -269,6 +269,7 @@ fn wake_equal(me: &Me) {
             E1.signal(1);
             E2.signalled().await;
         }
+        DONE.give();
     });
     join(me, 2);
     report("wake, coroutine -> coroutine, same priority", 80);
@@ -326,6 +327,7 @@ fn queues(me: &Me) {
             let word = Q1.received().await;
             Q2.sent(word).await;
         }
+        DONE.give();
     });
     coroutine(1, LOW, async {
         for i in 0..ROUNDS {
@@ -334,6 +336,7 @@ fn queues(me: &Me) {
             Q2.received().await;
             end();
         }
+        DONE.give();
     });
     join(me, 2);
     report("queue round trip, coroutines", 270);
@@ -359,6 +362,7 @@ fn sleepers(me: &Me) {
             delay_until(time::now() + 100_000).await;
             end();
         }
+        DONE.give();
     });
     join(me, 1);
     report("tick -> sleeping coroutine", 110);
