@@ -80,7 +80,7 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 ///
 /// # Safety
 /// `task` heads a `Coroutine<SIZE>` in which an `F` was spawned and has not ended, and nobody else polls it.
-unsafe fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) -> bool {
+unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) -> bool {
     let storage = core::ptr::from_ref(task).cast::<Coroutine<SIZE>>();
     // SAFETY: the header is the first field of the storage, whose future the caller vouches for.
     let future = unsafe { (*storage).future.get().cast::<F>() };

@@ -89,7 +89,7 @@ impl Event {
             let me = KERNEL.current(m);
             self.register(m, me);
             me.waiter.set(m, None);
-            kernel::block(m);
+            kernel::block(m, me);
         }
     }
 
@@ -111,7 +111,7 @@ impl Event {
             m = TIMERS.set(m, mask, &timer, due);
             flags = self.take(m);
             while flags == 0 && timer.is_set(m) {
-                kernel::block(m);
+                kernel::block(m, me);
                 flags = self.take(m);
             }
             timer.cancel(m);

@@ -135,10 +135,9 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     unsafe { arch::switch(from, to) };
 }
 
-/// The running thread waits until it is woken.
+/// The running thread, `me`, waits until it is woken.
 #[inline(always)]
-pub(crate) fn block(m: Masked) {
-    let me = KERNEL.current(m);
+pub(crate) fn block(m: Masked, me: Task) {
     KERNEL.ready.remove_head(m, me);
     switch(m, me, KERNEL.ready.most_urgent(m));
 }
@@ -166,27 +165,11 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
     }
 }
 
-/// Polls `task`, then every coroutine that is the most urgent after it, until the most urgent is a
-/// suspended context; then resumes that. Called on the shared stack, above `below`'s context.
-pub(crate) unsafe extern "C" fn run_polls(mut task: Task, below: Task) -> ! {
-    // SAFETY: `arch::switch` comes here, and interrupts are masked.
-    let mut m = unsafe { Masked::assume() };
+/// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
+/// next, until the most urgent is a suspended context, and resumes that. `below` is the top suspended poll's task.
+pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> ! {
     loop {
-        debug_assert!(task.level.get(m) < below.level.get(m), "polls on the shared stack rise in urgency");
-        debug_assert!(
-            below.level.get(m) == IDLE_LEVEL || KERNEL.ready.contains(m, below),
-            "a poll waits only for more urgent tasks"
-        );
-        KERNEL.top.set(m, Some(task));
-        task.again.set(m, false);
-        let poll = task.poll.get(m);
-        debug_assert!(poll.is_some());
-        // SAFETY: only coroutines come here, and spawning one sets `poll`.
-        let poll = unsafe { poll.unwrap_unchecked() };
-        arch::unmask(m);
-        // SAFETY: the function belongs to this task's storage, and no one else polls it meanwhile.
-        let ended = unsafe { poll(task) };
-        m = arch::mask();
+        let m = arch::mask();
         task.saved.clear(m);
         let next = if !ended && task.again.get(m) {
             KERNEL.ready.rotate(m, task)
@@ -203,7 +186,25 @@ pub(crate) unsafe extern "C" fn run_polls(mut task: Task, below: Task) -> ! {
             // SAFETY: interrupts are masked; `next` is suspended.
             unsafe { arch::load(next) }
         }
-        KERNEL.current.set(m, Some(next));
         task = next;
+        check_order(m, task, below);
+        KERNEL.current.set(m, Some(task));
+        KERNEL.top.set(m, Some(task));
+        task.again.set(m, false);
+        let poll = task.poll.get(m);
+        debug_assert!(poll.is_some());
+        // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
+        let poll = unsafe { poll.unwrap_unchecked() };
+        arch::unmask(m);
+        // SAFETY: the function belongs to this task's storage, and no one else polls it meanwhile.
+        ended = unsafe { poll(task) };
     }
+}
+
+/// The invariant of the shared stack, as far as the next poll and the one below it go.
+#[inline(always)]
+pub(crate) fn check_order(m: Masked, task: Task, below: Task) {
+    let (upper, lower) = (task.level.get(m), below.level.get(m));
+    debug_assert!(upper < lower, "polls on the shared stack rise in urgency");
+    debug_assert!(lower == IDLE_LEVEL || KERNEL.ready.contains(m, below), "a poll waits only for more urgent tasks");
 }

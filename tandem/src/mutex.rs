@@ -17,7 +17,7 @@ use crate::{
 use core::{
     cell::UnsafeCell,
     marker::PhantomData,
-    mem::ManuallyDrop,
+    mem::{ManuallyDrop, MaybeUninit},
     ops::{Deref, DerefMut},
     ptr::NonNull,
 };
@@ -126,10 +126,11 @@ impl Lock {
     /// Waits to be given the lock; `false` when `due` came first.
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
         debug_assert!(!self.owner.get(m).is_some_and(|owner| owner.is(me)), "a thread locks its mutex twice");
-        let waiter = ManuallyDrop::new(Waiter::new(me));
+        let mut place = MaybeUninit::uninit();
+        let waiter = Waiter::on_stack(&mut place, me);
         let timer = ManuallyDrop::new(Timer::new(me));
-        self.waiters.insert(m, &waiter);
-        me.waiter.set(m, Some(NonNull::from(&*waiter)));
+        self.waiters.insert(m, waiter);
+        me.waiter.set(m, Some(NonNull::from(waiter)));
         me.waits_for.set(m, Some(NonNull::from(self)));
         arch::unmask(m);
         self.settle_owner();
@@ -140,7 +141,7 @@ impl Lock {
         // While interrupts were let in, an inherited priority may have come.
         waiter.move_to_level_of_task(m);
         while waiter.is_waiting(m) && (due.is_none() || timer.is_set(m)) {
-            kernel::block(m);
+            kernel::block(m, me);
         }
         timer.cancel(m);
         waiter.leave(m);

@@ -280,16 +280,17 @@ enum Served {
 #[inline(never)]
 fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
     let me = KERNEL.current(m);
-    let waiter = ManuallyDrop::new(Waiter::new(me));
+    let mut place = MaybeUninit::uninit();
+    let waiter = Waiter::on_stack(&mut place, me);
     waiter.cargo.set(m, cargo);
-    me.waiter.set(m, Some(NonNull::from(&*waiter)));
-    queue.insert(m, &waiter);
+    me.waiter.set(m, Some(NonNull::from(waiter)));
+    queue.insert(m, waiter);
     let served = match due {
         None => {
-            kernel::block(m);
+            kernel::block(m, me);
             true
         }
-        Some(due) => wait_until(m, mask, me, &waiter, due),
+        Some(due) => wait_until(m, mask, me, waiter, due),
     };
     let promise = waiter.cargo.get(m).is_null();
     arch::unmask(m);
@@ -307,7 +308,7 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
     // While interrupts were let in, an inherited priority may have come.
     waiter.move_to_level_of_task(m);
     while waiter.is_waiting(m) && timer.is_set(m) {
-        kernel::block(m);
+        kernel::block(m, me);
     }
     timer.cancel(m);
     waiter.leave(m);

@@ -12,7 +12,7 @@ use crate::{
     wait::{WaitQueue, Waiter},
 };
 use core::{
-    mem::ManuallyDrop,
+    mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
     task::{Context, Poll},
@@ -82,10 +82,11 @@ impl Semaphore {
         // SAFETY: `take` has masked interrupts.
         let m = unsafe { crate::shared::Masked::assume() };
         let me = KERNEL.current(m);
-        let waiter = ManuallyDrop::new(Waiter::new(me));
-        me.waiter.set(m, Some(NonNull::from(&*waiter)));
-        self.waiters.insert(m, &waiter);
-        kernel::block(m);
+        let mut place = MaybeUninit::uninit();
+        let waiter = Waiter::on_stack(&mut place, me);
+        me.waiter.set(m, Some(NonNull::from(waiter)));
+        self.waiters.insert(m, waiter);
+        kernel::block(m, me);
         arch::unmask(m);
     }
 
@@ -101,10 +102,11 @@ impl Semaphore {
             true
         } else {
             let me = KERNEL.current(m);
-            let waiter = ManuallyDrop::new(Waiter::new(me));
-            me.waiter.set(m, Some(NonNull::from(&*waiter)));
-            self.waiters.insert(m, &waiter);
-            wait_until(m, mask, me, &waiter, due)
+            let mut place = MaybeUninit::uninit();
+            let waiter = Waiter::on_stack(&mut place, me);
+            me.waiter.set(m, Some(NonNull::from(waiter)));
+            self.waiters.insert(m, waiter);
+            wait_until(m, mask, me, waiter, due)
         };
         mask.restore();
         if served { Ok(()) } else { Err(TimedOut) }

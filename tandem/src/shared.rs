@@ -62,9 +62,4 @@ impl<T: Copy> Shared<T> {
         // SAFETY: volatile, of a size that is written at once.
         unsafe { self.0.get().write_volatile(value) }
     }
-
-    /// Its owner alone can see it: no proof needed.
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut()
-    }
 }

@@ -63,7 +63,7 @@ pub(crate) struct Header {
     pub(crate) again: Shared<bool>,
     pub(crate) life: Shared<Life>,
     /// Polls a coroutine; `true` when it has ended.
-    pub(crate) poll: Shared<Option<unsafe fn(Task) -> bool>>,
+    pub(crate) poll: Shared<Option<unsafe extern "C" fn(Task) -> bool>>,
     pub(crate) name: Shared<&'static str>,
     /// What the task waits for, if waiting in an order that depends on its level.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,

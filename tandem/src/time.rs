@@ -218,7 +218,7 @@ impl Me<'_> {
             let m = TIMERS.set(m, mask, &timer, due);
             me.waiter.set(m, None);
             while timer.is_set(m) {
-                kernel::block(m);
+                kernel::block(m, me);
             }
             arch::unmask(m);
         } else {

@@ -11,7 +11,7 @@ use crate::{
     shared::{Masked, Shared},
     task::{Level, Task},
 };
-use core::{marker::PhantomPinned, ptr::NonNull};
+use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull};
 
 /// One task's place in a queue.
 pub(crate) struct Waiter {
@@ -22,7 +22,7 @@ pub(crate) struct Waiter {
     /// The ring of equals.
     next: Shared<NonNull<Waiter>>,
     prev: Shared<NonNull<Waiter>>,
-    /// The list of leaders; `up` holds only below another leader.
+    /// The list of leaders; `up` says nothing in its head.
     down: Shared<Option<NonNull<Waiter>>>,
     up: Shared<Option<NonNull<Waiter>>>,
     /// The queue it stands in, to be found again when the task's level changes.
@@ -63,6 +63,19 @@ impl Waiter {
         }
     }
 
+    /// Makes a waiter on a thread's stack, with only the fields written that are read before `insert` writes them.
+    #[inline(always)]
+    pub(crate) fn on_stack(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
+        let this = place.as_mut_ptr();
+        // SAFETY: the place is ours. Of the fields left out, `cargo` is read only where the object's code has written
+        // it, and the others only in a queue, once `insert` has.
+        unsafe {
+            (&raw mut (*this).task).write(task);
+            (&raw mut (*this).state).write(Shared::new(State::OUTSIDE));
+            &*this
+        }
+    }
+
     pub(crate) fn task(&self) -> Task {
         self.task
     }
@@ -88,11 +101,6 @@ impl Waiter {
 
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
         self.state.get(m) == State::WAITING
-    }
-
-    /// Its owner has taken what it was served.
-    pub(crate) fn settle(&self, m: Masked) {
-        self.state.set(m, State::OUTSIDE);
     }
 
     /// Takes itself out of the queue, if it stands in one.
@@ -152,6 +160,7 @@ impl WaitQueue {
     }
 
     /// Adds a waiter at its task's level. At most 32 steps.
+    #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
         let (this, level) = (NonNull::from(waiter), waiter.task.level.get(m));
         waiter.level.set(m, level);
@@ -159,6 +168,17 @@ impl WaitQueue {
         waiter.queue.set(m, Some(NonNull::from(self)));
         waiter.next.set(m, this);
         waiter.prev.set(m, this);
+        if self.is_empty(m) {
+            waiter.leads.set(m, true);
+            waiter.down.set(m, None);
+            self.head.set(m, Some(this));
+        } else {
+            self.insert_among(m, waiter, level);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_among(&self, m: Masked, waiter: &Waiter, level: Level) {
         let (mut above, mut below) = (None, self.head.get(m));
         while let Some(leader) = below.map(|leader| at(m, leader)) {
             let its = leader.level.get(m);
@@ -247,11 +267,11 @@ impl Waiter {
             at(m, down).up.set(m, Some(heir));
         }
         self.close_gap(m, Some(heir), queue);
-        at(m, heir).up.set(m, self.up.get(m));
     }
 
     /// Makes what stood above lead to `below`.
     fn close_gap(&self, m: Masked, below: Option<NonNull<Self>>, queue: &WaitQueue) {
+        // `up` of the head says nothing.
         if queue.head.get(m) == Some(NonNull::from(self)) {
             queue.head.set(m, below);
         } else if let Some(above) = self.up.get(m) {

@@ -14,5 +14,7 @@ pub(crate) mod offset {
     pub(crate) const BITMAP: usize = CURRENT - 4;
     pub(crate) const CURRENT: usize = Kernel::CURRENT;
     pub(crate) const TOP: usize = Kernel::TOP;
+    pub(crate) const AGAIN: usize = core::mem::offset_of!(Header, again);
+    pub(crate) const POLL: usize = core::mem::offset_of!(Header, poll);
     const _: () = assert!(core::mem::offset_of!(Header, saved) == 0);
 }

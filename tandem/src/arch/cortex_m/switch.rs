@@ -10,8 +10,8 @@
 //! Interrupts are masked throughout; the context that is resumed lets them in.
 
 use crate::{
-    arch::offset::{BITMAP, CURRENT, TOP},
-    kernel::{KERNEL, run_polls},
+    arch::offset::{AGAIN, BITMAP, CURRENT, POLL, TOP},
+    kernel::{KERNEL, after_poll},
     task::{Header, Task},
 };
 use core::arch::naked_asm;
@@ -48,17 +48,27 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "pop {{r3-r11, pc}}",
         // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
         "2:",
-        "ldr r3, [r0, #{top}]",
-        "ldrd r0, r12, [r3, #4]",
-        "mov sp, r0",
+        "ldr r5, [r0, #{top}]",
+        "str r1, [r0, #{top}]",
+        "ldrd r3, r12, [r5, #4]",
+        "ldr r0, =0xe000ed9c",
+        "mov sp, r3",
         "msr control, r2",
-        "ldr r2, =0xe000ed9c",
-        "str r12, [r2]",
+        "str r12, [r0]",
+        "mov r4, r1",
+        "ldr r2, [r1, #{poll}]",
+        "movs r3, #0",
+        "strb r3, [r1, #{again}]",
         "mov r0, r1",
-        "mov r1, r3",
-        "b {run_polls}",
+        "cpsie i",
+        "blx r2",
+        "mov r1, r4",
+        "mov r2, r5",
+        "b {after_poll}",
         kernel = sym KERNEL,
-        run_polls = sym run_polls,
+        after_poll = sym after_poll,
+        poll = const POLL,
+        again = const AGAIN,
         current = const CURRENT,
         top = const TOP,
     )
