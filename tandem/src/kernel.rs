@@ -4,7 +4,7 @@
 //! A poll never waits, so a coroutine needs a stack only while it is polled. All polls share one.
 //! *Invariant:* of the polls on the shared stack, from the bottom up, each is strictly more urgent than
 //! the one below, and each one's task is ready. *Hence* the top one is always the first to go on,
-//! and no poll that could run lies buried. `docs/tandem.md` proves it; [`run_polls`] checks it in debug builds.
+//! and no poll that could run lies buried. `docs/tandem.md` proves it; [`check_order`] checks it in debug builds.
 
 use crate::{
     arch::{self, Mask},
@@ -166,39 +166,78 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
 }
 
 /// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
-/// next, until the most urgent is a suspended context, and resumes that. `below` is the top suspended poll's task.
-pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> ! {
+/// next, until the most urgent is a suspended context. Returns that one, to be resumed, with interrupts masked.
+/// `below` is the task of the poll that lies suspended underneath.
+pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> Task {
     loop {
         let m = arch::mask();
-        task.saved.clear(m);
-        let next = if !ended && task.again.get(m) {
-            KERNEL.ready.rotate(m, task)
-        } else {
-            if ended {
-                bury(m, task);
-            } else {
-                KERNEL.ready.remove_head(m, task);
-            }
-            KERNEL.ready.most_urgent(m)
-        };
+        let next = put_away(m, task, ended);
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));
-            // SAFETY: interrupts are masked; `next` is suspended.
-            unsafe { arch::load(next) }
+            return next;
         }
         task = next;
         check_order(m, task, below);
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
-        task.again.set(m, false);
-        let poll = task.poll.get(m);
-        debug_assert!(poll.is_some());
-        // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
-        let poll = unsafe { poll.unwrap_unchecked() };
-        arch::unmask(m);
-        // SAFETY: the function belongs to this task's storage, and no one else polls it meanwhile.
-        ended = unsafe { poll(task) };
+        ended = poll(m, task);
     }
+}
+
+/// Takes a coroutine that has been polled out of the ready set, unless it is to be polled again. Returns the most urgent task.
+#[inline(always)]
+fn put_away(m: Masked, task: Task, ended: bool) -> Task {
+    task.saved.clear(m);
+    if !ended && task.again.get(m) {
+        return KERNEL.ready.rotate(m, task);
+    }
+    if ended {
+        bury(m, task);
+    } else {
+        KERNEL.ready.remove_head(m, task);
+    }
+    KERNEL.ready.most_urgent(m)
+}
+
+/// Polls a coroutine, with interrupts let in, which they are afterwards. `true` when it has ended.
+#[inline(always)]
+fn poll(m: Masked, task: Task) -> bool {
+    task.again.set(m, false);
+    let poll = task.poll.get(m);
+    debug_assert!(poll.is_some());
+    // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
+    let poll = unsafe { poll.unwrap_unchecked() };
+    arch::unmask(m);
+    // SAFETY: the function belongs to this task's storage, and no one else polls it meanwhile.
+    unsafe { poll(task) }
+}
+
+/// Makes the calling test the idle task of a kernel that is its thread's alone while it runs.
+#[cfg(test)]
+#[must_use]
+pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (mask, m) = Mask::set();
+    KERNEL.ready.set_idle(m, &KERNEL.idle);
+    KERNEL.current.set(m, Some(&KERNEL.idle));
+    KERNEL.top.set(m, Some(&KERNEL.idle));
+    mask.restore();
+    turn
+}
+
+/// What the switch does in assembly where there is no assembly: polls `task` on top of the running poll.
+#[cfg(not(target_os = "none"))]
+pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
+    let below = KERNEL.top.get(m).unwrap_or(&KERNEL.idle);
+    check_order(m, task, below);
+    KERNEL.current.set(m, Some(task));
+    KERNEL.top.set(m, Some(task));
+    let ended = poll(m, task);
+    // SAFETY: the poll has just ended.
+    let next = unsafe { after_poll(ended, task, below) };
+    KERNEL.current.set(m, Some(next));
+    next
 }
 
 /// The invariant of the shared stack, as far as the next poll and the one below it go.

@@ -1,5 +1,5 @@
 //! Tandem: a real-time kernel whose threads and coroutines stand under one priority order.
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_os = "none", no_std)]
 
 mod arch;
 mod ceiling;
@@ -12,6 +12,8 @@ mod ready;
 mod semaphore;
 mod shared;
 mod task;
+#[cfg(test)]
+mod tests;
 mod thread;
 pub mod time;
 mod wait;

@@ -123,6 +123,11 @@ impl Timer {
         unsafe { self.linked.peek() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn due_if_set(&self, m: Masked) -> Option<u64> {
+        self.is_set(m).then(|| self.due.get(m))
+    }
+
     pub(crate) fn cancel(&self, m: Masked) {
         if self.is_set(m) {
             TIMERS.remove(m, self);
@@ -172,6 +177,18 @@ impl Timers {
             self.first.set(m, this);
             _tandem_arm(timer.due.get(m));
         }
+    }
+
+    /// Checks the list, and returns when the first is due.
+    #[cfg(test)]
+    pub(crate) fn check(&self, m: Masked) -> Option<u64> {
+        let (mut before, mut link) = (None, self.first.get(m));
+        while let Some(timer) = link.map(|link| at(m, link)) {
+            assert!(timer.is_set(m) && timer.prev.get(m) == before);
+            assert!(before.is_none_or(|before| at(m, before).due.get(m) <= timer.due.get(m)));
+            (before, link) = (link, timer.next.get(m));
+        }
+        self.first.get(m).map(|first| at(m, first).due.get(m))
     }
 
     #[inline(always)]
