@@ -354,8 +354,10 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
 
 impl<T, const N: usize> Drop for Received<'_, T, N> {
     fn drop(&mut self) {
+        let Some(waiter) = &self.waiter else { return };
         let (mask, m) = Mask::set();
-        if self.waiter.as_ref().is_some_and(|waiter| waiter.is_served(m)) {
+        waiter.leave(m);
+        if waiter.is_served(m) {
             self.queue.promised.set(m, self.queue.promised.get(m) - 1);
             if let Some(task) = self.queue.promise(m) {
                 kernel::wake_and_preempt(m, mask, task);
