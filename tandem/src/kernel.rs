@@ -89,7 +89,6 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
     let (_, m) = Mask::set();
     assert!(KERNEL.current.get(m).is_none(), "the kernel runs already");
     let (low, high) = (stack.guard.get() as usize, stack.room.get() as usize + SIZE);
-    KERNEL.idle.name.set(m, "idle");
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));

@@ -64,7 +64,7 @@ pub(crate) struct Header {
     pub(crate) life: Shared<Life>,
     /// Polls a coroutine; `true` when it has ended.
     pub(crate) poll: Shared<Option<unsafe extern "C" fn(Task) -> bool>>,
-    pub(crate) name: Shared<&'static str>,
+    pub(crate) name: Shared<Option<&'static str>>,
     /// What the task waits for, if waiting in an order that depends on its level.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
     /// The mutex it waits for.
@@ -95,7 +95,7 @@ impl Header {
             again: Shared::new(false),
             life: Shared::new(Life::Over),
             poll: Shared::new(None),
-            name: Shared::new(""),
+            name: Shared::new(None),
             waiter: Shared::new(None),
             waits_for: Shared::new(None),
             held: Shared::new(None),
@@ -107,7 +107,7 @@ impl Header {
     pub(crate) fn begin(&'static self, m: Masked, name: &'static str, level: Level) {
         self.next.set(m, Some(self));
         self.prev.set(m, Some(self));
-        self.name.set(m, name);
+        self.name.set(m, Some(name));
         self.base.set(m, level);
         self.set_level(m, level);
         self.again.set(m, false);
@@ -138,7 +138,7 @@ impl Info {
     /// The name given when it was spawned; `idle` for the kernel's own.
     #[must_use]
     pub fn name(self) -> &'static str {
-        masked(|m| self.0.name.get(m))
+        masked(|m| self.0.name.get(m)).unwrap_or("idle")
     }
 
     /// The priority that counts now, after inheritance and ceilings; `None` for the idle task.

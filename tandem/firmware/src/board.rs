@@ -1,6 +1,6 @@
 //! Registers, interrupts and output of the board.
 
-use core::{cell::UnsafeCell, panic::PanicInfo};
+use core::cell::UnsafeCell;
 use cortex_m_semihosting::{debug, hprintln};
 use tandem::time::Driver;
 
@@ -33,6 +33,24 @@ pub fn set_up() {
     }
 }
 
+/// The handlers of the first interrupts, in their order.
+#[macro_export]
+macro_rules! interrupts {
+    () => {
+        $crate::interrupts![$crate::board::stray];
+    };
+    ($($handler:expr),*) => {
+        #[unsafe(link_section = ".vector_table.interrupts")]
+        #[unsafe(no_mangle)]
+        static __INTERRUPTS: [extern "C" fn(); <[&str]>::len(&[$(stringify!($handler)),*])] = [$($handler),*];
+    };
+}
+
+/// The handler of an interrupt that should not come.
+pub extern "C" fn stray() {
+    panic!("stray interrupt")
+}
+
 /// Lets an interrupt in.
 pub fn enable_interrupt(number: usize) {
     const ISER: *mut u32 = 0xe000_e100 as *mut u32;
@@ -46,6 +64,13 @@ pub fn raise(number: usize) {
     const STIR: *mut u32 = 0xe000_ef00 as *mut u32;
     // SAFETY: its handler is in the vector table.
     unsafe { STIR.write_volatile(number as u32) };
+}
+
+/// Raises SysTick in software.
+pub fn raise_systick() {
+    const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
+    // SAFETY: sets the pending bit of SysTick; zeros do nothing.
+    unsafe { ICSR.write_volatile(1 << 26) };
 }
 
 /// The kernel's clock counts instructions; its alarm is SysTick, 168 MHz against the clock's 1 GHz.
@@ -104,7 +129,7 @@ pub fn exit(success: bool) -> ! {
 }
 
 #[panic_handler]
-fn panic(info: &PanicInfo) -> ! {
+fn panic(info: &core::panic::PanicInfo) -> ! {
     hprintln!("task {}: {}", tandem::current().name(), info);
     exit(false)
 }

@@ -404,6 +404,4 @@ extern "C" fn SysTick() {
     on_tick();
 }
 
-#[unsafe(link_section = ".vector_table.interrupts")]
-#[unsafe(no_mangle)]
-static __INTERRUPTS: [extern "C" fn(); 2] = [on_give, on_signal];
+tandem_firmware::interrupts![on_give, on_signal];
