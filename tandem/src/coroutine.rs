@@ -3,7 +3,7 @@
 use crate::{
     arch::Mask,
     kernel::{self, KERNEL},
-    task::{Header, Info, Life, Priority, StillAlive, Task, masked},
+    task::{Header, Info, Priority, StillAlive, Task},
 };
 use core::{
     cell::UnsafeCell,
@@ -50,23 +50,12 @@ impl<const SIZE: usize> Coroutine<SIZE> {
     {
         const { assert!(size_of::<F>() <= SIZE, "the coroutine's storage is too small for the future") };
         const { assert!(align_of::<F>() <= 8, "a coroutine's future may be aligned to at most 8 bytes") };
-        let header = &self.header;
-        if !masked(|m| {
-            let free = header.life.get(m) == Life::Over;
-            if free {
-                header.begin(m, name, priority.level());
-            }
-            free
-        }) {
-            return Err(StillAlive);
-        }
+        self.header.claim(name, priority)?;
         // SAFETY: large and aligned enough, and ours: the coroutine was over, and is now ours to start.
         unsafe { self.future.get().cast::<F>().write(future) };
-        let (mask, m) = Mask::set();
-        header.poll.set(m, Some(poll::<F, SIZE>));
-        KERNEL.share_stack(m, header);
-        kernel::wake_and_preempt(m, mask, header);
-        mask.restore();
+        // A poll finds its way from the header, which the kernel knows, back to the storage around it.
+        core::ptr::from_ref(self).expose_provenance();
+        begin(&self.header, poll::<F, SIZE>);
         Ok(())
     }
 
@@ -76,13 +65,23 @@ impl<const SIZE: usize> Coroutine<SIZE> {
     }
 }
 
+/// Makes a claimed coroutine ready for its first poll.
+#[inline(never)]
+fn begin(header: Task, poll: unsafe extern "C" fn(Task) -> bool) {
+    let (mask, m) = Mask::set();
+    header.poll.set(m, Some(poll));
+    KERNEL.share_stack(m, header);
+    kernel::wake_and_preempt(m, mask, header);
+    mask.restore();
+}
+
 /// Polls the future once; `true` when it has ended, and has been dropped.
 ///
 /// # Safety
 /// `task` heads a `Coroutine<SIZE>` in which an `F` was spawned and has not ended, and nobody else polls it.
 unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) -> bool {
-    let storage = core::ptr::from_ref(task).cast::<Coroutine<SIZE>>();
-    // SAFETY: the header is the first field of the storage, whose future the caller vouches for.
+    let storage = core::ptr::with_exposed_provenance::<Coroutine<SIZE>>(core::ptr::from_ref(task).addr());
+    // SAFETY: the header is the first field of the storage, exposed by `spawn`, whose future the caller vouches for.
     let future = unsafe { (*storage).future.get().cast::<F>() };
     let waker = core::mem::ManuallyDrop::new(waker(task));
     // SAFETY: the future stays where it is until it is dropped below.

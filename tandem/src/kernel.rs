@@ -28,7 +28,9 @@ pub(crate) static KERNEL: Kernel = Kernel::new();
 pub(crate) use crate::task::masked;
 
 impl Kernel {
+    #[cfg(target_os = "none")]
     pub(crate) const CURRENT: usize = core::mem::offset_of!(Kernel, current);
+    #[cfg(target_os = "none")]
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
 
     const fn new() -> Self {
@@ -179,6 +181,8 @@ pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, belo
         check_order(m, task, below);
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
+        #[cfg(feature = "count")]
+        task.switches.set(m, task.switches.get(m).wrapping_add(1));
         ended = poll(m, task);
     }
 }

@@ -104,14 +104,22 @@ impl Header {
         }
     }
 
-    pub(crate) fn begin(&'static self, m: Masked, name: &'static str, level: Level) {
-        self.next.set(m, Some(self));
-        self.prev.set(m, Some(self));
-        self.name.set(m, Some(name));
-        self.base.set(m, level);
-        self.set_level(m, level);
-        self.again.set(m, false);
-        self.life.set(m, Life::Alive);
+    /// Begins a life, unless one is being lived.
+    #[inline(never)]
+    pub(crate) fn claim(&'static self, name: &'static str, priority: Priority) -> Result<(), StillAlive> {
+        masked(|m| {
+            if self.life.get(m) == Life::Alive {
+                return Err(StillAlive);
+            }
+            self.life.set(m, Life::Alive);
+            self.name.set(m, Some(name));
+            self.next.set(m, Some(self));
+            self.prev.set(m, Some(self));
+            self.again.set(m, false);
+            self.base.set(m, priority.level());
+            self.set_level(m, priority.level());
+            Ok(())
+        })
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL},
-    task::{Header, Info, Life, Priority, StillAlive, masked},
+    task::{Header, Info, Priority, StillAlive, Task},
 };
 use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 
@@ -68,25 +68,13 @@ impl<const STACK: usize> Thread<STACK> {
     {
         const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
         const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
-        let header = &self.header;
-        if !masked(|m| {
-            let free = header.life.get(m) == Life::Over;
-            if free {
-                header.begin(m, name, priority.level());
-            }
-            free
-        }) {
-            return Err(StillAlive);
-        }
+        self.header.claim(name, priority)?;
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
         let place = (high - size_of::<F>()) & !7;
         // SAFETY: the place is aligned and lies in the stack, which is ours: the thread was over, and is now ours to start.
         unsafe { (place as *mut F).write(body) };
-        let (mask, m) = Mask::set();
         // SAFETY: as above, below the body; a stack is aligned by its type.
-        unsafe { header.saved.prepare(m, low, place, run::<F>, place as *mut ()) };
-        kernel::wake_and_preempt(m, mask, header);
-        mask.restore();
+        unsafe { begin(&self.header, low, place, run::<F>) };
         Ok(())
     }
 
@@ -94,6 +82,19 @@ impl<const STACK: usize> Thread<STACK> {
     pub fn info(&'static self) -> Info {
         Info(&self.header)
     }
+}
+
+/// Makes a claimed thread ready to call `entry` with the high end of its stack.
+///
+/// # Safety
+/// `low..high` is the thread's own stack, aligned as for `Saved::prepare`; `entry` finds its body at the high end.
+#[inline(never)]
+unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" fn(*mut ()) -> !) {
+    let (mask, m) = Mask::set();
+    // SAFETY: by the caller's word.
+    unsafe { header.saved.prepare(m, low, high, entry, high as *mut ()) };
+    kernel::wake_and_preempt(m, mask, header);
+    mask.restore();
 }
 
 /// The whole life of a thread.

@@ -41,12 +41,10 @@ pub trait Driver {
 macro_rules! drive_time_with {
     ($driver:ty) => {
         #[unsafe(no_mangle)]
-        #[inline]
         extern "Rust" fn _tandem_now() -> u64 {
             <$driver as $crate::time::Driver>::now()
         }
         #[unsafe(no_mangle)]
-        #[inline]
         extern "Rust" fn _tandem_arm(due: u64) {
             <$driver as $crate::time::Driver>::arm(due)
         }

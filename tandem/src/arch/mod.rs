@@ -8,6 +8,7 @@ mod chosen;
 pub(crate) use chosen::*;
 
 /// Offsets into the kernel's record that assembly uses.
+#[cfg(target_os = "none")]
 pub(crate) mod offset {
     use crate::{kernel::Kernel, task::Header};
 
@@ -16,5 +17,9 @@ pub(crate) mod offset {
     pub(crate) const TOP: usize = Kernel::TOP;
     pub(crate) const AGAIN: usize = core::mem::offset_of!(Header, again);
     pub(crate) const POLL: usize = core::mem::offset_of!(Header, poll);
+    #[cfg(feature = "count")]
+    pub(crate) const SWITCHES: usize = core::mem::offset_of!(Header, switches);
+    #[cfg(not(feature = "count"))]
+    pub(crate) const SWITCHES: usize = 0;
     const _: () = assert!(core::mem::offset_of!(Header, saved) == 0);
 }

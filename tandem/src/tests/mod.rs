@@ -7,7 +7,7 @@ mod waiters;
 
 use crate::{
     shared::Masked,
-    task::{Header, Level, Task},
+    task::{Header, Level, Priority, Task},
     time::Driver,
 };
 use std::cell::Cell;
@@ -41,7 +41,9 @@ pub(crate) fn proof() -> Masked {
 
 pub(crate) fn task(level: Level) -> Task {
     let task: Task = Box::leak(Box::new(Header::new()));
-    task.begin(proof(), "test", level);
+    assert!(task.claim("test", Priority::LOWEST).is_ok());
+    task.base.set(proof(), level);
+    task.set_level(proof(), level);
     task
 }
 

@@ -10,11 +10,25 @@
 //! Interrupts are masked throughout; the context that is resumed lets them in.
 
 use crate::{
-    arch::offset::{AGAIN, BITMAP, CURRENT, POLL, TOP},
+    arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
     kernel::{KERNEL, after_poll},
     task::{Header, Task},
 };
 use core::arch::naked_asm;
+
+/// Counts a switch to the task in r1.
+#[cfg(feature = "count")]
+macro_rules! count_switch {
+    () => {
+        "ldr r2, [r1, #{switches}]\nadds r2, #1\nstr r2, [r1, #{switches}]"
+    };
+}
+#[cfg(not(feature = "count"))]
+macro_rules! count_switch {
+    () => {
+        "// {switches}"
+    };
+}
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
@@ -36,6 +50,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "tandem_load:",
         "ldr r0, ={kernel}",
         "str r1, [r0, #{current}]",
+        count_switch!(),
         "ldm r1, {{r2, r3, r12}}",
         "cbz r3, 2f",
         "ldr r0, =0xe000ed9c", // MPU_RBAR
@@ -72,6 +87,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         poll = const POLL,
         again = const AGAIN,
         current = const CURRENT,
+        switches = const SWITCHES,
         top = const TOP,
     )
 }
