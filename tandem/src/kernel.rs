@@ -44,6 +44,7 @@ impl Kernel {
         unsafe { self.current.get(m).unwrap_unchecked() }
     }
 
+    #[cfg(any(test, target_os = "none"))]
     pub(crate) fn is_idle(&'static self, m: Masked) -> bool {
         self.current(m).is(&self.idle)
     }
@@ -217,7 +218,6 @@ fn poll(m: Masked, task: Task) -> bool {
 
 /// Makes the calling test the idle task of a kernel that is its thread's alone while it runs.
 #[cfg(test)]
-#[must_use]
 pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -105,11 +105,9 @@ impl Waiter {
 
     /// Takes itself out of the queue, if it stands in one.
     pub(crate) fn leave(&self, m: Masked) {
-        if self.is_waiting(m) {
-            if let Some(queue) = self.queue.get(m) {
-                // SAFETY: who waits in a queue borrows the object that holds it.
-                unsafe { queue.as_ref() }.remove(m, self);
-            }
+        if let (true, Some(queue)) = (self.is_waiting(m), self.queue.get(m)) {
+            // SAFETY: who waits in a queue borrows the object that holds it.
+            unsafe { queue.as_ref() }.remove(m, self);
         }
     }
 

@@ -102,8 +102,8 @@ impl Driver for Clock {
     #[inline]
     fn arm(due: u64) {
         let left = due.saturating_sub(Self::now());
-        // Ticks of 1 GHz to ticks of 168 MHz, rounded up; SysTick has 24 bits, and an early alarm is set again.
-        let reload = (left.min(0x400_0000) as u32 >> 3).wrapping_mul(43) / 32 + 2;
+        // Ticks of 1 GHz to ticks of 168 MHz, a shade too many; SysTick has 24 bits, and an early alarm is set again.
+        let reload = (left.min(0x400_0000) as u32 >> 6) * 2753 / 256 + 12;
         // SAFETY: registers of SysTick; its handler calls `expire`.
         unsafe {
             SYST_RVR.write_volatile(reload);

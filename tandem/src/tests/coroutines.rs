@@ -126,16 +126,8 @@ fn random_work_under_random_interrupts() {
                 world.gives.fetch_add(1, Relaxed);
                 world.given.give();
             }
-            1 => {
-                if world.queue.try_send(Box::new(7)).is_ok() {
-                    world.sent.fetch_add(1, Relaxed);
-                }
-            }
-            2 => {
-                if world.queue.try_receive().is_some() {
-                    world.received.fetch_add(1, Relaxed);
-                }
-            }
+            1 if world.queue.try_send(Box::new(7)).is_ok() => _ = world.sent.fetch_add(1, Relaxed),
+            2 if world.queue.try_receive().is_some() => _ = world.received.fetch_add(1, Relaxed),
             3 => world.event.signal(2),
             4..8 => {
                 NOW.set(NOW.get() + 1);

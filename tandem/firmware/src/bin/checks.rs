@@ -4,7 +4,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cortex_m_semihosting::hprintln;
-use tandem::{Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time};
+use tandem::{
+    Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
+};
 use tandem_firmware::board;
 
 static SHARED: SharedStack<1024> = SharedStack::new();

@@ -4,7 +4,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cortex_m_semihosting::hprintln;
-use tandem::{Ceiling, Coroutine, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now};
+use tandem::{
+    Ceiling, Coroutine, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now,
+};
 use tandem_firmware::board;
 
 /// How many pieces of work are done; each is one switch or more.
@@ -140,11 +142,20 @@ fn report(me: &Me) {
         count(&RECEIVED);
     }
     let of = |what: &AtomicU32| what.load(Relaxed);
-    hprintln!("work {} gives {} sent {} locks {} interrupts {} ended at {}", of(&DONE), of(&GIVES), of(&SENT), of(&LOCKS), of(&HANDLED), time::now());
+    hprintln!(
+        "work {} gives {} sent {} locks {} interrupts {} ended at {}",
+        of(&DONE),
+        of(&GIVES),
+        of(&SENT),
+        of(&LOCKS),
+        of(&HANDLED),
+        time::now()
+    );
     #[cfg(feature = "count")]
     {
         let switches = |sum: u32, info: tandem::Info| sum + info.switches();
-        let infos = THREADS.iter().map(Thread::info).chain(COROUTINES.iter().map(Coroutine::info)).chain([REPORTER.info()]);
+        let infos =
+            THREADS.iter().map(Thread::info).chain(COROUTINES.iter().map(Coroutine::info)).chain([REPORTER.info()]);
         hprintln!("switches {}", infos.fold(0, switches));
     }
     let balanced = of(&GIVES) == of(&TAKES) && of(&SENT) == of(&RECEIVED) && *OUTER.lock(me) == of(&LOCKS);

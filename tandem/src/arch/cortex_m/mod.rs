@@ -129,6 +129,19 @@ pub(crate) fn pend() {
     unsafe { ICSR.write_volatile(PENDSVSET) };
 }
 
+#[cfg(not(feature = "spin"))]
+macro_rules! sleep {
+    () => {
+        "wfi"
+    };
+}
+#[cfg(feature = "spin")]
+macro_rules! sleep {
+    () => {
+        "nop"
+    };
+}
+
 /// Turns the running code into the idle task, on the shared stack, and lets interrupts in.
 ///
 /// # Safety
@@ -144,7 +157,8 @@ pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize)
             "msr control, {control}",
             "isb",
             "cpsie i",
-            "2: wfi",
+            "2:",
+            sleep!(),
             "b 2b",
             stack = in(reg) high,
             control = in(reg) ON_PROCESS_STACK,
