@@ -66,6 +66,11 @@ step "clippy" cargo clippy --workspace --all-targets --locked --target-dir "$tar
 step "build" build
 chip=thumbv7em-none-eabihf
 step "suite for $chip" tools/firmware-cargo $chip build --release --locked --package chronoscope-suite
+firmware() { cd ports/firmware && "$@"; }
+step "format of firmware" firmware cargo fmt --check
+step "clippy of firmware" firmware ../../tools/firmware-cargo $chip clippy --release --locked -- -D warnings
+step "firmware" firmware ../../tools/firmware-cargo $chip build --release --locked
+step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"
 step "tests" run_tests "$@"

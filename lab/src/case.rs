@@ -110,8 +110,11 @@ const MAX_CASES: usize = 10_000;
 /// # Errors
 /// When there is no such target.
 pub fn parameters(spec: &'static Spec, target: &Target) -> Result<Vec<(&'static Parameter, String)>> {
-    let own = spec.parameters.iter().map(|parameter| (parameter, parameter.default.to_owned()));
-    Ok(own.chain(machine::find(target)?.parameters()).collect())
+    let machine = machine::find(target)?;
+    let default =
+        |parameter: &'static Parameter| machine.default(spec, parameter).unwrap_or(parameter.default).to_owned();
+    let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
+    Ok(own.chain(machine.parameters()).collect())
 }
 
 /// All cases of one experiment on one target: every combination of the settings' values, the first setting

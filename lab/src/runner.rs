@@ -112,6 +112,10 @@ impl UnderWay<'_> {
     }
 
     fn repeat(&mut self, stop: &AtomicBool) {
+        if let Err(error) = self.machine.prepare() {
+            self.observation.fail(format!("{error:#}"));
+            return;
+        }
         let start = Instant::now();
         let outcome = repetition(self.machine.as_ref(), self.case, &mut self.observation, stop);
         self.spent += start.elapsed();

@@ -1,11 +1,12 @@
 //! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
 
 pub mod host;
+pub mod qemu;
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::Parameter;
+use chronoscope_suite::{Parameter, Spec};
 
 use crate::case::Target;
 
@@ -13,6 +14,20 @@ use crate::case::Target;
 pub trait Machine {
     /// The request's keys that belong to the port on this machine, with their defaults here.
     fn parameters(&self) -> Vec<(&'static Parameter, String)>;
+
+    /// The default of an experiment's own parameter, where the one in its table is not for this target: a kernel without
+    /// threads is measured with the kind of task that it has.
+    fn default(&self, _spec: &Spec, _parameter: &'static Parameter) -> Option<&'static str> {
+        None
+    }
+
+    /// Makes ready what [`run`](Self::run) starts. Called before each run; what takes long is done once.
+    ///
+    /// # Errors
+    /// What is missing, with the mend.
+    fn prepare(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Runs one case once: starts the port with `request` and hands its bytes to `sink` as they come, until it ends.
     /// Ends early when `sink` fails, when `limit` is over, or when `stop` becomes true.
@@ -33,11 +48,28 @@ pub trait Machine {
 /// # Errors
 /// When there is no such machine, or it does not run that kernel.
 pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
-    match (target.kernel.as_str(), target.machine.as_str()) {
-        ("linux", "host") => Ok(Box::new(host::Host)),
-        _ => bail!("unknown target `{target}`: there is {}", TARGETS.join(", ")),
+    if (target.kernel.as_str(), target.machine.as_str()) == ("linux", "host") {
+        return Ok(Box::new(host::Host));
+    }
+    match qemu::find(&target.kernel, &target.machine) {
+        Some(qemu) => Ok(Box::new(qemu)),
+        None => bail!("unknown target `{target}`: there is {}", TARGETS.join(", ")),
     }
 }
 
 /// All targets, as `list` shows them.
-pub const TARGETS: &[&str] = &["linux@host"];
+pub const TARGETS: &[&str] = &["linux@host", "embassy@cortex-m4", "bare@cortex-m4"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_is_found() {
+        for target in TARGETS {
+            assert!(find(&target.parse().unwrap()).is_ok(), "{target}");
+        }
+        assert!(find(&"embassy@host".parse().unwrap()).is_err());
+        assert!(find(&"linux@cortex-m4".parse().unwrap()).is_err());
+    }
+}

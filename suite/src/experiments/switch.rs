@@ -95,6 +95,7 @@ struct Ring<K: Kernel> {
     switches: &'static [AtomicU32],
     done: &'static K::Semaphore,
     laps: usize,
+    /// Laps between two marks; 0 when every step has its own.
     stride: usize,
     yields: bool,
     pad: u64,
@@ -127,17 +128,14 @@ where
         done: trial.semaphore(0)?,
         // The tasks end in a lap of their own, whose marks fall beyond the buffer: ending takes long.
         laps: laps + 1,
-        stride,
+        stride: if batch == 1 { 0 } else { stride },
         yields: trial.request.word("primitive") == "yield",
         pad: trial.request.number("pad"),
     })?;
     for seat in 0..tasks {
-        let urgent = Priority::Urgent(1);
-        match (seat % 2, batch) {
-            (0, 1) => A::spawn(kernel, urgent, member::<A, false>(ring, seat))?,
-            (_, 1) => B::spawn(kernel, urgent, member::<B, false>(ring, seat))?,
-            (0, _) => A::spawn(kernel, urgent, member::<A, true>(ring, seat))?,
-            (_, _) => B::spawn(kernel, urgent, member::<B, true>(ring, seat))?,
+        match seat % 2 {
+            0 => spawn::<A>(ring, seat)?,
+            _ => spawn::<B>(ring, seat)?,
         }
     }
     trial.wait(ring.done, tasks).await;
@@ -160,40 +158,63 @@ where
     Ok(())
 }
 
-/// `BATCHED` is a constant so that the common case carries no test of it.
-async fn member<T: Tasks, const BATCHED: bool>(ring: &'static Ring<T::Kernel>, seat: usize) {
+fn spawn<T: Tasks>(ring: &'static Ring<T::Kernel>, seat: usize) -> Result<(), Refusal> {
+    let (kernel, urgent) = (ring.kernel, Priority::Urgent(1));
+    let plain = ring.stride == 0 && ring.pad == 0;
+    match (ring.yields, plain) {
+        (true, true) => T::spawn(kernel, urgent, member::<T, true, true>(ring, seat)),
+        (true, false) => T::spawn(kernel, urgent, member::<T, true, false>(ring, seat)),
+        (false, true) => T::spawn(kernel, urgent, member::<T, false, true>(ring, seat)),
+        (false, false) => T::spawn(kernel, urgent, member::<T, false, false>(ring, seat)),
+    }
+}
+
+/// What is asked for is a constant here, so that a step of the plain case holds a mark, the operation, and nothing else:
+/// on a small kernel, tests between two marks would cost as much as the switch.
+async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(ring: &'static Ring<T::Kernel>, seat: usize) {
     let kernel = ring.kernel;
     let tasks = ring.seats.len();
-    let next = &ring.seats[(seat + 1) % tasks];
+    let (mine, next) = (&ring.seats[seat], &ring.seats[(seat + 1) % tasks]);
     let before = T::switches(kernel);
     // All are up before the first step.
     kernel.give(ring.done);
-    T::take(kernel, &ring.seats[seat]).await;
-    if ring.yields && seat == 0 {
+    T::take(kernel, mine).await;
+    if YIELDS && seat == 0 {
         // The others become ready in their order, so that all are in the same lap.
         ring.seats[1..].iter().for_each(|seat| kernel.give(seat));
     }
-    for lap in 0..ring.laps {
-        if !BATCHED {
-            ring.marks.mark(kernel, lap * tasks + seat);
-        } else if seat == 0 && lap % ring.stride == 0 {
-            ring.marks.mark(kernel, lap / ring.stride);
-        }
-        for _ in 0..ring.pad {
-            core::hint::black_box(());
-        }
-        if !ring.yields {
+    let mut place = seat;
+    // One lap less than there are takes: with the take before the first one, there is a switch for each.
+    for lap in 1..ring.laps {
+        ring.step::<PLAIN>(seat, lap, place);
+        place += tasks;
+        if YIELDS {
+            T::yield_now(kernel).await;
+        } else {
             kernel.give(next);
-        }
-        // Not in the last lap: with the take before the first one, there is a switch for each.
-        if lap + 1 < ring.laps {
-            if ring.yields {
-                T::yield_now(kernel).await;
-            } else {
-                T::take(kernel, &ring.seats[seat]).await;
-            }
+            T::take(kernel, mine).await;
         }
     }
+    kernel.give(next);
     ring.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(ring.done);
+}
+
+impl<K: Kernel> Ring<K> {
+    /// The mark of a step, and what makes the step longer on purpose.
+    #[inline(always)]
+    fn step<const PLAIN: bool>(&self, seat: usize, lap: usize, place: usize) {
+        if PLAIN {
+            self.marks.mark(self.kernel, place);
+            return;
+        }
+        if self.stride == 0 {
+            self.marks.mark(self.kernel, place);
+        } else if seat == 0 && (lap - 1).is_multiple_of(self.stride) {
+            self.marks.mark(self.kernel, (lap - 1) / self.stride);
+        }
+        for _ in 0..self.pad {
+            core::hint::black_box(());
+        }
+    }
 }

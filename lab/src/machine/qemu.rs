@@ -1,0 +1,241 @@
+//! Microcontrollers that QEMU emulates: `cortex-m4`. A case is one fresh start of the chip with the port's image.
+//!
+//! The lab builds the images itself, through `tools/firmware-cargo`; cargo sees to it that a second run builds nothing.
+//! `docs/machines/qemu.md` says why the machine is built as it is.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError, atomic::AtomicBool, mpsc},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use chronoscope_suite::{Parameter, Spec, Values};
+
+use super::Machine;
+use crate::child;
+
+/// An emulated chip.
+#[derive(Debug)]
+struct Chip {
+    name: &'static str,
+    /// As Rust calls it.
+    triple: &'static str,
+    /// QEMU's program, which is also the name of Debian's package.
+    program: &'static str,
+    arguments: &'static [&'static str],
+}
+
+static CHIPS: [Chip; 1] = [Chip {
+    name: "cortex-m4",
+    triple: "thumbv7em-none-eabihf",
+    program: "qemu-system-arm",
+    arguments: &["-machine", "netduinoplus2"],
+}];
+
+/// For all chips. One instruction takes one tick; a processor that sleeps skips to the next event at once; and nothing of
+/// the host's user interface gets in the way.
+const ARGUMENTS: [&str; 10] = [
+    "-icount",
+    "shift=0,sleep=off,align=off",
+    "-display",
+    "none",
+    "-monitor",
+    "none",
+    "-serial",
+    "null",
+    "-parallel",
+    "null",
+];
+
+/// A kernel that has an image.
+#[derive(Debug)]
+struct Port {
+    kernel: &'static str,
+    chips: &'static [&'static str],
+    /// The kind of task that is measured unless another is asked for.
+    kind: &'static str,
+}
+
+/// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
+/// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
+/// there is no use in many.
+static DEFAULTS: [(&str, &str, &str); 6] = [
+    ("switch", "batch", "1"),
+    ("switch", "loops", "2000"),
+    ("message", "batch", "1"),
+    ("message", "loops", "2000"),
+    ("log", "loops", "500"),
+    ("ticks", "loops", "20"),
+];
+
+static PORTS: [Port; 2] = [
+    Port { kernel: "embassy", chips: &["cortex-m4"], kind: "coroutine" },
+    Port { kernel: "bare", chips: &["cortex-m4"], kind: "thread" },
+];
+
+/// One kernel on one chip.
+#[derive(Debug)]
+pub struct Qemu {
+    chip: &'static Chip,
+    port: &'static Port,
+}
+
+/// The emulated chip of that name with that kernel, if there is such a pair.
+pub fn find(kernel: &str, machine: &str) -> Option<Qemu> {
+    let chip = CHIPS.iter().find(|chip| chip.name == machine)?;
+    let port = PORTS.iter().find(|port| port.kernel == kernel && port.chips.contains(&machine))?;
+    Some(Qemu { chip, port })
+}
+
+impl Machine for Qemu {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        let kinds = |word: &&&str| word.split('-').all(|kind| kind == self.port.kind);
+        match (parameter.name, &parameter.values) {
+            ("kind" | "pair", Values::Word(words)) => words.iter().find(kinds).copied(),
+            (name, _) => {
+                let default = DEFAULTS.iter().find(|(experiment, known, _)| (*experiment, *known) == (spec.name, name));
+                default.map(|(_, _, value)| *value)
+            }
+        }
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.image().map(|_| ())
+    }
+
+    fn run(
+        &self,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Chip { program, arguments, .. } = *self.chip;
+        let mut qemu = Command::new(program);
+        qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
+        qemu.arg("-kernel").arg(self.image()?);
+        child::run(&mut qemu, program, limit, stop, sink).map_err(|error| {
+            match error.downcast_ref::<std::io::Error>() {
+                Some(cause) if cause.kind() == ErrorKind::NotFound => {
+                    anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {program}")
+                }
+                _ => error,
+            }
+        })
+    }
+}
+
+/// QEMU's option that gives the image its command line, word by word. In it a comma is written twice.
+fn semihosting(request: &str) -> String {
+    let words = request.split(' ').map(|word| format!(",arg={}", word.replace(',', ",,")));
+    "enable=on,target=native".to_owned() + &words.collect::<String>()
+}
+
+/// What came of building each image, by its path: built once in the lab's life.
+static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
+
+impl Qemu {
+    /// The port's image, built if it is not there or older than its source.
+    fn image(&self) -> Result<PathBuf> {
+        let root = repository()?;
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let target = std::path::absolute(target)?;
+        let package = format!("chronoscope-{}", self.port.kernel);
+        let image = target.join("firmware").join(self.chip.triple).join("release").join(&package);
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = built
+            .entry(image.clone())
+            .or_insert_with(|| build(root, &target, self.chip.triple, &package).map_err(|error| format!("{error:#}")));
+        match outcome {
+            Ok(()) => Ok(image),
+            Err(error) => bail!("{error}"),
+        }
+    }
+}
+
+/// Where the sources of the images are: where the lab itself was built.
+fn repository() -> Result<&'static Path> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
+    if !root.join("ports/firmware/Cargo.toml").is_file() {
+        bail!(
+            "the sources of the microcontrollers' images are not in {} any more: build chronoscope again where they are",
+            root.display()
+        );
+    }
+    Ok(root)
+}
+
+fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> {
+    let mut cargo = Command::new(root.join("tools/firmware-cargo"));
+    cargo.args([triple, "build", "--release", "--locked", "--package", package]);
+    // There, since the workspace's .cargo/config.toml counts.
+    cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
+    // What is meant for the host's compiler is not for the chip's.
+    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
+        cargo.env_remove(flags);
+    }
+    cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = told_when_long(package, || cargo.output()).context("cannot start tools/firmware-cargo")?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let error = lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default();
+    bail!(
+        "{package} could not be built for {triple}: {error} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"
+    )
+}
+
+/// Does `work`, and says so if it takes more than a moment.
+fn told_when_long<T>(package: &str, work: impl FnOnce() -> T) -> T {
+    let (done, wait) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("chronoscope: building {package}");
+            }
+        });
+        let outcome = work();
+        drop(done);
+        outcome
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chronoscope_suite::spec;
+
+    use super::*;
+
+    #[test]
+    fn the_request_reaches_the_image_word_by_word() {
+        assert_eq!(semihosting("switch a=1,2"), "enable=on,target=native,arg=switch,arg=a=1,,2");
+    }
+
+    #[test]
+    fn defaults_are_values_of_known_parameters() {
+        for (experiment, parameter, value) in DEFAULTS {
+            let spec = spec::find(experiment).unwrap();
+            let parameter = spec.parameters.iter().find(|known| known.name == parameter).unwrap();
+            assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn every_port_has_its_chips() {
+        for port in &PORTS {
+            assert!(port.chips.iter().all(|chip| find(port.kernel, chip).is_some()), "{port:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A counter, and who waits for it. For threads only: no handler may give.
+
+use core::cell::Cell;
+
+use crate::thread::{Context, current, resume, suspend};
+
+pub struct Semaphore {
+    count: Cell<u32>,
+    waiter: Cell<Option<&'static Context>>,
+}
+
+// SAFETY: threads do not pre-empt each other, and no handler gives.
+unsafe impl Sync for Semaphore {}
+
+impl Semaphore {
+    pub const fn new(count: u32) -> Self {
+        Self { count: Cell::new(count), waiter: Cell::new(None) }
+    }
+
+    #[inline(always)]
+    pub fn give(&self) {
+        self.count.set(self.count.get() + 1);
+        if let Some(waiter) = self.waiter.take() {
+            resume(waiter);
+        }
+    }
+
+    #[inline(always)]
+    pub fn take(&self) {
+        while self.count.get() == 0 {
+            self.waiter.set(Some(current()));
+            suspend();
+        }
+        self.count.set(self.count.get() - 1);
+    }
+}

@@ -1,0 +1,54 @@
+//! The interrupts that experiments raise. Their handlers pre-empt everything else.
+
+use core::cell::Cell;
+
+use chronoscope_suite::kernel::{Handler, Source};
+use cortex_m::{asm, peripheral::NVIC};
+
+use crate::{
+    alarm::EXPERIMENT,
+    lines::{self, Line},
+};
+
+/// The handler of one source.
+struct Attached(Cell<Handler>);
+
+// SAFETY: the cell is written while its line is disabled, and read by that line's handler only.
+unsafe impl Sync for Attached {}
+
+static SOFTWARE: Attached = Attached(Cell::new(&|| ()));
+static TIMER: Attached = Attached(Cell::new(&|| ()));
+
+pub(crate) fn start() {
+    lines::set_urgency(Line::Software, 0);
+    lines::set_urgency(Line::Timer, 0);
+}
+
+/// Sets the handler of `source`, and lets it run from now on.
+pub fn attach(source: Source, handler: Handler) {
+    let (attached, line) = match source {
+        Source::Software => (&SOFTWARE, Line::Software),
+        Source::Timer => (&TIMER, Line::Timer),
+    };
+    NVIC::mask(line);
+    attached.0.set(handler);
+    lines::enable(line);
+}
+
+/// Raises the software interrupt; its handler has run when this returns.
+#[inline(always)]
+pub fn raise() {
+    NVIC::pend(Line::Software);
+    // The processor may go on for some instructions before it sees the interrupt, but not past these.
+    asm::dsb();
+    asm::isb();
+}
+
+pub(crate) unsafe extern "C" fn software() {
+    SOFTWARE.0.get()();
+}
+
+pub(crate) unsafe extern "C" fn timer() {
+    TIMER.0.get()();
+    EXPERIMENT.stop();
+}

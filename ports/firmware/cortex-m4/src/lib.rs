@@ -1,0 +1,33 @@
+//! The machine `cortex-m4`: an STM32F405 as QEMU emulates it (`netduinoplus2`), for ports of any kernel.
+//!
+//! Every port on this machine has the same clock, alarms, interrupts and way to the host, so that what differs between
+//! their figures is the kernel. `docs/machines/qemu.md` says what the emulation does and does not tell.
+
+#![no_std]
+
+pub mod alarm;
+pub mod clock;
+pub mod host;
+pub mod interrupts;
+pub mod lines;
+mod registers;
+
+use core::mem::MaybeUninit;
+
+use chronoscope_suite::arena::Arena;
+
+/// What experiments keep their marks in. The rest of 128 KiB is for the port and the stack.
+const ARENA: usize = 88 * 1024;
+
+/// Takes the machine: call it once, first of all. Returns the experiment's memory.
+///
+/// Ends the run when this emulator's timers do not behave as [`alarm`] needs them.
+pub fn start() -> Arena {
+    static mut MEMORY: [MaybeUninit<u8>; ARENA] = [MaybeUninit::uninit(); ARENA];
+    clock::start();
+    alarm::start();
+    interrupts::start();
+    let memory = &raw mut MEMORY;
+    // SAFETY: this function is called once, and nothing else names MEMORY.
+    Arena::new(unsafe { &mut *memory })
+}

@@ -1,0 +1,59 @@
+//! The port of the suite to embassy: `embassy-executor` with an interrupt executor for each priority, and what its
+//! users take with it (`embassy-sync`, `embassy-time`, `defmt`).
+//!
+//! embassy has one kind of task, coroutines. Those of one executor do not pre-empt each other; those of a more urgent
+//! interrupt's executor do.
+
+#![no_std]
+#![no_main]
+
+mod kernel;
+mod levels;
+mod log;
+mod offers;
+mod pool;
+mod tasks;
+mod time;
+mod trace;
+
+use chronoscope_cortex_m4::{self as machine, host};
+use chronoscope_suite::{
+    Request, Trial,
+    arena::Arena,
+    trial::{Names, refuse},
+};
+use cortex_m::asm;
+
+use crate::{kernel::Embassy, levels::Spawners};
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let arena = machine::start();
+    time::start();
+    pool::start();
+    let spawners = levels::start();
+    if tasks::direct(spawners, direct(arena, spawners)).is_err() {
+        host::fail(format_args!("there is no room for the first task"));
+    }
+    // All tasks run in interrupts; what is left here is to sleep.
+    loop {
+        asm::wfi();
+    }
+}
+
+/// The director: reads the request, runs the experiment, ends the program.
+async fn direct(arena: Arena, spawners: Spawners) {
+    let names = || Names { kernel: "embassy", release: env!("RELEASE") };
+    let mut buffer = [0; size_of::<host::Buffer>()];
+    let text = host::request(&mut buffer);
+    let mut sink = host::Output::stream();
+    match Request::parse(text).and_then(|request| Ok((request, arena.place(Embassy::new(&request, spawners)?)?))) {
+        Ok((request, kernel)) => {
+            let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
+            let outcome = offers::run(&mut trial).await;
+            trial.end(outcome);
+        }
+        Err(refusal) => refuse(&mut sink, names(), text, refusal),
+    }
+    host::exit();
+}
