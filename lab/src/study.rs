@@ -104,8 +104,8 @@ impl Overrides {
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
             let names = cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             bail!(
-                "no experiment here has a parameter `{name}`{}; `chronoscope list EXPERIMENT` shows all",
-                case::nearest(name, names)
+                "no experiment here has a parameter `{name}`{} `chronoscope list EXPERIMENT` shows all",
+                case::hint(name, names)
             );
         }
         if self.loops.is_some() && cases.iter().all(|case| case::loops(case.spec).is_none()) {
