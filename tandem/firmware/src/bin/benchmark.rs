@@ -1,0 +1,407 @@
+//! What the kernel costs, in instructions, between a mark immediately before and one immediately after.
+//!
+//! A mark reads the timer and stores what it read. Nothing is subtracted; the control is two marks with
+//! nothing between. Each row is measured [`ROUNDS`] times.
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use cortex_m_semihosting::hprintln;
+use tandem::{Coroutine, Event, Me, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now};
+use tandem_firmware::board::{self, Clock, ticks};
+
+const ROUNDS: usize = 400;
+const LOW: Priority = Priority::new(2);
+const HIGH: Priority = Priority::new(4);
+const DIRECTOR: Priority = Priority::new(5);
+
+static START: AtomicU32 = AtomicU32::new(0);
+static END: AtomicU32 = AtomicU32::new(0);
+static SAMPLES: [AtomicU32; ROUNDS] = [const { AtomicU32::new(0) }; ROUNDS];
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+#[inline(always)]
+fn start() {
+    START.store(ticks(), Relaxed);
+}
+
+#[inline(always)]
+fn end() {
+    END.store(ticks(), Relaxed);
+    let n = TAKEN.load(Relaxed);
+    if n < ROUNDS {
+        SAMPLES[n].store(END.load(Relaxed).wrapping_sub(START.load(Relaxed)), Relaxed);
+        TAKEN.store(n + 1, Relaxed);
+    }
+}
+
+fn report(row: &str, goal: u32) {
+    let n = TAKEN.swap(0, Relaxed);
+    let (mut least, mut most, mut sum) = (u32::MAX, 0, 0);
+    for sample in &SAMPLES[..n] {
+        let sample = sample.load(Relaxed);
+        (least, most, sum) = (least.min(sample), most.max(sample), sum + sample);
+    }
+    let middle = median(n);
+    hprintln!("{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {}", row, goal, middle, least, most, n);
+    let _ = sum;
+}
+
+/// The sample that has half of the others below it.
+fn median(n: usize) -> u32 {
+    let value = |i: usize| SAMPLES[i].load(Relaxed);
+    (0..n)
+        .map(value)
+        .find(|&v| {
+            let (below, above) = ((0..n).filter(|&i| value(i) < v).count(), (0..n).filter(|&i| value(i) > v).count());
+            below <= n / 2 && above <= n / 2
+        })
+        .unwrap_or(0)
+}
+
+static SHARED: SharedStack<1024> = SharedStack::new();
+static MAIN: Thread<2048> = Thread::new();
+static THREADS: [Thread<512>; 32] = [const { Thread::new() }; 32];
+static COROUTINES: [Coroutine<128>; 32] = [const { Coroutine::new() }; 32];
+static DONE: Semaphore = Semaphore::new(0);
+static S: Semaphore = Semaphore::new(0);
+static E1: Event = Event::new();
+static E2: Event = Event::new();
+static Q1: Queue<u32, 4> = Queue::new();
+static Q2: Queue<u32, 4> = Queue::new();
+
+/// Uses the FPU, so that its registers are the caller's to keep.
+fn use_fpu() {
+    // SAFETY: changes no register's value.
+    unsafe { core::arch::asm!("vmov.f32 s0, s0") };
+}
+
+fn thread(i: usize, priority: Priority, body: impl FnOnce(&Me) + Send + 'static) {
+    let body = move |me: &Me| {
+        use_fpu();
+        body(me);
+        DONE.give();
+    };
+    assert!(THREADS[i].spawn(priority, "thread", body).is_ok());
+}
+
+fn coroutine(i: usize, priority: Priority, body: impl Future<Output = ()> + Send + 'static) {
+    assert!(COROUTINES[i].spawn(priority, "coroutine", body).is_ok());
+}
+
+/// Waits for the tasks of a row.
+fn join(me: &Me, tasks: usize) {
+    for _ in 0..tasks {
+        DONE.take(me);
+    }
+    while THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive()) {
+        me.delay_until(time::now() + 20_000);
+    }
+}
+
+/// Each task's mark after its yield ends the measurement that the task before it began.
+fn yields(me: &Me, n: usize) {
+    for i in 0..n {
+        thread(i, LOW, move |me| {
+            for _ in 0..=ROUNDS / n + 1 {
+                start();
+                me.yield_now();
+                end();
+            }
+        });
+    }
+    join(me, n);
+}
+
+fn coroutine_yields(me: &Me, n: usize) {
+    for i in 0..n {
+        coroutine(i, LOW, async move {
+            for _ in 0..=ROUNDS / n + 1 {
+                start();
+                yield_now().await;
+                end();
+            }
+            DONE.give();
+        });
+    }
+    join(me, n);
+}
+
+fn uncontended(me: &Me) {
+    for _ in 0..ROUNDS {
+        start();
+        end();
+    }
+    report("control: two marks", 0);
+    for _ in 0..ROUNDS {
+        start();
+        S.give();
+        end();
+    }
+    report("give, uncontended", 12);
+    for _ in 0..ROUNDS {
+        start();
+        S.take(me);
+        end();
+    }
+    report("take, uncontended", 12);
+}
+
+fn given_to_higher(me: &Me) {
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            S.take(me);
+            end();
+        }
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            start();
+            S.give();
+        }
+    });
+    join(me, 2);
+    report("semaphore given -> higher thread", 45);
+}
+
+fn shuffle(me: &Me) {
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            S.take(me);
+        }
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            start();
+            S.give();
+            end();
+        }
+    });
+    join(me, 2);
+    report("semaphore full shuffle", 85);
+}
+
+const GIVE: usize = 0;
+const SIGNAL: usize = 1;
+
+extern "C" fn on_give() {
+    start();
+    S.give();
+}
+
+extern "C" fn on_signal() {
+    start();
+    E1.signal(1);
+}
+
+fn handler_to_thread(me: &Me) {
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            S.take(me);
+            end();
+        }
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            board::raise(GIVE);
+        }
+    });
+    join(me, 2);
+    report("handler -> higher thread (semaphore)", 80);
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            E1.wait(me);
+            end();
+        }
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            board::raise(SIGNAL);
+        }
+    });
+    join(me, 2);
+    report("handler -> higher thread (event)", 80);
+}
+
+fn handler_to_coroutine(me: &Me) {
+    coroutine(0, HIGH, async {
+        for _ in 0..ROUNDS {
+            S.taken().await;
+            end();
+        }
+        DONE.give();
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            board::raise(GIVE);
+        }
+    });
+    join(me, 2);
+    report("handler -> higher coroutine (semaphore)", 65);
+    coroutine(0, HIGH, async {
+        for _ in 0..ROUNDS {
+            E1.signalled().await;
+            end();
+        }
+        DONE.give();
+    });
+    thread(1, LOW, |_| {
+        for _ in 0..ROUNDS {
+            board::raise(SIGNAL);
+        }
+    });
+    join(me, 2);
+    report("handler -> higher coroutine (event)", 65);
+}
+
+fn wake_equal(me: &Me) {
+    coroutine(0, LOW, async {
+        for _ in 0..ROUNDS {
+            E1.signalled().await;
+            end();
+            E2.signal(1);
+        }
+        DONE.give();
+    });
+    coroutine(1, LOW, async {
+        for _ in 0..ROUNDS {
+            start();
+            E1.signal(1);
+            E2.signalled().await;
+        }
+        DONE.give();
+    });
+    join(me, 2);
+    report("wake, coroutine -> coroutine, same priority", 80);
+    thread(0, LOW, |me| {
+        for _ in 0..ROUNDS {
+            E1.wait(me);
+            end();
+            E2.signal(1);
+        }
+    });
+    thread(1, LOW, |me| {
+        for _ in 0..ROUNDS {
+            start();
+            E1.signal(1);
+            E2.wait(me);
+        }
+    });
+    join(me, 2);
+    report("wake, thread -> thread, same priority", 80);
+}
+
+fn queues(me: &Me) {
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            Q1.receive(me);
+            end();
+        }
+    });
+    thread(1, LOW, |me| {
+        for i in 0..ROUNDS {
+            start();
+            Q1.send(me, i as u32);
+        }
+    });
+    join(me, 2);
+    report("queue, 4 bytes, low -> high thread", 100);
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            let word = Q1.receive(me);
+            Q2.send(me, word);
+        }
+    });
+    thread(1, LOW, |me| {
+        for i in 0..ROUNDS {
+            start();
+            Q1.send(me, i as u32);
+            Q2.receive(me);
+            end();
+        }
+    });
+    join(me, 2);
+    report("queue round trip, threads", 270);
+    coroutine(0, HIGH, async {
+        for _ in 0..ROUNDS {
+            let word = Q1.received().await;
+            Q2.sent(word).await;
+        }
+        DONE.give();
+    });
+    coroutine(1, LOW, async {
+        for i in 0..ROUNDS {
+            start();
+            Q1.sent(i as u32).await;
+            Q2.received().await;
+            end();
+        }
+        DONE.give();
+    });
+    join(me, 2);
+    report("queue round trip, coroutines", 270);
+}
+
+extern "C" fn on_tick() {
+    start();
+    board::stop_alarm();
+    time::expire();
+}
+
+fn sleepers(me: &Me) {
+    thread(0, HIGH, |me| {
+        for _ in 0..ROUNDS {
+            me.delay_until(time::now() + 100_000);
+            end();
+        }
+    });
+    join(me, 1);
+    report("tick -> sleeping thread", 110);
+    coroutine(0, HIGH, async {
+        for _ in 0..ROUNDS {
+            delay_until(time::now() + 100_000).await;
+            end();
+        }
+        DONE.give();
+    });
+    join(me, 1);
+    report("tick -> sleeping coroutine", 110);
+}
+
+fn director(me: &Me) {
+    uncontended(me);
+    for (n, row) in [(2, "yield, 2 threads"), (10, "yield, 10 threads"), (32, "yield, 32 threads")] {
+        yields(me, n);
+        report(row, 35);
+    }
+    for (n, row) in [(2, "yield, 2 coroutines"), (10, "yield, 10 coroutines"), (32, "yield, 32 coroutines")] {
+        coroutine_yields(me, n);
+        report(row, 35);
+    }
+    given_to_higher(me);
+    shuffle(me);
+    handler_to_thread(me);
+    handler_to_coroutine(me);
+    wake_equal(me);
+    queues(me);
+    sleepers(me);
+    let _ = Clock;
+    hprintln!("RAM of a thread beside its stack: {} bytes", size_of::<Thread<512>>() - 512);
+    hprintln!("RAM of a coroutine beside its future: {} bytes", size_of::<Coroutine<64>>() - 64);
+    board::exit(true)
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    board::set_up();
+    board::enable_interrupt(GIVE);
+    board::enable_interrupt(SIGNAL);
+    tandem::start(&SHARED, || assert!(MAIN.spawn(DIRECTOR, "director", director).is_ok()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn SysTick() {
+    on_tick();
+}
+
+tandem_firmware::interrupts![on_give, on_signal];

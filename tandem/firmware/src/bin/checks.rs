@@ -1,0 +1,140 @@
+//! Inheritance along a chain, time limits, the ceiling, and at last a stack that overflows and is named.
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use cortex_m_semihosting::hprintln;
+use tandem::{
+    Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
+};
+use tandem_firmware::board;
+
+static SHARED: SharedStack<1024> = SharedStack::new();
+static DIRECTOR: Thread<2048> = Thread::new();
+static THREADS: [Thread<1024>; 4] = [const { Thread::new() }; 4];
+static COROUTINE: Coroutine<256> = Coroutine::new();
+static FIRST: Mutex<u32> = Mutex::new(0);
+static SECOND: Mutex<u32> = Mutex::new(0);
+static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(9), 0);
+static GATE: Semaphore = Semaphore::new(0);
+static EMPTY: Semaphore = Semaphore::new(0);
+static QUEUE: Queue<u32, 1> = Queue::new();
+static EVENT: Event = Event::new();
+static HOG: AtomicU32 = AtomicU32::new(0);
+
+const MS: u64 = 1_000_000;
+
+fn priority(thread: usize) -> u8 {
+    THREADS[thread].info().priority().map_or(0, Priority::value)
+}
+
+/// Low holds FIRST; middle holds SECOND and waits for FIRST; high waits for SECOND. A hog between must not run.
+fn inheritance_along_a_chain(me: &tandem::Me) {
+    let low = THREADS[0].spawn(Priority::new(1), "low", |me| {
+        let first = FIRST.lock(me);
+        GATE.take(me);
+        assert_eq!(HOG.load(Relaxed), 0, "the hog ran while a more urgent thread waited");
+        drop(first);
+        assert_eq!(priority(0), 1);
+    });
+    me.delay_until(time::now() + MS);
+    let middle = THREADS[1].spawn(Priority::new(2), "middle", |me| {
+        let _second = SECOND.lock(me);
+        let _first = FIRST.lock(me);
+        assert_eq!(priority(1), 5, "the waiting thread's priority came through");
+    });
+    me.delay_until(time::now() + MS);
+    assert_eq!((priority(0), priority(1)), (2, 2));
+    let high = THREADS[2].spawn(Priority::new(5), "high", |me| {
+        assert!(SECOND.lock_until(me, time::now() + MS).is_err());
+        assert_eq!((priority(0), priority(1)), (2, 2), "what was lent is given back");
+        *SECOND.lock(me) += 1;
+        assert_eq!(HOG.load(Relaxed), 0);
+    });
+    let hog = THREADS[3].spawn(Priority::new(4), "hog", |me| {
+        me.delay_until(time::now() + 5 * MS);
+        HOG.store(1, Relaxed);
+    });
+    assert!([low, middle, high, hog].iter().all(Result::is_ok));
+    me.delay_until(time::now() + MS / 2);
+    assert_eq!((priority(0), priority(1), priority(2)), (5, 5, 5));
+    me.delay_until(time::now() + 2 * MS);
+    assert_eq!((priority(0), priority(1)), (5, 5));
+    GATE.give();
+    me.delay_until(time::now() + 10 * MS);
+    assert!(THREADS.iter().all(|thread| !thread.info().is_alive()));
+    assert!(FIRST.try_lock(me).is_some() && *SECOND.lock(me) == 1);
+    hprintln!("inheritance: ok");
+}
+
+fn time_limits(me: &tandem::Me) {
+    let due = time::now() + MS;
+    assert_eq!(EMPTY.take_until(me, due), Err(TimedOut));
+    let late = time::now() - due;
+    assert!(late < MS / 100, "{late} ticks late");
+    assert_eq!(QUEUE.receive_until(me, time::now() + MS), Err(TimedOut));
+    assert_eq!(QUEUE.send_until(me, 1, 0), Ok(()));
+    assert_eq!(QUEUE.send_until(me, 2, time::now() + MS), Err(2));
+    assert_eq!(QUEUE.receive_until(me, 0), Ok(1));
+    assert_eq!(EVENT.wait_until(me, time::now() + MS), Err(TimedOut));
+    EVENT.signal(6);
+    assert_eq!(EVENT.wait_until(me, 0), Ok(6));
+    EMPTY.give();
+    assert_eq!(EMPTY.take_until(me, 0), Ok(()));
+    // A give that comes with the end of the time: never lost, and never counted twice.
+    for offset in 0..200 {
+        let due = time::now() + 30_000;
+        let giver = COROUTINE.spawn(Priority::new(7), "giver", async move {
+            delay_until(due - 100 + offset).await;
+            EMPTY.give();
+        });
+        assert!(giver.is_ok());
+        let taken = EMPTY.take_until(me, due).is_ok();
+        me.delay_until(due + 10_000);
+        assert_eq!(EMPTY.try_take(), !taken);
+    }
+    hprintln!("time limits: ok");
+}
+
+fn ceiling(me: &tandem::Me) {
+    let seen = CEILING.with(|value| {
+        *value += 1;
+        let spawned = THREADS[0].spawn(Priority::new(9), "equal", |_| CEILING.with(|value| *value += 10));
+        assert!(spawned.is_ok());
+        *value
+    });
+    assert_eq!(seen, 1);
+    me.delay_until(time::now() + MS);
+    assert_eq!(CEILING.with(|value| *value), 11);
+    hprintln!("ceiling: ok");
+}
+
+fn overflow(depth: u32) -> u32 {
+    let local = core::hint::black_box([depth; 8]);
+    if local[0] == u32::MAX { 0 } else { overflow(depth + 1) + local[3] }
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    board::set_up();
+    tandem::start(&SHARED, || {
+        let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
+            inheritance_along_a_chain(me);
+            time_limits(me);
+            ceiling(me);
+            hprintln!("now a stack overflows, and its task is named:");
+            let deep = THREADS[0].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
+            assert!(deep.is_ok());
+            board::exit(false)
+        });
+        assert!(director.is_ok());
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn SysTick() {
+    board::stop_alarm();
+    time::expire();
+}
+
+tandem_firmware::interrupts![];

@@ -1,0 +1,135 @@
+//! Registers, interrupts and output of the board.
+
+use core::cell::UnsafeCell;
+use cortex_m_semihosting::{debug, hprintln};
+use tandem::time::Driver;
+
+/// With `-icount shift=0`, this timer counts one tick per instruction.
+const TIM5: *mut u32 = 0x4000_0c00 as *mut u32;
+const CR1: usize = 0;
+const CNT: usize = 9;
+const ARR: usize = 11;
+
+const SYST_CSR: *mut u32 = 0xe000_e010 as *mut u32;
+const SYST_RVR: *mut u32 = 0xe000_e014 as *mut u32;
+const SYST_CVR: *mut u32 = 0xe000_e018 as *mut u32;
+
+/// The count of instructions, wrapping at 32 bits.
+#[inline(always)]
+pub fn ticks() -> u32 {
+    // SAFETY: a register of the timer; reading has no effect.
+    unsafe { TIM5.add(CNT).read_volatile() }
+}
+
+/// Starts the count and turns the FPU on.
+pub fn set_up() {
+    const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;
+    // SAFETY: registers of the timer, and access to coprocessors 10 and 11.
+    unsafe {
+        TIM5.add(ARR).write_volatile(u32::MAX);
+        TIM5.add(CR1).write_volatile(1);
+        CPACR.write_volatile(0xf << 20);
+        core::arch::asm!("dsb", "isb");
+    }
+}
+
+/// The handlers of the first interrupts, in their order.
+#[macro_export]
+macro_rules! interrupts {
+    () => {
+        $crate::interrupts![$crate::board::stray];
+    };
+    ($($handler:expr),*) => {
+        #[unsafe(link_section = ".vector_table.interrupts")]
+        #[unsafe(no_mangle)]
+        static __INTERRUPTS: [extern "C" fn(); <[&str]>::len(&[$(stringify!($handler)),*])] = [$($handler),*];
+    };
+}
+
+/// The handler of an interrupt that should not come.
+pub extern "C" fn stray() {
+    panic!("stray interrupt")
+}
+
+/// Lets an interrupt in.
+pub fn enable_interrupt(number: usize) {
+    const ISER: *mut u32 = 0xe000_e100 as *mut u32;
+    // SAFETY: its handler is in the vector table.
+    unsafe { ISER.add(number / 32).write_volatile(1 << (number % 32)) };
+}
+
+/// Raises an interrupt in software.
+#[inline(always)]
+pub fn raise(number: usize) {
+    const STIR: *mut u32 = 0xe000_ef00 as *mut u32;
+    // SAFETY: its handler is in the vector table.
+    unsafe { STIR.write_volatile(number as u32) };
+}
+
+/// Raises SysTick in software.
+pub fn raise_systick() {
+    const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
+    // SAFETY: sets the pending bit of SysTick; zeros do nothing.
+    unsafe { ICSR.write_volatile(1 << 26) };
+}
+
+/// The kernel's clock counts instructions; its alarm is SysTick, 168 MHz against the clock's 1 GHz.
+pub struct Clock;
+
+tandem::drive_time_with!(Clock);
+
+/// The clock's upper half and the last reading of its lower half.
+struct Extension(UnsafeCell<(u32, u32)>);
+// SAFETY: touched only with interrupts masked.
+unsafe impl Sync for Extension {}
+static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
+
+impl Driver for Clock {
+    const HERTZ: u64 = 1_000_000_000;
+
+    #[inline(always)]
+    fn now() -> u64 {
+        // SAFETY: interrupts are masked, by the contract of `now`.
+        let (high, last) = unsafe { &mut *EXTENSION.0.get() };
+        let low = ticks();
+        if low < *last {
+            *high += 1;
+        }
+        *last = low;
+        u64::from(*high) << 32 | u64::from(low)
+    }
+
+    #[inline]
+    fn arm(due: u64) {
+        let left = due.saturating_sub(Self::now());
+        // Ticks of 1 GHz to ticks of 168 MHz, a shade too many; SysTick has 24 bits, and an early alarm is set again.
+        let reload = (left.min(0x400_0000) as u32 >> 6) * 2753 / 256 + 12;
+        // SAFETY: registers of SysTick; its handler calls `expire`.
+        unsafe {
+            SYST_RVR.write_volatile(reload);
+            SYST_CVR.write_volatile(0);
+            SYST_CSR.write_volatile(0b111);
+        }
+    }
+}
+
+/// Stops the alarm until it is armed again.
+#[inline(always)]
+pub fn stop_alarm() {
+    // SAFETY: a register of SysTick.
+    unsafe { SYST_CSR.write_volatile(0b100) };
+}
+
+/// Ends the emulation.
+pub fn exit(success: bool) -> ! {
+    debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo) -> ! {
+    hprintln!("task {}: {}", tandem::current().name(), info);
+    exit(false)
+}

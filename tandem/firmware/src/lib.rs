@@ -1,0 +1,4 @@
+//! The emulated board that the firmware of this folder runs on: QEMU's `netduinoplus2`, an STM32F405.
+#![no_std]
+
+pub mod board;

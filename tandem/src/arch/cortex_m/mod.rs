@@ -1,0 +1,178 @@
+//! Cortex-M4 and M7, with or without FPU: threads on the process stack, handlers on the main stack.
+
+mod guard;
+mod switch;
+
+pub(crate) use guard::GUARD;
+pub(crate) use switch::{load, switch};
+
+use crate::{
+    kernel::KERNEL,
+    shared::{Masked, Shared},
+    task::Task,
+};
+use core::{arch::asm, ptr::NonNull};
+
+/// A suspended context: the assembly knows the order of the fields.
+#[repr(C)]
+pub(crate) struct Saved {
+    /// CONTROL: whether the FPU's registers s16 to s31 lie on the stack as well.
+    control: Shared<u32>,
+    /// Where the other registers lie; 0 when there is no suspended context.
+    stack: Shared<usize>,
+    /// What to write to the MPU so that it guards the low end of the stack.
+    guard: Shared<u32>,
+}
+
+/// CONTROL of a task that has not used the FPU: privileged, on the process stack.
+const ON_PROCESS_STACK: u32 = 2;
+
+impl Saved {
+    pub(crate) const fn new() -> Self {
+        Self { control: Shared::new(0), stack: Shared::new(0), guard: Shared::new(0) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn exists(&self, m: Masked) -> bool {
+        self.stack.get(m) != 0
+    }
+
+    /// The context has ended, and its use of the FPU with it.
+    #[inline(always)]
+    pub(crate) fn clear(&self, m: Masked) {
+        self.control.set(m, ON_PROCESS_STACK);
+        self.stack.set(m, 0);
+    }
+
+    pub(crate) fn share_stack_of(&self, m: Masked, other: &Self) {
+        self.guard.set(m, other.guard.get(m));
+    }
+
+    /// A context that calls `entry(argument)` when it is first switched to, with interrupts on.
+    ///
+    /// # Safety
+    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its high end.
+    pub(crate) unsafe fn prepare(
+        &self,
+        m: Masked,
+        low: usize,
+        high: usize,
+        entry: unsafe extern "C" fn(*mut ()) -> !,
+        argument: *mut (),
+    ) {
+        // In the order in which `load` pops them: r3 to r11, pc.
+        let words =
+            [0, entry as usize, argument as usize, 0, 0, 0, 0, 0, 0, switch::begin_thread as *const () as usize];
+        let stack = high - size_of_val(&words);
+        // SAFETY: the words lie within the stack, which is aligned and nobody else's.
+        unsafe { NonNull::new_unchecked(stack as *mut [usize; 10]).write(words) };
+        self.clear(m);
+        self.stack.set(m, stack);
+        self.guard.set(m, guard::value(low));
+    }
+}
+
+/// Whether interrupts were masked before.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(u32);
+
+impl Mask {
+    /// Masks interrupts.
+    #[inline(always)]
+    pub(crate) fn set() -> (Self, Masked) {
+        let primask: u32;
+        // SAFETY: masks interrupts and touches no memory; as a barrier to the compiler, no access moves across.
+        unsafe { asm!("mrs {}, primask", "cpsid i", out(reg) primask, options(nostack, preserves_flags)) };
+        // SAFETY: masked just now.
+        (Self(primask), unsafe { Masked::assume() })
+    }
+
+    #[inline(always)]
+    pub(crate) fn restore(self) {
+        // SAFETY: puts back what `set` found.
+        unsafe { asm!("msr primask, {}", in(reg) self.0, options(nostack, preserves_flags)) };
+    }
+
+    /// Whether a switch may happen here: in thread mode, outside of any critical section.
+    #[inline(always)]
+    pub(crate) fn allows_switch(self) -> bool {
+        let exception: u32;
+        // SAFETY: reads the number of the exception being handled.
+        unsafe { asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags)) };
+        exception | self.0 == 0
+    }
+}
+
+/// Masks interrupts where they are known to be on.
+#[inline(always)]
+pub(crate) fn mask() -> Masked {
+    // SAFETY: as in `Mask::set`.
+    unsafe { asm!("cpsid i", options(nostack, preserves_flags)) };
+    // SAFETY: masked just now.
+    unsafe { Masked::assume() }
+}
+
+/// Lets interrupts in, where they were on before `mask`.
+#[inline(always)]
+pub(crate) fn unmask(_: Masked) {
+    // SAFETY: the caller masked them.
+    unsafe { asm!("cpsie i", options(nostack, preserves_flags)) };
+}
+
+const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
+const PENDSVSET: u32 = 1 << 28;
+
+/// Asks for a switch as soon as no handler runs and interrupts are on.
+#[inline(always)]
+pub(crate) fn pend() {
+    // SAFETY: the register exists on every Cortex-M; writing this bit pends PendSV, zeros do nothing.
+    unsafe { ICSR.write_volatile(PENDSVSET) };
+}
+
+#[cfg(not(feature = "spin"))]
+macro_rules! sleep {
+    () => {
+        "wfi"
+    };
+}
+#[cfg(feature = "spin")]
+macro_rules! sleep {
+    () => {
+        "nop"
+    };
+}
+
+/// Turns the running code into the idle task, on the shared stack, and lets interrupts in.
+///
+/// # Safety
+/// `low..high` is as for `Saved::prepare`; interrupts are masked; this is the main program.
+pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize) -> ! {
+    idle.saved.clear(m);
+    debug_assert!(KERNEL.is_idle(m));
+    let _ = low;
+    // SAFETY: from here on the main stack is the handlers' alone, and nothing of this frame is used again.
+    unsafe {
+        asm!(
+            "msr psp, {stack}",
+            "msr control, {control}",
+            "isb",
+            "cpsie i",
+            "2:",
+            sleep!(),
+            "b 2b",
+            stack = in(reg) high,
+            control = in(reg) ON_PROCESS_STACK,
+            options(noreturn)
+        )
+    }
+}
+
+/// Sets up what the kernel uses of the processor, and the guard of the shared stack.
+pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
+    const SHPR3: *mut u32 = 0xe000_ed20 as *mut u32;
+    const PENDSV_LOWEST: u32 = 0xff << 16;
+    // SAFETY: the register exists on every ARMv7-M; only PendSV's priority changes. SVC keeps the highest.
+    unsafe { SHPR3.write_volatile(SHPR3.read_volatile() | PENDSV_LOWEST) };
+    guard::set_up();
+    idle.saved.guard.set(m, guard::value(low));
+}

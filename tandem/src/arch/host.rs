@@ -1,0 +1,131 @@
+//! A processor that is not there: for tests on the host. It has coroutines only, whose polls nest on the
+//! host's stack; handlers run where interrupts are let in, when the test says so.
+
+use crate::{
+    kernel::{self, KERNEL},
+    shared::{Masked, Shared},
+    task::Task,
+};
+use std::cell::{Cell, RefCell};
+
+pub(crate) const GUARD: usize = 32;
+
+pub(crate) struct Saved(Shared<bool>);
+
+impl Saved {
+    pub(crate) const fn new() -> Self {
+        Self(Shared::new(false))
+    }
+
+    pub(crate) fn exists(&self, m: Masked) -> bool {
+        self.0.get(m)
+    }
+
+    pub(crate) fn clear(&self, m: Masked) {
+        self.0.set(m, false);
+    }
+
+    pub(crate) fn share_stack_of(&self, _: Masked, _: &Self) {}
+
+    pub(crate) unsafe fn prepare(
+        &self,
+        _: Masked,
+        _: usize,
+        _: usize,
+        _: unsafe extern "C" fn(*mut ()) -> !,
+        _: *mut (),
+    ) {
+        unreachable!("the host has no threads");
+    }
+}
+
+type Handler = Box<dyn FnMut()>;
+
+thread_local! {
+    static MASKED: Cell<bool> = const { Cell::new(false) };
+    static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+    static PENDING: Cell<bool> = const { Cell::new(false) };
+    static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
+}
+
+#[cfg(test)]
+/// Sets what may happen whenever interrupts are let in.
+pub(crate) fn set_handler(handler: Option<Handler>) {
+    HANDLER.with_borrow_mut(|current| *current = handler);
+}
+
+/// Where interrupts come in: the handler, then the switch it asked for.
+fn interrupts() {
+    if MASKED.get() || IN_HANDLER.get() {
+        return;
+    }
+    IN_HANDLER.set(true);
+    HANDLER.with_borrow_mut(|handler| handler.iter_mut().for_each(|handler| handler()));
+    IN_HANDLER.set(false);
+    while PENDING.take() {
+        let m = mask();
+        let (me, next) = (KERNEL.current(m), KERNEL.ready.most_urgent(m));
+        if !next.is(me) {
+            kernel::switch(m, me, next);
+        }
+        MASKED.set(false);
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(bool);
+
+impl Mask {
+    pub(crate) fn set() -> (Self, Masked) {
+        interrupts();
+        let before = MASKED.replace(true);
+        // SAFETY: the test runs on one thread, and its handlers only where interrupts are let in.
+        (Self(before), unsafe { Masked::assume() })
+    }
+
+    pub(crate) fn restore(self) {
+        MASKED.set(self.0);
+        interrupts();
+    }
+
+    pub(crate) fn allows_switch(self) -> bool {
+        !self.0 && !IN_HANDLER.get()
+    }
+}
+
+pub(crate) fn mask() -> Masked {
+    interrupts();
+    assert!(!MASKED.replace(true), "masked twice");
+    // SAFETY: as in `Mask::set`.
+    unsafe { Masked::assume() }
+}
+
+pub(crate) fn unmask(_: Masked) {
+    assert!(MASKED.replace(false), "let in twice");
+    interrupts();
+}
+
+pub(crate) fn pend() {
+    PENDING.set(true);
+}
+
+/// Polls `to` and all that is more urgent than `from` on top of it.
+pub(crate) unsafe fn switch(from: Task, to: Task) {
+    // SAFETY: interrupts are masked, by the caller's word.
+    let m = unsafe { Masked::assume() };
+    assert!(MASKED.get() && !to.saved.exists(m));
+    from.saved.0.set(m, true);
+    let next = kernel::poll_above(m, to);
+    assert!(next.is(from), "the poll below is the next to go on");
+    from.saved.clear(m);
+}
+
+pub(crate) unsafe fn load(_: Task) -> ! {
+    unreachable!("the host has no threads");
+}
+
+pub(crate) fn set_up(_: Masked, _: Task, _: usize) {}
+
+pub(crate) unsafe fn become_idle(_: Masked, _: Task, _: usize, _: usize) -> ! {
+    unreachable!("tests are the idle task themselves");
+}

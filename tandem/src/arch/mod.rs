@@ -1,0 +1,25 @@
+//! What the kernel needs of a processor: masking, contexts, and the switch between them.
+
+#[cfg_attr(target_arch = "arm", path = "cortex_m/mod.rs")]
+#[cfg_attr(target_arch = "riscv32", path = "riscv/mod.rs")]
+#[cfg_attr(not(any(target_arch = "arm", target_arch = "riscv32")), path = "host.rs")]
+mod chosen;
+
+pub(crate) use chosen::*;
+
+/// Offsets into the kernel's record that assembly uses.
+#[cfg(target_os = "none")]
+pub(crate) mod offset {
+    use crate::{kernel::Kernel, task::Header};
+
+    pub(crate) const BITMAP: usize = CURRENT - 4;
+    pub(crate) const CURRENT: usize = Kernel::CURRENT;
+    pub(crate) const TOP: usize = Kernel::TOP;
+    pub(crate) const AGAIN: usize = core::mem::offset_of!(Header, again);
+    pub(crate) const POLL: usize = core::mem::offset_of!(Header, poll);
+    #[cfg(feature = "count")]
+    pub(crate) const SWITCHES: usize = core::mem::offset_of!(Header, switches);
+    #[cfg(not(feature = "count"))]
+    pub(crate) const SWITCHES: usize = 0;
+    const _: () = assert!(core::mem::offset_of!(Header, saved) == 0);
+}

@@ -1,0 +1,30 @@
+//! Tandem: a real-time kernel whose threads and coroutines stand under one priority order.
+#![cfg_attr(target_os = "none", no_std)]
+
+mod arch;
+mod ceiling;
+mod coroutine;
+mod event;
+mod kernel;
+mod mutex;
+mod queue;
+mod ready;
+mod semaphore;
+mod shared;
+mod task;
+#[cfg(test)]
+mod tests;
+mod thread;
+pub mod time;
+mod wait;
+
+pub use ceiling::Ceiling;
+pub use coroutine::{Coroutine, Yield, yield_now};
+pub use event::{Event, Signalled};
+pub use kernel::{SharedStack, current, start};
+pub use mutex::{Guard, Mutex};
+pub use queue::{Queue, Received, Sent};
+pub use semaphore::{Semaphore, Taken};
+pub use task::{Info, Priority, StillAlive};
+pub use thread::{Me, Thread};
+pub use time::{TimedOut, delay_until};

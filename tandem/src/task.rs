@@ -1,0 +1,180 @@
+//! What the kernel keeps of every task, thread or coroutine.
+
+use crate::{
+    arch::{Mask, Saved},
+    mutex::Lock,
+    shared::{Masked, Shared},
+    wait::Waiter,
+};
+use core::ptr::NonNull;
+
+/// How urgent a task is: 0 to 31, a higher number pre-empts a lower one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Priority(u8);
+
+impl Priority {
+    pub const LOWEST: Self = Self(0);
+    pub const HIGHEST: Self = Self(31);
+
+    /// # Panics
+    /// Above 31; in a constant, at compile time.
+    #[must_use]
+    pub const fn new(value: u8) -> Self {
+        assert!(value <= 31, "a priority is 0 to 31");
+        Self(value)
+    }
+
+    #[must_use]
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+
+    /// The kernel's own scale, where 0 is the most urgent: what counting leading zeros yields.
+    pub(crate) const fn level(self) -> Level {
+        31 - self.0
+    }
+
+    pub(crate) const fn of_level(level: Level) -> Self {
+        Self(31 - level)
+    }
+}
+
+pub(crate) type Level = u8;
+
+/// The idle task's level, below every priority.
+pub(crate) const IDLE_LEVEL: Level = 32;
+
+pub(crate) type Task = &'static Header;
+
+/// The kernel's record of a task. It is all zeros until the task is spawned, so that it lies in `.bss`.
+#[repr(C)]
+pub(crate) struct Header {
+    /// The suspended context. A coroutine that is not in the middle of a poll has none.
+    pub(crate) saved: Saved,
+    /// Ring of the tasks that are ready at one level. A task that is not ready is linked to itself.
+    pub(crate) next: Shared<Option<Task>>,
+    pub(crate) prev: Shared<Option<Task>>,
+    /// `1 << 31 - level`; 0 for a task that is not alive, so that no late waker makes it ready.
+    pub(crate) bit: Shared<u32>,
+    /// The level that counts, after inheritance and ceilings.
+    pub(crate) level: Shared<Level>,
+    pub(crate) base: Shared<Level>,
+    /// Woken while it was ready: a coroutine is to be polled once more.
+    pub(crate) again: Shared<bool>,
+    pub(crate) life: Shared<Life>,
+    /// Polls a coroutine; `true` when it has ended.
+    pub(crate) poll: Shared<Option<unsafe extern "C" fn(Task) -> bool>>,
+    pub(crate) name: Shared<Option<&'static str>>,
+    /// What the task waits for, if waiting in an order that depends on its level.
+    pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
+    /// The mutex it waits for.
+    pub(crate) waits_for: Shared<Option<NonNull<Lock>>>,
+    /// The mutexes it holds.
+    pub(crate) held: Shared<Option<NonNull<Lock>>>,
+    #[cfg(feature = "count")]
+    pub(crate) switches: Shared<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Life {
+    /// Never spawned, or ended: it may be spawned. Zero, so that a new header lies in `.bss`.
+    Over = 0,
+    Alive = 1,
+}
+
+impl Header {
+    pub(crate) const fn new() -> Self {
+        Self {
+            saved: Saved::new(),
+            next: Shared::new(None),
+            prev: Shared::new(None),
+            bit: Shared::new(0),
+            level: Shared::new(0),
+            base: Shared::new(0),
+            again: Shared::new(false),
+            life: Shared::new(Life::Over),
+            poll: Shared::new(None),
+            name: Shared::new(None),
+            waiter: Shared::new(None),
+            waits_for: Shared::new(None),
+            held: Shared::new(None),
+            #[cfg(feature = "count")]
+            switches: Shared::new(0),
+        }
+    }
+
+    /// Begins a life, unless one is being lived.
+    #[inline(never)]
+    pub(crate) fn claim(&'static self, name: &'static str, priority: Priority) -> Result<(), StillAlive> {
+        masked(|m| {
+            if self.life.get(m) == Life::Alive {
+                return Err(StillAlive);
+            }
+            self.life.set(m, Life::Alive);
+            self.name.set(m, Some(name));
+            self.next.set(m, Some(self));
+            self.prev.set(m, Some(self));
+            self.again.set(m, false);
+            self.base.set(m, priority.level());
+            self.set_level(m, priority.level());
+            Ok(())
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_level(&self, m: Masked, level: Level) {
+        self.level.set(m, level);
+        self.bit.set(m, 0x8000_0000_u32.unbounded_shr(u32::from(level)));
+    }
+
+    #[inline(always)]
+    pub(crate) fn is(&self, other: Task) -> bool {
+        core::ptr::eq(self, other)
+    }
+}
+
+/// The task is running or waiting already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StillAlive;
+
+/// What can be asked about a task.
+#[derive(Clone, Copy)]
+pub struct Info(pub(crate) Task);
+
+impl Info {
+    /// The name given when it was spawned; `idle` for the kernel's own.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        masked(|m| self.0.name.get(m)).unwrap_or("idle")
+    }
+
+    /// The priority that counts now, after inheritance and ceilings; `None` for the idle task.
+    #[must_use]
+    pub fn priority(self) -> Option<Priority> {
+        let level = masked(|m| self.0.level.get(m));
+        (level < IDLE_LEVEL).then(|| Priority::of_level(level))
+    }
+
+    /// Whether it has been spawned and has not ended.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        masked(|m| self.0.life.get(m) == Life::Alive)
+    }
+
+    /// How often the kernel has switched to it. Wraps.
+    #[cfg(feature = "count")]
+    #[must_use]
+    pub fn switches(self) -> u32 {
+        masked(|m| self.0.switches.get(m))
+    }
+}
+
+/// Runs `body` with interrupts masked.
+#[inline(always)]
+pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
+    let (mask, m) = Mask::set();
+    let result = body(m);
+    mask.restore();
+    result
+}

@@ -1,0 +1,236 @@
+//! The kernel as a whole, with coroutines and a handler that comes wherever interrupts are let in.
+
+use super::{NOW, Random, rounds};
+use crate::{
+    Ceiling, Coroutine, Event, Priority, Queue, Semaphore, arch, delay_until,
+    kernel::{self, KERNEL, masked},
+    time, yield_now,
+};
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+};
+
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// What the tasks of one run share.
+struct World {
+    given: Semaphore,
+    gives: AtomicU32,
+    takes: AtomicU32,
+    queue: Queue<Box<u32>, 3>,
+    sent: AtomicU32,
+    received: AtomicU32,
+    event: Event,
+    ceiling: Ceiling<u32>,
+    switches: AtomicU32,
+    over: AtomicBool,
+}
+
+/// Whoever runs is the most urgent of the ready.
+fn check(world: &World) {
+    if world.switches.fetch_add(1, Relaxed) > if cfg!(miri) { 500 } else { 20_000 } {
+        world.over.store(true, Relaxed);
+    }
+    masked(|m| assert!(KERNEL.ready.most_urgent(m).is(KERNEL.current(m))));
+}
+
+/// Polls a future once, then drops it.
+struct Once<F>(Pin<Box<F>>);
+
+impl<F: Future> Future for Once<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<Self::Output> {
+        match self.0.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => Poll::Ready(None),
+        }
+    }
+}
+
+async fn work(world: &'static World, seed: u64, listener: bool) {
+    let mut random = Random::new(seed);
+    while !world.over.load(Relaxed) {
+        check(world);
+        match random.below(9) {
+            0 => yield_now().await,
+            1 => {
+                world.given.taken().await;
+                world.takes.fetch_add(1, Relaxed);
+            }
+            2 => {
+                world.gives.fetch_add(1, Relaxed);
+                world.given.give();
+            }
+            3 => {
+                world.queue.sent(Box::new(7)).await;
+                world.sent.fetch_add(1, Relaxed);
+            }
+            4 => {
+                assert_eq!(*world.queue.received().await, 7);
+                world.received.fetch_add(1, Relaxed);
+            }
+            5 => delay_until(time::now() + random.below(20) as u64).await,
+            6 => world.ceiling.with(|value| {
+                *value += 1;
+                world.gives.fetch_add(1, Relaxed);
+                world.given.give();
+            }),
+            // Waits that are given up at once: nothing may be lost by it.
+            7 => {
+                if Once(Box::pin(world.given.taken())).await.is_some() {
+                    world.takes.fetch_add(1, Relaxed);
+                }
+                if let Some(message) = Once(Box::pin(world.queue.received())).await {
+                    assert_eq!(*message, 7);
+                    world.received.fetch_add(1, Relaxed);
+                }
+            }
+            _ if listener => {
+                world.event.signalled().await;
+            }
+            _ => world.event.signal(1),
+        }
+        check(world);
+    }
+}
+
+#[test]
+fn random_work_under_random_interrupts() {
+    for seed in 0..rounds(60) as u64 {
+        NOW.set(0);
+        let _turn = kernel::begin_test();
+        let world = leak(World {
+            given: Semaphore::new(0),
+            gives: AtomicU32::new(0),
+            takes: AtomicU32::new(0),
+            queue: Queue::new(),
+            sent: AtomicU32::new(0),
+            received: AtomicU32::new(0),
+            event: Event::new(),
+            ceiling: Ceiling::new(Priority::HIGHEST, 0),
+            switches: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+        });
+        let random = Rc::new(RefCell::new(Random::new(seed)));
+        let chance = Rc::clone(&random);
+        arch::set_handler(Some(Box::new(move || match chance.borrow_mut().below(40) {
+            0 => {
+                world.gives.fetch_add(1, Relaxed);
+                world.given.give();
+            }
+            1 if world.queue.try_send(Box::new(7)).is_ok() => _ = world.sent.fetch_add(1, Relaxed),
+            2 if world.queue.try_receive().is_some() => _ = world.received.fetch_add(1, Relaxed),
+            3 => world.event.signal(2),
+            4..8 => {
+                NOW.set(NOW.get() + 1);
+                time::expire();
+            }
+            _ => {}
+        })));
+        let tasks: Vec<&'static Coroutine<1024>> = (0..12).map(|_| leak(Coroutine::new())).collect();
+        for (i, task) in tasks.iter().enumerate() {
+            let priority = Priority::new(random.borrow_mut().below(6) as u8);
+            task.spawn(priority, "worker", work(world, seed * 100 + i as u64, i == 0)).unwrap();
+        }
+        // This is the idle task: handlers come, and with them whatever they wake.
+        while !world.over.load(Relaxed) {
+            masked(|m| assert!(KERNEL.is_idle(m) && KERNEL.ready.most_urgent(m).is(KERNEL.current(m))));
+        }
+        finish(world, &tasks);
+    }
+}
+
+/// Lets every task end, then balances the books.
+fn finish(world: &'static World, tasks: &[&'static Coroutine<1024>]) {
+    arch::set_handler(None);
+    while tasks.iter().any(|task| task.info().is_alive()) {
+        NOW.set(NOW.get() + 100);
+        time::expire();
+        world.event.signal(1);
+        world.gives.fetch_add(1, Relaxed);
+        world.given.give();
+        if world.queue.try_receive().is_some() {
+            world.received.fetch_add(1, Relaxed);
+        } else if world.queue.try_send(Box::new(7)).is_ok() {
+            world.sent.fetch_add(1, Relaxed);
+        }
+        masked(|m| assert!(KERNEL.is_idle(m)));
+    }
+    while world.given.try_take() {
+        world.takes.fetch_add(1, Relaxed);
+    }
+    while world.queue.try_receive().is_some() {
+        world.received.fetch_add(1, Relaxed);
+    }
+    assert_eq!(world.gives.load(Relaxed), world.takes.load(Relaxed));
+    assert_eq!(world.sent.load(Relaxed), world.received.load(Relaxed));
+}
+
+/// Hands a copy of its waker out.
+async fn waker() -> Waker {
+    std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await
+}
+
+#[test]
+fn a_waker_may_outlive_its_coroutine_and_wake_the_next() {
+    let _turn = kernel::begin_test();
+    let (kept, polls) = (Rc::new(Cell::new(None)), leak(AtomicU32::new(0)));
+    struct Local<T>(T);
+    // SAFETY: this test has one thread.
+    unsafe impl<T> Send for Local<T> {}
+    impl<T> Local<T> {
+        fn get(&self) -> &T {
+            &self.0
+        }
+    }
+    let coroutine = leak(Coroutine::<256>::new());
+    let place = Local(Rc::clone(&kept));
+    coroutine
+        .spawn(Priority::new(3), "first", async move {
+            let waker = waker().await;
+            place.get().set(Some(waker));
+        })
+        .unwrap();
+    assert!(!coroutine.info().is_alive());
+    let waker = kept.take().unwrap();
+    waker.wake_by_ref();
+    let body = async move {
+        std::future::poll_fn(|_| if polls.fetch_add(1, Relaxed) < 2 { Poll::Pending } else { Poll::Ready(()) }).await;
+    };
+    coroutine.spawn(Priority::new(3), "second", body).unwrap();
+    assert_eq!(polls.load(Relaxed), 1);
+    // A copy from the first life wakes the second: a poll too many, which every future must bear.
+    waker.wake_by_ref();
+    assert_eq!((polls.load(Relaxed), coroutine.info().is_alive()), (2, true));
+    waker.wake();
+    assert_eq!((polls.load(Relaxed), coroutine.info().is_alive()), (3, false));
+}
+
+#[test]
+fn a_thousand_coroutines() {
+    let _turn = kernel::begin_test();
+    let count = if cfg!(miri) { 50 } else { 1000 };
+    let (semaphore, done) = (leak(Semaphore::new(0)), leak(AtomicU32::new(0)));
+    for i in 0..count {
+        let coroutine: &'static Coroutine<128> = leak(Coroutine::new());
+        let body = async {
+            semaphore.taken().await;
+            yield_now().await;
+            done.fetch_add(1, Relaxed);
+        };
+        coroutine.spawn(Priority::new((i % 32) as u8), "one", body).unwrap();
+    }
+    for i in 0..count {
+        assert_eq!(done.load(Relaxed), i);
+        semaphore.give();
+    }
+    assert_eq!(done.load(Relaxed), count);
+}

@@ -1,0 +1,69 @@
+//! The parts that do not depend on a processor, against plain models of what they should do.
+
+mod coroutines;
+mod ready;
+mod timers;
+mod waiters;
+
+use crate::{
+    shared::Masked,
+    task::{Header, Level, Priority, Task},
+    time::Driver,
+};
+use std::cell::Cell;
+
+/// A small generator (xorshift), so that every run is the same.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) as usize % n
+    }
+}
+
+/// How much to try: less under Miri, which is slow.
+pub(crate) const fn rounds(n: usize) -> usize {
+    if cfg!(miri) { n / 200 + 1 } else { n }
+}
+
+/// Nothing else runs on this thread.
+pub(crate) fn proof() -> Masked {
+    // SAFETY: tests touch what they made themselves, on one thread.
+    unsafe { Masked::assume() }
+}
+
+pub(crate) fn task(level: Level) -> Task {
+    let task: Task = Box::leak(Box::new(Header::new()));
+    assert!(task.claim("test", Priority::LOWEST).is_ok());
+    task.base.set(proof(), level);
+    task.set_level(proof(), level);
+    task
+}
+
+thread_local! {
+    pub(crate) static NOW: Cell<u64> = const { Cell::new(0) };
+    pub(crate) static ARMED: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+struct Clock;
+
+impl Driver for Clock {
+    const HERTZ: u64 = 1000;
+
+    fn now() -> u64 {
+        NOW.get()
+    }
+
+    fn arm(due: u64) {
+        ARMED.set(due);
+    }
+}
+
+crate::drive_time_with!(Clock);

@@ -1,0 +1,56 @@
+use super::{ARMED, NOW, Random, rounds};
+use crate::{
+    arch::{self, Mask},
+    kernel,
+    task::Task,
+    time::{self, TIMERS, Timer},
+};
+use std::{cell::RefCell, rc::Rc};
+
+/// Timers come out in order, whatever happens in the windows of a search; the alarm is always set for the first.
+#[test]
+fn timers_expire_in_order() {
+    for seed in 0..rounds(100) as u64 {
+        NOW.set(0);
+        let random = Rc::new(RefCell::new(Random::new(seed)));
+        // A task that is over: nothing wakes it, so only the list itself is at work.
+        let over: Task = super::task(20);
+        over.bit.set(super::proof(), 0);
+        let _turn = kernel::begin_test();
+        let timers: Rc<Vec<&'static Timer>> =
+            Rc::new((0..80).map(|_| &*Box::leak(Box::new(Timer::new(over)))).collect());
+        // A handler that cancels a timer now and then.
+        let (chance, victims) = (Rc::clone(&random), Rc::clone(&timers));
+        arch::set_handler(Some(Box::new(move || {
+            let victim = victims[chance.borrow_mut().below(80)];
+            if chance.borrow_mut().below(3) == 0 {
+                kernel::masked(|m| victim.cancel(m));
+            }
+        })));
+        for _ in 0..300 {
+            let timer = timers[random.borrow_mut().below(80)];
+            let due = NOW.get() + 1 + random.borrow_mut().below(1000) as u64;
+            let (mask, m) = Mask::set();
+            timer.cancel(m);
+            TIMERS.set(m, mask, timer, due);
+            TIMERS.check(m);
+            mask.restore();
+            if random.borrow_mut().below(4) == 0 {
+                NOW.set(NOW.get() + random.borrow_mut().below(200) as u64);
+                time::expire();
+                let (mask, m) = Mask::set();
+                let first = TIMERS.check(m);
+                assert!(first.is_none_or(|due| due > NOW.get()));
+                mask.restore();
+            }
+        }
+        arch::set_handler(None);
+        let last = timers.iter().filter_map(|timer| kernel::masked(|m| timer.due_if_set(m))).max();
+        while let Some(due) = kernel::masked(|m| TIMERS.check(m)) {
+            assert!(ARMED.get() <= due, "the alarm comes no later than the first timer");
+            NOW.set(due);
+            time::expire();
+        }
+        assert!(last.is_none_or(|last| NOW.get() == last));
+    }
+}
