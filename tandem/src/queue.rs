@@ -3,12 +3,15 @@
 //! A waiting thread is handed its message directly. A waiting coroutine is promised one that stays in the
 //! ring until it is polled: if its future is dropped instead, the message goes to the next, and none is lost.
 
+mod futures;
+
+pub use futures::{Received, Sent};
+
 use crate::{
     arch::{self, Mask},
-    coroutine::task_of,
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::{Task, masked},
+    task::Task,
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
     wait::{WaitQueue, Waiter},
@@ -16,9 +19,7 @@ use crate::{
 use core::{
     cell::UnsafeCell,
     mem::{ManuallyDrop, MaybeUninit},
-    pin::Pin,
     ptr::NonNull,
-    task::{Context, Poll},
 };
 
 /// A queue of at most `N` messages, in order, each moved.
@@ -257,14 +258,14 @@ impl<T, const N: usize> Queue<T, N> {
     /// Receives a message; the coroutine waits while the queue is empty. Dropping the future loses no message.
     #[inline]
     pub fn received(&self) -> Received<'_, T, N> {
-        Received { queue: self, waiter: None }
+        Received::new(self)
     }
 
     /// Sends a message; the coroutine waits while the queue is full. A future dropped before it completes may or
     /// may not have sent; if not, the message is dropped with it.
     #[inline]
     pub fn sent(&self, message: T) -> Sent<'_, T, N> {
-        Sent { queue: self, message: MaybeUninit::new(message), whole: true, waiter: None }
+        Sent::new(self, message)
     }
 }
 
@@ -313,110 +314,4 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
     timer.cancel(m);
     waiter.leave(m);
     waiter.is_served(m)
-}
-
-/// The future of [`Queue::received`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct Received<'a, T, const N: usize> {
-    queue: &'a Queue<T, N>,
-    waiter: Option<Waiter>,
-}
-
-impl<T, const N: usize> Future for Received<'_, T, N> {
-    type Output = T;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<T> {
-        // SAFETY: the waiter is not moved.
-        let this = unsafe { self.get_unchecked_mut() };
-        let queue = this.queue;
-        let mut place = MaybeUninit::uninit();
-        let (mask, m) = Mask::set();
-        if this.waiter.as_ref().is_some_and(|waiter| waiter.is_served(m)) {
-            this.waiter = None;
-            // SAFETY: the promise was ours.
-            unsafe { queue.redeem(m, mask, place.as_mut_ptr()) };
-        } else if this.waiter.is_none() && queue.len.get(m) > queue.promised.get(m) {
-            // SAFETY: there is a message that is nobody's.
-            unsafe { queue.get(m, mask, place.as_mut_ptr()) };
-        } else {
-            if this.waiter.is_none() {
-                queue.receivers.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
-            }
-            mask.restore();
-            return Poll::Pending;
-        }
-        mask.restore();
-        // SAFETY: written just now.
-        Poll::Ready(unsafe { place.assume_init() })
-    }
-}
-
-impl<T, const N: usize> Drop for Received<'_, T, N> {
-    fn drop(&mut self) {
-        let Some(waiter) = &self.waiter else { return };
-        let (mask, m) = Mask::set();
-        waiter.leave(m);
-        if waiter.is_served(m) {
-            self.queue.promised.set(m, self.queue.promised.get(m) - 1);
-            if let Some(task) = self.queue.promise(m) {
-                kernel::wake_and_preempt(m, mask, task);
-            }
-        }
-        mask.restore();
-    }
-}
-
-/// The future of [`Queue::sent`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct Sent<'a, T, const N: usize> {
-    queue: &'a Queue<T, N>,
-    message: MaybeUninit<T>,
-    /// The message has not been moved out by a receiver.
-    whole: bool,
-    waiter: Option<Waiter>,
-}
-
-impl<T, const N: usize> Future for Sent<'_, T, N> {
-    type Output = ();
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
-        // SAFETY: neither the waiter nor the message is moved.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (mask, m) = Mask::set();
-        if let Some(waiter) = &this.waiter {
-            this.whole = !waiter.is_served(m);
-        } else if this.whole {
-            // SAFETY: the message is whole, and counts as moved once it has been read.
-            let sent = unsafe { this.queue.put(m, this.message.as_ptr()) };
-            this.whole = sent.is_none();
-            match sent {
-                Some(Some(task)) => kernel::wake_and_preempt(m, mask, task),
-                Some(None) => {}
-                None => {
-                    let waiter = this.waiter.insert(Waiter::new(task_of(context)));
-                    waiter.cargo.set(m, this.message.as_mut_ptr().cast());
-                    this.queue.senders.insert(m, waiter);
-                }
-            }
-        }
-        mask.restore();
-        if this.whole { Poll::Pending } else { Poll::Ready(()) }
-    }
-}
-
-impl<T, const N: usize> Drop for Sent<'_, T, N> {
-    fn drop(&mut self) {
-        let served = self.waiter.as_ref().is_some_and(|waiter| {
-            masked(|m| {
-                waiter.leave(m);
-                waiter.is_served(m)
-            })
-        });
-        if self.whole && !served {
-            // SAFETY: no receiver has moved it, and none can any more.
-            unsafe { self.message.assume_init_drop() };
-        }
-    }
 }

@@ -66,13 +66,6 @@ pub fn raise(number: usize) {
     unsafe { STIR.write_volatile(number as u32) };
 }
 
-/// Raises SysTick in software.
-pub fn raise_systick() {
-    const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
-    // SAFETY: sets the pending bit of SysTick; zeros do nothing.
-    unsafe { ICSR.write_volatile(1 << 26) };
-}
-
 /// The kernel's clock counts instructions; its alarm is SysTick, 168 MHz against the clock's 1 GHz.
 pub struct Clock;
 

@@ -3,9 +3,8 @@
 #![no_main]
 
 use cortex_m_semihosting::hprintln;
-use tandem::{Coroutine, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time};
+use tandem::{Coroutine, Priority, Queue, Semaphore, SharedStack, Thread};
 use tandem_firmware::board;
-
 static STACK: SharedStack<1024> = SharedStack::new();
 static WORKER: Thread<1024> = Thread::new();
 static SAMPLER: Coroutine<128> = Coroutine::new();
@@ -15,28 +14,26 @@ static SAMPLES: Queue<u32, 4> = Queue::new();
 #[cortex_m_rt::entry]
 fn main() -> ! {
     board::set_up();
+    board::enable_interrupt(0);
     tandem::start(&STACK, || {
         let worker = WORKER.spawn(Priority::new(1), "worker", |me| {
-            (0..3).for_each(|_| hprintln!("sample {}", SAMPLES.receive(me)));
+            for _ in 0..3 {
+                board::raise(0);
+                hprintln!("sample {}", SAMPLES.receive(me));
+            }
             board::exit(true)
         });
         let sampler = SAMPLER.spawn(Priority::new(2), "sampler", async {
             for n in 0.. {
                 READY.taken().await;
                 SAMPLES.sent(n).await;
-                delay_until(time::now() + 1_000_000).await;
-                board::raise_systick();
             }
         });
         assert!(worker.is_ok() && sampler.is_ok());
-        READY.give();
     })
 }
 
-#[cortex_m_rt::exception]
-fn SysTick() {
-    time::expire();
+extern "C" fn on_ready() {
     READY.give();
 }
-
-tandem_firmware::interrupts![];
+tandem_firmware::interrupts![on_ready];

@@ -1,29 +1,22 @@
-//! The smallest image: two threads that pass a semaphore, and the alarm of nothing.
+//! The smallest image: two threads that yield to each other.
 #![no_std]
 #![no_main]
 
-use tandem::{Priority, Semaphore, SharedStack, Thread};
+use tandem::{Priority, SharedStack, Thread};
 
 static SHARED: SharedStack<256> = SharedStack::new();
 static THREADS: [Thread<256>; 2] = [const { Thread::new() }; 2];
-static PING: Semaphore = Semaphore::new(0);
-static PONG: Semaphore = Semaphore::new(0);
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
     tandem::start(&SHARED, || {
-        let _ = THREADS[0].spawn(Priority::new(1), "ping", |me| {
-            loop {
-                PING.give();
-                PONG.take(me);
-            }
-        });
-        let _ = THREADS[1].spawn(Priority::new(2), "pong", |me| {
-            loop {
-                PING.take(me);
-                PONG.give();
-            }
-        });
+        for thread in &THREADS {
+            let _ = thread.spawn(Priority::new(1), "thread", |me| {
+                loop {
+                    me.yield_now();
+                }
+            });
+        }
     })
 }
 

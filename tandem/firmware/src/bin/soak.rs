@@ -10,7 +10,7 @@ use tandem::{
 use tandem_firmware::board;
 
 /// How many pieces of work are done; each is one switch or more.
-const WORK: u32 = 4_000_000;
+const WORK: u32 = 2_000_000;
 
 static SHARED: SharedStack<4096> = SharedStack::new();
 static THREADS: [Thread<1024>; 6] = [const { Thread::new() }; 6];
@@ -125,6 +125,7 @@ async fn coroutine(seed: u32) {
 
 /// Keeps the others from waiting forever, until all have ended; then balances the books.
 fn report(me: &Me) {
+    let started = time::now();
     let some_alive = || THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive());
     while some_alive() {
         me.delay_until(time::now() + 3000);
@@ -143,13 +144,13 @@ fn report(me: &Me) {
     }
     let of = |what: &AtomicU32| what.load(Relaxed);
     hprintln!(
-        "work {} gives {} sent {} locks {} interrupts {} ended at {}",
+        "work {} gives {} sent {} locks {} interrupts {} ticks {}",
         of(&DONE),
         of(&GIVES),
         of(&SENT),
         of(&LOCKS),
         of(&HANDLED),
-        time::now()
+        time::now() - started
     );
     #[cfg(feature = "count")]
     {

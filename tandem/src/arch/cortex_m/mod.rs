@@ -11,7 +11,7 @@ use crate::{
     shared::{Masked, Shared},
     task::Task,
 };
-use core::{arch::asm, ptr::NonNull};
+use core::arch::asm;
 
 /// A suspended context: the assembly knows the order of the fields.
 #[repr(C)]
@@ -60,12 +60,16 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // In the order in which `load` pops them: r3 to r11, pc.
-        let words =
-            [0, entry as usize, argument as usize, 0, 0, 0, 0, 0, 0, switch::begin_thread as *const () as usize];
-        let stack = high - size_of_val(&words);
+        // In the order in which `load` pops them: r3 to r11, pc. What is not named here may be anything.
+        const WORDS: usize = 10;
+        let stack = high - WORDS * size_of::<usize>();
+        let words = stack as *mut usize;
         // SAFETY: the words lie within the stack, which is aligned and nobody else's.
-        unsafe { NonNull::new_unchecked(stack as *mut [usize; 10]).write(words) };
+        unsafe {
+            words.add(1).write(entry as usize);
+            words.add(2).write(argument as usize);
+            words.add(9).write(switch::begin_thread as *const () as usize);
+        }
         self.clear(m);
         self.stack.set(m, stack);
         self.guard.set(m, guard::value(low));
