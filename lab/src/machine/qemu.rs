@@ -74,7 +74,8 @@ static DEFAULTS: [(&str, &str, &str); 6] = [
     ("ticks", "loops", "20"),
 ];
 
-static PORTS: [Port; 2] = [
+static PORTS: [Port; 3] = [
+    Port { kernel: "tandem", chips: &["cortex-m4"], kind: "thread" },
     Port { kernel: "embassy", chips: &["cortex-m4"], kind: "coroutine" },
     Port { kernel: "bare", chips: &["cortex-m4"], kind: "thread" },
 ];
