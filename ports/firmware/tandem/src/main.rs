@@ -27,11 +27,11 @@ use crate::{
 };
 
 /// For the polls of all coroutines, one of each priority on top of the others.
-static COROUTINES: SharedStack<3072> = SharedStack::new();
+static COROUTINES: SharedStack<2048> = SharedStack::new();
 
 /// Its futures hold those of the experiment, and it formats names.
-static DIRECTOR: tandem::Thread<6144> = tandem::Thread::new();
-static RECORD: Record = Record::new();
+static DIRECTOR: tandem::Thread<8192> = tandem::Thread::new();
+static RECORD: Record = Record::new(*b"director ");
 
 #[cortex_m_rt::entry]
 fn main() -> ! {

@@ -15,18 +15,20 @@ use crate::record::Record;
 /// Of each thread, in bytes: room for what experiments call. Handlers have a stack of their own.
 pub const STACK: usize = 640;
 /// For the body of each coroutine.
-pub const FUTURE: usize = 160;
+pub const FUTURE: usize = 152;
 
-const MEMORY: usize = 28 * 1024;
+const MEMORY: usize = 26 * 1024 + 512;
 
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {
     const NEW: Self;
+    const NAME: [u8; 9];
     fn info(&'static self) -> Info;
 }
 
 impl Storage for Thread<STACK> {
     const NEW: Self = Self::new();
+    const NAME: [u8; 9] = *b"thread   ";
 
     fn info(&'static self) -> Info {
         self.info()
@@ -35,6 +37,7 @@ impl Storage for Thread<STACK> {
 
 impl Storage for Coroutine<FUTURE> {
     const NEW: Self = Self::new();
+    const NAME: [u8; 9] = *b"coroutine";
 
     fn info(&'static self) -> Info {
         self.info()
@@ -85,7 +88,7 @@ impl<S: Storage> Pool<S> {
                 first.set(place.next.borrow(token).take());
                 return Ok(place);
             }
-            let fresh = Place { record: Record::new(), storage: S::NEW, next: Mutex::new(Cell::new(None)) };
+            let fresh = Place { record: Record::new(S::NAME), storage: S::NEW, next: Mutex::new(Cell::new(None)) };
             ARENA.borrow_ref(token).as_ref().ok_or(Refusal::full())?.place(fresh)
         })
     }

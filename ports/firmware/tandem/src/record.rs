@@ -8,7 +8,7 @@ use tandem::Semaphore;
 
 #[repr(C)]
 pub struct Record {
-    name: [u8; 4],
+    name: [u8; 9],
     /// Tasks that this one has spawned and not reaped. Only the task itself counts.
     children: Cell<u32>,
     /// Given by each of them when it ends.
@@ -19,15 +19,15 @@ pub struct Record {
 unsafe impl Sync for Record {}
 
 impl Record {
-    pub const fn new() -> Self {
-        Self { name: *b"task", children: Cell::new(0), ended: Semaphore::new(0) }
+    /// `name`: what the kernel calls the task when something is wrong with it.
+    pub const fn new(name: [u8; 9]) -> Self {
+        Self { name, children: Cell::new(0), ended: Semaphore::new(0) }
     }
 
     /// What to call the task, for [`current`] to find it.
     pub fn name(&'static self) -> &'static str {
         ptr::from_ref(self).expose_provenance();
-        // It is plain ASCII.
-        str::from_utf8(&self.name).unwrap_or_default()
+        str::from_utf8(&self.name).unwrap_or_default().trim_end()
     }
 
     pub fn adopt(&self) {
