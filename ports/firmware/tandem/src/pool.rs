@@ -2,7 +2,7 @@
 //! one that has ended is used again. Finding one takes constant time.
 
 use core::{
-    cell::{Cell, RefCell},
+    cell::{Cell, RefCell, UnsafeCell},
     mem::MaybeUninit,
 };
 
@@ -70,6 +70,22 @@ pub fn start() {
     critical_section::with(|token| ARENA.borrow(token).replace(Some(Arena::new(region))));
 }
 
+impl<S: Storage> Place<S> {
+    /// Field by field, where it will stay: a thread's storage is too large to be made on a thread's stack.
+    #[inline(never)]
+    fn make(arena: &Arena) -> Result<&'static Self, Refusal> {
+        let slot = arena.place(UnsafeCell::new(MaybeUninit::<Self>::uninit()))?;
+        // SAFETY: the slot is new and nobody else's; all fields are written.
+        unsafe {
+            let place = (*slot.get()).as_mut_ptr();
+            (&raw mut (*place).record).write(Record::new(S::NAME));
+            (&raw mut (*place).storage).write(S::NEW);
+            (&raw mut (*place).next).write(Mutex::new(Cell::new(None)));
+            Ok(&*place)
+        }
+    }
+}
+
 impl<S: Storage> Pool<S> {
     const fn new() -> Self {
         Self { first: Mutex::new(Cell::new(None)), last: Mutex::new(Cell::new(None)) }
@@ -88,8 +104,8 @@ impl<S: Storage> Pool<S> {
                 first.set(place.next.borrow(token).take());
                 return Ok(place);
             }
-            let fresh = Place { record: Record::new(S::NAME), storage: S::NEW, next: Mutex::new(Cell::new(None)) };
-            ARENA.borrow_ref(token).as_ref().ok_or(Refusal::full())?.place(fresh)
+            let arena = ARENA.borrow_ref(token);
+            Place::make(arena.as_ref().ok_or(Refusal::full())?)
         })
     }
 
