@@ -65,13 +65,14 @@ struct Port {
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
 /// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
 /// there is no use in many.
-static DEFAULTS: [(&str, &str, &str); 6] = [
+static DEFAULTS: [(&str, &str, &str); 7] = [
     ("switch", "batch", "1"),
     ("switch", "loops", "2000"),
     ("message", "batch", "1"),
     ("message", "loops", "2000"),
     ("log", "loops", "500"),
     ("ticks", "loops", "20"),
+    ("spawn", "tasks", "30"),
 ];
 
 static PORTS: [Port; 3] = [
