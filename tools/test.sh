@@ -70,6 +70,7 @@ firmware() { cd ports/firmware && "$@"; }
 step "format of firmware" firmware cargo fmt --check
 step "clippy of firmware" firmware ../../tools/firmware-cargo $chip clippy --release --locked -- -D warnings
 step "firmware" firmware ../../tools/firmware-cargo $chip build --release --locked
+step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"
 step "tests" run_tests "$@"

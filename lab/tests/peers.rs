@@ -99,6 +99,20 @@ fn a_tool_that_fails_is_inconclusive_in_its_own_words() {
 }
 
 #[test]
+fn a_pair_that_fails_once_is_run_again_and_told() {
+    let folder = Folder::new("once");
+    let mark = folder.path("failed");
+    let script = format!("if ! [ -e {mark} ]; then touch {mark}; exit 3; fi; {SLOW}");
+    let answer = run("again", &study(&script, SHOWN), &["--format", "json"]);
+    let peer = &answer.exits(0).json()["peers"][0];
+    assert_eq!(peer["statistics"][0]["ours"].as_array().unwrap().len(), 5);
+    assert!(
+        peer["note"].as_str().unwrap().starts_with("A pair failed and was run again: theirs: peer failed"),
+        "{peer}"
+    );
+}
+
+#[test]
 fn what_is_left_out_does_not_run() {
     run("other", &study(SLOW, SHOWN), &["spawn"]).complains("nothing to run");
     let study = study(SLOW, SHOWN).replace("switch", "swich");

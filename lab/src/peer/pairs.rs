@@ -57,12 +57,16 @@ pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Re
     Ok(Outcome { results: complete.map(UnderWay::finish).collect(), interrupted: stop.load(Ordering::Relaxed) })
 }
 
+/// Pairs of one peer that may fail. A tool that is starved on a busy machine fails once; one that is broken, each time.
+const MAX_FAILURES: usize = 3;
+
 struct UnderWay<'a> {
     peer: &'a Peer,
     machine: Box<dyn Machine>,
     statistics: Vec<Paired>,
     pairs: usize,
     spent: Duration,
+    failures: Vec<String>,
     trouble: Option<Verdict>,
 }
 
@@ -74,6 +78,7 @@ impl<'a> UnderWay<'a> {
             statistics: peer.beside.iter().map(Paired::of).collect(),
             pairs: 0,
             spent: Duration::ZERO,
+            failures: Vec::new(),
             trouble: missing(peer).map(|mend| Verdict::new(Status::Inconclusive, mend)),
         })
     }
@@ -94,7 +99,7 @@ impl<'a> UnderWay<'a> {
         (2 * case.expected() * pairs).max(by_time)
     }
 
-    /// One more pair; when it fails, the last one.
+    /// One more pair. One that fails is run again; the third that fails is the last.
     fn pair(&mut self, stop: &AtomicBool) {
         let start = Instant::now();
         let outcome = self.both(stop).and_then(|(ours, theirs)| {
@@ -105,7 +110,19 @@ impl<'a> UnderWay<'a> {
         match outcome {
             Ok(()) => self.pairs += 1,
             Err(_) if stop.load(Ordering::Relaxed) => {}
-            Err(error) => self.trouble = Some(Verdict::new(Status::Inconclusive, format!("{error:#}"))),
+            Err(error) => self.failed(format!("{error:#}")),
+        }
+    }
+
+    fn failed(&mut self, why: String) {
+        // The pair may have failed between two of its statistics.
+        for paired in &mut self.statistics {
+            paired.ours.truncate(self.pairs);
+            paired.theirs.truncate(self.pairs);
+        }
+        self.failures.push(why.clone());
+        if self.failures.len() == MAX_FAILURES {
+            self.trouble = Some(Verdict::new(Status::Inconclusive, why));
         }
     }
 
@@ -151,7 +168,7 @@ impl<'a> UnderWay<'a> {
 
     fn finish(self) -> PeerResult {
         let statistics = self.statistics.into_iter().map(Paired::finish).collect();
-        PeerResult::new(self.peer, statistics, self.pairs, self.trouble)
+        PeerResult::new(self.peer, statistics, self.pairs, &self.failures, self.trouble)
     }
 }
 

@@ -52,7 +52,16 @@ pub struct Ratio {
 }
 
 impl PeerResult {
-    pub(super) fn new(peer: &Peer, statistics: Vec<Paired>, pairs: usize, trouble: Option<Verdict>) -> Self {
+    pub(super) fn new(
+        peer: &Peer,
+        statistics: Vec<Paired>,
+        pairs: usize,
+        failures: &[String],
+        trouble: Option<Verdict>,
+    ) -> Self {
+        let given_up = trouble.is_some();
+        let again = failures.iter().filter(|_| !given_up);
+        let again: String = again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
         Self {
             name: peer.name.clone(),
             command: peer.command.clone(),
@@ -63,7 +72,7 @@ impl PeerResult {
             pairs,
             verdict: trouble.unwrap_or_else(|| judge(&statistics)),
             statistics,
-            note: peer.note.clone(),
+            note: again + &peer.note,
         }
     }
 }
