@@ -23,10 +23,11 @@ const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "s
 #[test]
 fn two_runs_give_the_same_bytes() {
     let arguments =
-        [&["run", "-q", "--repeat", "2", "--target", "embassy@cortex-m4,bare@cortex-m4"], &ALL[..4]].concat();
+        [&["run", "-q", "--repeat", "2", "--target", "tandem@cortex-m4,embassy@cortex-m4,bare@cortex-m4"], &ALL[..4]]
+            .concat();
     let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
     let first = csv();
-    assert!(first.lines().count() > 8, "{first}");
+    assert!(first.lines().count() > 12, "{first}");
     assert_eq!(first, csv());
 
     let json = || {
@@ -39,7 +40,21 @@ fn two_runs_give_the_same_bytes() {
 
 #[test]
 fn every_figure_has_evidence() {
-    for case in cases(&[&["--repeat", "1", "--target", "embassy@cortex-m4"], &ALL[..]].concat()) {
+    let tandem =
+        ["--repeat", "1", "--target", "tandem@cortex-m4", "inversion", "--set", "protocol=inheritance,ceiling"];
+    let delays = ["delay", "--set", "kind=thread,coroutine", "--repeat", "1", "--target", "tandem@cortex-m4"];
+    let kinds = ["--set", "kind=coroutine", "--repeat", "1", "--target", "tandem@cortex-m4"];
+    let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
+    let pairs = ["switch", "--set", pairs, "--set", "primitive=yield,semaphore", "--repeat", "1", "--target"];
+    let runs = [
+        [&["--repeat", "1", "--target", "embassy@cortex-m4"], &ALL[..]].concat(),
+        [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..7]].concat(),
+        [&kinds, &ALL[1..7]].concat(),
+        [&pairs, &["tandem@cortex-m4"][..]].concat(),
+        delays.to_vec(),
+        tandem.to_vec(),
+    ];
+    for case in runs.iter().flat_map(|arguments| cases(arguments)) {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         assert_eq!(case["clock"]["domain"], "instructions", "{case:#}");
         let evidence = case["evidence"].as_array().unwrap();
@@ -49,7 +64,7 @@ fn every_figure_has_evidence() {
 
 #[test]
 fn a_mark_takes_a_few_instructions() {
-    for target in ["embassy@cortex-m4", "bare@cortex-m4"] {
+    for target in ["tandem@cortex-m4", "embassy@cortex-m4", "bare@cortex-m4"] {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
         let control = case["series"].as_array().unwrap().iter().find(|series| series["role"] == "control").unwrap();
         // A clock read and a store, and in some rounds what the loop around them takes.
@@ -68,6 +83,34 @@ fn nothing_is_faster_than_no_kernel() {
 }
 
 #[test]
+fn a_switch_of_tandem_costs_the_same_among_many() {
+    for pair in ["pair=thread-thread", "pair=coroutine-coroutine", "pair=thread-coroutine"] {
+        let set = ["--set", pair, "--set", "primitive=yield", "--set", "tasks=2,10,32"];
+        let cases = cases(&[&["switch", "--repeat", "1", "--target", "tandem@cortex-m4"], &set[..]].concat());
+        let switches: Vec<f64> = cases.iter().map(median).collect();
+        assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{pair}: {switches:?}");
+    }
+}
+
+#[test]
+fn tandem_knows_a_cure_for_inversion() {
+    let set = ["--set", "protocol=none,inheritance,ceiling", "--repeat", "1"];
+    let cases = cases(&[&["inversion", "--target", "tandem@cortex-m4"], &set[..]].concat());
+    let slopes: Vec<f64> = cases.iter().map(|case| case["slope"]["slope"].as_f64().unwrap()).collect();
+    assert!(matches!(slopes[..], [none, 0.0, 0.0] if none > 0.99), "{slopes:?}");
+}
+
+#[test]
+fn the_study_of_microcontrollers_fails_when_tandem_is_slower() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/microcontrollers.toml");
+    chronoscope(&["run", "-q", "--study", study]).exits(0);
+    let text = std::fs::read_to_string(study).unwrap().replacen("at-most = ", "at-most = 0.", 1);
+    let stricter = concat!(env!("CARGO_TARGET_TMPDIR"), "/stricter.toml");
+    std::fs::write(stricter, text).unwrap();
+    chronoscope(&["run", "-q", "--study", stricter]).exits(2).shows("above");
+}
+
+#[test]
 fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
     let delays = ["--set", "delay_us=50,5000,2000000", "--set", "loops=3", "--set", "tasks=1", "--repeat", "1"];
     let cases = cases(&[&["delay", "--target", "embassy@cortex-m4"], &delays[..]].concat());
@@ -82,6 +125,11 @@ fn what_a_kernel_lacks_is_not_offered() {
     chronoscope(&["run", "inversion", "-q", "--target", "embassy@cortex-m4"]).exits(0).shows("not offered");
     let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@cortex-m4"];
     chronoscope(&threads).exits(0).shows("embassy has coroutines only");
+    let processes = ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
+    chronoscope(&processes).exits(0).shows("tandem has threads and coroutines");
+    chronoscope(&["run", "interference", "-q", "--target", "tandem@cortex-m4"])
+        .exits(0)
+        .shows("no account of processor");
     chronoscope(&["run", "delay", "-q", "--target", "bare@cortex-m4"]).exits(0).shows("not offered");
 }
 

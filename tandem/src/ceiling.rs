@@ -2,16 +2,22 @@
 //!
 //! Who uses the value runs at the ceiling meanwhile, so no other user can: nobody ever waits, deadlock is
 //! impossible, and the shared stack keeps its order (a coroutine's priority rises and falls within one poll,
-//! while it is the top one). The closure cannot await, and a thread that blocks in it is caught.
+//! while it is the top one). The closure cannot await, and a thread that blocks in it is caught. A thread may
+//! also lock the value and keep the guard: its stack is its own.
 
 use crate::{
-    arch::Mask,
+    arch::{self, Mask},
     kernel::{self, KERNEL},
     mutex::settle,
-    shared::Shared,
-    task::{Level, Priority},
+    shared::{Masked, Shared},
+    task::{Level, Priority, Task},
+    thread::Me,
 };
-use core::cell::UnsafeCell;
+use core::{
+    cell::UnsafeCell,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+};
 
 /// A value that tasks up to a priority may use.
 pub struct Ceiling<T> {
@@ -55,8 +61,7 @@ impl<T> Ceiling<T> {
         let me = KERNEL.current(m);
         let (base, rise) = (me.base.get(m), mask.allows_switch());
         if rise {
-            me.base.set(m, base.min(self.level));
-            settle(m, me);
+            self.raise(m, me);
         }
         mask.restore();
         // SAFETY: `busy` was clear and is set, so nobody else has the value.
@@ -70,5 +75,62 @@ impl<T> Ceiling<T> {
         }
         mask.restore();
         Some(result)
+    }
+
+    /// Locks the value for the thread, until the guard is dropped; guards in the reverse of their order. Never waits.
+    ///
+    /// # Panics
+    /// As [`with`](Self::with).
+    #[inline]
+    pub fn lock(&'static self, _: &Me) -> CeilingGuard<T> {
+        let m = arch::mask();
+        assert!(!self.busy.get(m), "a value with a ceiling is in use");
+        self.busy.set(m, true);
+        let me = KERNEL.current(m);
+        let base = me.base.get(m);
+        self.raise(m, me);
+        arch::unmask(m);
+        CeilingGuard { ceiling: self, base, _not_send: PhantomData }
+    }
+
+    fn raise(&self, m: Masked, me: Task) {
+        me.base.set(m, me.base.get(m).min(self.level));
+        settle(m, me);
+    }
+}
+
+/// The locked value. Dropping it unlocks. It stays with its thread.
+pub struct CeilingGuard<T: 'static> {
+    ceiling: &'static Ceiling<T>,
+    /// The thread's own level before.
+    base: Level,
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl<T> Deref for CeilingGuard<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the guard's thread alone has the value: `busy` was clear and is set.
+        unsafe { &*self.ceiling.value.get() }
+    }
+}
+
+impl<T> DerefMut for CeilingGuard<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed mutably.
+        unsafe { &mut *self.ceiling.value.get() }
+    }
+}
+
+impl<T> Drop for CeilingGuard<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let (mask, m) = Mask::set();
+        let me = KERNEL.current(m);
+        self.ceiling.busy.set(m, false);
+        me.base.set(m, self.base);
+        settle(m, me);
+        kernel::reschedule(m, mask);
+        mask.restore();
     }
 }

@@ -18,7 +18,7 @@ mod thread;
 pub mod time;
 mod wait;
 
-pub use ceiling::Ceiling;
+pub use ceiling::{Ceiling, CeilingGuard};
 pub use coroutine::{Coroutine, Yield, yield_now};
 pub use event::{Event, Signalled};
 pub use kernel::{SharedStack, current, start};

@@ -24,6 +24,9 @@ pub struct Published {
     pub series: Option<String>,
     /// In ns where it is a time.
     pub value: f64,
+    /// What it counts, where that is told: `instructions`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
     /// The parameters of the cases that it belongs to.
     pub when: BTreeMap<String, String>,
     /// What the reader must know of it.
@@ -46,6 +49,8 @@ pub(super) struct PublishedRow {
     #[serde(deserialize_with = "statistic")]
     statistic: String,
     series: Option<String>,
+    #[serde(default)]
+    unit: String,
     /// The parameter, or `series`, that the row runs over.
     by: Option<String>,
     #[serde(default, deserialize_with = "words")]
@@ -74,6 +79,7 @@ impl PublishedRow {
                 statistic: self.statistic.clone(),
                 series: self.series.clone(),
                 value: value.0,
+                unit: self.unit.clone(),
                 when: when.clone(),
                 note: self.note.clone(),
             };

@@ -63,9 +63,11 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
     };
     let has_nominal = !["sigma", "misses"].contains(&figure.statistic.as_str());
     let nominal = case.series.iter().find(|one| one.name == series && has_nominal).map_or(0.0, |one| one.nominal);
-    // What is a time here, in whatever clock, is published in ns.
+    // What is a time here, in whatever clock, is published in ns, unless the study says otherwise.
     let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());
     let (published, published_nominal) = match (is_time, unit.as_str()) {
+        _ if figure.unit == unit => (unit.as_str(), nominal),
+        _ if !figure.unit.is_empty() => (figure.unit.as_str(), 0.0),
         (true, "ns") => ("ns", nominal),
         (true, _) => ("ns", 0.0),
         (false, unit) => (unit, nominal),

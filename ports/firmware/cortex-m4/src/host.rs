@@ -104,6 +104,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     fail(format_args!("{}", info.message()))
 }
 
+#[cfg(not(feature = "kernel-faults"))]
 #[cortex_m_rt::exception]
 unsafe fn HardFault(frame: &cortex_m_rt::ExceptionFrame) -> ! {
     fail(format_args!("hard fault at {:#010x}, called from {:#010x}", frame.pc(), frame.lr()))

@@ -11,6 +11,7 @@ pub mod host;
 pub mod interrupts;
 pub mod lines;
 mod registers;
+pub mod rtt;
 
 use core::mem::MaybeUninit;
 

@@ -1,0 +1,64 @@
+//! The port of the suite to tandem: threads and coroutines under one priority order.
+
+#![no_std]
+#![no_main]
+
+mod coroutine;
+mod kernel;
+mod log;
+mod mutex;
+mod offers;
+mod pool;
+mod record;
+mod thread;
+mod time;
+
+use chronoscope_cortex_m4::{self as machine, host};
+use chronoscope_suite::{
+    Request, Trial,
+    task::block_on,
+    trial::{Names, refuse},
+};
+use tandem::SharedStack;
+
+use crate::{
+    kernel::{Tandem, level},
+    record::Record,
+};
+
+/// For the polls of all coroutines, one of each priority on top of the others.
+static COROUTINES: SharedStack<2048> = SharedStack::new();
+
+/// Its futures hold those of the experiment, and it formats names.
+static DIRECTOR: tandem::Thread<8192> = tandem::Thread::new();
+static RECORD: Record = Record::new(*b"director ");
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    tandem::start(&COROUTINES, || {
+        let priority = level(chronoscope_suite::Priority::Ordinary);
+        if DIRECTOR.spawn(priority, RECORD.name(), |_| direct()).is_err() {
+            host::fail(format_args!("the director cannot start"));
+        }
+    })
+}
+
+/// The director, a thread: reads the request, runs the experiment, ends the program.
+fn direct() {
+    let arena = machine::start();
+    time::start();
+    pool::start();
+    let names = || Names { kernel: "tandem", release: env!("RELEASE") };
+    let mut buffer = [0; size_of::<host::Buffer>()];
+    let text = host::request(&mut buffer);
+    let mut sink = host::Output::stream();
+    match Request::parse(text).and_then(|request| Ok((request, arena.place(Tandem::new(&request)?)?))) {
+        Ok((request, kernel)) => {
+            let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
+            let outcome = block_on(offers::run(&mut trial));
+            trial.end(outcome);
+        }
+        Err(refusal) => refuse(&mut sink, names(), text, refusal),
+    }
+    host::exit();
+}

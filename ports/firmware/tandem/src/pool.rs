@@ -1,0 +1,124 @@
+//! Where tasks live. tandem's users name a static for each task; here tasks are made as they are needed, and the place of
+//! one that has ended is used again. Finding one takes constant time.
+
+use core::{
+    cell::{Cell, RefCell, UnsafeCell},
+    mem::MaybeUninit,
+};
+
+use chronoscope_suite::{Refusal, arena::Arena};
+use critical_section::Mutex;
+use tandem::{Coroutine, Info, Thread};
+
+use crate::record::Record;
+
+/// Of each thread, in bytes: room for what experiments call. Handlers have a stack of their own.
+pub const STACK: usize = 640;
+/// For the body of each coroutine.
+pub const FUTURE: usize = 152;
+
+const MEMORY: usize = 26 * 1024 + 512;
+
+/// A task's storage in the kernel's own form.
+pub trait Storage: Sync + 'static {
+    const NEW: Self;
+    const NAME: [u8; 9];
+    fn info(&'static self) -> Info;
+}
+
+impl Storage for Thread<STACK> {
+    const NEW: Self = Self::new();
+    const NAME: [u8; 9] = *b"thread   ";
+
+    fn info(&'static self) -> Info {
+        self.info()
+    }
+}
+
+impl Storage for Coroutine<FUTURE> {
+    const NEW: Self = Self::new();
+    const NAME: [u8; 9] = *b"coroutine";
+
+    fn info(&'static self) -> Info {
+        self.info()
+    }
+}
+
+pub struct Place<S: 'static> {
+    pub record: Record,
+    pub storage: S,
+    next: Mutex<Cell<Option<&'static Self>>>,
+}
+
+/// Places of tasks that have ended, or are about to: the oldest first.
+pub struct Pool<S: 'static> {
+    first: Mutex<Cell<Option<&'static Place<S>>>>,
+    last: Mutex<Cell<Option<&'static Place<S>>>>,
+}
+
+pub static THREADS: Pool<Thread<STACK>> = Pool::new();
+pub static COROUTINES: Pool<Coroutine<FUTURE>> = Pool::new();
+
+static ARENA: Mutex<RefCell<Option<Arena>>> = Mutex::new(RefCell::new(None));
+
+/// Once, before the first task is made.
+pub fn start() {
+    static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
+    let region = &raw mut REGION;
+    // SAFETY: this function is called once, and nothing else names REGION.
+    let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *region };
+    critical_section::with(|token| ARENA.borrow(token).replace(Some(Arena::new(region))));
+}
+
+impl<S: Storage> Place<S> {
+    /// Field by field, where it will stay: a thread's storage is too large to be made on a thread's stack.
+    #[inline(never)]
+    fn make(arena: &Arena) -> Result<&'static Self, Refusal> {
+        let slot = arena.place(UnsafeCell::new(MaybeUninit::<Self>::uninit()))?;
+        // SAFETY: the slot is new and nobody else's; all fields are written.
+        unsafe {
+            let place = (*slot.get()).as_mut_ptr();
+            (&raw mut (*place).record).write(Record::new(S::NAME));
+            (&raw mut (*place).storage).write(S::NEW);
+            (&raw mut (*place).next).write(Mutex::new(Cell::new(None)));
+            Ok(&*place)
+        }
+    }
+}
+
+impl<S: Storage> Pool<S> {
+    const fn new() -> Self {
+        Self { first: Mutex::new(Cell::new(None)), last: Mutex::new(Cell::new(None)) }
+    }
+
+    /// A place for a task.
+    ///
+    /// # Errors
+    /// [`Refusal`] when memory is full.
+    #[inline]
+    pub fn claim(&self) -> Result<&'static Place<S>, Refusal> {
+        critical_section::with(|token| {
+            let first = self.first.borrow(token);
+            // Who stands in the queue may have been interrupted before it was over.
+            if let Some(place) = first.get().filter(|place| !place.storage.info().is_alive()) {
+                first.set(place.next.borrow(token).take());
+                return Ok(place);
+            }
+            let arena = ARENA.borrow_ref(token);
+            Place::make(arena.as_ref().ok_or(Refusal::full())?)
+        })
+    }
+
+    /// Gives a place back: the last that its task does.
+    #[inline]
+    pub fn retire(&self, place: &'static Place<S>) {
+        critical_section::with(|token| {
+            let (first, last) = (self.first.borrow(token), self.last.borrow(token));
+            match last.get().filter(|_| first.get().is_some()) {
+                Some(last) => last.next.borrow(token).set(Some(place)),
+                None => first.set(Some(place)),
+            }
+            last.set(Some(place));
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! What the port keeps of a task beside the kernel: what `reap` needs.
+//!
+//! The kernel tells the running task by its name. A name here lies in the task's own record, so it leads there.
+
+use core::{cell::Cell, ptr, str};
+
+use tandem::Semaphore;
+
+#[repr(C)]
+pub struct Record {
+    name: [u8; 9],
+    /// Tasks that this one has spawned and not reaped. Only the task itself counts.
+    children: Cell<u32>,
+    /// Given by each of them when it ends.
+    pub ended: Semaphore,
+}
+
+// SAFETY: the cell is its own task's alone.
+unsafe impl Sync for Record {}
+
+impl Record {
+    /// `name`: what the kernel calls the task when something is wrong with it.
+    pub const fn new(name: [u8; 9]) -> Self {
+        Self { name, children: Cell::new(0), ended: Semaphore::new(0) }
+    }
+
+    /// What to call the task, for [`current`] to find it.
+    pub fn name(&'static self) -> &'static str {
+        ptr::from_ref(self).expose_provenance();
+        str::from_utf8(&self.name).unwrap_or_default().trim_end()
+    }
+
+    pub fn adopt(&self) {
+        self.children.set(self.children.get() + 1);
+    }
+
+    /// Whether there is a child to wait for; it counts as reaped from now on.
+    pub fn disown(&self) -> bool {
+        let children = self.children.get();
+        self.children.set(children.saturating_sub(1));
+        children > 0
+    }
+}
+
+/// That of the running task.
+#[inline]
+pub fn current() -> &'static Record {
+    let name = tandem::current().name();
+    // SAFETY: all tasks of this program are called by a record's `name`, its first field; a record is static.
+    unsafe { &*ptr::with_exposed_provenance(name.as_ptr().addr()) }
+}
