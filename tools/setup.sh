@@ -19,13 +19,15 @@ lacking() {
 
 apt_get() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1; }
 
-# install PACKAGE…: those not yet there. Never removes another package to make room.
+# install PACKAGE…: those not yet there; with renew=yes all of them, as new as Debian has them today.
+# Never removes another package to make room.
 install() {
     command -v dpkg-query >/dev/null || {
         say "this is no Debian, so please see to these yourself (Debian's names):" "$@"
         return 0
     }
     missing=$(lacking "$@")
+    [ -z "${renew-}" ] || missing=" $*"
     [ -n "$missing" ] || return 0
     by_hand="apt-get update && apt-get install --no-install-recommends$missing"
     as_root=
@@ -40,6 +42,7 @@ install() {
     log=$target/apt.log
     : >"$log"
     set -- install --no-install-recommends --no-remove
+    [ -z "${renew-}" ] || apt_get update || :
     # The first try fails where apt has no package lists, or stale ones.
     # shellcheck disable=SC2086 # $missing is a list
     apt_get "$@" $missing || { apt_get update || :; apt_get "$@" $missing; } || {
@@ -70,6 +73,9 @@ set_up_build() {
     }
     # shellcheck disable=SC2086 # a list
     install $packages
+    # What stale package lists gave may be too old.
+    # shellcheck disable=SC2046 # a list
+    rust_is_new_enough || renew=yes install $(listed rust)
     rust_is_new_enough || die "needs Rust 1.$oldest_rust or newer, and the rustc in PATH is: $(rustc --version 2>&1 | head -n 1)
     With rustup:  rustup toolchain install stable && rustup default stable"
 }
