@@ -217,8 +217,14 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
 pub fn experiment(name: &str) -> Result<&'static Spec> {
     spec::find(name).ok_or_else(|| {
         let names = spec::EXPERIMENTS.iter().map(|spec| spec.name);
-        anyhow::anyhow!("unknown experiment `{name}`{}; `chronoscope list` shows all", nearest(name, names))
+        anyhow::anyhow!("unknown experiment `{name}`{} `chronoscope list` shows all", hint(name, names))
     })
+}
+
+/// As [`nearest`], with what parts it from the words after it.
+pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest(name, names);
+    if near.is_empty() { ";".to_owned() } else { near }
 }
 
 /// `; did you mean …?`, or nothing when no name is close.

@@ -177,6 +177,7 @@ pub struct Report {
 }
 
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Compare {
     /// The run or variant to hold against.
     pub a: String,
@@ -210,7 +211,7 @@ pub struct History {
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
     /// How many runs, the newest.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     /// Take a run out of the store.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
@@ -313,7 +314,11 @@ fn one_or_more(text: &str) -> Result<u64, &'static str> {
 /// The first sentence of clap's message and, if it has one, its tip, or what it would have taken.
 fn one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let mut what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    if what.ends_with(':') {
+        // What is missing stands below, one to a line.
+        what = format!("{what} {}", lines.next().unwrap_or_default());
+    }
     let mend = lines.find_map(|line| {
         // Nobody means a flag as a value.
         let tip = line.strip_prefix("tip: ").filter(|tip| !tip.starts_with("to pass"));

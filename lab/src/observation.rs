@@ -25,7 +25,7 @@ const MAX_KEPT: usize = 1_000_000;
 const MAX_NAMES: usize = 256;
 
 /// More series than any experiment has. Each may take 2 MB.
-const MAX_SERIES: usize = 64;
+const MAX_SERIES: usize = 80;
 
 /// What has been seen of one case so far.
 pub struct Observation {
@@ -49,14 +49,17 @@ struct Series {
     unit: Unit,
     nominal: u64,
     x: Option<f64>,
-    /// One entry for each repetition that has the series.
+    /// One entry for each complete repetition that has the series.
     pers: Vec<f64>,
     repetitions: Vec<Repetition>,
     all: Accumulator,
-    /// The repetition that is under way.
+    /// The repetition that is under way, and its operations a sample.
     current: Accumulator,
+    per: f64,
     at: i64,
     kept: Vec<(i64, u64)>,
+    /// How many of these are of complete repetitions.
+    kept_whole: usize,
 }
 
 impl Observation {
@@ -198,7 +201,7 @@ impl Observation {
             let deadline = deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
             self.series.push(Series::new(name, series, deadline));
         }
-        self.series[index].pers.push(series.per);
+        self.series[index].per = series.per;
         self.ids.push(index);
         Ok(())
     }
@@ -223,10 +226,6 @@ impl Observation {
     }
 
     fn add_evidence(&mut self, evidence: EvidenceResult) -> Result<()> {
-        // JSON has no other numbers, and a run that is stored must be read again.
-        if !(evidence.value.is_finite() && evidence.low.is_finite()) {
-            bail!("the evidence `{}` is not a number", evidence.name);
-        }
         if let Some(known) = self.evidence.iter_mut().find(|known| known.name == evidence.name) {
             if known.holds {
                 *known = evidence;
@@ -252,8 +251,8 @@ impl Observation {
     pub fn finish(self, case: &Case) -> CaseResult {
         let (tick, unit) = self.tick();
         let (refusal, log) = (self.refusal, self.log);
-        let series: Vec<SeriesResult> =
-            self.series.into_iter().map(|series| series.finish(tick, unit, case.deadline)).collect();
+        let whole = self.series.into_iter().filter(|series| !series.pers.is_empty());
+        let series: Vec<SeriesResult> = whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
         let points: Vec<(f64, f64)> = series
             .iter()
             .filter(|series| series.role == "measured")
@@ -296,8 +295,10 @@ impl Series {
             repetitions: Vec::new(),
             all: Accumulator::with_deadline(deadline),
             current: Accumulator::with_deadline(deadline),
+            per: series.per,
             at: 0,
             kept: Vec::new(),
+            kept_whole: 0,
         }
     }
 
@@ -317,7 +318,9 @@ impl Series {
     }
 
     fn end_repetition(&mut self, tick: f64) {
-        let scale = self.scale(tick, self.pers.last().copied().unwrap_or(1.0));
+        self.pers.push(self.per);
+        self.kept_whole = self.kept.len();
+        let scale = self.scale(tick, self.per);
         let summary = self.current.summary(scale);
         if let (Some(min), Some(p50), Some(max), Some(mean)) = (summary.min, summary.p50, summary.max, summary.mean) {
             self.repetitions.push(Repetition { count: summary.count, min, p50, p99: summary.p99, max, mean });
@@ -337,7 +340,8 @@ impl Series {
         }
     }
 
-    fn finish(self, tick: f64, unit: &str, deadline: Option<f64>) -> SeriesResult {
+    fn finish(mut self, tick: f64, unit: &str, deadline: Option<f64>) -> SeriesResult {
+        self.kept.truncate(self.kept_whole);
         let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
         let scale = self.scale(tick, per);
         let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();

@@ -1,15 +1,22 @@
 //! Studies: TOML files that name cases, limits, and published figures to show beside.
 
-use std::{collections::BTreeMap, fs::File, io::Read, path::Path, time::Duration};
+mod limit;
+mod published;
+
+use std::{fs::File, io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
+use self::published::PublishedRow;
+pub use self::{
+    limit::{Limit, Quantity, statistics},
+    published::Published,
+};
 use crate::{
     case::{self, Case, Plan, Settings, Target},
     peer::{self, Peer},
-    run::{CaseResult, SeriesResult},
     units,
 };
 
@@ -60,222 +67,6 @@ fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
 }
 
-/// What is told of every series, and the slope over several.
-pub const STATISTICS: [&str; 11] =
-    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
-
-/// A statistic's name. Any other name may be that of a figure, which only the experiment knows; but not one that looks like
-/// a statistic's.
-fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    if STATISTICS.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    let lower = name.to_lowercase();
-    let percentile = lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let alike = STATISTICS.iter().any(|known| case::distance(&lower, known) <= 1);
-    if name.is_empty() || percentile || alike || ["avg", "average", "median", "stddev"].contains(&lower.as_str()) {
-        let all = STATISTICS.join(", ");
-        return Err(serde::de::Error::custom(format!("there is no statistic `{name}`: there are {all}, and figures")));
-    }
-    Ok(name)
-}
-
-/// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Limit {
-    /// One of [`STATISTICS`], or a figure's name.
-    #[serde(deserialize_with = "statistic")]
-    pub statistic: String,
-    /// The series that it is for; all measured ones, unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<Quantity>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_least: Option<Quantity>,
-}
-
-/// A number, or a time such as `50 us`, which is kept in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "NumberOrText", into = "f64")]
-pub struct Quantity(pub f64);
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "write a number, or a time such as \"50 us\"")]
-enum NumberOrText {
-    Number(f64),
-    Text(String),
-}
-
-impl TryFrom<NumberOrText> for Quantity {
-    type Error = anyhow::Error;
-
-    fn try_from(value: NumberOrText) -> Result<Self> {
-        match value {
-            NumberOrText::Number(number) if number.is_finite() => Ok(Self(number)),
-            NumberOrText::Number(number) => bail!("`{number}` is no quantity"),
-            NumberOrText::Text(text) => Ok(Self(units::parse_time(&text)?)),
-        }
-    }
-}
-
-impl From<Quantity> for f64 {
-    fn from(quantity: Quantity) -> Self {
-        quantity.0
-    }
-}
-
-impl Limit {
-    fn check(&self, deadline: Option<f64>) -> Result<()> {
-        let name = &self.statistic;
-        match (self.at_least, self.at_most) {
-            (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
-            (Some(least), Some(most)) if least.0 > most.0 => bail!("nothing keeps the limits on `{name}`"),
-            _ if name == "misses" && deadline.is_none() => bail!("a limit on `misses` needs a deadline"),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the case has what the limit is for. Too few samples for a percentile are the usual reason that it has not.
-    pub fn applies(&self, case: &CaseResult) -> bool {
-        !statistics(case, &self.statistic, self.series.as_deref()).is_empty()
-    }
-
-    /// What the case does not keep, in words; empty when it keeps the limit.
-    pub fn missed(&self, case: &CaseResult) -> Vec<String> {
-        let mut missed = Vec::new();
-        for (name, value, unit) in statistics(case, &self.statistic, self.series.as_deref()) {
-            let shown = units::show(value, &unit);
-            if let Some(Quantity(most)) = self.at_most.filter(|most| value > most.0) {
-                missed.push(format!("{name} {} is {shown}, above {}", self.statistic, units::show(most, &unit)));
-            }
-            if let Some(Quantity(least)) = self.at_least.filter(|least| value < least.0) {
-                missed.push(format!("{name} {} is {shown}, below {}", self.statistic, units::show(least, &unit)));
-            }
-        }
-        missed
-    }
-}
-
-/// A statistic of a case by its name, for the series named or all measured ones: series, value with the nominal part,
-/// unit.
-pub fn statistics(case: &CaseResult, statistic: &str, series: Option<&str>) -> Vec<(String, f64, String)> {
-    if let Some(figure) = case.figure(statistic) {
-        return vec![(String::new(), figure.value, figure.unit.clone())];
-    }
-    if statistic == "slope" {
-        return case.slope.iter().map(|slope| (String::new(), slope.slope, String::new())).collect();
-    }
-    let chosen = case.series.iter().filter(|one| match series {
-        Some(name) => one.name == name,
-        None => one.role == "measured",
-    });
-    chosen.filter_map(|one| of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit))).collect()
-}
-
-fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
-    let summary = &series.summary;
-    let value = match statistic {
-        "min" => summary.min,
-        "p50" => summary.p50,
-        "p90" => summary.p90,
-        "p99" => summary.p99,
-        "p99.9" => summary.p999,
-        "p99.99" => summary.p9999,
-        "max" => summary.max,
-        "mean" => summary.mean,
-        "sigma" => return Some((summary.sigma?, series.unit.clone())),
-        "misses" => return Some((series.misses?.misses as f64, String::new())),
-        _ => None,
-    };
-    Some((value? + series.nominal, series.unit.clone()))
-}
-
-/// A figure from a public report, shown beside the measured one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Published {
-    /// As in `P1.switch.timer`.
-    pub source: String,
-    /// What it was measured on.
-    pub on: String,
-    /// The statistic that it is: as in a [`Limit`].
-    pub statistic: String,
-    /// The series that it stands beside; the first measured one, unless given.
-    pub series: Option<String>,
-    /// In ns where it is a time.
-    pub value: f64,
-    /// What it counts, where that is told: `instructions`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub unit: String,
-    /// The parameters of the cases that it belongs to.
-    pub when: BTreeMap<String, String>,
-    /// What the reader must know of it.
-    pub note: String,
-}
-
-impl Published {
-    /// Whether the figure belongs to the case.
-    pub fn fits(&self, case: &Case) -> bool {
-        self.when.iter().all(|(name, value)| case.parameter(name) == Some(value))
-    }
-}
-
-/// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct PublishedRow {
-    source: String,
-    on: String,
-    #[serde(deserialize_with = "statistic")]
-    statistic: String,
-    series: Option<String>,
-    #[serde(default)]
-    unit: String,
-    /// The parameter, or `series`, that the row runs over.
-    by: Option<String>,
-    #[serde(default, deserialize_with = "words")]
-    at: Vec<String>,
-    #[serde(deserialize_with = "quantities")]
-    value: Vec<Quantity>,
-    #[serde(default)]
-    when: BTreeMap<String, toml::Value>,
-    #[serde(default)]
-    note: String,
-}
-
-impl PublishedRow {
-    fn figures(&self) -> Result<Vec<Published>> {
-        let expected = if self.by.is_some() { self.at.len() } else { 1 };
-        if self.value.len() != expected {
-            let at = if self.by.is_some() { "places in `at`" } else { "place: a row of them needs `by` and `at`" };
-            bail!("`{}` has {} values for {expected} {at}", self.source, self.value.len());
-        }
-        let when: BTreeMap<String, String> =
-            self.when.iter().map(|(name, value)| (name.clone(), word(value))).collect();
-        let figures = self.value.iter().enumerate().map(|(index, value)| {
-            let mut figure = Published {
-                source: self.source.clone(),
-                on: self.on.clone(),
-                statistic: self.statistic.clone(),
-                series: self.series.clone(),
-                value: value.0,
-                unit: self.unit.clone(),
-                when: when.clone(),
-                note: self.note.clone(),
-            };
-            match self.by.as_deref() {
-                Some("series") => figure.series = Some(self.at[index].clone()),
-                Some(parameter) => drop(figure.when.insert(parameter.to_owned(), self.at[index].clone())),
-                None => {}
-            }
-            figure
-        });
-        Ok(figures.collect())
-    }
-}
-
 /// A TOML value as a parameter's value: numbers without their dress, words without quotes.
 fn word(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
@@ -290,11 +81,6 @@ fn list(value: toml::Value) -> Vec<toml::Value> {
 
 pub(crate) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
-}
-
-fn quantities<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Quantity>, D::Error> {
-    let values = list(toml::Value::deserialize(deserializer)?);
-    values.into_iter().map(|value| value.try_into().map_err(serde::de::Error::custom)).collect()
 }
 
 /// What the command line has to say about a study.
@@ -318,8 +104,8 @@ impl Overrides {
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
             let names = cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             bail!(
-                "no experiment here has a parameter `{name}`{}; `chronoscope list EXPERIMENT` shows all",
-                case::nearest(name, names)
+                "no experiment here has a parameter `{name}`{} `chronoscope list EXPERIMENT` shows all",
+                case::hint(name, names)
             );
         }
         if self.loops.is_some() && cases.iter().all(|case| case::loops(case.spec).is_none()) {

@@ -64,6 +64,11 @@ pub fn digits(value: f64) -> String {
     }
 }
 
+/// Counts in full: 5004 and 5000 must not look the same. What is less than a hundred may be a ratio.
+pub fn count(value: f64) -> String {
+    if value.abs() < 100.0 { digits(value) } else { format!("{value:.0}") }
+}
+
 /// Text from elsewhere on one line: names may have line breaks, and a terminal would obey other controls.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{run::CaseResult, units::show};
+use crate::{
+    run::CaseResult,
+    units::{count, show},
+};
 
 /// Ordered from good to bad; the worst of a run is the run's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,11 +84,11 @@ fn doubts(case: &CaseResult) -> Vec<String> {
     }
     for evidence in case.evidence.iter().filter(|evidence| !evidence.holds) {
         let wanted = match evidence.high {
-            Some(high) if high == evidence.low => format!("{high}"),
-            Some(high) => format!("{} to {high}", evidence.low),
-            None => format!("at least {}", evidence.low),
+            Some(high) if high == evidence.low => count(high),
+            Some(high) => format!("{} to {}", count(evidence.low), count(high)),
+            None => format!("at least {}", count(evidence.low)),
         };
-        doubts.push(format!("{}: {}, not {wanted}", evidence.name, evidence.value));
+        doubts.push(format!("{}: {}, not {wanted}", evidence.name, count(evidence.value)));
     }
     for limit in case.limits.iter().filter(|limit| !limit.applies(case)) {
         doubts.push(format!("there is no `{}` to hold against its limit", limit.statistic));
@@ -94,7 +97,7 @@ fn doubts(case: &CaseResult) -> Vec<String> {
         && let Some(cost) = control.summary.p50
     {
         for series in case.measured().filter(|series| series.unit == control.unit) {
-            if series.summary.p50.is_some_and(|signal| signal + series.nominal <= cost) {
+            if series.summary.p50.is_some_and(|signal| signal <= cost) {
                 let cost = show(cost, &control.unit);
                 doubts.push(format!("{}: the control alone takes {cost}, as much as the signal", series.name));
             }

@@ -144,6 +144,12 @@ pub trait Tasks: Sized + 'static {
     fn switches(kernel: &'static Self::Kernel) -> Option<u32>;
 }
 
+/// Switches to the calling task since [`Tasks::switches`] said `before`; 0 where the kernel does not count, so that
+/// evidence made of it fails.
+pub fn switches_since<T: Tasks>(kernel: &'static T::Kernel, before: Option<u32>) -> u32 {
+    T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before))
+}
+
 /// Messages of one 32-bit word, in order, through a bounded queue.
 pub trait Messages: Tasks {
     type Queue: Sync + 'static;

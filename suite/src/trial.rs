@@ -153,7 +153,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
 
     /// Microseconds in ticks of the clock.
     pub fn ticks(&self, microseconds: u64) -> u64 {
-        self.kernel.hertz() * microseconds / 1_000_000
+        (u128::from(microseconds) * u128::from(self.kernel.hertz()) / 1_000_000) as u64
     }
 
     /// Makes a semaphore in the arena.

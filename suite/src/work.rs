@@ -39,11 +39,6 @@ pub fn steps_in<C: Clock>(clock: &C, ticks: u64) -> u64 {
     (steps as f64 * (ticks as f64 / best as f64)) as u64
 }
 
-/// Microseconds in ticks of the clock.
-pub fn ticks<C: Clock>(clock: &C, us: u64) -> u64 {
-    (u128::from(us) * u128::from(clock.hertz()) / 1_000_000) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

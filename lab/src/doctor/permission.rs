@@ -75,7 +75,7 @@ fn counter(answer: &Answer) -> Finding {
             CHECK,
             format!("refused: {}", told(error)),
             "instructions, the figure that noise touches least, cannot be counted",
-            "run as root, or sysctl kernel.perf_event_paranoid=2",
+            "run as root, or with CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0",
         ),
         Err(why) => Finding::unseen(CHECK, why),
     }

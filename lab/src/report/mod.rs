@@ -13,7 +13,7 @@ pub mod table;
 #[cfg(test)]
 mod google_benchmark_test;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 
 use std::{
     env,

@@ -18,6 +18,10 @@ pub fn new(quiet: bool) -> Box<dyn Progress> {
     }
 }
 
+fn name(case: &Case) -> String {
+    format!("{} {}", case.spec.name, case.label()).trim_end().to_owned()
+}
+
 struct Silent;
 
 impl Progress for Silent {
@@ -41,7 +45,7 @@ impl Progress for Bar {
     fn step(&mut self, case: &Case, done: Duration, total: Duration) {
         self.0.set_length(total.as_millis() as u64);
         self.0.set_position(done.as_millis() as u64);
-        self.0.set_message(format!("{} {}", case.spec.name, case.label()));
+        self.0.set_message(name(case));
     }
 
     fn finish(&mut self) {
@@ -62,7 +66,7 @@ impl Progress for Lines {
         self.next = Instant::now() + Duration::from_secs(5);
         let percent = 100 * done.as_millis() / total.as_millis().max(1);
         // A run does not end because nobody listens to its progress.
-        let _ = writeln!(stderr(), "{percent:>3} %  {} {}", case.spec.name, case.label());
+        let _ = writeln!(stderr(), "{percent:>3} %  {}", name(case));
     }
 
     fn finish(&mut self) {}

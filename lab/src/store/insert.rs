@@ -38,43 +38,19 @@ fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     let (key, status) = (case.key(), case.verdict.status.words());
-    for series in case.measured() {
-        let (summary, interval) = (&series.summary, series.p50_interval.as_ref());
+    let mut row = |name: &str, unit: &str, nominal: f64, [p50, low, high, p99, max]: [Option<f64>; 5]| {
+        let (experiment, target, label) = (&case.experiment, &case.target, &case.label);
         insert.execute(params![
-            run,
-            key,
-            case.experiment,
-            case.target,
-            case.label,
-            series.name,
-            series.unit,
-            series.nominal,
-            summary.p50,
-            interval.map(|interval| interval.low),
-            interval.map(|interval| interval.high),
-            summary.p99,
-            summary.max,
-            status
-        ])?;
+            run, key, experiment, target, label, name, unit, nominal, p50, low, high, p99, max, status
+        ])
+    };
+    for series in case.measured() {
+        let (summary, interval) = (&series.summary, series.p50_interval);
+        let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
+        row(&series.name, &series.unit, series.nominal, [summary.p50, low, high, summary.p99, summary.max])?;
     }
     if case.measured().next().is_none() {
-        let none = None::<f64>;
-        insert.execute(params![
-            run,
-            key,
-            case.experiment,
-            case.target,
-            case.label,
-            "",
-            "",
-            0.0,
-            none,
-            none,
-            none,
-            none,
-            none,
-            status
-        ])?;
+        row("", "", 0.0, [None; 5])?;
     }
     Ok(())
 }

@@ -1,8 +1,6 @@
 //! `chronoscope-linux doctor cpu=N`: no experiment, but what this machine permits a case to do, and how quietly it leaves
 //! a task that never waits. The answer is the usual stream, figures only; `lab/src/doctor/port.rs` reads them.
 
-use std::io;
-
 use chronoscope_suite::{
     Reason, Refusal,
     trial::Sink,
@@ -10,7 +8,10 @@ use chronoscope_suite::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::settings::{Policy, Settings, set_class};
+use crate::{
+    perf::{Counter, INSTRUCTIONS},
+    settings::{Policy, Settings, set_class},
+};
 
 /// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair server as soon.
 const WATCH_NS: u64 = 800_000_000;
@@ -29,6 +30,7 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     settings.apply()?;
     let lock = Settings { lock_memory: true, ..settings }.lock();
     let clock_read = clock_read_ns();
+    let counter = Counter::open(INSTRUCTIONS, settings.cpu.unwrap_or(0) as i32).err();
     let fifo = set_class((libc::SCHED_FIFO, settings.base));
     let quiet = Quiet::watch();
     // The rest needs no priority, and what was allowed before is allowed now.
@@ -45,7 +47,7 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let figures = [
         ("SCHED_FIFO", "errno", error_number(fifo)),
         ("mlockall", "errno", error_number(lock)),
-        ("instruction counter", "errno", instruction_counter()),
+        ("instruction counter", "errno", counter.map_or(0.0, |error| f64::from(error.raw_os_error().unwrap_or(-1)))),
         ("clock read", "ns", clock_read),
         ("watched", "ns", quiet.watched as f64),
         ("largest gap", "ns", quiet.largest as f64),
@@ -112,45 +114,4 @@ impl Quiet {
 /// 0 for what worked.
 fn error_number(outcome: Result<(), Refusal>) -> f64 {
     outcome.map_or_else(|refusal| f64::from(refusal.code), |()| 0.0)
-}
-
-/// The start of perf_event_attr, as long as its first version (PERF_ATTR_SIZE_VER0), which every kernel takes.
-#[repr(C)]
-#[derive(Default)]
-struct CounterRequest {
-    sort: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    config1: u64,
-}
-
-/// Tries to open the processor's counter of instructions for this process; the error's number, or 0.
-fn instruction_counter() -> f64 {
-    const HARDWARE: u32 = 0;
-    const INSTRUCTIONS: u64 = 1;
-    /// User space only: what an ordinary user may count at the usual perf_event_paranoid.
-    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
-    let request = CounterRequest {
-        sort: HARDWARE,
-        size: size_of::<CounterRequest>() as u32,
-        config: INSTRUCTIONS,
-        flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
-        ..CounterRequest::default()
-    };
-    // SAFETY: `request` is a valid perf_event_attr of the size that it states, for the length of the call. The descriptor
-    // that comes of it is closed by nobody else.
-    unsafe {
-        let counter = libc::syscall(libc::SYS_perf_event_open, &raw const request, 0, -1, -1, 0);
-        if counter < 0 {
-            return f64::from(io::Error::last_os_error().raw_os_error().unwrap_or(-1));
-        }
-        libc::close(counter as libc::c_int);
-    }
-    0.0
 }

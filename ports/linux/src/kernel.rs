@@ -1,8 +1,11 @@
 //! Linux as the suite sees it: clock, semaphores, and what the case asked for.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+use std::{
+    ffi::c_int,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use chronoscope_suite::{Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain};
@@ -26,9 +29,8 @@ pub struct Linux {
     pub standard_error: StandardError,
     /// The thread that polls coroutines, once there is one.
     pub executor: OnceLock<&'static Executor>,
-    spawned: AtomicU32,
-    /// Tasks that entered the class they were spawned for, and read it back.
-    confirmed: AtomicU32,
+    /// Of the tasks spawned so far, those of each class.
+    classes: [Class; 3],
     /// Mutex calls that returned an error.
     failed: AtomicU32,
     /// Opened when an experiment asks for it, because that takes long: the counter, or why there is none.
@@ -56,8 +58,7 @@ impl Linux {
             primitive,
             standard_error: StandardError::open(),
             executor: OnceLock::new(),
-            spawned: AtomicU32::new(0),
-            confirmed: AtomicU32::new(0),
+            classes: POLICIES.map(|_| Class::new()),
             failed: AtomicU32::new(0),
             instructions: OnceLock::new(),
         })
@@ -68,22 +69,29 @@ impl Linux {
     /// # Errors
     /// [`Reason::NotPermitted`](chronoscope_suite::Reason::NotPermitted).
     pub fn admit(&self, priority: Priority) -> Result<(), Refusal> {
-        self.spawned.fetch_add(1, Relaxed);
+        let wanted = self.settings.class(priority);
         // Nobody is refused SCHED_IDLE, but the way back out of it is not open to all.
-        if priority != Priority::Idle && self.settings.class(priority) != class_of_caller() {
-            let (policy, level) = class_of_caller();
-            set_class(self.settings.class(priority))?;
-            set_class((policy, level))?;
+        if priority != Priority::Idle && wanted != class_of_caller() {
+            let present = class_of_caller();
+            set_class(wanted)?;
+            set_class(present)?;
         }
+        self.class(wanted).admit(wanted.1);
         Ok(())
     }
 
     /// Called by a new task, first of all: enters the class of its priority.
     pub fn enter(&self, priority: Priority) {
+        let wanted = self.settings.class(priority);
         // A failure shows as a task that is not confirmed: evidence that does not hold.
-        if set_class(self.settings.class(priority)).is_ok() {
-            self.confirmed.fetch_add(1, Relaxed);
+        if set_class(wanted).is_ok() {
+            self.class(wanted).confirmed.fetch_add(1, Relaxed);
         }
+    }
+
+    fn class(&self, (policy, _): (c_int, c_int)) -> &Class {
+        let place = POLICIES.iter().position(|(known, _)| *known == policy);
+        &self.classes[place.expect("Settings::class knows no other policies")]
     }
 
     /// Called by a task whose mutex call returned an error. Told as evidence that does not hold.
@@ -94,17 +102,59 @@ impl Linux {
 
     /// Tells what the kernel did about scheduling classes, and what it did not count.
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
-        let (spawned, confirmed) = (self.spawned.load(Relaxed), self.confirmed.load(Relaxed));
-        let (policy, level) = self.settings.class(Priority::Urgent(1));
-        let policy = if policy == libc::SCHED_FIFO { "SCHED_FIFO" } else { "SCHED_OTHER" };
-        let text = name(format_args!("{policy} {level}: tasks that read it back"));
-        trial.evidence(&text, confirmed.into(), spawned.into(), spawned.into());
+        for ((_, policy), class) in POLICIES.iter().zip(&self.classes) {
+            class.report(policy, trial);
+        }
         let failed = self.failed.load(Relaxed);
         if failed > 0 {
             trial.evidence("mutex calls that failed", failed.into(), 0.0, 0.0);
         }
         if let Some(Err(reason)) = self.instructions.get() {
             trial.log(reason);
+        }
+        if let Some(warning) = self.settings.unlocked() {
+            trial.log(warning);
+        }
+    }
+}
+
+const POLICIES: [(c_int, &str); 3] =
+    [(libc::SCHED_FIFO, "SCHED_FIFO"), (libc::SCHED_OTHER, "SCHED_OTHER"), (libc::SCHED_IDLE, "SCHED_IDLE")];
+
+/// The tasks of one policy.
+struct Class {
+    admitted: AtomicU32,
+    /// Those that entered their class, and read it back.
+    confirmed: AtomicU32,
+    /// Their real-time priorities.
+    lowest: AtomicU32,
+    highest: AtomicU32,
+}
+
+impl Class {
+    fn new() -> Self {
+        let [admitted, confirmed, highest] = [const { AtomicU32::new(0) }; 3];
+        Self { admitted, confirmed, lowest: AtomicU32::new(u32::MAX), highest }
+    }
+
+    fn admit(&self, level: c_int) {
+        self.admitted.fetch_add(1, Relaxed);
+        self.lowest.fetch_min(level.unsigned_abs(), Relaxed);
+        self.highest.fetch_max(level.unsigned_abs(), Relaxed);
+    }
+
+    /// The evidence, for a policy that some task was to have: `SCHED_FIFO 80 to 82: tasks that read it back`.
+    fn report(&self, policy: &str, trial: &mut Trial<'_, Linux>) {
+        let [admitted, confirmed, lowest, highest] =
+            [&self.admitted, &self.confirmed, &self.lowest, &self.highest].map(|count| count.load(Relaxed));
+        let class = match (lowest, highest) {
+            (_, 0) => name(format_args!("{policy}")),
+            (low, high) if low == high => name(format_args!("{policy} {low}")),
+            (low, high) => name(format_args!("{policy} {low} to {high}")),
+        };
+        if admitted > 0 {
+            let text = name(format_args!("{class}: tasks that read it back"));
+            trial.evidence(&text, confirmed.into(), admitted.into(), admitted.into());
         }
     }
 }

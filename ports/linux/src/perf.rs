@@ -12,7 +12,7 @@ use std::{
 use rustix::io::read;
 
 /// `PERF_TYPE_HARDWARE` and `PERF_COUNT_HW_INSTRUCTIONS` of linux/perf_event.h.
-const INSTRUCTIONS: (u32, u64) = (0, 1);
+pub const INSTRUCTIONS: (u32, u64) = (0, 1);
 
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: c_ulong = 8;
@@ -54,7 +54,11 @@ impl Counter {
         })
     }
 
-    fn open((kind, config): (u32, u64), cpu: c_int) -> io::Result<Self> {
+    /// Counts an event of one processor, whatever task runs there.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open((kind, config): (u32, u64), cpu: c_int) -> io::Result<Self> {
         let attributes = Attributes { kind, size: size_of::<Attributes>() as u32, config, ..Attributes::default() };
         let (every_task, no_group) = (-1, -1);
         // SAFETY: `attributes` is valid for the call and tells its own size; the other arguments are numbers.

@@ -6,7 +6,8 @@ use std::io;
 use chronoscope_suite::{Priority, Reason, Refusal, Request};
 use rustix::{
     mm::{MlockAllFlags, mlockall},
-    thread::{CpuSet, sched_setaffinity},
+    process::{Resource, getrlimit},
+    thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +96,10 @@ impl Settings {
     /// [`Reason::NotPermitted`].
     pub fn lock(&self) -> Result<(), Refusal> {
         if self.lock_memory {
-            // Pages are faulted in now, and whatever is mapped later is faulted in when it is mapped.
-            mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
+            // Pages are faulted in now and, with FUTURE, whatever is mapped later when it is mapped. With an allowance, FUTURE
+            // would make that mapping fail once the allowance is used up: a stack, or the heap, in the middle of the case.
+            let later = if lock_allowance().is_none() { MlockAllFlags::FUTURE } else { MlockAllFlags::empty() };
+            mlockall(MlockAllFlags::CURRENT | later).map_err(|error| {
                 Refusal::new(
                     Reason::NotPermitted,
                     "memory may not be locked",
@@ -108,6 +111,13 @@ impl Settings {
         Ok(())
     }
 
+    /// What the user should know of memory that is not locked although the case asks for it.
+    pub fn unlocked(&self) -> Option<&'static str> {
+        (self.lock_memory && lock_allowance().is_some()).then_some(
+            "memory that a case maps while it runs is not locked: run as root, or with `ulimit -l unlimited`",
+        )
+    }
+
     /// The policy and real-time priority that a task of this priority gets.
     pub fn class(&self, priority: Priority) -> (libc::c_int, libc::c_int) {
         match (priority, self.policy) {
@@ -116,6 +126,12 @@ impl Settings {
             (Priority::Ordinary, _) | (Priority::Urgent(_), Policy::Other) => (libc::SCHED_OTHER, 0),
         }
     }
+}
+
+/// How many bytes this process may lock; `None`: as many as it likes.
+fn lock_allowance() -> Option<u64> {
+    let privileged = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    getrlimit(Resource::Memlock).current.filter(|_| !privileged)
 }
 
 /// Puts the calling thread in a class (policy and real-time priority), and reads it back.

@@ -27,7 +27,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
-    kernel::{Clock, Kernel, Refusal, Tasks},
+    kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
@@ -132,7 +132,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         done: trial.semaphore(0)?,
     })?;
     for number in 0..tasks {
-        T::spawn(kernel, descending(number), sleeper::<T>(all, number))?;
+        T::spawn(kernel, descending(number, tasks), sleeper::<T>(all, number))?;
     }
     trial.wait(all.done, tasks).await;
     let spinner = Spinner::start(trial).await?;
@@ -176,8 +176,7 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
         // Ending takes long, and none may end before all have resumed.
         T::take(kernel, &me.gate).await;
     }
-    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    me.switches.store(counted, Relaxed);
+    me.switches.store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(all.done);
     if number == 0 {
         T::take(kernel, &me.gate).await;

@@ -31,7 +31,7 @@ use crate::{
     spec::{Parameter, Spec, Values},
     trial::{Trial, name},
     wire::Series,
-    work::{steps_in, ticks, work},
+    work::{steps_in, work},
 };
 
 /// Throughput does so many times the work of latency.
@@ -172,7 +172,7 @@ pub async fn run<T: ProcessorTime>(trial: &mut Trial<'_, T::Kernel>) -> Result<(
         "urgent" => Priority::Urgent(1),
         _ => Priority::Ordinary,
     };
-    let head_start = ticks(kernel, trial.request.number("work_ms") * 100);
+    let head_start = trial.ticks(trial.request.number("work_ms") * 100);
     let steps = steps_in(kernel, 10 * head_start / tasks as u64);
     let throughput = Program::place(trial, steps)?;
     let latency = Program::place(trial, steps / SHARE)?;

@@ -48,12 +48,12 @@ use core::{
 
 use self::stage::{Actor, Point, Stage, Waits};
 use crate::{
-    kernel::{Clock, Kernel, Mutexes, Priority, Protocol, Refusal, Tasks},
+    kernel::{Clock, Kernel, Mutexes, Priority, Protocol, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{Parameter, Spec, Values},
     trial::{Trial, name},
     wire::Series,
-    work::{steps_in, ticks, work},
+    work::{steps_in, work},
 };
 
 /// The hogs' lengths, in quarters of the maximum.
@@ -132,14 +132,14 @@ pub async fn run<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Ref
         "ceiling" => Protocol::Ceiling(HIGH),
         _ => Protocol::None,
     };
-    let hold = ticks(kernel, hold_us);
+    let hold = trial.ticks(hold_us);
     let steps = steps_in(kernel, hold);
     let stage: &'static Stage<T> = arena.place(Stage {
         kernel,
         mutex: T::mutex(kernel, arena, protocol)?,
         points: arena.fill(QUARTERS.len(), |place| {
             Ok(Point {
-                hog: ticks(kernel, hog_us * QUARTERS[place] / 4),
+                hog: trial.ticks(hog_us * QUARTERS[place] / 4),
                 released: Marks::new(arena, loops)?,
                 worked: Marks::new(arena, loops)?,
                 hogged: Marks::new(arena, loops)?,
@@ -224,8 +224,7 @@ async fn high<T: Mutexes>(stage: &'static Stage<T>) {
         stage.high.count();
         kernel.give(stage.done);
     }
-    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    stage.switches.store(counted, Relaxed);
+    stage.switches.store(switches_since::<T>(kernel, before), Relaxed);
     T::take(kernel, &stage.high.go).await;
     for place in 0..UNHELD {
         lock_once(stage, &stage.unheld, place).await;

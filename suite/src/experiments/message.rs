@@ -24,7 +24,7 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
-    kernel::{Kernel, Messages, Priority, Reason, Refusal},
+    kernel::{Kernel, Messages, Priority, Reason, Refusal, switches_since},
     mark::Marks,
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
@@ -219,7 +219,7 @@ async fn sender<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic<T
         }
     }
     pair.answers_in_order.store(in_order, Relaxed);
-    pair.sender_switches.store(since(before, T::switches(kernel)), Relaxed);
+    pair.sender_switches.store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(&pair.leave);
     kernel.give(traffic.done);
 }
@@ -242,11 +242,6 @@ async fn receiver<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic
     // Wait as after any other message: to end may take longer than a message, and would delay the last answer.
     T::take(kernel, &pair.leave).await;
     pair.words_in_order.store(in_order, Relaxed);
-    pair.receiver_switches.store(since(before, T::switches(kernel)), Relaxed);
+    pair.receiver_switches.store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(traffic.done);
-}
-
-/// Switches between two counts; 0 where the kernel does not count, so that the evidence fails.
-fn since(before: Option<u32>, after: Option<u32>) -> u32 {
-    before.zip(after).map_or(0, |(before, after)| after.wrapping_sub(before))
 }

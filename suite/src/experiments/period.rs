@@ -15,14 +15,14 @@
 //! - **Source**: P5.period; cyclictest measures the same path.
 //!
 //! How it differs from the sources: cyclictest counts one sample a wake-up and leaves out the periods it slept
-//! through, which hides the worst of a stall (coordinated omission). Where periods were skipped, a
-//! series *as cyclictest counts* stands beside; where none were, it would be the same.
+//! through, which hides the worst of a stall (coordinated omission). A series *as cyclictest counts* stands beside,
+//! also where nothing was skipped: over several repetitions it would else tell of the bad ones only.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
-    kernel::{Clock, Kernel, Refusal, Tasks},
+    kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
@@ -125,7 +125,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         done: trial.semaphore(0)?,
     })?;
     for number in 0..tasks {
-        T::spawn(kernel, descending(number), riser::<T>(all, number))?;
+        T::spawn(kernel, descending(number, tasks), riser::<T>(all, number))?;
     }
     trial.wait(all.done, tasks).await;
     let spinner = Spinner::start(trial).await?;
@@ -170,8 +170,7 @@ async fn riser<T: Tasks>(all: &'static Period<T::Kernel>, number: usize) {
             me.skipped.store(me.skipped.load(Relaxed) + 1, Relaxed);
         }
     }
-    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    me.switches.store(counted, Relaxed);
+    me.switches.store(switches_since::<T>(kernel, before), Relaxed);
     me.wakeups.store(wakeups, Relaxed);
     kernel.give(all.done);
     // Ending takes long, and none may end before all have woken for the last time.
@@ -198,12 +197,10 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
     for (number, task) in all.tasks.iter().enumerate() {
         let task_name = name(format_args!("task {}", number + 1));
         trial.samples(Series::measured(&task_name), task.samples(first));
-        if task.skipped.load(Relaxed) > 0 {
-            let woken =
-                |&(place, _): &(usize, (i64, i64))| place == 0 || task.wakes.until(place - 1, &task.wakes, place) != 0;
-            let samples = task.samples(first).enumerate().filter(woken).map(|(_, sample)| sample);
-            trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), samples);
-        }
+        let woken =
+            |&(place, _): &(usize, (i64, i64))| place == 0 || task.wakes.until(place - 1, &task.wakes, place) != 0;
+        let samples = task.samples(first).enumerate().filter(woken).map(|(_, sample)| sample);
+        trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), samples);
     }
     all.due_already.report(trial);
 }

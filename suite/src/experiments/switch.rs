@@ -23,7 +23,7 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
-    kernel::{Kernel, Priority, Refusal, Tasks},
+    kernel::{Kernel, Priority, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{Parameter, Spec, Values},
     trial::Trial,
@@ -196,8 +196,7 @@ async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(ring: &'static 
         }
     }
     kernel.give(next);
-    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    ring.switches[seat].store(counted, Relaxed);
+    ring.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(ring.done);
 }
 

@@ -38,12 +38,11 @@ use core::{
 
 use self::queue::Queue;
 use crate::{
-    kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks},
+    kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{Parameter, Spec, Values},
     trial::Trial,
     wire::{Series, Unit},
-    work::ticks,
 };
 
 pub static SPEC: Spec = Spec {
@@ -234,8 +233,7 @@ fn hand_over<K: Kernel>(bench: &Bench<K>, this: usize) {
 }
 
 fn finish<T: Tasks>(bench: &Bench<T::Kernel>, this: usize, before: Option<u32>) {
-    let counted = T::switches(bench.kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    bench.workers[this].switches.store(counted, Relaxed);
+    bench.workers[this].switches.store(switches_since::<T>(bench.kernel, before), Relaxed);
     bench.kernel.give(bench.done);
 }
 
@@ -251,7 +249,7 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
         trial.evidence("hand-overs", count(|worker| &worker.handed_over), crossings, crossings);
         trial.evidence("switches", count(|worker| &worker.switches), 0.99 * crossings, f64::INFINITY);
     }
-    let interval = ticks(bench.kernel, trial.request.number("interval_us")).max(1) as f64;
+    let interval = trial.ticks(trial.request.number("interval_us")).max(1) as f64;
     let timer_ticks = Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
     trial.durations(Series::measured("run"), &bench.starts, &bench.ends);
     trial.durations(timer_ticks, &bench.starts, &bench.ends);

@@ -21,9 +21,10 @@ pub(super) const IDLE: Parameter = Parameter {
     help: "spin: a task of the lowest priority keeps the processor from halting (pin the case to one processor)",
 };
 
-/// The urgency of task `number`, from 0: each less urgent than the one before, as far as the numbers go.
-pub(super) fn descending(number: usize) -> Priority {
-    Priority::Urgent(8_u8.saturating_sub(u8::try_from(number).unwrap_or(u8::MAX)).max(1))
+/// The urgency of task `number`, from 0, of `tasks`: each less urgent than the one before, as far as the numbers go, and the
+/// last one at the lowest.
+pub(super) fn descending(number: usize, tasks: usize) -> Priority {
+    Priority::Urgent(tasks.min(8).saturating_sub(number).max(1) as u8)
 }
 
 /// The task that spins with `idle=spin`. It is of the director's kind.

@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
 use crate::{
-    kernel::{Handler, Interrupts, Kernel, Priority, Refusal, Tasks},
+    kernel::{Handler, Interrupts, Kernel, Priority, Refusal, Tasks, switches_since},
     mark::Marks,
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
@@ -119,8 +119,7 @@ where
         }
         kernel.give(&all.answered);
     }
-    let counted = T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before));
-    all.switches.store(counted, Relaxed);
+    all.switches.store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(all.done);
 }
 

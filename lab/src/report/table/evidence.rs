@@ -4,7 +4,7 @@ use super::{Group, WIDTH};
 use crate::{
     report::{sheet::wrap, table::conditions},
     run::{CaseResult, EvidenceResult, FigureResult, Run},
-    units::{digits, show},
+    units::{count, show},
 };
 
 pub fn section(run: &Run) -> String {
@@ -62,11 +62,6 @@ fn counted(evidence: &EvidenceResult) -> String {
         None => format!("{} < {}", count(*value), count(*low)),
     };
     format!("{} {name} {bounds}", if *holds { '✓' } else { '✗' })
-}
-
-/// Counts in full: 5004 and 5000 must not look the same. What is less than a hundred may be a ratio.
-fn count(value: f64) -> String {
-    if value.abs() < 100.0 { digits(value) } else { format!("{value:.0}") }
 }
 
 /// The median over the repetitions, with its range where they differ.

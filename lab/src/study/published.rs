@@ -1,0 +1,100 @@
+//! Published figures, as a study writes them and as a run keeps them.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{
+    limit::{Quantity, statistic},
+    list, word, words,
+};
+use crate::case::Case;
+
+/// A figure from a public report, shown beside the measured one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Published {
+    /// As in `P1.switch.timer`.
+    pub source: String,
+    /// What it was measured on.
+    pub on: String,
+    /// The statistic that it is: as in a [`Limit`].
+    pub statistic: String,
+    /// The series that it stands beside; the first measured one, unless given.
+    pub series: Option<String>,
+    /// In ns where it is a time.
+    pub value: f64,
+    /// What it counts, where that is told: `instructions`.
+    #[serde(default)]
+    pub unit: String,
+    /// The parameters of the cases that it belongs to.
+    pub when: BTreeMap<String, String>,
+    /// What the reader must know of it.
+    pub note: String,
+}
+
+impl Published {
+    /// Whether the figure belongs to the case.
+    pub fn fits(&self, case: &Case) -> bool {
+        self.when.iter().all(|(name, value)| case.parameter(name) == Some(value))
+    }
+}
+
+/// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PublishedRow {
+    source: String,
+    on: String,
+    #[serde(deserialize_with = "statistic")]
+    statistic: String,
+    series: Option<String>,
+    #[serde(default)]
+    unit: String,
+    /// The parameter, or `series`, that the row runs over.
+    by: Option<String>,
+    #[serde(default, deserialize_with = "words")]
+    at: Vec<String>,
+    #[serde(deserialize_with = "quantities")]
+    value: Vec<Quantity>,
+    #[serde(default)]
+    when: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    note: String,
+}
+
+impl PublishedRow {
+    pub(super) fn figures(&self) -> Result<Vec<Published>> {
+        let expected = if self.by.is_some() { self.at.len() } else { 1 };
+        if self.value.len() != expected {
+            let at = if self.by.is_some() { "places in `at`" } else { "place: a row of them needs `by` and `at`" };
+            bail!("`{}` has {} values for {expected} {at}", self.source, self.value.len());
+        }
+        let when: BTreeMap<String, String> =
+            self.when.iter().map(|(name, value)| (name.clone(), word(value))).collect();
+        let figures = self.value.iter().enumerate().map(|(index, value)| {
+            let mut figure = Published {
+                source: self.source.clone(),
+                on: self.on.clone(),
+                statistic: self.statistic.clone(),
+                series: self.series.clone(),
+                value: value.0,
+                unit: self.unit.clone(),
+                when: when.clone(),
+                note: self.note.clone(),
+            };
+            match self.by.as_deref() {
+                Some("series") => figure.series = Some(self.at[index].clone()),
+                Some(parameter) => drop(figure.when.insert(parameter.to_owned(), self.at[index].clone())),
+                None => {}
+            }
+            figure
+        });
+        Ok(figures.collect())
+    }
+}
+
+fn quantities<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Quantity>, D::Error> {
+    let values = list(toml::Value::deserialize(deserializer)?);
+    values.into_iter().map(|value| value.try_into().map_err(serde::de::Error::custom)).collect()
+}
