@@ -104,7 +104,7 @@ pub fn published(statistic: &str, value: f64) -> Published {
         statistic: statistic.to_owned(),
         series: None,
         value,
-        unit: String::new(),
+        unit: "ns".to_owned(),
         when: BTreeMap::from([("pair".to_owned(), "thread-thread".to_owned())]),
         note: "all logging off".to_owned(),
     }

@@ -25,7 +25,7 @@ pub struct Published {
     /// In ns where it is a time.
     pub value: f64,
     /// What it counts, where that is told: `instructions`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub unit: String,
     /// The parameters of the cases that it belongs to.
     pub when: BTreeMap<String, String>,

@@ -31,7 +31,7 @@ static COROUTINES: SharedStack<2048> = SharedStack::new();
 
 /// Its futures hold those of the experiment, and it formats names.
 static DIRECTOR: tandem::Thread<8192> = tandem::Thread::new();
-static RECORD: Record = Record::new(*b"director ");
+static RECORD: Record = Record::new("director");
 
 #[cortex_m_rt::entry]
 fn main() -> ! {

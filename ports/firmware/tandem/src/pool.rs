@@ -22,13 +22,13 @@ const MEMORY: usize = 26 * 1024 + 512;
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {
     const NEW: Self;
-    const NAME: [u8; 9];
+    const NAME: &'static str;
     fn info(&'static self) -> Info;
 }
 
 impl Storage for Thread<STACK> {
     const NEW: Self = Self::new();
-    const NAME: [u8; 9] = *b"thread   ";
+    const NAME: &'static str = "thread";
 
     fn info(&'static self) -> Info {
         self.info()
@@ -37,7 +37,7 @@ impl Storage for Thread<STACK> {
 
 impl Storage for Coroutine<FUTURE> {
     const NEW: Self = Self::new();
-    const NAME: [u8; 9] = *b"coroutine";
+    const NAME: &'static str = "coroutine";
 
     fn info(&'static self) -> Info {
         self.info()

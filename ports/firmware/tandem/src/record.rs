@@ -6,9 +6,12 @@ use core::{cell::Cell, ptr, str};
 
 use tandem::Semaphore;
 
+const LONGEST: usize = 9;
+
 #[repr(C)]
 pub struct Record {
-    name: [u8; 9],
+    name: [u8; LONGEST],
+    length: u8,
     /// Tasks that this one has spawned and not reaped. Only the task itself counts.
     children: Cell<u32>,
     /// Given by each of them when it ends.
@@ -20,14 +23,19 @@ unsafe impl Sync for Record {}
 
 impl Record {
     /// `name`: what the kernel calls the task when something is wrong with it.
-    pub const fn new(name: [u8; 9]) -> Self {
-        Self { name, children: Cell::new(0), ended: Semaphore::new(0) }
+    pub const fn new(name: &'static str) -> Self {
+        let mut bytes = [0; LONGEST];
+        let (copied, _) = bytes.split_at_mut(name.len());
+        copied.copy_from_slice(name.as_bytes());
+        Self { name: bytes, length: name.len() as u8, children: Cell::new(0), ended: Semaphore::new(0) }
     }
 
     /// What to call the task, for [`current`] to find it.
+    #[inline(always)]
     pub fn name(&'static self) -> &'static str {
         ptr::from_ref(self).expose_provenance();
-        str::from_utf8(&self.name).unwrap_or_default().trim_end()
+        // SAFETY: these are all bytes of the text that the record was made with.
+        unsafe { str::from_utf8_unchecked(self.name.get_unchecked(..usize::from(self.length))) }
     }
 
     pub fn adopt(&self) {

@@ -47,7 +47,7 @@ extern "C" fn MemoryManagement() -> ! {
 }
 
 /// The same where interrupts were masked, and every other fault that has no handler of its own.
-#[unsafe(export_name = "_HardFault")]
+#[unsafe(export_name = "HardFault")]
 unsafe extern "C" fn hard_fault() -> ! {
     report()
 }
