@@ -1,14 +1,9 @@
 //! No kernel, as the suite sees it.
 
-use core::{future::Future, sync::atomic::AtomicU32};
+use core::future::Future;
 
-use chronoscope_cortex_m4::{alarm, clock, interrupts};
-use chronoscope_suite::{
-    Clock, Kernel, Reason, Refusal, Request,
-    kernel::{Handler, Interrupts, Messages, Source},
-    task::Block,
-    wire::Domain,
-};
+use chronoscope_cortex_m4::{kernel::accept, on_this_machine};
+use chronoscope_suite::{Kernel, Refusal, Request, kernel::Messages, task::Block};
 
 use crate::{
     queue::{CAPACITY, Queue},
@@ -22,35 +17,12 @@ impl Bare {
     /// # Errors
     /// [`Refusal`] for what is another kernel's.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
-        let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
-        if request.pairs().any(|(key, _)| !known(key)) {
-            return Err(Refusal::new(Reason::Invalid, "this port has no parameters of its own", "leave them out"));
-        }
-        match request.given("primitive") {
-            None | Some("yield" | "semaphore" | "queue") => Ok(Self(())),
-            Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
-        }
+        accept(request)?;
+        Ok(Self(()))
     }
 }
 
-impl Clock for Bare {
-    type Slot = AtomicU32;
-    const DOMAIN: Domain = Domain::Instructions;
-
-    #[inline(always)]
-    fn read(&self) -> u32 {
-        clock::read()
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        clock::now()
-    }
-
-    fn hertz(&self) -> u64 {
-        clock::HERTZ
-    }
-}
+on_this_machine!(Bare);
 
 impl Kernel for Bare {
     type Director = Thread;
@@ -81,21 +53,5 @@ impl Messages for Thread {
     #[inline(always)]
     fn receive(_: &'static Bare, queue: &'static Queue) -> impl Future<Output = u32> + Send {
         Block(|| queue.receive())
-    }
-}
-
-impl Interrupts for Bare {
-    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
-        interrupts::attach(source, handler);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn raise(&self) {
-        interrupts::raise();
-    }
-
-    fn arm(&self, due: u64) {
-        alarm::EXPERIMENT.set(due);
     }
 }

@@ -9,6 +9,7 @@ pub mod alarm;
 pub mod clock;
 pub mod host;
 pub mod interrupts;
+pub mod kernel;
 pub mod lines;
 mod registers;
 pub mod rtt;

@@ -1,13 +1,7 @@
 //! embassy as the suite sees it: clock, semaphores, interrupts.
 
-use core::sync::atomic::AtomicU32;
-
-use chronoscope_cortex_m4::{alarm, clock, interrupts};
-use chronoscope_suite::{
-    Clock, Kernel, Reason, Refusal, Request,
-    kernel::{Handler, Interrupts, Source},
-    wire::Domain,
-};
+use chronoscope_cortex_m4::{kernel::accept, on_this_machine};
+use chronoscope_suite::{Kernel, Refusal, Request};
 use embassy_sync::{
     blocking_mutex::raw::CriticalSectionRawMutex,
     channel::Channel,
@@ -33,35 +27,12 @@ impl Embassy {
     /// # Errors
     /// [`Refusal`] for what embassy does not offer.
     pub fn new(request: &Request<'_>, spawners: Spawners) -> Result<Self, Refusal> {
-        let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
-        if request.pairs().any(|(key, _)| !known(key)) {
-            return Err(Refusal::new(Reason::Invalid, "this port has no parameters of its own", "leave them out"));
-        }
-        match request.given("primitive") {
-            None | Some("yield" | "semaphore" | "queue") => Ok(Self { spawners }),
-            Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
-        }
+        accept(request)?;
+        Ok(Self { spawners })
     }
 }
 
-impl Clock for Embassy {
-    type Slot = AtomicU32;
-    const DOMAIN: Domain = Domain::Instructions;
-
-    #[inline(always)]
-    fn read(&self) -> u32 {
-        clock::read()
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        clock::now()
-    }
-
-    fn hertz(&self) -> u64 {
-        clock::HERTZ
-    }
-}
+on_this_machine!(Embassy);
 
 impl Kernel for Embassy {
     type Director = Coroutine;
@@ -74,21 +45,5 @@ impl Kernel for Embassy {
     #[inline]
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.release(1);
-    }
-}
-
-impl Interrupts for Embassy {
-    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
-        interrupts::attach(source, handler);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn raise(&self) {
-        interrupts::raise();
-    }
-
-    fn arm(&self, due: u64) {
-        alarm::EXPERIMENT.set(due);
     }
 }

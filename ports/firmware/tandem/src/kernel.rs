@@ -1,13 +1,7 @@
 //! tandem as the suite sees it: clock, semaphores, interrupts.
 
-use core::sync::atomic::AtomicU32;
-
-use chronoscope_cortex_m4::{alarm, clock, interrupts};
-use chronoscope_suite::{
-    Clock, Kernel, Priority, Reason, Refusal, Request,
-    kernel::{Handler, Interrupts, Source},
-    wire::Domain,
-};
+use chronoscope_cortex_m4::{kernel::accept, on_this_machine};
+use chronoscope_suite::{Kernel, Priority, Refusal, Request};
 use tandem::Semaphore;
 
 use crate::thread::Thread;
@@ -46,35 +40,12 @@ impl Tandem {
     /// # Errors
     /// [`Refusal`] for what tandem does not offer.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
-        let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
-        if request.pairs().any(|(key, _)| !known(key)) {
-            return Err(Refusal::new(Reason::Invalid, "this port has no parameters of its own", "leave them out"));
-        }
-        match request.given("primitive") {
-            None | Some("yield" | "semaphore" | "queue") => Ok(Self(())),
-            Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
-        }
+        accept(request)?;
+        Ok(Self(()))
     }
 }
 
-impl Clock for Tandem {
-    type Slot = AtomicU32;
-    const DOMAIN: Domain = Domain::Instructions;
-
-    #[inline(always)]
-    fn read(&self) -> u32 {
-        clock::read()
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        clock::now()
-    }
-
-    fn hertz(&self) -> u64 {
-        clock::HERTZ
-    }
-}
+on_this_machine!(Tandem);
 
 impl Kernel for Tandem {
     type Director = Thread;
@@ -87,21 +58,5 @@ impl Kernel for Tandem {
     #[inline(always)]
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.give();
-    }
-}
-
-impl Interrupts for Tandem {
-    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
-        interrupts::attach(source, handler);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn raise(&self) {
-        interrupts::raise();
-    }
-
-    fn arm(&self, due: u64) {
-        alarm::EXPERIMENT.set(due);
     }
 }

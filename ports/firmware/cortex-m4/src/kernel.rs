@@ -1,0 +1,66 @@
+//! What all ports on this machine do alike: the clock and the interrupts are the machine's, and the requests that they
+//! accept differ in nothing.
+
+use chronoscope_suite::{Reason, Refusal, Request};
+
+/// Whether a port may run the request: ports here have no parameters of their own, and each kernel's semaphores and
+/// queues are made in one way.
+///
+/// # Errors
+/// [`Refusal`] for a key that the experiment does not know, and for what only Linux has.
+pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
+    let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
+    if request.pairs().any(|(key, _)| !known(key)) {
+        return Err(Refusal::new(Reason::Invalid, "this port has no parameters of its own", "leave them out"));
+    }
+    match request.given("primitive") {
+        None | Some("yield" | "semaphore" | "queue") => Ok(()),
+        Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
+    }
+}
+
+/// Gives a port's kernel the machine's clock and interrupts. A macro, because neither the traits nor the type is of this
+/// crate.
+#[macro_export]
+macro_rules! on_this_machine {
+    ($kernel:ty) => {
+        impl ::chronoscope_suite::Clock for $kernel {
+            type Slot = ::core::sync::atomic::AtomicU32;
+            const DOMAIN: ::chronoscope_suite::wire::Domain = ::chronoscope_suite::wire::Domain::Instructions;
+
+            #[inline(always)]
+            fn read(&self) -> u32 {
+                $crate::clock::read()
+            }
+
+            #[inline(always)]
+            fn now(&self) -> u64 {
+                $crate::clock::now()
+            }
+
+            fn hertz(&self) -> u64 {
+                $crate::clock::HERTZ
+            }
+        }
+
+        impl ::chronoscope_suite::kernel::Interrupts for $kernel {
+            fn attach(
+                &'static self,
+                source: ::chronoscope_suite::kernel::Source,
+                handler: ::chronoscope_suite::kernel::Handler,
+            ) -> Result<(), ::chronoscope_suite::Refusal> {
+                $crate::interrupts::attach(source, handler);
+                Ok(())
+            }
+
+            #[inline(always)]
+            fn raise(&self) {
+                $crate::interrupts::raise();
+            }
+
+            fn arm(&self, due: u64) {
+                $crate::alarm::EXPERIMENT.set(due);
+            }
+        }
+    };
+}
