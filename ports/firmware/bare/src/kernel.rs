@@ -2,7 +2,7 @@
 
 use core::future::Future;
 
-use chronoscope_cortex_m4::{kernel::accept, on_this_machine};
+use board::{kernel::accept, on_this_machine};
 use chronoscope_suite::{Kernel, Refusal, Request, kernel::Messages, task::Block};
 
 use crate::{

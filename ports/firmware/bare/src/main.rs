@@ -12,7 +12,7 @@ mod queue;
 mod semaphore;
 mod thread;
 
-use chronoscope_cortex_m4::{self as machine, host};
+use board::host;
 use chronoscope_suite::{
     Request, Trial,
     task::block_on,
@@ -22,10 +22,10 @@ use chronoscope_suite::{
 use crate::kernel::Bare;
 
 /// The main program is the director, on the stack that it was started with.
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     let names = || Names { kernel: "bare", release: env!("CARGO_PKG_VERSION") };
-    let arena = machine::start();
+    let arena = board::start();
     thread::start();
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);

@@ -2,7 +2,7 @@
 
 use core::{arch::asm, cell::Cell, future::Future, mem::MaybeUninit, ptr};
 
-use chronoscope_cortex_m4::{
+use board::{
     alarm, clock,
     lines::{Line, enable},
 };

@@ -17,6 +17,8 @@ pub mod rtt;
 use core::mem::MaybeUninit;
 
 use chronoscope_suite::arena::Arena;
+/// Marks the image's main function.
+pub use cortex_m_rt::entry;
 
 /// What experiments keep their marks in. The rest of 128 KiB is for the port and the stack.
 const ARENA: usize = 88 * 1024;

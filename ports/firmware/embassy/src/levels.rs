@@ -1,6 +1,6 @@
 //! Priorities: an interrupt executor for each, on a line of its own.
 
-use chronoscope_cortex_m4::lines::{Line, set_urgency};
+use board::lines::{Line, set_urgency};
 use chronoscope_suite::Priority;
 use embassy_executor::{InterruptExecutor, SendSpawner};
 

@@ -1,6 +1,6 @@
 //! The log of embassy's users: defmt, into a buffer in memory that a debug probe empties (`defmt-rtt`).
 
-use chronoscope_cortex_m4::rtt;
+use board::rtt;
 use chronoscope_suite::kernel::Log;
 use defmt_rtt as _;
 

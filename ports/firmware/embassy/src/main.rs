@@ -16,7 +16,7 @@ mod tasks;
 mod time;
 mod trace;
 
-use chronoscope_cortex_m4::{self as machine, host};
+use board::host;
 use chronoscope_suite::{
     Request, Trial,
     arena::Arena,
@@ -26,9 +26,9 @@ use cortex_m::asm;
 
 use crate::{kernel::Embassy, levels::Spawners};
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
-    let arena = machine::start();
+    let arena = board::start();
     time::start();
     pool::start();
     let spawners = levels::start();

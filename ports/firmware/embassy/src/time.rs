@@ -3,7 +3,7 @@
 
 use core::{cell::RefCell, task::Waker};
 
-use chronoscope_cortex_m4::{
+use board::{
     alarm, clock,
     lines::{Line, enable, set_urgency},
 };

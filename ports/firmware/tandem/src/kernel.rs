@@ -1,6 +1,6 @@
 //! tandem as the suite sees it: clock, semaphores, interrupts.
 
-use chronoscope_cortex_m4::{kernel::accept, on_this_machine};
+use board::{kernel::accept, on_this_machine};
 use chronoscope_suite::{Kernel, Priority, Refusal, Request};
 use tandem::Semaphore;
 

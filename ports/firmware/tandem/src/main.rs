@@ -13,7 +13,7 @@ mod record;
 mod thread;
 mod time;
 
-use chronoscope_cortex_m4::{self as machine, host};
+use board::host;
 use chronoscope_suite::{
     Request, Trial,
     task::block_on,
@@ -33,7 +33,7 @@ static COROUTINES: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: tandem::Thread<8192> = tandem::Thread::new();
 static RECORD: Record = Record::new("director");
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     tandem::start(&COROUTINES, || {
         let priority = level(chronoscope_suite::Priority::Ordinary);
@@ -45,7 +45,7 @@ fn main() -> ! {
 
 /// The director, a thread: reads the request, runs the experiment, ends the program.
 fn direct() {
-    let arena = machine::start();
+    let arena = board::start();
     time::start();
     pool::start();
     let names = || Names { kernel: "tandem", release: env!("RELEASE") };

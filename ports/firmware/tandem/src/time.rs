@@ -1,6 +1,6 @@
 //! The kernel's clock and alarm, from this machine's.
 
-use chronoscope_cortex_m4::{
+use board::{
     alarm, clock,
     lines::{Line, enable, set_urgency},
 };
