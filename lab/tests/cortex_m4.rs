@@ -22,12 +22,11 @@ const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "s
 
 #[test]
 fn two_runs_give_the_same_bytes() {
-    let arguments =
-        [&["run", "-q", "--repeat", "2", "--target", "tandem@cortex-m4,embassy@cortex-m4,bare@cortex-m4"], &ALL[..4]]
-            .concat();
+    let targets = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,bare@cortex-m4";
+    let arguments = [&["run", "-q", "--repeat", "2", "--target", targets], &ALL[..4]].concat();
     let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
     let first = csv();
-    assert!(first.lines().count() > 12, "{first}");
+    assert!(first.lines().count() > 16, "{first}");
     assert_eq!(first, csv());
 
     let json = || {
@@ -47,7 +46,8 @@ fn every_figure_has_evidence() {
     let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
     let pairs = ["switch", "--set", pairs, "--set", "primitive=yield,semaphore", "--repeat", "1", "--target"];
     let runs = [
-        [&["--repeat", "1", "--target", "embassy@cortex-m4"], &ALL[..]].concat(),
+        [&["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4"], &ALL[..]].concat(),
+        vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
         [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..7]].concat(),
         [&kinds, &ALL[1..7]].concat(),
         [&pairs, &["tandem@cortex-m4"][..]].concat(),
@@ -64,7 +64,7 @@ fn every_figure_has_evidence() {
 
 #[test]
 fn a_mark_takes_a_few_instructions() {
-    for target in ["tandem@cortex-m4", "embassy@cortex-m4", "bare@cortex-m4"] {
+    for target in ["tandem@cortex-m4", "embassy@cortex-m4", "lilos@cortex-m4", "bare@cortex-m4"] {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
         let control = case["series"].as_array().unwrap().iter().find(|series| series["role"] == "control").unwrap();
         // A clock read and a store, and in some rounds what the loop around them takes.
@@ -76,9 +76,11 @@ fn a_mark_takes_a_few_instructions() {
 #[test]
 fn nothing_is_faster_than_no_kernel() {
     for experiment in ["switch", "message", "interrupt"] {
-        let case = cases(&[experiment, "--repeat", "1", "--target", "embassy@cortex-m4,bare@cortex-m4"]);
-        let [embassy, bare] = &case[..] else { panic!("{case:#?}") };
-        assert!(median(bare) <= median(embassy), "{experiment}: {} and {}", median(bare), median(embassy));
+        let targets = "embassy@cortex-m4,lilos@cortex-m4,bare@cortex-m4";
+        let cases = cases(&[experiment, "--repeat", "1", "--target", targets]);
+        let medians: Vec<f64> = cases.iter().map(median).collect();
+        let [embassy, lilos, bare] = medians[..] else { panic!("{cases:#?}") };
+        assert!(bare <= embassy && bare <= lilos, "{experiment}: {medians:?}");
     }
 }
 
@@ -90,6 +92,24 @@ fn a_switch_of_tandem_costs_the_same_among_many() {
         let switches: Vec<f64> = cases.iter().map(median).collect();
         assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{pair}: {switches:?}");
     }
+}
+
+#[test]
+fn lilos_visits_every_task_in_each_round() {
+    let set = ["--set", "tasks=2,3,10,30", "--repeat", "1", "--target", "lilos@cortex-m4"];
+    let switches: Vec<f64> = cases(&[&["switch"], &set[..]].concat()).iter().map(median).collect();
+    let [two, three, ten, thirty] = switches[..] else { panic!("{switches:?}") };
+    let each = three - two;
+    assert!(each > 0.0 && ten - two == 8.0 * each && thirty - two == 28.0 * each, "{switches:?}");
+}
+
+#[test]
+fn a_delay_of_lilos_ends_with_the_next_tick() {
+    let set = ["--set", "delay_us=50,1000,50000", "--set", "tasks=1", "--repeat", "1"];
+    let cases = cases(&[&["delay", "--target", "lilos@cortex-m4"], &set[..]].concat());
+    let excess: Vec<f64> = cases.iter().map(median).collect();
+    // A tick, and the way to the task.
+    assert!(excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0), "{excess:?}");
 }
 
 #[test]
@@ -128,6 +148,10 @@ fn what_a_kernel_lacks_is_not_offered() {
     let processes = ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
     chronoscope(&processes).exits(0).shows("tandem has threads and coroutines");
     chronoscope(&["run", "interference", "-q", "--target", "tandem@cortex-m4"])
+        .exits(0)
+        .shows("no account of processor");
+    chronoscope(&["run", "inversion", "-q", "--target", "lilos@cortex-m4"]).exits(0).shows("lilos has no priorities");
+    chronoscope(&["run", "interference", "-q", "--target", "lilos@cortex-m4"])
         .exits(0)
         .shows("no account of processor");
     chronoscope(&["run", "delay", "-q", "--target", "bare@cortex-m4"]).exits(0).shows("not offered");

@@ -43,6 +43,12 @@ impl Alarm {
         self.0.write(InterruptEnable, 1);
     }
 
+    /// Fires every so many ticks from now on.
+    pub fn every(&self, ticks: u32) {
+        self.0.write(Reload, ticks);
+        self.0.write(InterruptEnable, 1);
+    }
+
     /// Stops it. The handler does so first, or the timer fires again after as many ticks.
     #[inline(always)]
     pub fn stop(&self) {

@@ -1,0 +1,118 @@
+//! lilos, as the suite sees it.
+
+use core::{
+    cell::{Cell, RefCell},
+    future::Future,
+    mem::MaybeUninit,
+    pin::{Pin, pin},
+    task::{Context, Waker},
+};
+
+use board::{host, kernel::accept, on_this_machine};
+use chronoscope_suite::{Kernel, Refusal, Request, arena::Arena};
+use heapless::Vec;
+use lilos::exec::{ALL_TASKS, Interrupts, run_tasks_with_preemption};
+
+use crate::{
+    place::{Endless, Place, Spare},
+    semaphore::Semaphore,
+    tasks::{Coroutine, DIRECTOR},
+    time::Ticks,
+};
+
+/// About as many as have room in the memory below.
+const TASKS: usize = 256;
+
+/// As lilos is given them.
+type Array<'a> = Vec<Pin<&'a mut Endless<'a>>, TASKS>;
+
+pub struct Lilos {
+    /// For tasks and queues: apart from the experiment's.
+    pub memory: Arena,
+    /// Tasks made before lilos runs; `None` from then on.
+    early: RefCell<Option<Array<'static>>>,
+    /// Spare places that are empty: the first of a list.
+    pub empty: Cell<Option<&'static Spare>>,
+    pub ticks: Ticks,
+}
+
+// SAFETY: there is one processor; tasks do not pre-empt each other, and handlers use semaphores only.
+unsafe impl Sync for Lilos {}
+
+impl Lilos {
+    /// Called once.
+    ///
+    /// # Errors
+    /// [`Refusal`] for what is another kernel's.
+    pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
+        const MEMORY: usize = 22 * 1024;
+        static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
+        accept(request)?;
+        let region = &raw mut REGION;
+        // SAFETY: this function is called once, and nothing else names REGION.
+        let memory = Arena::new(unsafe { &mut *region });
+        let (early, empty) = (RefCell::new(Some(Vec::new())), Cell::new(None));
+        Ok(Self { memory, early, empty, ticks: Ticks::start() })
+    }
+
+    /// Adds to the tasks that lilos will be given.
+    ///
+    /// # Errors
+    /// [`Refusal`] when there are too many, or lilos runs.
+    pub fn add(&self, task: Pin<&'static mut Endless<'static>>) -> Result<(), Refusal> {
+        let mut early = self.early.borrow_mut();
+        // One entry is the director's.
+        let early = early.as_mut().filter(|early| early.len() + 1 < TASKS).ok_or(Refusal::full())?;
+        early.push(task).map_err(|_| Refusal::full())
+    }
+
+    pub fn runs(&self) -> bool {
+        self.early.borrow().is_none()
+    }
+
+    /// Runs the director, and the tasks that it makes. The case ends with it.
+    ///
+    /// Up to its first wait it runs here, before lilos: the tasks that it makes until then are lilos's from the
+    /// start. Those made later take `spare` places.
+    pub fn run(&'static self, spare: usize, director: impl Future<Output = ()>) -> ! {
+        let mut director = pin!(Place::new(&DIRECTOR, async {
+            director.await;
+            host::exit();
+        }));
+        // lilos polls all tasks in its first round, so it need not know whom to wake.
+        let _pending = director.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let mut tasks = Array::new();
+        let _room = tasks.push(director);
+        for task in self.early.take().into_iter().flatten() {
+            let _room = tasks.push(task);
+        }
+        let last = TASKS.min(tasks.len() + spare);
+        // Where these do not fit, making a task is refused.
+        while tasks.len() < last
+            && let Ok(place) = Spare::place(self, tasks.len())
+        {
+            let _room = tasks.push(place);
+        }
+        // Handlers of the highest priority, those of experiments and of the tick, pre-empt tasks. With lilos's default they
+        // would run between two rounds, and none had run when `raise` returns.
+        let interrupts = Interrupts::Filtered(0x80);
+        // SAFETY: handlers share semaphores with tasks, which can be given at any time, and lilos's own tick.
+        unsafe { run_tasks_with_preemption(&mut tasks, ALL_TASKS, interrupts) }
+    }
+}
+
+on_this_machine!(Lilos);
+
+impl Kernel for Lilos {
+    type Director = Coroutine;
+    type Semaphore = Semaphore;
+
+    fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
+        Ok(Semaphore::new(initial))
+    }
+
+    #[inline(always)]
+    fn give(&self, semaphore: &'static Semaphore) {
+        semaphore.give();
+    }
+}

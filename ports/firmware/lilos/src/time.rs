@@ -1,0 +1,73 @@
+//! Delays: lilos's own, which end with a tick of its millisecond.
+//!
+//! A user of lilos counts time in ticks. Here a due time is a number on the clock, and the sleep ends with the first tick that is
+//! not before it: so it is late by up to a millisecond, as with any timeout that is not counted from a tick.
+//!
+//! lilos's tick is the exception SysTick. Its own timer raises it on the chip; in QEMU 7.2 that timer loses ticks while the
+//! processor sleeps (docs/machines/qemu.md). So the kernel's alarm raises the exception, by one handler of a few
+//! instructions; what the tick does is lilos's.
+
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use board::{
+    alarm, clock,
+    lines::{Line, enable},
+};
+use cortex_m::peripheral::SCB;
+use lilos::time::{TickTime, sleep_until};
+
+const TICK: u32 = (clock::HERTZ / 1000) as u32;
+
+/// When the ticks come.
+pub struct Ticks {
+    /// When tick 0 was, or a few instructions before.
+    zero: u64,
+}
+
+impl Ticks {
+    /// Starts them: call it once.
+    pub fn start() -> Self {
+        let zero = clock::now();
+        alarm::KERNEL.every(TICK);
+        enable(Line::Alarm);
+        Self { zero }
+    }
+
+    /// The first one at or after `due`.
+    fn not_before(&self, due: u64) -> TickTime {
+        TickTime::from_millis_since_boot(due.saturating_sub(self.zero).div_ceil(TICK.into()))
+    }
+
+    pub fn delay_until(&self, due: u64) -> impl Future<Output = ()> + Send {
+        OnTheExecutor(async move {
+            if clock::now() < due {
+                sleep_until(self.not_before(due)).await;
+            }
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ALARM() {
+    SCB::set_pendst();
+}
+
+/// A future of lilos's that may not leave its thread.
+struct OnTheExecutor<F>(F);
+
+// SAFETY: all tasks run on the one executor, in the one thread that there is.
+unsafe impl<F> Send for OnTheExecutor<F> {}
+
+impl<F: Future> Future for OnTheExecutor<F> {
+    type Output = F::Output;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: the future is pinned where this one is.
+        unsafe { self.map_unchecked_mut(|this| &mut this.0) }.poll(context)
+    }
+}
