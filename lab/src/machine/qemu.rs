@@ -78,9 +78,10 @@ static DEFAULTS: [(&str, &str, &str); 9] = [
     ("inversion", "hold_us", "100"),
 ];
 
-static PORTS: [Port; 3] = [
+static PORTS: [Port; 4] = [
     Port { kernel: "tandem", chips: &["cortex-m4"], kind: "thread" },
     Port { kernel: "embassy", chips: &["cortex-m4"], kind: "coroutine" },
+    Port { kernel: "rtic", chips: &["cortex-m4"], kind: "coroutine" },
     Port { kernel: "bare", chips: &["cortex-m4"], kind: "thread" },
 ];
 
