@@ -2,7 +2,7 @@
 //!
 //! RTIC has one kind of task here, coroutines: async software tasks. All are declared in the program ([`app`]), each with a
 //! priority, and each can run once at a time. Tasks of one priority share an interrupt, whose handler polls those
-//! that were woken, in the order of their declaration.
+//! that were woken, in the order of their names.
 
 #![no_std]
 #![no_main]

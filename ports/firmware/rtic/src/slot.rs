@@ -4,7 +4,8 @@
 //! A task written for RTIC alone holds its body itself, and the compiler makes one function of the interrupt's handler and
 //! all of its tasks. A call through a pointer stands between the two here, with the registers that it saves. To keep
 //! it to that, the waker is made anew beyond the call, where the compiler sees what it does as it would in RTIC's own
-//! poll. docs/machines/qemu.md tells what the loan costs.
+//! poll. By `examples/direct.rs` that is 4 to 26 instructions a step, and 5 or 6 more for counting; docs/machines/qemu.md
+//! has the table.
 
 use core::{
     any::TypeId,
@@ -143,7 +144,7 @@ pub fn spawn<F>(level: usize, body: F, parent: Option<&'static Slot>) -> Result<
 where
     F: Future<Output = ()> + 'static,
 {
-    // The first that is free: tasks are polled in the order in which they are declared.
+    // The first that is free: a handler polls its tasks in this order.
     let bit = critical_section::with(|token| {
         let free = FREE[level].borrow(token);
         let bit = free.get() & free.get().wrapping_neg();
