@@ -18,12 +18,12 @@ fn median(case: &Value) -> f64 {
     measured.and_then(|series| series["p50"].as_f64()).unwrap_or_else(|| panic!("no median in {case:#}"))
 }
 
+const TARGETS: &str = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
 const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "spawn", "log", "pipeline"];
 
 #[test]
 fn two_runs_give_the_same_bytes() {
-    let targets = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,bare@cortex-m4";
-    let arguments = [&["run", "-q", "--repeat", "2", "--target", targets], &ALL[..4]].concat();
+    let arguments = [&["run", "-q", "--repeat", "2", "--target", TARGETS], &ALL[..4]].concat();
     let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
     let first = csv();
     assert!(first.lines().count() > 16, "{first}");
@@ -46,8 +46,9 @@ fn every_figure_has_evidence() {
     let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
     let pairs = ["switch", "--set", pairs, "--set", "primitive=yield,semaphore", "--repeat", "1", "--target"];
     let runs = [
-        [&["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4"], &ALL[..]].concat(),
+        [&["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4"], &ALL[..]].concat(),
         vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
+        ["delay", "--set", "tasks=1,9,32", "--repeat", "1", "--target", "rtic@cortex-m4"].to_vec(),
         [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..7]].concat(),
         [&kinds, &ALL[1..7]].concat(),
         [&pairs, &["tandem@cortex-m4"][..]].concat(),
@@ -64,7 +65,7 @@ fn every_figure_has_evidence() {
 
 #[test]
 fn a_mark_takes_a_few_instructions() {
-    for target in ["tandem@cortex-m4", "embassy@cortex-m4", "lilos@cortex-m4", "bare@cortex-m4"] {
+    for target in TARGETS.split(',') {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
         let control = case["series"].as_array().unwrap().iter().find(|series| series["role"] == "control").unwrap();
         // A clock read and a store, and in some rounds what the loop around them takes.
@@ -113,6 +114,14 @@ fn a_delay_of_lilos_ends_with_the_next_tick() {
 }
 
 #[test]
+fn a_switch_of_rtic_to_the_next_task_costs_the_same_among_many() {
+    let set = ["--set", "tasks=3,10,32", "--repeat", "1"];
+    let cases = cases(&[&["switch", "--target", "rtic@cortex-m4"], &set[..]].concat());
+    let switches: Vec<f64> = cases.iter().map(median).collect();
+    assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{switches:?}");
+}
+
+#[test]
 fn tandem_knows_a_cure_for_inversion() {
     let set = ["--set", "protocol=none,inheritance,ceiling", "--repeat", "1"];
     let cases = cases(&[&["inversion", "--target", "tandem@cortex-m4"], &set[..]].concat());
@@ -145,6 +154,9 @@ fn what_a_kernel_lacks_is_not_offered() {
     chronoscope(&["run", "inversion", "-q", "--target", "embassy@cortex-m4"]).exits(0).shows("not offered");
     let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@cortex-m4"];
     chronoscope(&threads).exits(0).shows("embassy has coroutines only");
+    chronoscope(&["run", "inversion", "-q", "--target", "rtic@cortex-m4"]).exits(0).shows("the length of a closure");
+    let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "rtic@cortex-m4"];
+    chronoscope(&threads).exits(0).shows("RTIC has coroutines only");
     let processes = ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
     chronoscope(&processes).exits(0).shows("tandem has threads and coroutines");
     chronoscope(&["run", "interference", "-q", "--target", "tandem@cortex-m4"])
@@ -161,6 +173,8 @@ fn what_a_kernel_lacks_is_not_offered() {
 fn a_case_too_large_for_the_chip_says_so() {
     let large = ["run", "switch", "-q", "--set", "loops=1000000", "--target", "embassy@cortex-m4"];
     chronoscope(&large).exits(4).shows("more memory than this target has");
+    let declared = ["run", "switch", "-q", "--set", "tasks=33", "--target", "rtic@cortex-m4"];
+    chronoscope(&declared).exits(4).shows("ask for fewer loops or tasks");
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
 
 /// All targets, as `list` shows them.
 pub const TARGETS: &[&str] =
-    &["linux@host", "tandem@cortex-m4", "embassy@cortex-m4", "lilos@cortex-m4", "bare@cortex-m4"];
+    &["linux@host", "tandem@cortex-m4", "embassy@cortex-m4", "lilos@cortex-m4", "rtic@cortex-m4", "bare@cortex-m4"];
 
 #[cfg(test)]
 mod tests {

@@ -78,10 +78,11 @@ static DEFAULTS: [(&str, &str, &str); 9] = [
     ("inversion", "hold_us", "100"),
 ];
 
-static PORTS: [Port; 4] = [
+static PORTS: [Port; 5] = [
     Port { kernel: "tandem", chips: &["cortex-m4"], kind: "thread" },
     Port { kernel: "embassy", chips: &["cortex-m4"], kind: "coroutine" },
     Port { kernel: "lilos", chips: &["cortex-m4"], kind: "coroutine" },
+    Port { kernel: "rtic", chips: &["cortex-m4"], kind: "coroutine" },
     Port { kernel: "bare", chips: &["cortex-m4"], kind: "thread" },
 ];
 

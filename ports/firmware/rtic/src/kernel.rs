@@ -1,0 +1,37 @@
+//! RTIC as the suite sees it: clock, semaphores, interrupts.
+
+use board::{kernel::accept, on_this_machine};
+use chronoscope_suite::{Kernel, Refusal, Request};
+
+use crate::{levels, semaphore::Semaphore, tasks::Coroutine};
+
+/// The running kernel, set up for one case.
+pub struct Rtic {
+    /// The level of `Urgent(1)`.
+    pub first: usize,
+}
+
+impl Rtic {
+    /// # Errors
+    /// [`Refusal`] for what RTIC does not offer.
+    pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
+        accept(request)?;
+        Ok(Self { first: levels::first(request) })
+    }
+}
+
+on_this_machine!(Rtic);
+
+impl Kernel for Rtic {
+    type Director = Coroutine;
+    type Semaphore = Semaphore;
+
+    fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
+        Ok(Semaphore::new(initial))
+    }
+
+    #[inline]
+    fn give(&self, semaphore: &'static Semaphore) {
+        semaphore.give();
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the suite's priorities lie among RTIC's.
+//!
+//! A handler looks at every task that is declared at its priority, so what a step costs depends on how many there are,
+//! ready or not. A user declares as many as the program has. Here the program is one for all cases, so a case gets
+//! those priorities whose numbers of tasks come nearest to its own.
+
+use chronoscope_suite::{Priority, Request};
+
+use crate::app::SIZES;
+
+/// `Ordinary`, and what is `Idle` takes turns with it: below is only sleep.
+pub const ORDINARY: usize = 0;
+
+pub const LEVELS: usize = SIZES.len();
+
+/// The level of `Urgent(1)`: the highest from which on there are as many levels, with as many tasks each, as the case
+/// needs. Where none has, it is the lowest, and tasks for which there is no room are refused.
+pub fn first(request: &Request<'_>) -> usize {
+    let (levels, tasks) = match request.spec().name {
+        "switch" => (1, request.count("tasks")),
+        "message" => (2, request.count("pairs")),
+        // One for each task, and from the eighth on they share the lowest.
+        "delay" | "period" => (request.count("tasks").min(8), 1),
+        _ => (3, 1),
+    };
+    let fits = |first: &usize| SIZES[*first..first + levels].iter().all(|size| *size >= tasks);
+    (ORDINARY + 1..=LEVELS - levels).rev().find(fits).unwrap_or(ORDINARY + 1)
+}
+
+#[inline]
+pub fn level(first: usize, priority: Priority) -> usize {
+    match priority {
+        Priority::Urgent(urgency) => (first + usize::from(urgency) - 1).clamp(first, LEVELS - 1),
+        Priority::Ordinary | Priority::Idle => ORDINARY,
+    }
+}

@@ -1,0 +1,56 @@
+//! The port of the suite to RTIC 2, with what its users take with it (`rtic-sync`, `rtic-time`, `defmt`).
+//!
+//! RTIC has one kind of task here, coroutines: async software tasks. All are declared in the program ([`app`]), each with a
+//! priority, and each can run once at a time. Tasks of one priority share an interrupt, whose handler polls those
+//! that were woken, in the order of their names.
+
+#![no_std]
+#![no_main]
+
+mod app;
+mod device;
+mod kernel;
+mod levels;
+mod log;
+mod offers;
+mod queue;
+mod semaphore;
+mod slot;
+mod tasks;
+mod time;
+
+use board::host;
+use chronoscope_suite::{
+    Request, Trial,
+    arena::Arena,
+    trial::{Names, refuse},
+};
+
+use crate::kernel::Rtic;
+
+/// What RTIC's `init` does here: it runs before any task, with interrupts off.
+fn start() {
+    let arena = board::start();
+    time::start();
+    slot::start();
+    if tasks::direct(direct(arena)).is_err() {
+        host::fail(format_args!("there is no room for the first task"));
+    }
+}
+
+/// The director: reads the request, runs the experiment, ends the program.
+async fn direct(arena: Arena) {
+    let names = || Names { kernel: "rtic", release: env!("RELEASE") };
+    let mut buffer = [0; size_of::<host::Buffer>()];
+    let text = host::request(&mut buffer);
+    let mut sink = host::Output::stream();
+    match Request::parse(text).and_then(|request| Ok((request, arena.place(Rtic::new(&request)?)?))) {
+        Ok((request, kernel)) => {
+            let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
+            let outcome = offers::run(&mut trial).await;
+            trial.end(outcome);
+        }
+        Err(refusal) => refuse(&mut sink, names(), text, refusal),
+    }
+    host::exit();
+}

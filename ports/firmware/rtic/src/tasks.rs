@@ -1,0 +1,94 @@
+//! Coroutines: RTIC's async software tasks.
+
+use core::{future::poll_fn, task::Poll};
+
+use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
+
+use crate::{
+    kernel::Rtic,
+    levels::{ORDINARY, level},
+    queue::{CAPACITY, Queue},
+    semaphore::Semaphore,
+    slot::{self, current},
+    time,
+};
+
+pub enum Coroutine {}
+
+/// Starts the director.
+///
+/// # Errors
+/// [`Refusal`] when there is no room for it.
+pub fn direct(director: impl Future<Output = ()> + 'static) -> Result<(), Refusal> {
+    slot::spawn(ORDINARY, director, None)
+}
+
+impl Tasks for Coroutine {
+    type Kernel = Rtic;
+    const KIND: &'static str = "coroutine";
+
+    #[inline]
+    fn spawn<F>(kernel: &'static Rtic, priority: Priority, body: F) -> Result<(), Refusal>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let parent = current();
+        slot::spawn(level(kernel.first, priority), body, parent)?;
+        parent.inspect(|parent| parent.children.set(parent.children.get() + 1));
+        Ok(())
+    }
+
+    /// RTIC does not tell when a task has ended; its users give a signal.
+    async fn reap(_: &'static Rtic) -> bool {
+        let Some(me) = current().filter(|me| me.children.get() > 0) else { return false };
+        me.ended.take().await;
+        me.children.set(me.children.get() - 1);
+        true
+    }
+
+    /// RTIC has none of its own; this is how its users write it.
+    #[inline(always)]
+    fn yield_now(_: &'static Rtic) -> impl Future<Output = ()> + Send {
+        let mut yielded = false;
+        poll_fn(move |context| {
+            if yielded {
+                return Poll::Ready(());
+            }
+            yielded = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+
+    #[inline(always)]
+    fn delay_until(_: &'static Rtic, due: u64) -> impl Future<Output = ()> + Send {
+        time::delay_until(due)
+    }
+
+    #[inline(always)]
+    fn take(_: &'static Rtic, semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+        semaphore.take()
+    }
+
+    fn switches(_: &'static Rtic) -> Option<u32> {
+        current().map(|me| me.polls.get())
+    }
+}
+
+impl Messages for Coroutine {
+    type Queue = Queue;
+
+    fn queue(_: &'static Rtic, capacity: usize) -> Result<Queue, Refusal> {
+        if capacity > CAPACITY { Err(Refusal::full()) } else { Queue::new() }
+    }
+
+    #[inline(always)]
+    fn send(_: &'static Rtic, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+        queue.send(word)
+    }
+
+    #[inline(always)]
+    fn receive(_: &'static Rtic, queue: &'static Queue) -> impl Future<Output = u32> + Send {
+        queue.receive()
+    }
+}
