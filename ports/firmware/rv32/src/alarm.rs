@@ -4,13 +4,13 @@
 //! real-time clock of `virt` has an alarm in nanoseconds, and with `-rtc clock=vm` these are virtual: instructions. So both
 //! alarms share that one, which is set to the sooner of them. [`start`] tries it.
 
-use core::{cell::Cell, ptr};
+use core::cell::Cell;
 
 use crate::{
     clock, host, interrupts,
     registers::{
-        ALARM_HIGH, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, PRIORITY, REAL_TIME_CLOCK,
-        TIME_HIGH, TIME_LOW,
+        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, PRIORITY,
+        REAL_TIME_CLOCK, TIME_HIGH, TIME_LOW,
     },
 };
 
@@ -23,7 +23,7 @@ pub static EXPERIMENT: Alarm = Alarm(Cell::new(NEVER));
 /// When it is due.
 pub struct Alarm(Cell<u64>);
 
-// SAFETY: there is one processor, and the cell is used with interrupts masked only.
+// SAFETY: there is one processor, and the cell is used with the alarm's interrupt masked only.
 unsafe impl Sync for Alarm {}
 
 const NEVER: u64 = u64::MAX;
@@ -33,56 +33,54 @@ unsafe extern "C" {
 }
 
 impl Alarm {
-    /// Sets the alarm to `due`; it fires at once when that has passed.
+    /// Sets the alarm to `due`; it goes off at once when that has passed.
     #[inline]
     pub fn set(&self, due: u64) {
         critical_section::with(|_| {
             self.0.set(due);
-            set_hardware();
+            set_hardware(if is_experiments_turn() { EXPERIMENT.0.get() } else { KERNEL.0.get() });
         });
     }
 
-    /// Stops it. One that has fired is stopped already.
-    #[inline]
-    pub fn stop(&self) {
-        critical_section::with(|_| {
-            if self.0.replace(NEVER) != NEVER {
-                set_hardware();
-            }
-        });
-    }
+    /// Handlers call it first, for machines whose alarm would go off again. This one has been stopped by going off.
+    #[inline(always)]
+    pub fn stop(&self) {}
+}
+
+/// Whether experiments' alarm comes first. With interrupts masked, as all below.
+#[inline(always)]
+fn is_experiments_turn() -> bool {
+    EXPERIMENT.0.get() <= KERNEL.0.get()
 }
 
 #[inline(always)]
-fn sooner() -> &'static Alarm {
-    if EXPERIMENT.0.get() <= KERNEL.0.get() { &EXPERIMENT } else { &KERNEL }
+fn set_hardware(due: u64) {
+    ALARM_HIGH.write((due >> 32) as u32);
+    ALARM_LOW.write(due as u32);
 }
 
-/// With interrupts masked.
-#[inline(always)]
-fn set_hardware() {
-    let due = sooner().0.get();
-    if due == NEVER {
-        CLEAR_ALARM.write(1);
-    } else {
-        ALARM_HIGH.write((due >> 32) as u32);
-        ALARM_LOW.write(due as u32);
-    }
-}
-
-/// The real-time clock's handler, with interrupts masked. The hardware's alarm goes off once.
+/// The real-time clock's handler.
 #[inline(always)]
 pub(crate) fn fired() {
     CLEAR_INTERRUPT.write(1);
-    let alarm = sooner();
-    alarm.0.set(NEVER);
-    if sooner().0.get() != NEVER {
-        set_hardware();
+    if ALARM_IS_SET.read() != 0 {
+        // It was set anew after it had gone off, where interrupts were masked.
+        return;
     }
-    if ptr::eq(alarm, &EXPERIMENT) {
+    if is_experiments_turn() {
+        goes_off(&EXPERIMENT, &KERNEL);
         interrupts::timer();
     } else {
+        goes_off(&KERNEL, &EXPERIMENT);
         ALARM();
+    }
+}
+
+#[inline(always)]
+fn goes_off(alarm: &Alarm, other: &Alarm) {
+    alarm.0.set(NEVER);
+    if other.0.get() != NEVER {
+        set_hardware(other.0.get());
     }
 }
 
@@ -104,7 +102,8 @@ pub(crate) fn start() {
             break waited;
         }
     };
-    EXPERIMENT.stop();
+    EXPERIMENT.0.set(NEVER);
+    CLEAR_ALARM.write(1);
     CLEAR_INTERRUPT.write(1);
     if !(TICKS..TICKS + 100).contains(&waited) {
         host::fail(format_args!("this QEMU's alarm goes off after {waited} ticks instead of {TICKS}"));

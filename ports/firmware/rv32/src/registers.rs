@@ -24,6 +24,7 @@ pub const ALARM_LOW: Register = Register(0x0010_1008);
 pub const ALARM_HIGH: Register = Register(0x0010_100c);
 pub const INTERRUPT_ON: Register = Register(0x0010_1010);
 pub const CLEAR_ALARM: Register = Register(0x0010_1014);
+pub const ALARM_IS_SET: Register = Register(0x0010_1018);
 pub const CLEAR_INTERRUPT: Register = Register(0x0010_101c);
 
 impl Register {
