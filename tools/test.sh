@@ -78,7 +78,7 @@ firmware_for() {
     done
 }
 firmware_for thumbv7em-none-eabihf cortex-m4 tandem embassy bare
-firmware_for riscv32imc-unknown-none-elf rv32 embassy bare
+firmware_for riscv32imc-unknown-none-elf rv32 tandem embassy bare
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"

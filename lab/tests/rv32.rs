@@ -9,7 +9,8 @@ const ALL: [&str; 9] = ["switch", "message", "wakeup", "interrupt", "period", "d
 
 #[test]
 fn two_runs_give_the_same_bytes() {
-    let arguments = [&["run", "-q", "--repeat", "2", "--target", "embassy@rv32,bare@rv32"], &ALL[..4]].concat();
+    let arguments =
+        [&["run", "-q", "--repeat", "2", "--target", "tandem@rv32,embassy@rv32,bare@rv32"], &ALL[..4]].concat();
     let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
     let first = csv();
     assert!(first.lines().count() > 12, "{first}");
@@ -26,8 +27,16 @@ fn two_runs_give_the_same_bytes() {
 #[test]
 fn every_figure_has_evidence() {
     let bare = ["switch", "message", "interrupt"];
-    let timers = ["interrupt", "--set", "source=timer", "--target", "embassy@rv32,bare@rv32"];
+    let timers = ["interrupt", "--set", "source=timer", "--target", "tandem@rv32,embassy@rv32,bare@rv32"];
+    let kinds = ["--set", "kind=coroutine", "--target", "tandem@rv32"];
+    let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
+    let pairs = ["switch", "--set", pairs, "--set", "primitive=yield,semaphore", "--target", "tandem@rv32"];
+    let inversion = ["inversion", "--set", "protocol=inheritance,ceiling", "--target", "tandem@rv32"];
     let runs = [
+        [&["--target", "tandem@rv32"], &ALL[..8]].concat(),
+        [&kinds, &ALL[1..8]].concat(),
+        pairs.to_vec(),
+        inversion.to_vec(),
         [&["--target", "embassy@rv32"], &ALL[..]].concat(),
         [&["--target", "bare@rv32"], &bare[..]].concat(),
         timers.to_vec(),
@@ -42,7 +51,7 @@ fn every_figure_has_evidence() {
 
 #[test]
 fn a_mark_takes_a_few_instructions() {
-    for target in ["embassy@rv32", "bare@rv32"] {
+    for target in ["tandem@rv32", "embassy@rv32", "bare@rv32"] {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
         // A clock read and a store, and the loop around them, which counts and steps by instructions of its own.
         let control = series(case, "control");
@@ -52,14 +61,22 @@ fn a_mark_takes_a_few_instructions() {
 
 #[test]
 fn nothing_is_faster_than_no_kernel() {
-    let case = cases(&["switch", "message", "--repeat", "1", "--target", "embassy@rv32,bare@rv32"]);
+    let case = cases(&["switch", "message", "--repeat", "1", "--target", "tandem@rv32,embassy@rv32,bare@rv32"]);
     let [switch, message] = ["switch", "message"].map(|experiment| {
         let case = case.iter().filter(|case| case["experiment"] == experiment);
         case.map(median).collect::<Vec<_>>()
     });
     for figures in [switch, message] {
-        assert!(matches!(figures[..], [embassy, bare] if bare < embassy), "{figures:?}");
+        assert!(matches!(figures[..], [tandem, embassy, bare] if bare < embassy && bare < tandem), "{figures:?}");
     }
+}
+
+#[test]
+fn a_switch_of_tandem_costs_the_same_among_many() {
+    let set = ["--set", "primitive=yield", "--set", "tasks=2,10,32"];
+    let cases = cases(&[&["switch", "--repeat", "1", "--target", "tandem@rv32"], &set[..]].concat());
+    let switches: Vec<f64> = cases.iter().map(median).collect();
+    assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{switches:?}");
 }
 
 #[test]
@@ -73,10 +90,10 @@ fn an_alarm_goes_off_at_its_instruction() {
 #[test]
 fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
     let delays = ["--set", "delay_us=50,5000,2000000", "--set", "loops=3", "--set", "tasks=1", "--repeat", "1"];
-    let cases = cases(&[&["delay", "--target", "embassy@rv32"], &delays[..]].concat());
+    let cases = cases(&[&["delay", "--target", "tandem@rv32,embassy@rv32"], &delays[..]].concat());
     let excess: Vec<f64> = cases.iter().map(median).collect();
-    assert_eq!(excess.len(), 3);
-    // The clock's low half wraps within the last case.
+    assert_eq!(excess.len(), 6);
+    // The clock's low half wraps within the last case of each.
     assert!(excess.iter().all(|late| *late > 0.0 && *late < 1000.0), "{excess:?}");
 }
 

@@ -101,7 +101,7 @@ static DEFAULTS: [(&str, &str, &str); 9] = [
 ];
 
 static PORTS: [Port; 3] = [
-    Port { kernel: "tandem", chips: &["cortex-m4"], kind: "thread" },
+    Port { kernel: "tandem", chips: &["cortex-m4", "rv32"], kind: "thread" },
     Port { kernel: "embassy", chips: &["cortex-m4", "rv32"], kind: "coroutine" },
     Port { kernel: "bare", chips: &["cortex-m4", "rv32"], kind: "thread" },
 ];
