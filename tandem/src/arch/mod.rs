@@ -7,6 +7,10 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
+/// The switch for functions that do little else.
+#[cfg(not(target_arch = "riscv32"))]
+pub(crate) use chosen::switch as switch_inlined;
+
 /// The zeros above the highest bit.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(always)]

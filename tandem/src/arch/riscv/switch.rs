@@ -12,7 +12,7 @@ use crate::{
     kernel::{KERNEL, after_poll},
     task::{Header, Task},
 };
-use core::arch::naked_asm;
+use core::arch::{asm, naked_asm};
 
 /// The size of a suspended context.
 pub(super) const FRAME: usize = 13 * size_of::<u32>();
@@ -23,14 +23,14 @@ pub(super) const IN_TASK: u32 = 1 << 17;
 #[cfg(feature = "unguarded")]
 pub(super) const IN_TASK: u32 = 0;
 
-/// Stores `s0` to `s11` where `sp` points.
-macro_rules! store_saved {
+/// Stores `s2` to `s11` in the context where `sp` points.
+macro_rules! store_upper {
     () => {
-        "sw s0, 0(sp)\nsw s1, 4(sp)\nsw s2, 8(sp)\nsw s3, 12(sp)\nsw s4, 16(sp)\nsw s5, 20(sp)
+        "sw s2, 8(sp)\nsw s3, 12(sp)\nsw s4, 16(sp)\nsw s5, 20(sp)
         sw s6, 24(sp)\nsw s7, 28(sp)\nsw s8, 32(sp)\nsw s9, 36(sp)\nsw s10, 40(sp)\nsw s11, 44(sp)"
     };
 }
-pub(super) use store_saved;
+pub(super) use store_upper;
 
 /// Counts a switch to the task in a1.
 #[cfg(feature = "count")]
@@ -47,10 +47,16 @@ macro_rules! count_switch {
 }
 
 /// Moves the guard to what a4 says.
-#[cfg(not(feature = "unguarded"))]
+#[cfg(not(any(feature = "unguarded", feature = "fence")))]
 macro_rules! move_guard {
     () => {
         "csrw pmpaddr0, a4"
+    };
+}
+#[cfg(all(feature = "fence", not(feature = "unguarded")))]
+macro_rules! move_guard {
+    () => {
+        "csrw pmpaddr0, a4\nsfence.vma"
     };
 }
 #[cfg(feature = "unguarded")]
@@ -70,7 +76,11 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".option push",
         ".option rvc",
         "addi sp, sp, -{FRAME}",
-        store_saved!(),
+        store_upper!(),
+        ".global tandem_suspend", // what is not stored above does not matter
+        "tandem_suspend:",
+        "sw s0, 0(sp)",
+        "sw s1, 4(sp)",
         "sw ra, 48(sp)",
         "sw sp, 0(a0)",
         ".global tandem_load", // a1: what to resume
@@ -129,6 +139,28 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     )
 }
 
+/// The same where the compiler is to save of `s2` to `s11` what it needs: in a function that keeps little in them, cheaper. But one that
+/// switches only sometimes may pay when it does not.
+///
+/// # Safety
+/// As for [`switch`].
+#[inline(always)]
+pub(crate) unsafe fn switch_inlined(from: Task, to: Task) {
+    // SAFETY: by the caller's word. The label lies in `switch`, which returns with the room on the stack released.
+    unsafe {
+        asm!(
+            "addi sp, sp, -{FRAME}",
+            "call tandem_suspend",
+            in("a0") from as *const Header,
+            in("a1") to as *const Header,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("s10") _, out("s11") _,
+            FRAME = const FRAME,
+            clobber_abi("C"),
+        );
+    }
+}
+
 /// Resumes `to` and forgets the running context.
 ///
 /// # Safety
@@ -136,7 +168,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
     // SAFETY: the label lies in `switch`; it reads a1 and uses no stack of ours.
-    unsafe { core::arch::asm!("j tandem_load", in("a1") to as *const Header, options(noreturn)) }
+    unsafe { asm!("j tandem_load", in("a1") to as *const Header, options(noreturn)) }
 }
 
 /// Where a new thread begins: s0 is what to call, s1 its argument.

@@ -7,7 +7,7 @@
 
 use super::{
     guard,
-    switch::{FRAME, IN_TASK, store_saved},
+    switch::{FRAME, IN_TASK, store_upper},
 };
 use crate::{
     arch::offset::CURRENT,
@@ -120,7 +120,9 @@ global_asm!(
     // 16 words, so that the stack stays aligned.
     "2:",
     "addi sp, sp, -64 - 1",
-    store_saved!(),
+    store_upper!(),
+    "sw s0, 0(sp)",
+    "sw s1, 4(sp)",
     "csrr t0, mepc",
     "sw t0, {FRAME}(sp)",
     "lui t0, %hi(4f)",
