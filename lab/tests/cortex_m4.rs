@@ -2,21 +2,8 @@
 
 mod common;
 
-use common::chronoscope;
+use common::{cases, chronoscope, median};
 use serde_json::Value;
-
-/// The cases of a run, as JSON.
-fn cases(arguments: &[&str]) -> Vec<Value> {
-    let answer = chronoscope(&[&["run", "-q", "--format", "json"], arguments].concat());
-    answer.json()["cases"].as_array().expect("a run has cases").clone()
-}
-
-/// The median of a case's first measured series.
-fn median(case: &Value) -> f64 {
-    let series = case["series"].as_array().expect("a case has series");
-    let measured = series.iter().find(|series| series["role"] == "measured");
-    measured.and_then(|series| series["p50"].as_f64()).unwrap_or_else(|| panic!("no median in {case:#}"))
-}
 
 const TARGETS: &str = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
 const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "spawn", "log", "pipeline"];

@@ -5,6 +5,7 @@
 //! head; so pre-empting it and yielding to another touch almost nothing.
 
 use crate::{
+    arch,
     shared::{Masked, Shared},
     task::{Header, IDLE_LEVEL, Level, Task},
 };
@@ -37,7 +38,7 @@ impl Ready {
     /// The task that should run.
     #[inline(always)]
     pub(crate) fn most_urgent(&self, m: Masked) -> Task {
-        let head = self.head(self.bitmap.get(m).leading_zeros() as Level).get(m);
+        let head = self.head(arch::leading_zeros(self.bitmap.get(m)) as Level).get(m);
         debug_assert!(head.is_some());
         // SAFETY: a set bit means a ring that is not empty, and the last head is the idle task since `set_idle`.
         unsafe { head.unwrap_unchecked() }

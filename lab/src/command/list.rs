@@ -8,7 +8,7 @@ use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 use crate::{
     case::{Target, experiment},
     cli::List,
-    machine::{self, TARGETS},
+    machine,
     report::print,
 };
 
@@ -28,7 +28,7 @@ fn overview() -> Result<String> {
         writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
     text.push_str("\nTargets, and what may be set for all experiments there\n");
-    for target in TARGETS {
+    for target in machine::targets() {
         writeln!(text, "  {target}")?;
         for (parameter, default) in machine::find(&target.parse::<Target>()?)?.parameters() {
             writeln!(text, "    {}", line(parameter, &default))?;

@@ -3,7 +3,7 @@
 pub mod host;
 pub mod qemu;
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::{iter, sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
@@ -48,18 +48,22 @@ pub trait Machine {
 /// # Errors
 /// When there is no such machine, or it does not run that kernel.
 pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
-    if (target.kernel.as_str(), target.machine.as_str()) == ("linux", "host") {
+    if target.to_string() == HOST {
         return Ok(Box::new(host::Host));
     }
     match qemu::find(&target.kernel, &target.machine) {
         Some(qemu) => Ok(Box::new(qemu)),
-        None => bail!("unknown target `{target}`: there is {}", TARGETS.join(", ")),
+        None => bail!("unknown target `{target}`: there is {}", targets().collect::<Vec<_>>().join(", ")),
     }
 }
 
 /// All targets, as `list` shows them.
-pub const TARGETS: &[&str] =
-    &["linux@host", "tandem@cortex-m4", "embassy@cortex-m4", "lilos@cortex-m4", "rtic@cortex-m4", "bare@cortex-m4"];
+pub fn targets() -> impl Iterator<Item = String> {
+    iter::once(HOST.to_owned()).chain(qemu::targets())
+}
+
+/// This computer.
+const HOST: &str = "linux@host";
 
 #[cfg(test)]
 mod tests {
@@ -67,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_target_is_found() {
-        for target in TARGETS {
+        for target in targets() {
             assert!(find(&target.parse().unwrap()).is_ok(), "{target}");
         }
         assert!(find(&"embassy@host".parse().unwrap()).is_err());

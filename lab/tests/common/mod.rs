@@ -11,6 +11,8 @@ use std::{
     process::{self, Command, Output, Stdio},
 };
 
+use serde_json::Value;
+
 /// Runs the built program with these arguments.
 pub fn chronoscope(arguments: &[&str]) -> Answer {
     run(program().args(arguments))
@@ -65,7 +67,7 @@ impl Answer {
 
     /// Standard output as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
     }
 
@@ -79,6 +81,26 @@ impl Answer {
         assert!(line.contains(text), "no `{text}` in {self:#?}");
         self
     }
+}
+
+/// The cases of a run, as JSON.
+#[track_caller]
+pub fn cases(arguments: &[&str]) -> Vec<Value> {
+    let answer = chronoscope(&[&["run", "-q", "--format", "json"], arguments].concat());
+    answer.json()["cases"].as_array().expect("a run has cases").clone()
+}
+
+/// A case's first series of that role.
+#[track_caller]
+pub fn series<'a>(case: &'a Value, role: &str) -> &'a Value {
+    let series = case["series"].as_array().expect("a case has series");
+    series.iter().find(|series| series["role"] == role).unwrap_or_else(|| panic!("no {role} series in {case:#}"))
+}
+
+/// The median of a case's first measured series.
+#[track_caller]
+pub fn median(case: &Value) -> f64 {
+    series(case, "measured")["p50"].as_f64().unwrap_or_else(|| panic!("no median in {case:#}"))
 }
 
 /// A folder for one test, removed after it.

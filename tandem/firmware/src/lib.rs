@@ -1,4 +1,5 @@
-//! The emulated board that the firmware of this folder runs on: QEMU's `netduinoplus2`, an STM32F405.
+//! The emulated boards that the firmware of this folder runs on: QEMU's `netduinoplus2`, an STM32F405, and
+//! QEMU's `virt`, an RV32IMC.
 #![no_std]
 
 pub mod board;

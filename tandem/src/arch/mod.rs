@@ -7,11 +7,23 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
+/// The switch for functions that do little else.
+#[cfg(not(target_arch = "riscv32"))]
+pub(crate) use chosen::switch as switch_inlined;
+
+/// The zeros above the highest bit.
+#[cfg(not(target_arch = "riscv32"))]
+#[inline(always)]
+pub(crate) fn leading_zeros(word: u32) -> u32 {
+    word.leading_zeros()
+}
+
 /// Offsets into the kernel's record that assembly uses.
 #[cfg(target_os = "none")]
 pub(crate) mod offset {
     use crate::{kernel::Kernel, task::Header};
 
+    #[cfg(target_arch = "arm")]
     pub(crate) const BITMAP: usize = CURRENT - 4;
     pub(crate) const CURRENT: usize = Kernel::CURRENT;
     pub(crate) const TOP: usize = Kernel::TOP;

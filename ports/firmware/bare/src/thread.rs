@@ -1,17 +1,17 @@
 //! Threads: stacks in a ring. Who gives way hands the processor to the next in the ring; who waits leaves the ring.
 
-use core::{arch::asm, cell::Cell, future::Future, mem::MaybeUninit, ptr};
+#[cfg_attr(target_arch = "arm", path = "thread/cortex_m.rs")]
+#[cfg_attr(target_arch = "riscv32", path = "thread/riscv.rs")]
+mod arch;
 
-use board::{
-    alarm, clock,
-    lines::{Line, enable},
-};
+use core::{cell::Cell, future::Future, mem::MaybeUninit, ptr};
+
+use board::{alarm, clock, wfi};
 use chronoscope_suite::{
     Priority, Refusal, Tasks,
     arena::Arena,
     task::{Block, block_on},
 };
-use cortex_m::asm;
 
 use crate::{kernel::Bare, semaphore::Semaphore};
 
@@ -62,7 +62,6 @@ pub fn start() {
     // SAFETY: this function is called once, and nothing else names REGION.
     let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *region };
     SCHEDULER.memory.set(Some(Arena::new(region)));
-    enable(Line::Alarm);
 }
 
 #[inline(always)]
@@ -100,33 +99,13 @@ fn give_way() {
     switch(current, current.next.get());
 }
 
-/// Hands the processor from the calling thread to another. The compiler saves what it still needs, and no more.
+/// Hands the processor from the calling thread to another.
 #[inline(always)]
 fn switch(from: &'static Context, to: &'static Context) {
     SCHEDULER.current.set(to);
     to.switches.set(to.switches.get().wrapping_add(1));
-    // SAFETY: `to` lies where this same code, or Thread::spawn, has left it: the address to go on at on top of the
-    // stack. All registers are given as lost, but for r6 and r7, which the compiler keeps for itself.
-    unsafe {
-        asm!(
-            "push {{r6, r7}}",
-            "adr r2, 2f",
-            "adds r2, #1", // Thumb code
-            "push {{r2}}",
-            "str sp, [r0]",
-            "ldr sp, [r1]",
-            "pop {{pc}}",
-            ".p2align 2",
-            "2:",
-            "pop {{r6, r7}}",
-            inout("r0") from.stack.as_ptr() => _, inout("r1") to.stack.as_ptr() => _, out("r2") _,
-            out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r9") _, out("r10") _, out("r11") _,
-            out("r12") _, out("lr") _,
-            out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
-            out("d8") _, out("d9") _, out("d10") _, out("d11") _, out("d12") _, out("d13") _, out("d14") _,
-            out("d15") _,
-        );
-    }
+    // SAFETY: `to` lies where this same function, or Thread::spawn, has left it.
+    unsafe { arch::switch(&from.stack, &to.stack) };
 }
 
 /// A thread's first code.
@@ -163,8 +142,7 @@ impl Tasks for Thread {
         });
         SCHEDULER.memory.set(Some(memory));
         let place = place?;
-        // Stacks are aligned to 8 bytes at every call; the address to start at is taken off.
-        let top = (place.stack.as_ptr_range().end.expose_provenance() & !7) - size_of::<usize>();
+        let top = place.stack.as_ptr_range().end.expose_provenance() / arch::ALIGNMENT * arch::ALIGNMENT - arch::LEFT;
         let index = (top - place.stack.as_ptr().addr()) / size_of::<usize>();
         place.stack[index].set(enter::<F> as *const () as usize);
         place.context.stack.set(top);
@@ -186,8 +164,11 @@ impl Tasks for Thread {
         Block(move || {
             while clock::now() < due {
                 if ptr::eq(current().next.get(), current()) {
-                    alarm::KERNEL.set(due);
-                    asm::wfi();
+                    // Masked, or the alarm might have been before the processor sleeps.
+                    critical_section::with(|_| {
+                        alarm::KERNEL.set(due);
+                        wfi();
+                    });
                 } else {
                     give_way();
                 }

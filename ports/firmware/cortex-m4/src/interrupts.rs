@@ -1,4 +1,4 @@
-//! The interrupts that experiments raise. Their handlers pre-empt everything else.
+//! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the kernel's alarm.
 
 use core::cell::Cell;
 
@@ -22,6 +22,8 @@ static TIMER: Attached = Attached(Cell::new(&|| ()));
 pub(crate) fn start() {
     lines::set_urgency(Line::Software, 0);
     lines::set_urgency(Line::Timer, 0);
+    lines::set_urgency(Line::Alarm, 1);
+    lines::enable(Line::Alarm);
 }
 
 /// Sets the handler of `source`, and lets it run from now on.

@@ -7,16 +7,17 @@
 
 pub mod alarm;
 pub mod clock;
-pub mod host;
+mod faults;
 pub mod interrupts;
-pub mod kernel;
 pub mod lines;
 mod registers;
-pub mod rtt;
 
 use core::mem::MaybeUninit;
 
+pub use chronoscope_firmware::{host, kernel, on_this_machine, rtt};
 use chronoscope_suite::arena::Arena;
+/// Sleeps until an interrupt is pending, masked or not.
+pub use cortex_m::asm::wfi;
 /// Marks the image's main function.
 pub use cortex_m_rt::entry;
 

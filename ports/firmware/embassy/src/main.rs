@@ -1,5 +1,5 @@
-//! The port of the suite to embassy: `embassy-executor` with an interrupt executor for each priority, and what its
-//! users take with it (`embassy-sync`, `embassy-time`, `defmt`).
+//! The port of the suite to embassy: `embassy-executor`, where it can with an interrupt executor for each priority, and what
+//! its users take with it (`embassy-sync`, `embassy-time`, `defmt`).
 //!
 //! embassy has one kind of task, coroutines. Those of one executor do not pre-empt each other; those of a more urgent
 //! interrupt's executor do.
@@ -22,23 +22,18 @@ use chronoscope_suite::{
     arena::Arena,
     trial::{Names, refuse},
 };
-use cortex_m::asm;
 
 use crate::{kernel::Embassy, levels::Spawners};
 
 #[board::entry]
 fn main() -> ! {
     let arena = board::start();
-    time::start();
     pool::start();
-    let spawners = levels::start();
-    if tasks::direct(spawners, direct(arena, spawners)).is_err() {
-        host::fail(format_args!("there is no room for the first task"));
-    }
-    // All tasks run in interrupts; what is left here is to sleep.
-    loop {
-        asm::wfi();
-    }
+    levels::run(|spawners| {
+        if tasks::direct(spawners, direct(arena, spawners)).is_err() {
+            host::fail(format_args!("there is no room for the first task"));
+        }
+    })
 }
 
 /// The director: reads the request, runs the experiment, ends the program.

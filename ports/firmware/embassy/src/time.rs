@@ -3,10 +3,7 @@
 
 use core::{cell::RefCell, task::Waker};
 
-use board::{
-    alarm, clock,
-    lines::{Line, enable, set_urgency},
-};
+use board::{alarm, clock};
 use critical_section::{CriticalSection, Mutex};
 use embassy_time_driver::Driver;
 use embassy_time_queue_utils::Queue;
@@ -16,12 +13,6 @@ struct Time {
 }
 
 embassy_time_driver::time_driver_impl!(static TIME: Time = Time { queue: Mutex::new(RefCell::new(Queue::new())) });
-
-/// Lets the alarm interrupt.
-pub fn start() {
-    set_urgency(Line::Alarm, 1);
-    enable(Line::Alarm);
-}
 
 impl Time {
     /// Wakes who is due, and sets the alarm for who is next.

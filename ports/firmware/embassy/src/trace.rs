@@ -4,38 +4,30 @@
 //! docs/machines/qemu.md for what counting costs.
 
 use core::{
-    arch::asm,
     ptr,
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
 use crate::{
-    levels::{FIRST_EXCEPTION, LEVELS},
+    levels::{LEVELS, active},
     pool::Header,
 };
 
 /// The task that each level polls, or has polled last.
 static CURRENT: [AtomicPtr<Header>; LEVELS] = [const { AtomicPtr::new(ptr::null_mut()) }; LEVELS];
 
-/// The level whose interrupt runs this.
-#[inline(always)]
-fn level() -> usize {
-    let exception: u32;
-    // SAFETY: the register may be read at any time.
-    unsafe { asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags)) };
-    exception.wrapping_sub(FIRST_EXCEPTION) as usize
-}
-
 /// The calling task; `None` outside of tasks.
 pub fn current() -> Option<&'static Header> {
-    let current = CURRENT.get(level())?.load(Relaxed);
+    let current = CURRENT.get(active())?.load(Relaxed);
     // SAFETY: it is null, or a block's header, which is never freed.
     unsafe { current.as_ref() }
 }
 
 #[cfg(feature = "counted")]
 mod hooks {
-    use super::{CURRENT, Header, Relaxed, asm, level, ptr};
+    use core::arch::asm;
+
+    use super::{CURRENT, Header, Relaxed, active, ptr};
 
     #[unsafe(no_mangle)]
     fn _embassy_trace_task_exec_begin(_executor: u32, task: u32) {
@@ -43,8 +35,8 @@ mod hooks {
         // SAFETY: all tasks stand in blocks, where the header comes immediately before the task.
         let polls = unsafe { &(*header).polls };
         polls.store(polls.load(Relaxed).wrapping_add(1), Relaxed);
-        // SAFETY: tasks are polled by the levels' interrupts only, so there is such a level.
-        unsafe { CURRENT.get_unchecked(level()) }.store(header, Relaxed);
+        // SAFETY: tasks are polled by the levels' executors only, so there is such a level.
+        unsafe { CURRENT.get_unchecked(active()) }.store(header, Relaxed);
     }
 
     /// A hook with nothing to do. The comment tells the hooks apart: of functions that are all the same the compiler

@@ -46,7 +46,6 @@ fn main() -> ! {
 /// The director, a thread: reads the request, runs the experiment, ends the program.
 fn direct() {
     let arena = board::start();
-    time::start();
     pool::start();
     let names = || Names { kernel: "tandem", release: env!("RELEASE") };
     let mut buffer = [0; size_of::<host::Buffer>()];

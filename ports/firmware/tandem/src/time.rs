@@ -1,20 +1,11 @@
 //! The kernel's clock and alarm, from this machine's.
 
-use board::{
-    alarm, clock,
-    lines::{Line, enable, set_urgency},
-};
+use board::{alarm, clock};
 use tandem::time::{Driver, expire};
 
 struct Time;
 
 tandem::drive_time_with!(Time);
-
-/// Lets the alarm interrupt.
-pub fn start() {
-    set_urgency(Line::Alarm, 1);
-    enable(Line::Alarm);
-}
 
 impl Driver for Time {
     const HERTZ: u64 = clock::HERTZ;

@@ -6,9 +6,11 @@
 #![no_main]
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use cortex_m_semihosting::hprintln;
 use tandem::{Coroutine, Event, Me, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now};
-use tandem_firmware::board::{self, Clock, ticks};
+use tandem_firmware::{
+    board::{self, nanoseconds, ticks},
+    println,
+};
 
 const ROUNDS: usize = 400;
 const LOW: Priority = Priority::new(2);
@@ -36,14 +38,15 @@ fn end() {
 }
 
 fn report(row: &str, goal: u32) {
-    let n = TAKEN.swap(0, Relaxed);
+    let n = TAKEN.load(Relaxed);
+    TAKEN.store(0, Relaxed);
     let (mut least, mut most, mut sum) = (u32::MAX, 0, 0);
     for sample in &SAMPLES[..n] {
         let sample = sample.load(Relaxed);
         (least, most, sum) = (least.min(sample), most.max(sample), sum + sample);
     }
     let middle = median(n);
-    hprintln!("{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {}", row, goal, middle, least, most, n);
+    println!("{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {}", row, goal, middle, least, most, n);
     let _ = sum;
 }
 
@@ -70,10 +73,13 @@ static E2: Event = Event::new();
 static Q1: Queue<u32, 4> = Queue::new();
 static Q2: Queue<u32, 4> = Queue::new();
 
-/// Uses the FPU, so that its registers are the caller's to keep.
+/// Uses the FPU, where there is one, so that its registers are the caller's to keep.
 fn use_fpu() {
+    #[cfg(target_arch = "arm")]
     // SAFETY: changes no register's value.
-    unsafe { core::arch::asm!("vmov.f32 s0, s0") };
+    unsafe {
+        core::arch::asm!("vmov.f32 s0, s0")
+    };
 }
 
 fn thread(i: usize, priority: Priority, body: impl FnOnce(&Me) + Send + 'static) {
@@ -95,7 +101,7 @@ fn join(me: &Me, tasks: usize) {
         DONE.take(me);
     }
     while THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive()) {
-        me.delay_until(time::now() + 20_000);
+        me.delay_until(time::now() + nanoseconds(20_000));
     }
 }
 
@@ -342,7 +348,7 @@ fn queues(me: &Me) {
     report("queue round trip, coroutines", 270);
 }
 
-extern "C" fn on_tick() {
+fn on_tick() {
     start();
     board::stop_alarm();
     time::expire();
@@ -351,7 +357,7 @@ extern "C" fn on_tick() {
 fn sleepers(me: &Me) {
     thread(0, HIGH, |me| {
         for _ in 0..ROUNDS {
-            me.delay_until(time::now() + 100_000);
+            me.delay_until(time::now() + nanoseconds(100_000));
             end();
         }
     });
@@ -359,7 +365,7 @@ fn sleepers(me: &Me) {
     report("tick -> sleeping thread", 110);
     coroutine(0, HIGH, async {
         for _ in 0..ROUNDS {
-            delay_until(time::now() + 100_000).await;
+            delay_until(time::now() + nanoseconds(100_000)).await;
             end();
         }
         DONE.give();
@@ -385,13 +391,12 @@ fn director(me: &Me) {
     wake_equal(me);
     queues(me);
     sleepers(me);
-    let _ = Clock;
-    hprintln!("RAM of a thread beside its stack: {} bytes", size_of::<Thread<512>>() - 512);
-    hprintln!("RAM of a coroutine beside its future: {} bytes", size_of::<Coroutine<64>>() - 64);
+    println!("RAM of a thread beside its stack: {} bytes", size_of::<Thread<512>>() - 512);
+    println!("RAM of a coroutine beside its future: {} bytes", size_of::<Coroutine<64>>() - 64);
     board::exit(true)
 }
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     board::set_up();
     board::enable_interrupt(GIVE);
@@ -399,9 +404,5 @@ fn main() -> ! {
     tandem::start(&SHARED, || assert!(MAIN.spawn(DIRECTOR, "director", director).is_ok()))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn SysTick() {
-    on_tick();
-}
-
+tandem_firmware::alarm!(on_tick);
 tandem_firmware::interrupts![on_give, on_signal];

@@ -1,13 +1,15 @@
-//! Inheritance along a chain, time limits, the ceiling, and at last a stack that overflows and is named.
+//! Inheritance along a chain, time limits, the ceiling, critical sections, and at last a stack that overflows and is named.
 #![no_std]
 #![no_main]
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use cortex_m_semihosting::hprintln;
 use tandem::{
     Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
 };
-use tandem_firmware::board;
+use tandem_firmware::{
+    board::{self, nanoseconds},
+    println,
+};
 
 static SHARED: SharedStack<1024> = SharedStack::new();
 static DIRECTOR: Thread<2048> = Thread::new();
@@ -22,7 +24,7 @@ static QUEUE: Queue<u32, 1> = Queue::new();
 static EVENT: Event = Event::new();
 static HOG: AtomicU32 = AtomicU32::new(0);
 
-const MS: u64 = 1_000_000;
+const MS: u64 = nanoseconds(1_000_000);
 
 fn priority(thread: usize) -> u8 {
     THREADS[thread].info().priority().map_or(0, Priority::value)
@@ -64,7 +66,7 @@ fn inheritance_along_a_chain(me: &tandem::Me) {
     me.delay_until(time::now() + 10 * MS);
     assert!(THREADS.iter().all(|thread| !thread.info().is_alive()));
     assert!(FIRST.try_lock(me).is_some() && *SECOND.lock(me) == 1);
-    hprintln!("inheritance: ok");
+    println!("inheritance: ok");
 }
 
 fn time_limits(me: &tandem::Me) {
@@ -83,17 +85,17 @@ fn time_limits(me: &tandem::Me) {
     assert_eq!(EMPTY.take_until(me, 0), Ok(()));
     // A give that comes with the end of the time: never lost, and never counted twice.
     for offset in 0..200 {
-        let due = time::now() + 30_000;
+        let due = time::now() + nanoseconds(30_000);
         let giver = COROUTINE.spawn(Priority::new(7), "giver", async move {
             delay_until(due - 100 + offset).await;
             EMPTY.give();
         });
         assert!(giver.is_ok());
         let taken = EMPTY.take_until(me, due).is_ok();
-        me.delay_until(due + 10_000);
+        me.delay_until(due + nanoseconds(10_000));
         assert_eq!(EMPTY.try_take(), !taken);
     }
-    hprintln!("time limits: ok");
+    println!("time limits: ok");
 }
 
 fn ceiling(me: &tandem::Me) {
@@ -106,7 +108,30 @@ fn ceiling(me: &tandem::Me) {
     assert_eq!(seen, 1);
     me.delay_until(time::now() + MS);
     assert_eq!(CEILING.with(|value| *value), 11);
-    hprintln!("ceiling: ok");
+    println!("ceiling: ok");
+}
+
+/// What a critical section makes ready runs at its end, not before.
+fn critical_sections(me: &tandem::Me) {
+    HOG.store(0, Relaxed);
+    let thread = THREADS[0].spawn(Priority::new(8), "urgent thread", |me| {
+        GATE.take(me);
+        HOG.store(HOG.load(Relaxed) + 1, Relaxed);
+    });
+    let coroutine = COROUTINE.spawn(Priority::new(9), "urgent coroutine", async {
+        GATE.taken().await;
+        HOG.store(HOG.load(Relaxed) + 10, Relaxed);
+    });
+    assert!(thread.is_ok() && coroutine.is_ok());
+    for (before, after) in [(0, 10), (10, 11)] {
+        critical_section::with(|_| {
+            critical_section::with(|_| GATE.give());
+            assert_eq!(HOG.load(Relaxed), before);
+        });
+        assert_eq!(HOG.load(Relaxed), after);
+    }
+    me.delay_until(time::now() + MS);
+    println!("critical sections: ok");
 }
 
 fn overflow(depth: u32) -> u32 {
@@ -114,7 +139,7 @@ fn overflow(depth: u32) -> u32 {
     if local[0] == u32::MAX { 0 } else { overflow(depth + 1) + local[3] }
 }
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     board::set_up();
     tandem::start(&SHARED, || {
@@ -122,7 +147,8 @@ fn main() -> ! {
             inheritance_along_a_chain(me);
             time_limits(me);
             ceiling(me);
-            hprintln!("now a stack overflows, and its task is named:");
+            critical_sections(me);
+            println!("now a stack overflows, and its task is named:");
             let deep = THREADS[0].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());
             board::exit(false)
@@ -131,10 +157,10 @@ fn main() -> ! {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn SysTick() {
+fn on_alarm() {
     board::stop_alarm();
     time::expire();
 }
 
+tandem_firmware::alarm!(on_alarm);
 tandem_firmware::interrupts![];

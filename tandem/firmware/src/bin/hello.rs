@@ -2,16 +2,16 @@
 #![no_std]
 #![no_main]
 
-use cortex_m_semihosting::hprintln;
 use tandem::{Coroutine, Priority, Queue, Semaphore, SharedStack, Thread};
-use tandem_firmware::board;
+use tandem_firmware::{board, println};
+
 static STACK: SharedStack<1024> = SharedStack::new();
 static WORKER: Thread<1024> = Thread::new();
 static SAMPLER: Coroutine<128> = Coroutine::new();
 static READY: Semaphore = Semaphore::new(0);
 static SAMPLES: Queue<u32, 4> = Queue::new();
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     board::set_up();
     board::enable_interrupt(0);
@@ -19,7 +19,7 @@ fn main() -> ! {
         let worker = WORKER.spawn(Priority::new(1), "worker", |me| {
             for _ in 0..3 {
                 board::raise(0);
-                hprintln!("sample {}", SAMPLES.receive(me));
+                println!("sample {}", SAMPLES.receive(me));
             }
             board::exit(true)
         });

@@ -7,7 +7,8 @@ use tandem::{Priority, SharedStack, Thread};
 static SHARED: SharedStack<256> = SharedStack::new();
 static THREADS: [Thread<256>; 2] = [const { Thread::new() }; 2];
 
-#[cortex_m_rt::entry]
+#[cfg_attr(target_arch = "arm", cortex_m_rt::entry)]
+#[cfg_attr(target_arch = "riscv32", riscv_rt::entry)]
 fn main() -> ! {
     tandem::start(&SHARED, || {
         for thread in &THREADS {
@@ -27,6 +28,7 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     }
 }
 
+#[cfg(target_arch = "arm")]
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [usize; 1] = [0];

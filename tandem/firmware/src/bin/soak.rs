@@ -2,12 +2,14 @@
 #![no_std]
 #![no_main]
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use cortex_m_semihosting::hprintln;
+use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{
     Ceiling, Coroutine, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now,
 };
-use tandem_firmware::board;
+use tandem_firmware::{
+    board::{self, nanoseconds},
+    println,
+};
 
 /// How many pieces of work are done; each is one switch or more.
 const WORK: u32 = 2_000_000;
@@ -46,7 +48,7 @@ impl Random {
 }
 
 fn soon(random: &mut Random) -> u64 {
-    time::now() + u64::from(random.below(2000))
+    time::now() + nanoseconds(random.below(2000).into())
 }
 
 fn give() {
@@ -128,7 +130,7 @@ fn report(me: &Me) {
     let started = time::now();
     let some_alive = || THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive());
     while some_alive() {
-        me.delay_until(time::now() + 3000);
+        me.delay_until(time::now() + nanoseconds(3000));
         give();
         if QUEUE.try_receive().is_some() {
             count(&RECEIVED);
@@ -143,7 +145,7 @@ fn report(me: &Me) {
         count(&RECEIVED);
     }
     let of = |what: &AtomicU32| what.load(Relaxed);
-    hprintln!(
+    println!(
         "work {} gives {} sent {} locks {} interrupts {} ticks {}",
         of(&DONE),
         of(&GIVES),
@@ -157,14 +159,14 @@ fn report(me: &Me) {
         let switches = |sum: u32, info: tandem::Info| sum + info.switches();
         let infos =
             THREADS.iter().map(Thread::info).chain(COROUTINES.iter().map(Coroutine::info)).chain([REPORTER.info()]);
-        hprintln!("switches {}", infos.fold(0, switches));
+        println!("switches {}", infos.fold(0, switches));
     }
     let balanced = of(&GIVES) == of(&TAKES) && of(&SENT) == of(&RECEIVED) && *OUTER.lock(me) == of(&LOCKS);
-    hprintln!("{}", if balanced { "soak: nothing was lost" } else { "soak: the books do not balance" });
+    println!("{}", if balanced { "soak: nothing was lost" } else { "soak: the books do not balance" });
     board::exit(balanced)
 }
 
-#[cortex_m_rt::entry]
+#[board::entry]
 fn main() -> ! {
     board::set_up();
     board::enable_interrupt(0);
@@ -190,8 +192,7 @@ extern "C" fn on_raise() {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn SysTick() {
+fn on_alarm() {
     board::stop_alarm();
     count(&HANDLED);
     time::expire();
@@ -200,4 +201,5 @@ extern "C" fn SysTick() {
     }
 }
 
+tandem_firmware::alarm!(on_alarm);
 tandem_firmware::interrupts![on_raise];

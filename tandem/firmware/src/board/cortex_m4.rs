@@ -1,7 +1,10 @@
-//! Registers, interrupts and output of the board.
+//! An STM32F405 as QEMU's `netduinoplus2` has it: timers, interrupts, and semihosting for output.
 
 use core::cell::UnsafeCell;
-use cortex_m_semihosting::{debug, hprintln};
+// For the implementation of critical sections.
+use cortex_m as _;
+pub use cortex_m_rt::entry;
+use cortex_m_semihosting::debug;
 use tandem::time::Driver;
 
 /// With `-icount shift=0`, this timer counts one tick per instruction.
@@ -46,9 +49,15 @@ macro_rules! interrupts {
     };
 }
 
-/// The handler of an interrupt that should not come.
-pub extern "C" fn stray() {
-    panic!("stray interrupt")
+/// The alarm's handler.
+#[macro_export]
+macro_rules! alarm {
+    ($handler:path) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn SysTick() {
+            $handler();
+        }
+    };
 }
 
 /// Lets an interrupt in.
@@ -113,16 +122,21 @@ pub fn stop_alarm() {
     unsafe { SYST_CSR.write_volatile(0b100) };
 }
 
+#[doc(hidden)]
+pub use cortex_m_semihosting::hprintln;
+
+/// Prints a line on the host.
+#[macro_export]
+macro_rules! println {
+    ($($text:tt)*) => {
+        $crate::board::hprintln!($($text)*)
+    };
+}
+
 /// Ends the emulation.
 pub fn exit(success: bool) -> ! {
     debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     loop {
         core::hint::spin_loop();
     }
-}
-
-#[panic_handler]
-fn panic(info: &core::panic::PanicInfo) -> ! {
-    hprintln!("task {}: {}", tandem::current().name(), info);
-    exit(false)
 }

@@ -26,7 +26,25 @@ const RUN_TIME_ERROR: usize = 0x20023;
 unsafe fn call(operation: usize, argument: usize) -> usize {
     let result;
     // SAFETY: this breakpoint is how semihosting is called; memory is touched as the caller has promised.
-    unsafe { asm!("bkpt 0xab", inlateout("r0") operation => result, in("r1") argument, options(nostack)) };
+    #[cfg(target_arch = "arm")]
+    unsafe {
+        asm!("bkpt 0xab", inlateout("r0") operation => result, in("r1") argument, options(nostack));
+    }
+    // SAFETY: as above. The breakpoint is told from others by the two instructions around it, which do nothing. All three
+    // are uncompressed and lie in one page.
+    #[cfg(target_arch = "riscv32")]
+    unsafe {
+        asm!(
+            ".option push",
+            ".option norvc",
+            ".balign 16",
+            "slli x0, x0, 0x1f",
+            "ebreak",
+            "srai x0, x0, 7",
+            ".option pop",
+            inlateout("a0") operation => result, in("a1") argument, options(nostack)
+        );
+    }
     result
 }
 
@@ -102,15 +120,4 @@ fn end(reason: usize) -> ! {
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     fail(format_args!("{}", info.message()))
-}
-
-#[cfg(not(feature = "kernel-faults"))]
-#[cortex_m_rt::exception]
-unsafe fn HardFault(frame: &cortex_m_rt::ExceptionFrame) -> ! {
-    fail(format_args!("hard fault at {:#010x}, called from {:#010x}", frame.pc(), frame.lr()))
-}
-
-#[cortex_m_rt::exception]
-unsafe fn DefaultHandler(line: i16) -> ! {
-    fail(format_args!("interrupt {line}, which has no handler"))
 }

@@ -1,5 +1,5 @@
-//! What all ports on this machine do alike: the clock and the interrupts are the machine's, and the requests that they
-//! accept differ in nothing.
+//! What all ports do alike: the clock and the interrupts are the machine's, and the requests that they accept differ in
+//! nothing.
 
 use chronoscope_suite::{Reason, Refusal, Request};
 
@@ -19,8 +19,8 @@ pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Gives a port's kernel the machine's clock and interrupts. A macro, because neither the traits nor the type is of this
-/// crate.
+/// Gives a port's kernel the clock and the interrupts of its machine, which it knows as `board`. A macro, because
+/// neither the traits nor the type is of this crate.
 #[macro_export]
 macro_rules! on_this_machine {
     ($kernel:ty) => {
@@ -30,16 +30,16 @@ macro_rules! on_this_machine {
 
             #[inline(always)]
             fn read(&self) -> u32 {
-                $crate::clock::read()
+                ::board::clock::read()
             }
 
             #[inline(always)]
             fn now(&self) -> u64 {
-                $crate::clock::now()
+                ::board::clock::now()
             }
 
             fn hertz(&self) -> u64 {
-                $crate::clock::HERTZ
+                ::board::clock::HERTZ
             }
         }
 
@@ -49,17 +49,17 @@ macro_rules! on_this_machine {
                 source: ::chronoscope_suite::kernel::Source,
                 handler: ::chronoscope_suite::kernel::Handler,
             ) -> Result<(), ::chronoscope_suite::Refusal> {
-                $crate::interrupts::attach(source, handler);
+                ::board::interrupts::attach(source, handler);
                 Ok(())
             }
 
             #[inline(always)]
             fn raise(&self) {
-                $crate::interrupts::raise();
+                ::board::interrupts::raise();
             }
 
             fn arm(&self, due: u64) {
-                $crate::alarm::EXPERIMENT.set(due);
+                ::board::alarm::EXPERIMENT.set(due);
             }
         }
     };

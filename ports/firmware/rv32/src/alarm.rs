@@ -1,0 +1,111 @@
+//! Interrupts at a given time: one for the kernel, one for experiments.
+//!
+//! The architecture's timer, `mtimecmp`, counts at 10 MHz in QEMU's `virt`: it would be late by up to 99 instructions. The
+//! real-time clock of `virt` has an alarm in nanoseconds, and with `-rtc clock=vm` these are virtual: instructions. So both
+//! alarms share that one, which is set to the sooner of them. [`start`] tries it.
+
+use core::cell::Cell;
+
+use crate::{
+    clock, host, interrupts,
+    registers::{
+        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, PRIORITY,
+        REAL_TIME_CLOCK, TIME_HIGH, TIME_LOW,
+    },
+};
+
+/// The kernel's alarm: its handler is `ALARM`, which the port defines.
+pub static KERNEL: Alarm = Alarm(Cell::new(NEVER));
+
+/// The experiments' timer interrupt.
+pub static EXPERIMENT: Alarm = Alarm(Cell::new(NEVER));
+
+/// When it is due.
+pub struct Alarm(Cell<u64>);
+
+// SAFETY: there is one processor, and the cell is used with the alarm's interrupt masked only.
+unsafe impl Sync for Alarm {}
+
+const NEVER: u64 = u64::MAX;
+
+unsafe extern "C" {
+    safe fn ALARM();
+}
+
+impl Alarm {
+    /// Sets the alarm to `due`; it goes off at once when that has passed.
+    #[inline]
+    pub fn set(&self, due: u64) {
+        critical_section::with(|_| {
+            self.0.set(due);
+            set_hardware(if is_experiments_turn() { EXPERIMENT.0.get() } else { KERNEL.0.get() });
+        });
+    }
+
+    /// Handlers call it first, for machines whose alarm would go off again. This one has been stopped by going off.
+    #[inline(always)]
+    pub fn stop(&self) {}
+}
+
+/// Whether experiments' alarm comes first. With interrupts masked, as all below.
+#[inline(always)]
+fn is_experiments_turn() -> bool {
+    EXPERIMENT.0.get() <= KERNEL.0.get()
+}
+
+#[inline(always)]
+fn set_hardware(due: u64) {
+    ALARM_HIGH.write((due >> 32) as u32);
+    ALARM_LOW.write(due as u32);
+}
+
+/// The real-time clock's handler.
+#[inline(always)]
+pub(crate) fn fired() {
+    CLEAR_INTERRUPT.write(1);
+    if ALARM_IS_SET.read() != 0 {
+        // It was set anew after it had gone off, where interrupts were masked.
+        return;
+    }
+    if is_experiments_turn() {
+        goes_off(&EXPERIMENT, &KERNEL);
+        interrupts::timer();
+    } else {
+        goes_off(&KERNEL, &EXPERIMENT);
+        ALARM();
+    }
+}
+
+#[inline(always)]
+fn goes_off(alarm: &Alarm, other: &Alarm) {
+    alarm.0.set(NEVER);
+    if other.0.get() != NEVER {
+        set_hardware(other.0.get());
+    }
+}
+
+/// Lets the real-time clock interrupt, and tries it.
+pub(crate) fn start() {
+    const TICKS: u32 = 1000;
+    PRIORITY.write(1);
+    ENABLED.write(1 << REAL_TIME_CLOCK);
+    INTERRUPT_ON.write(1);
+    let start = clock::now();
+    let time = u64::from(TIME_LOW.read()) + (u64::from(TIME_HIGH.read()) << 32);
+    if !(start..start + 100).contains(&time) {
+        host::fail(format_args!("this QEMU's clocks differ: {start} and {time}: the lab gives it -rtc clock=vm"));
+    }
+    EXPERIMENT.set(start + u64::from(TICKS));
+    let waited = loop {
+        let waited = clock::read().wrapping_sub(start as u32);
+        if interrupts::is_external_pending() || waited > 10 * TICKS {
+            break waited;
+        }
+    };
+    EXPERIMENT.0.set(NEVER);
+    CLEAR_ALARM.write(1);
+    CLEAR_INTERRUPT.write(1);
+    if !(TICKS..TICKS + 100).contains(&waited) {
+        host::fail(format_args!("this QEMU's alarm goes off after {waited} ticks instead of {TICKS}"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The machine `rv32`: an RV32IMC in machine mode, with the interrupt controllers of QEMU's `virt`, for ports of any kernel.
+//!
+//! It has the same names as `chronoscope-cortex-m4`, so that a port differs in little more than its kernel's own part
+//! for the processor. `docs/machines/qemu.md` says what the emulation does and does not tell.
+
+#![no_std]
+
+pub mod alarm;
+pub mod clock;
+pub mod interrupts;
+mod registers;
+mod traps;
+
+use core::mem::MaybeUninit;
+
+pub use chronoscope_firmware::{host, kernel, on_this_machine, rtt};
+use chronoscope_suite::arena::Arena;
+/// Sleeps until an interrupt is pending, masked or not.
+pub use riscv::asm::wfi;
+/// Marks the image's main function.
+pub use riscv_rt::entry;
+
+/// What experiments keep their marks in. The rest of 128 KiB is for the port and the stack.
+const ARENA: usize = 88 * 1024;
+
+/// Takes the machine: call it once, first of all. Returns the experiment's memory.
+///
+/// Ends the run when this emulator's timer does not behave as [`alarm`] needs it.
+pub fn start() -> Arena {
+    static mut MEMORY: [MaybeUninit<u8>; ARENA] = [MaybeUninit::uninit(); ARENA];
+    alarm::start();
+    interrupts::start();
+    let memory = &raw mut MEMORY;
+    // SAFETY: this function is called once, and nothing else names MEMORY.
+    Arena::new(unsafe { &mut *memory })
+}

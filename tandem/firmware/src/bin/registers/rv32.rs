@@ -1,0 +1,131 @@
+//! RV32's registers, but for `sp`, `gp` and `tp`, which nobody changes.
+
+use core::arch::{asm, naked_asm};
+use tandem::time::Driver;
+use tandem_firmware::board::{Clock, ticks};
+
+pub const WORDS: usize = 28;
+/// Instructions of the probe's body that are to be interrupted.
+pub const BODY: usize = 9 * 8 + 1;
+/// At most: some are compressed.
+pub const BODY_BYTES: usize = 4 * BODY;
+
+/// Instructions in a tick of the clock.
+const TICK: u64 = 1_000_000_000 / Clock::HERTZ;
+
+/// By how many instructions the end of the probe's wait comes before the alarm, some of them more than once.
+pub fn sweep() -> impl Iterator<Item = (u32, u32)> {
+    (0..4).flat_map(|round| (20..140).map(move |lead| (lead, round)))
+}
+
+/// What the word of this number is called, and what it is to hold.
+pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
+    let number = if i == 0 { 1 } else { i + 4 };
+    ('x', number, pattern + number as u32)
+}
+
+/// Runs the probe, to be interrupted somewhere. QEMU's alarm comes whole ticks after it was armed, to the instruction.
+pub fn run(pattern: u32, found: &mut [u32; WORDS], lead: u32, _: u32) {
+    const TICKS: u64 = 10;
+    let alarm = critical_section::with(|_| {
+        loop {
+            let now = Clock::now();
+            Clock::arm(now + TICKS);
+            let armed = ticks();
+            if Clock::now() == now {
+                break armed.wrapping_add((TICKS * TICK) as u32);
+            }
+        }
+    });
+    // SAFETY: the array is as large as the probe says.
+    unsafe { probe(pattern, found.as_mut_ptr(), alarm.wrapping_sub(lead)) };
+}
+
+/// How far in the probe's body the interrupt came, in bytes. For its handler.
+pub fn offset() -> Option<usize> {
+    unsafe extern "C" {
+        static probe_body: u8;
+        static probe_end: u8;
+    }
+    let at: usize;
+    // SAFETY: reading has no effect.
+    unsafe { asm!("csrr {}, mepc", out(reg) at, options(nomem, nostack, preserves_flags)) };
+    let body = (&raw const probe_body).addr()..(&raw const probe_end).addr();
+    body.contains(&at).then(|| at - body.start)
+}
+
+/// Waits until `mcycle` is `time`, fills every register from `pattern`, runs the body, and stores every register to `out`.
+#[unsafe(naked)]
+unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
+    naked_asm!(
+        "addi sp, sp, -64",
+        "sw ra, 0(sp)",
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+        "sw s\\n, (\\n * 4 + 4)(sp)",
+        ".endr",
+        "sw a1, 52(sp)",
+        "csrr t0, mcycle",
+        "sub t0, a2, t0",
+        "andi t1, t0, 1",
+        "beqz t1, 3f", // one instruction more, or not
+        "nop",
+        "3: addi t0, t0, -2", // two instructions a turn
+        "bgtz t0, 3b",
+        ".irp n, 1, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 10",
+        "addi x\\n, a0, \\n",
+        ".endr",
+        ".global probe_body",
+        "probe_body:",
+        ".rept 8",
+        "addi t0, t0, 1",
+        "addi t0, t0, -1",
+        "sw a7, 56(sp)",
+        "mul a7, a6, a5",
+        "lw a7, 56(sp)",
+        "beq s0, s1, 3f", // never
+        "3: xor s2, s2, t6",
+        "csrr ra, mie",
+        "xor s2, s2, t6",
+        ".endr",
+        "addi ra, a0, 1 - 10",
+        ".global probe_end",
+        "probe_end:",
+        "sw t0, 56(sp)",
+        "lw t0, 52(sp)",
+        "sw ra, 0(t0)",
+        ".irp n, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+        "sw x\\n, (\\n * 4 - 16)(t0)",
+        ".endr",
+        "lw t1, 56(sp)",
+        "sw t1, 4(t0)",
+        "lw ra, 0(sp)",
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+        "lw s\\n, (\\n * 4 + 4)(sp)",
+        ".endr",
+        "addi sp, sp, 64",
+        "ret",
+    )
+}
+
+/// Overwrites every register that a function may overwrite, and tells the compiler.
+#[inline(never)]
+pub fn trash() {
+    // SAFETY: every register is declared, but s0 and s1, which the compiler reserves; those are put back.
+    unsafe {
+        asm!(
+            "addi sp, sp, -16",
+            "sw s0, 0(sp)",
+            "sw s1, 4(sp)",
+            ".irp n, 1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+            "li x\\n, -\\n",
+            ".endr",
+            "lw s0, 0(sp)",
+            "lw s1, 4(sp)",
+            "addi sp, sp, 16",
+            out("ra") _, out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _, out("t5") _, out("t6") _,
+            out("a0") _, out("a1") _, out("a2") _, out("a3") _, out("a4") _, out("a5") _, out("a6") _, out("a7") _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("s10") _, out("s11") _,
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! RV32IMC in QEMU's `virt`: CLINT, a UART, and the device that ends the emulation.
+
+use core::fmt;
+pub use riscv_rt::entry;
+use tandem::time::Driver;
+
+const FINISHER: *mut u32 = 0x0010_0000 as *mut u32;
+const MSIP: *mut u32 = 0x0200_0000 as *mut u32;
+/// Two words each: low, high.
+const MTIMECMP: *mut u32 = 0x0200_4000 as *mut u32;
+const MTIME: *const u32 = 0x0200_bff8 as *const u32;
+const UART: *mut u8 = 0x1000_0000 as *mut u8;
+
+const NEVER: u32 = u32::MAX;
+const SOFTWARE: u32 = 1 << 3;
+const TIMER: u32 = 1 << 7;
+
+/// The count of instructions, wrapping at 32 bits: with `-icount shift=0`, of virtual time, which is the same.
+#[inline(always)]
+pub fn ticks() -> u32 {
+    let count;
+    // SAFETY: reading has no effect; as a barrier to the compiler, nothing measured moves across.
+    unsafe { core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags)) };
+    count
+}
+
+/// Lets the alarm interrupt.
+pub fn set_up() {
+    stop_alarm();
+    enable(TIMER);
+}
+
+fn enable(lines: u32) {
+    // SAFETY: their handlers are below, or a panic.
+    unsafe { core::arch::asm!("csrs mie, {}", in(reg) lines, options(nostack, preserves_flags)) };
+}
+
+/// The handlers of the first interrupts, in their order. The processor has one that software can raise, so they share it.
+#[macro_export]
+macro_rules! interrupts {
+    () => {
+        $crate::interrupts![$crate::board::stray];
+    };
+    ($($handler:expr),*) => {
+        #[unsafe(no_mangle)]
+        static INTERRUPTS: [extern "C" fn(); <[&str]>::len(&[$(stringify!($handler)),*])] = [$($handler),*];
+    };
+}
+
+/// The alarm's handler.
+#[macro_export]
+macro_rules! alarm {
+    ($handler:path) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn MachineTimer() {
+            $handler();
+        }
+    };
+}
+
+unsafe extern "C" {
+    static INTERRUPTS: extern "C" fn();
+}
+
+/// The number of the interrupt that was raised.
+static RAISED: portable_atomic::AtomicUsize = portable_atomic::AtomicUsize::new(0);
+
+#[unsafe(no_mangle)]
+extern "C" fn MachineSoft() {
+    // SAFETY: acknowledges the interrupt; who raised it named an entry of the table.
+    let handler = unsafe {
+        MSIP.write_volatile(0);
+        (&raw const INTERRUPTS).add(RAISED.load(portable_atomic::Ordering::Relaxed)).read()
+    };
+    handler();
+}
+
+/// Lets an interrupt in.
+pub fn enable_interrupt(_: usize) {
+    enable(SOFTWARE);
+}
+
+/// Raises an interrupt in software.
+#[inline(always)]
+pub fn raise(number: usize) {
+    critical_section::with(|_| {
+        RAISED.store(number, portable_atomic::Ordering::Relaxed);
+        // SAFETY: its handler is in the table.
+        unsafe { MSIP.write_volatile(1) };
+    });
+}
+
+/// The kernel's clock is CLINT's, 10 MHz; a tick is 100 instructions.
+pub struct Clock;
+
+tandem::drive_time_with!(Clock);
+
+impl Driver for Clock {
+    const HERTZ: u64 = 10_000_000;
+
+    #[inline(always)]
+    fn now() -> u64 {
+        loop {
+            // SAFETY: registers of CLINT; reading has no effect.
+            let (before, low, high) =
+                unsafe { (MTIME.add(1).read_volatile(), MTIME.read_volatile(), MTIME.add(1).read_volatile()) };
+            if before == high {
+                return u64::from(high) << 32 | u64::from(low);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn arm(due: u64) {
+        // SAFETY: registers of CLINT. The high word first says never, lest the two words of different times say now.
+        unsafe {
+            MTIMECMP.add(1).write_volatile(NEVER);
+            MTIMECMP.write_volatile(due as u32);
+            MTIMECMP.add(1).write_volatile((due >> 32) as u32);
+        }
+    }
+}
+
+/// Stops the alarm until it is armed again.
+#[inline(always)]
+pub fn stop_alarm() {
+    // SAFETY: a register of CLINT.
+    unsafe { MTIMECMP.add(1).write_volatile(NEVER) };
+}
+
+struct Uart;
+
+impl fmt::Write for Uart {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            // SAFETY: the transmitter's register; the emulated one is always ready.
+            unsafe { UART.write_volatile(byte) };
+        }
+        Ok(())
+    }
+}
+
+#[doc(hidden)]
+pub fn print(text: fmt::Arguments) {
+    // The UART takes everything.
+    let _ = fmt::write(&mut Uart, text);
+}
+
+/// Prints a line on the host.
+#[macro_export]
+macro_rules! println {
+    ($($text:tt)*) => {
+        $crate::board::print(format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+
+/// Ends the emulation.
+pub fn exit(success: bool) -> ! {
+    const PASS: u32 = 0x5555;
+    const FAIL_WITH_1: u32 = 0x1_3333;
+    // SAFETY: the device ends the emulation.
+    unsafe { FINISHER.write_volatile(if success { PASS } else { FAIL_WITH_1 }) };
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,179 @@
+//! Traps: the vectors, the way to a handler and back, and the pre-emption at its end.
+//!
+//! A trap pushes the registers that a function may overwrite to the interrupted task's stack, 16 words, and calls the handler
+//! on the handlers' stack. If the handler has asked for a switch, the epilogue pushes `mepc` and a context as
+//! `switch` does, and loads the most urgent task; else it restores the 16 words. So a frame is pushed once,
+//! and handlers take no room of tasks' stacks.
+
+use super::{
+    guard,
+    switch::{FRAME, IN_TASK, store_upper},
+};
+use crate::{
+    arch::offset::CURRENT,
+    kernel::KERNEL,
+    shared::{Masked, Shared},
+    task::Task,
+};
+use core::arch::{asm, global_asm};
+
+/// The high end of the handlers' stack: what the main program leaves free of its own.
+static HANDLERS: Shared<usize> = Shared::new(0);
+
+pub(super) fn is_set_up(m: Masked) -> bool {
+    HANDLERS.get(m) != 0
+}
+
+/// Takes the traps, and the stack from here down for their handlers. The main program uses it until it
+/// becomes the idle task, and lets no interrupt in before.
+#[inline(always)]
+pub(super) fn set_up(m: Masked) {
+    const VECTORED: usize = 1;
+    unsafe extern "C" {
+        static tandem_vectors: u32;
+    }
+    let stack: usize;
+    // SAFETY: reads the stack pointer; the vectors lead to handlers that exist.
+    unsafe {
+        asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
+        asm!("csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED, options(nostack, preserves_flags));
+    }
+    HANDLERS.set(m, stack & !15);
+}
+
+extern "C" fn most_urgent() -> Task {
+    // SAFETY: called by the epilogue alone, with interrupts masked.
+    KERNEL.ready.most_urgent(unsafe { Masked::assume() })
+}
+
+// 256 bytes is the alignment that Ibex and CV32E40P ask for.
+global_asm!(
+    ".pushsection .text.tandem_trap, \"ax\"",
+    ".option push",
+    ".option norvc",
+    ".balign 256",
+    ".global tandem_vectors",
+    "tandem_vectors:",
+    ".irp line, exception, exception, exception, MachineSoft, exception, exception, exception, MachineTimer, \
+        exception, exception, exception, MachineExternal, exception, exception, exception, exception, \
+        Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
+        Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31",
+    "j tandem_trap_\\line",
+    ".endr",
+    // Of each line, the frame's beginning, and the handler's address where `tandem_enter` finds it.
+    ".irp line, MachineSoft, MachineTimer, MachineExternal, \
+        Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
+        Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31",
+    "tandem_trap_\\line:",
+    ".option rvc",
+    "c.addi16sp sp, -64",
+    "c.swsp ra, 0(sp)",
+    ".option norvc",
+    "jal tandem_enter",
+    ".word \\line",
+    ".endr",
+    ".option rvc",
+    "tandem_enter:",
+    "sw t0, 4(sp)",
+    "sw t1, 8(sp)",
+    "sw t2, 12(sp)",
+    "sw t3, 16(sp)",
+    "sw t4, 20(sp)",
+    "sw t5, 24(sp)",
+    "sw t6, 28(sp)",
+    "sw a0, 32(sp)",
+    "sw a1, 36(sp)",
+    "sw a2, 40(sp)",
+    "sw a3, 44(sp)",
+    "sw a4, 48(sp)",
+    "sw a5, 52(sp)",
+    "sw a6, 56(sp)",
+    "sw a7, 60(sp)",
+    "csrs mscratch, sp", // beside bit 0, which a critical section may have left set
+    "lui sp, %hi({handlers})",
+    "lw sp, %lo({handlers})(sp)",
+    "lw ra, 0(ra)",
+    "jalr ra",
+    "csrrwi sp, mscratch, 0",
+    "andi t0, sp, 1",
+    "bnez t0, 2f",
+    "3:",
+    "lw ra, 0(sp)",
+    "lw t0, 4(sp)",
+    "lw t1, 8(sp)",
+    "lw t2, 12(sp)",
+    "lw t3, 16(sp)",
+    "lw t4, 20(sp)",
+    "lw t5, 24(sp)",
+    "lw t6, 28(sp)",
+    "lw a0, 32(sp)",
+    "lw a1, 36(sp)",
+    "lw a2, 40(sp)",
+    "lw a3, 44(sp)",
+    "lw a4, 48(sp)",
+    "lw a5, 52(sp)",
+    "lw a6, 56(sp)",
+    "lw a7, 60(sp)",
+    "addi sp, sp, 64",
+    "mret",
+    // Suspend the task that was interrupted, and resume the most urgent. Above the context lies `mepc`, with it the room for
+    // 16 words, so that the stack stays aligned.
+    "2:",
+    "addi sp, sp, -64 - 1",
+    store_upper!(),
+    "sw s0, 0(sp)",
+    "sw s1, 4(sp)",
+    "csrr t0, mepc",
+    "sw t0, {FRAME}(sp)",
+    "lui t0, %hi(4f)",
+    "addi t0, t0, %lo(4f)",
+    "sw t0, 48(sp)",
+    "lui t0, %hi({kernel} + {current})",
+    "lw s0, %lo({kernel} + {current})(t0)",
+    "lw t0, 4(s0)",
+    "slli t0, t0, 2", // from the guard's value to an address in it
+    "bltu sp, t0, 5f",
+    "sw sp, 0(s0)",
+    "jal {most_urgent}",
+    "mv a1, a0",
+    "li t0, {IN_TASK}",
+    "csrw mstatus, t0", // from here on as in a task: MPP has been machine
+    "j tandem_load",
+    // Where a pre-empted task goes on: behind its context.
+    "4:",
+    "lw t0, 0(sp)",
+    "csrw mepc, t0",
+    "li t0, {AFTER_TRAP}",
+    "csrs mstatus, t0",
+    "addi sp, sp, 64 - {FRAME}",
+    "j 3b",
+    "5:",
+    "lui sp, %hi({handlers})",
+    "lw sp, %lo({handlers})(sp)",
+    "tail {overflow}",
+    "tandem_trap_exception:",
+    "csrr a0, mscratch",
+    "lui sp, %hi({handlers})",
+    "lw sp, %lo({handlers})(sp)",
+    "tail {report}",
+    ".option pop",
+    ".popsection",
+    handlers = sym HANDLERS,
+    kernel = sym KERNEL,
+    current = const CURRENT,
+    most_urgent = sym most_urgent,
+    overflow = sym guard::overflow,
+    report = sym guard::report,
+    FRAME = const FRAME,
+    IN_TASK = const IN_TASK,
+    AFTER_TRAP = const AFTER_TRAP,
+);
+
+/// What `mret` finds in `mstatus` when it ends a trap that came in a task: it goes to machine mode (MPP) with interrupts on (MPIE).
+const AFTER_TRAP: u32 = 3 << 11 | 1 << 7;
+
+/// `tandem.x` makes this the handler of every line that has none.
+#[unsafe(no_mangle)]
+extern "C" fn tandem_stray() -> ! {
+    guard::report(0)
+}
