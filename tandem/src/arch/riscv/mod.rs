@@ -13,7 +13,7 @@
 //! | line in `mcause`, bit in `mie` | name |
 //! |---|---|
 //! | 3, 7, 11 | `MachineSoft`, `MachineTimer`, `MachineExternal` |
-//! | 16 to 31, the chip's own | `Local16` to `Local31` |
+//! | 16 to 31, the chip's own (Ibex: 31 is the NMI, whose handler must not return) | `Local16` to `Local31` |
 //!
 //! The linker script `tandem.x` gives names that nobody defines a handler that panics; link with `-Ttandem.x`,
 //! before other scripts. Enabling lines in `mie` and clearing what raised an interrupt is the application's.
@@ -204,7 +204,8 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
         table
     };
     let (zeros, byte): (usize, usize);
-    // In assembly, since the compiler makes arithmetic of the branches. SAFETY: pure.
+    // In assembly, since the compiler makes arithmetic of the branches.
+    // SAFETY: changes registers only.
     unsafe {
         asm!(
             "li {zeros}, 24",

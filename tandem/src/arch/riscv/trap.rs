@@ -46,9 +46,9 @@ extern "C" fn most_urgent() -> Task {
     KERNEL.ready.most_urgent(unsafe { Masked::assume() })
 }
 
-// 256 bytes is the alignment that Ibex and CV32E40P ask for.
+// 256 bytes is the alignment that Ibex and CV32E40P ask for. Jumps reach 1 MiB: code larger than that fails to link.
 global_asm!(
-    ".pushsection .text.tandem_trap, \"ax\"",
+    ".pushsection .trap.vector, \"ax\"", // where riscv-rt puts such tables: first, with little padding
     ".option push",
     ".option norvc",
     ".balign 256",
