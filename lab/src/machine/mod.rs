@@ -1,5 +1,6 @@
 //! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
 
+mod agreement;
 pub mod host;
 pub mod qemu;
 

@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::Machine;
+use super::{Machine, agreement};
 use crate::child;
 
 /// An emulated chip.
@@ -158,16 +158,18 @@ impl Machine for Qemu {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let Chip { program, package, arguments, .. } = *self.chip;
-        let mut qemu = Command::new(program);
-        qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
-        qemu.arg("-kernel").arg(self.image()?);
-        child::run(&mut qemu, program, limit, stop, sink).map_err(|error| {
-            match error.downcast_ref::<std::io::Error>() {
-                Some(cause) if cause.kind() == ErrorKind::NotFound => {
-                    anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}")
-                }
-                _ => error,
+        let image = self.image()?;
+        let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            let mut qemu = Command::new(program);
+            qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
+            child::run(qemu.arg("-kernel").arg(&image), program, limit, stop, sink)
+        };
+        let what = format!("{}@{} {request}", self.port.kernel, self.chip.name);
+        agreement::run(&what, start, sink).map_err(|error| match error.downcast_ref::<std::io::Error>() {
+            Some(cause) if cause.kind() == ErrorKind::NotFound => {
+                anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}")
             }
+            _ => error,
         })
     }
 }
