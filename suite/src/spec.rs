@@ -74,6 +74,7 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::ticks::SPEC,
     &experiments::spawn::SPEC,
     &experiments::interrupt::SPEC,
+    &experiments::masked::SPEC,
     &experiments::wakeup::SPEC,
     &experiments::message::SPEC,
     &experiments::inversion::SPEC,

@@ -66,7 +66,7 @@ struct Port {
 /// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
 /// there is no use in many, nor in long ones: the host executes every instruction of a hog. Threads have stacks, and 100
 /// of them more than the chip has.
-static DEFAULTS: [(&str, &str, &str); 9] = [
+static DEFAULTS: [(&str, &str, &str); 10] = [
     ("switch", "batch", "1"),
     ("switch", "loops", "2000"),
     ("message", "batch", "1"),
@@ -74,6 +74,7 @@ static DEFAULTS: [(&str, &str, &str); 9] = [
     ("log", "loops", "500"),
     ("ticks", "loops", "20"),
     ("spawn", "tasks", "30"),
+    ("masked", "interval_us", "3"),
     ("inversion", "hog_us", "1000"),
     ("inversion", "hold_us", "100"),
 ];

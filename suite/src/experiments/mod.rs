@@ -6,6 +6,7 @@ pub mod interference;
 pub mod interrupt;
 pub mod inversion;
 pub mod log;
+pub mod masked;
 pub mod message;
 pub mod period;
 pub mod pipeline;
