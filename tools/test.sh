@@ -69,6 +69,8 @@ step "suite for $chip" tools/firmware-cargo $chip build --release --locked --pac
 firmware() { cd ports/firmware && "$@"; }
 step "format of firmware" firmware cargo fmt --check
 step "clippy of firmware" firmware ../../tools/firmware-cargo $chip clippy --release --locked -- -D warnings
+step "clippy of the smallest images" firmware ../../tools/firmware-cargo $chip clippy --release --locked \
+    --package chronoscope-smallest --features bare,embassy,tandem -- -D warnings
 step "firmware" firmware ../../tools/firmware-cargo $chip build --release --locked
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures

@@ -117,6 +117,23 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
 }
 
 #[test]
+fn the_smallest_images_are_measured_and_run() {
+    let cases = cases(&["image", "--repeat", "1", "--target", "tandem@cortex-m4,embassy@cortex-m4,bare@cortex-m4"]);
+    let bytes = |case: &Value, name: &str| {
+        let series = case["series"].as_array().unwrap().iter().find(|series| series["name"] == name).unwrap();
+        series["max"].as_f64().unwrap()
+    };
+    let [tandem, embassy, bare] = &cases[..] else { panic!("{cases:#?}") };
+    for case in &cases {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert_eq!(case["evidence"].as_array().unwrap().len(), 2, "{case:#}");
+    }
+    assert!(bytes(bare, "text") < bytes(tandem, "text") && bytes(bare, "text") < bytes(embassy, "text"));
+    // What stands in tandem's documentation: 32 bytes of it are the guard.
+    assert_eq!(bytes(tandem, "a task"), 96.0);
+}
+
+#[test]
 fn tandem_knows_a_cure_for_inversion() {
     let set = ["--set", "protocol=none,inheritance,ceiling", "--repeat", "1"];
     let cases = cases(&[&["inversion", "--target", "tandem@cortex-m4"], &set[..]].concat());

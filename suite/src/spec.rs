@@ -81,6 +81,7 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::interference::SPEC,
     &experiments::log::SPEC,
     &experiments::pipeline::SPEC,
+    &experiments::image::SPEC,
 ];
 
 /// The experiment of that name.

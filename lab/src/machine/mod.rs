@@ -2,6 +2,7 @@
 
 pub mod host;
 pub mod qemu;
+mod smallest;
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 

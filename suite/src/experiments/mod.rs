@@ -2,6 +2,7 @@
 //! same as a table that the lab reads.
 
 pub mod delay;
+pub mod image;
 pub mod interference;
 pub mod interrupt;
 pub mod inversion;
