@@ -36,8 +36,8 @@ fn every_figure_has_evidence() {
         [&["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4"], &ALL[..]].concat(),
         vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
         ["delay", "--set", "tasks=1,9,32", "--repeat", "1", "--target", "rtic@cortex-m4"].to_vec(),
-        [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..7]].concat(),
-        [&kinds, &ALL[1..7]].concat(),
+        [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..]].concat(),
+        [&kinds, &ALL[1..]].concat(),
         [&pairs, &["tandem@cortex-m4"][..]].concat(),
         delays.to_vec(),
         tandem.to_vec(),
@@ -80,6 +80,47 @@ fn a_switch_of_tandem_costs_the_same_among_many() {
         let switches: Vec<f64> = cases.iter().map(median).collect();
         assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{pair}: {switches:?}");
     }
+}
+
+/// The figure `masked` with 2, 10 and 30 tasks.
+fn masked(target: &str) -> Vec<f64> {
+    let set = ["--set", "tasks=2,10,30", "--set", "loops=500", "--repeat", "1"];
+    let cases = cases(&[&["masked", "--target", target], &set[..]].concat());
+    let masked = cases.iter().map(|case| {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let figures = case["figures"].as_array().unwrap();
+        let masked = figures.iter().find(|figure| figure["name"] == "masked").unwrap();
+        assert_eq!(masked["unit"], "instructions");
+        masked["value"].as_f64().unwrap()
+    });
+    masked.collect()
+}
+
+#[test]
+fn interrupts_are_off_for_a_constant_time_in_tandem() {
+    let tandem = masked("tandem@cortex-m4");
+    assert!(tandem.iter().all(|masked| (50.0..=140.0).contains(masked)), "{tandem:?}");
+    // Its timers' queue is walked with interrupts off, so this also proves that the experiment sees such things.
+    let embassy = masked("embassy@cortex-m4");
+    assert!(embassy.is_sorted() && embassy[2] > 5.0 * embassy[0], "{embassy:?}");
+    assert_eq!(masked("bare@cortex-m4"), [0.0; 3]);
+}
+
+#[test]
+fn the_smallest_images_are_measured_and_run() {
+    let cases = cases(&["image", "--repeat", "1", "--target", "tandem@cortex-m4,embassy@cortex-m4,bare@cortex-m4"]);
+    let bytes = |case: &Value, name: &str| {
+        let series = case["series"].as_array().unwrap().iter().find(|series| series["name"] == name).unwrap();
+        series["max"].as_f64().unwrap()
+    };
+    let [tandem, embassy, bare] = &cases[..] else { panic!("{cases:#?}") };
+    for case in &cases {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert_eq!(case["evidence"].as_array().unwrap().len(), 2, "{case:#}");
+    }
+    assert!(bytes(bare, "text") < bytes(tandem, "text") && bytes(bare, "text") < bytes(embassy, "text"));
+    // What stands in tandem's documentation: 32 bytes of it are the guard.
+    assert_eq!(bytes(tandem, "a task"), 96.0);
 }
 
 #[test]
@@ -134,6 +175,12 @@ fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
     assert_eq!(excess.len(), 3);
     // The clock's 32 bits wrap within the last case.
     assert!(excess.iter().all(|late| *late > 0.0 && *late < 1000.0), "{excess:?}");
+}
+
+#[test]
+fn a_delay_that_the_clock_cannot_tell_is_refused() {
+    let long = ["run", "delay", "-q", "--set", "delay_us=2100000", "--target", "tandem@cortex-m4"];
+    chronoscope(&long).exits(4).shows("for 32 bits at 1 GHz, at most 2 s");
 }
 
 #[test]

@@ -39,14 +39,26 @@ impl Arena {
     pub fn fill<T: 'static>(
         &self,
         count: usize,
-        mut make: impl FnMut(usize) -> Result<T, Refusal>,
+        make: impl FnMut(usize) -> Result<T, Refusal>,
     ) -> Result<&'static [T], Refusal> {
+        self.lend(count, make).map(|values| &*values)
+    }
+
+    /// As [`fill`](Self::fill), for one task to have to itself.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn lend<T: 'static>(
+        &self,
+        count: usize,
+        mut make: impl FnMut(usize) -> Result<T, Refusal>,
+    ) -> Result<&'static mut [T], Refusal> {
         let slots = self.carve::<T>(count)?;
         for (index, slot) in slots.iter_mut().enumerate() {
             slot.write(make(index)?);
         }
-        // SAFETY: the loop above has written every slot.
-        Ok(unsafe { slice::from_raw_parts(slots.as_ptr().cast::<T>(), count) })
+        // SAFETY: the loop above has written every slot, and nobody else has them.
+        Ok(unsafe { slice::from_raw_parts_mut(slots.as_mut_ptr().cast::<T>(), count) })
     }
 
     fn carve<T>(&self, count: usize) -> Result<&'static mut [MaybeUninit<T>], Refusal> {

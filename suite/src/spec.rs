@@ -74,12 +74,14 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::ticks::SPEC,
     &experiments::spawn::SPEC,
     &experiments::interrupt::SPEC,
+    &experiments::masked::SPEC,
     &experiments::wakeup::SPEC,
     &experiments::message::SPEC,
     &experiments::inversion::SPEC,
     &experiments::interference::SPEC,
     &experiments::log::SPEC,
     &experiments::pipeline::SPEC,
+    &experiments::image::SPEC,
 ];
 
 /// The experiment of that name.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::{
     arena::Arena,
-    kernel::{Kernel, Refusal, Tasks},
+    kernel::{Kernel, Reason, Refusal, Tasks},
     mark::{Marks, Slot},
     request::Request,
     wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, Record, Sample, Samples, Series},
@@ -156,6 +156,22 @@ impl<'a, K: Kernel> Trial<'a, K> {
         (u128::from(microseconds) * u128::from(self.kernel.hertz()) / 1_000_000) as u64
     }
 
+    /// The same for a stretch between two marks.
+    ///
+    /// # Errors
+    /// [`Refusal`] for more than the clock's counter can tell: half its range, less a sixteenth of that for what comes late.
+    pub fn stretch(&self, microseconds: u64) -> Result<u64, Refusal> {
+        let half = 1 << (8 * size_of::<K::Slot>() - 1);
+        match self.ticks(microseconds) {
+            ticks if ticks <= half - half / 16 => Ok(ticks),
+            _ => Err(Refusal::new(
+                Reason::Invalid,
+                "the case asks for a longer time than the clock of this target can tell",
+                "ask for less than half its counter's range: for 32 bits at 1 GHz, at most 2 s",
+            )),
+        }
+    }
+
     /// Makes a semaphore in the arena.
     ///
     /// # Errors
@@ -187,6 +203,8 @@ fn refused(Refusal { reason, what, mend, code }: Refusal) -> Record<'static> {
     Record::Refused { reason, what, mend, code }
 }
 
+/// Never a part of its callers, whose stacks would hold a frame for each record that they send.
+#[inline(never)]
 fn write(sink: &mut dyn Sink, record: &Record<'_>) {
     let mut frame = [0; MAX_FRAME + 1];
     match wire::encode(record, &mut frame) {

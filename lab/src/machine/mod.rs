@@ -3,6 +3,7 @@
 mod agreement;
 pub mod host;
 pub mod qemu;
+mod smallest;
 
 use std::{iter, sync::atomic::AtomicBool, time::Duration};
 

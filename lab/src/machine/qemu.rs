@@ -15,21 +15,21 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::{Parameter, Spec, Values};
+use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
-use super::{Machine, agreement};
+use super::{Machine, agreement, smallest};
 use crate::child;
 
 /// An emulated chip.
 #[derive(Debug)]
-struct Chip {
-    name: &'static str,
+pub(super) struct Chip {
+    pub(super) name: &'static str,
     /// As Rust calls it.
-    triple: &'static str,
+    pub(super) triple: &'static str,
     /// QEMU's program, and Debian's package that has it.
-    program: &'static str,
+    pub(super) program: &'static str,
     package: &'static str,
-    arguments: &'static [&'static str],
+    pub(super) arguments: &'static [&'static str],
 }
 
 static CHIPS: [Chip; 2] = [
@@ -62,7 +62,7 @@ static CHIPS: [Chip; 2] = [
 
 /// For all chips. One instruction takes one tick; a processor that sleeps skips to the next event at once; and nothing of
 /// the host's user interface gets in the way.
-const ARGUMENTS: [&str; 10] = [
+pub(super) const ARGUMENTS: [&str; 10] = [
     "-icount",
     "shift=0,sleep=off,align=off",
     "-display",
@@ -77,18 +77,18 @@ const ARGUMENTS: [&str; 10] = [
 
 /// A kernel that has an image.
 #[derive(Debug)]
-struct Port {
-    kernel: &'static str,
+pub(super) struct Port {
+    pub(super) kernel: &'static str,
     chips: &'static [&'static str],
     /// The kind of task that is measured unless another is asked for.
-    kind: &'static str,
+    pub(super) kind: &'static str,
 }
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
 /// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
 /// there is no use in many, nor in long ones: the host executes every instruction of a hog. Threads have stacks, and 100
 /// of them more than the chip has.
-static DEFAULTS: [(&str, &str, &str); 9] = [
+static DEFAULTS: [(&str, &str, &str); 10] = [
     ("switch", "batch", "1"),
     ("switch", "loops", "2000"),
     ("message", "batch", "1"),
@@ -96,6 +96,7 @@ static DEFAULTS: [(&str, &str, &str); 9] = [
     ("log", "loops", "500"),
     ("ticks", "loops", "20"),
     ("spawn", "tasks", "30"),
+    ("masked", "interval_us", "3"),
     ("inversion", "hog_us", "1000"),
     ("inversion", "hold_us", "100"),
 ];
@@ -111,8 +112,8 @@ static PORTS: [Port; 5] = [
 /// One kernel on one chip.
 #[derive(Debug)]
 pub struct Qemu {
-    chip: &'static Chip,
-    port: &'static Port,
+    pub(super) chip: &'static Chip,
+    pub(super) port: &'static Port,
 }
 
 /// The emulated chip of that name with that kernel, if there is such a pair.
@@ -157,6 +158,9 @@ impl Machine for Qemu {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
+        if request == experiments::image::SPEC.name {
+            return smallest::run(self, request, limit, stop, sink);
+        }
         let Chip { program, package, arguments, .. } = *self.chip;
         let image = self.image()?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
@@ -187,14 +191,13 @@ impl Qemu {
     /// The port's image, built if it is not there or older than its source.
     fn image(&self) -> Result<PathBuf> {
         let root = repository()?;
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let target = std::path::absolute(target)?;
+        let target = target(root)?;
         let package = format!("chronoscope-{}", self.port.kernel);
         let image = target.join("firmware").join(self.chip.triple).join("release").join(&package);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = built
-            .entry(image.clone())
-            .or_insert_with(|| build(root, &target, self.chip.triple, &package).map_err(|error| format!("{error:#}")));
+        let outcome = built.entry(image.clone()).or_insert_with(|| {
+            build(root, &target, self.chip.triple, &package, &[]).map_err(|error| format!("{error:#}"))
+        });
         match outcome {
             Ok(()) => Ok(image),
             Err(error) => bail!("{error}"),
@@ -202,8 +205,14 @@ impl Qemu {
     }
 }
 
+/// Where cargo builds.
+pub(super) fn target(root: &Path) -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(std::path::absolute(target)?)
+}
+
 /// Where the sources of the images are: where the lab itself was built.
-fn repository() -> Result<&'static Path> {
+pub(super) fn repository() -> Result<&'static Path> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
     if !root.join("ports/firmware/Cargo.toml").is_file() {
         bail!(
@@ -214,9 +223,9 @@ fn repository() -> Result<&'static Path> {
     Ok(root)
 }
 
-fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> {
+pub(super) fn build(root: &Path, target: &Path, triple: &str, package: &str, features: &[&str]) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/firmware-cargo"));
-    cargo.args([triple, "build", "--release", "--locked", "--package", package]);
+    cargo.args([triple, "build", "--release", "--locked", "--package", package]).args(features);
     // There, since the workspace's .cargo/config.toml counts.
     cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
     // What is meant for the host's compiler is not for the chip's.

@@ -51,6 +51,7 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
         ("wakeup", "process") => wakeup::run::<Process>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
+        ("masked", _) => Err(Refusal::not_offered("Linux keeps interrupts off where no signal shows it")),
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
     }
 }

@@ -123,7 +123,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     };
     let all: &'static Delay<T::Kernel> = arena.place(Delay {
         kernel,
-        delay: trial.ticks(trial.request.number("delay_us")),
+        delay: trial.stretch(trial.request.number("delay_us"))?,
         pause: trial.ticks(PAUSE_US),
         loops,
         together: trial.request.word("start") == "together",

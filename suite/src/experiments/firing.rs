@@ -55,18 +55,20 @@ pub(super) struct Firing<K: Interrupts> {
 type Director<K> = <K as Kernel>::Director;
 
 impl<K: Interrupts> Firing<K> {
-    pub(super) fn new(trial: &Trial<'_, K>) -> Self {
-        Self {
+    /// # Errors
+    /// [`Refusal`] for an interval that the clock cannot tell.
+    pub(super) fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
+        Ok(Self {
             kernel: trial.kernel,
             source: if trial.request.word("source") == "timer" { Source::Timer } else { Source::Software },
-            interval: trial.ticks(trial.request.number("interval_us")),
+            interval: trial.stretch(trial.request.number("interval_us"))?,
             lead: trial.ticks(LEAD_US),
             lost: trial.ticks(LOST_US),
             entries: AtomicU32::new(0),
             fired: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             code: AtomicI32::new(0),
-        }
+        })
     }
 
     /// Called by the task that is to be interrupted. `false`: the kernel refused.

@@ -62,7 +62,7 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
     let (kernel, arena) = (trial.kernel, trial.arena);
     let loops = trial.request.count("loops");
     let all: &'static Interrupt<K> = arena.place(Interrupt {
-        firing: Firing::new(trial),
+        firing: Firing::new(trial)?,
         starts: Marks::new(arena, loops)?,
         ends: Marks::new(arena, loops)?,
         done: trial.semaphore(0)?,

@@ -2,10 +2,12 @@
 //! same as a table that the lab reads.
 
 pub mod delay;
+pub mod image;
 pub mod interference;
 pub mod interrupt;
 pub mod inversion;
 pub mod log;
+pub mod masked;
 pub mod message;
 pub mod period;
 pub mod pipeline;

@@ -35,7 +35,7 @@ use microfft::{Complex32, real};
 
 use crate::{
     kernel::{Clock, Kernel, Messages, Priority, Reason, Refusal},
-    mark::{Marks, Slot},
+    mark::Marks,
     signal::{Adc, MIDDLE},
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
@@ -137,6 +137,8 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
             "choose frequency_hz from 2 * rate_hz / points to rate_hz / 2 - 2 * rate_hz / points",
         ));
     }
+    // A block lies between two marks of one kind.
+    trial.stretch(points * 1_000_000 / rate)?;
     let blocks = trial.request.count("blocks");
     let count = blocks * points as usize;
     let mut adc = Adc::new(rate, frequency, trial.request.number("seed") as u32);
@@ -160,11 +162,11 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
     })?;
     T::spawn(kernel, Priority::Urgent(1), sender(pipeline))?;
     match points {
-        64 => spawn_transformer(pipeline, |buffer| real::rfft_64(buffer))?,
-        128 => spawn_transformer(pipeline, |buffer| real::rfft_128(buffer))?,
-        256 => spawn_transformer(pipeline, |buffer| real::rfft_256(buffer))?,
-        512 => spawn_transformer(pipeline, |buffer| real::rfft_512(buffer))?,
-        _ => spawn_transformer(pipeline, |buffer| real::rfft_1024(buffer))?,
+        64 => spawn_transformer(trial, pipeline, |buffer| real::rfft_64(buffer))?,
+        128 => spawn_transformer(trial, pipeline, |buffer| real::rfft_128(buffer))?,
+        256 => spawn_transformer(trial, pipeline, |buffer| real::rfft_256(buffer))?,
+        512 => spawn_transformer(trial, pipeline, |buffer| real::rfft_512(buffer))?,
+        _ => spawn_transformer(trial, pipeline, |buffer| real::rfft_1024(buffer))?,
     }
     // Both are in place before time begins to run.
     trial.wait(pipeline.done, 2).await;
@@ -189,9 +191,10 @@ fn report<T: Messages>(trial: &mut Trial<'_, T::Kernel>, pipeline: &Pipeline<T>,
     let bin = pipeline.words[0].load(Relaxed) & 0xFFFF;
     trial.figure("base frequency", "Hz", f64::from(bin) * rate as f64 / points as f64);
 
+    // When a sample was taken, from when the first was due, and how late.
     let late = |sample: usize| {
-        let due = <<T::Kernel as Clock>::Slot as Slot>::truncate(pipeline.due(first, sample));
-        (sampled.until(0, sampled, sample), <T::Kernel as Clock>::Slot::between(due, sampled.at(sample)))
+        let late = sampled.lateness(sample, pipeline.due(first, sample));
+        (pipeline.due(0, sample).cast_signed() + late, late)
     };
     let period = (trial.kernel.hertz() / rate) as i64;
     let missed = (0..sampled.len()).filter(|&sample| late(sample).1 >= period).count();
@@ -200,7 +203,7 @@ fn report<T: Messages>(trial: &mut Trial<'_, T::Kernel>, pipeline: &Pipeline<T>,
     trial.durations(Series::measured("fft block"), &pipeline.filled, &pipeline.found);
     let to_result = (0..blocks).map(|block| {
         let last = (block + 1) * points as usize - 1;
-        (sampled.until(0, sampled, last), sampled.until(last, &pipeline.received, block))
+        (late(last).0, sampled.until(last, &pipeline.received, block))
     });
     trial.samples(Series::auxiliary("sample to result"), to_result);
     trial.durations(Series::auxiliary("result to line sent"), &pipeline.received, &pipeline.sent);
@@ -235,28 +238,34 @@ async fn sampler<T: Messages>(pipeline: &'static Pipeline<T>, first: u64) {
 /// A real FFT of N points, in place.
 type Transform<const N: usize> = fn(&mut [f32; N]) -> &mut [Complex32];
 
+/// Its buffer is the arena's: in a small kernel's task there may be no room for one.
 fn spawn_transformer<T: Messages, const N: usize>(
+    trial: &Trial<'_, T::Kernel>,
     pipeline: &'static Pipeline<T>,
     transform: Transform<N>,
 ) -> Result<(), Refusal> {
-    T::spawn(pipeline.kernel, Priority::Urgent(2), transformer(pipeline, transform))
+    let buffer = trial.arena.lend(N, |_| Ok(0.0))?.as_mut_array().ok_or(Refusal::full())?;
+    T::spawn(pipeline.kernel, Priority::Urgent(2), transformer(pipeline, buffer, transform))
 }
 
-async fn transformer<T: Messages, const N: usize>(pipeline: &'static Pipeline<T>, transform: Transform<N>) {
+async fn transformer<T: Messages, const N: usize>(
+    pipeline: &'static Pipeline<T>,
+    buffer: &'static mut [f32; N],
+    transform: Transform<N>,
+) {
     let kernel = pipeline.kernel;
     kernel.give(pipeline.done);
-    let mut buffer = [0.0; N];
     let mut expected = 0;
     let mut in_order = 0;
     for block in 0..pipeline.blocks {
-        for slot in &mut buffer {
+        for slot in buffer.iter_mut() {
             let word = T::receive(kernel, &pipeline.samples).await;
             *slot = (word & 0xFFF) as f32 - MIDDLE;
             in_order += u32::from(word >> 12 == expected);
             expected += 1;
         }
         // The black boxes keep the compiler from moving the work out from between the marks.
-        let full = black_box(&mut buffer);
+        let full = black_box(&mut *buffer);
         pipeline.filled.mark(kernel, block);
         let bin = black_box(loudest(transform(full)));
         pipeline.found.mark(kernel, block);

@@ -77,7 +77,7 @@ where
     let loops = trial.request.count("loops");
     let all: &'static Wakeup<T::Kernel> = arena.place(Wakeup {
         kernel,
-        firing: Firing::new(trial),
+        firing: Firing::new(trial)?,
         starts: Marks::new(arena, loops)?,
         ends: Marks::new(arena, loops)?,
         given: kernel.semaphore(0)?,

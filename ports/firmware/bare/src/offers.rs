@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{interrupt, message, switch},
+    experiments::{interrupt, masked, message, switch},
 };
 
 use crate::{kernel::Bare, thread::Thread};
@@ -16,6 +16,7 @@ pub async fn run(trial: &mut Trial<'_, Bare>) -> Result<(), Refusal> {
     match (request.spec().name, request.tasks()) {
         ("switch", "thread-thread") => switch::run::<Thread, Thread>(trial).await,
         ("message", "thread") => message::run::<Thread>(trial).await,
+        ("masked", "thread") => masked::run::<Thread>(trial).await,
         ("interrupt", _) => interrupt::run(trial).await,
         _ => {
             Err(Refusal::not_offered("without a kernel there are interrupts, and threads that give way to each other"))

@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, log, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
 };
 
 use crate::{kernel::Embassy, tasks::Coroutine};
@@ -20,6 +20,7 @@ pub async fn run(trial: &mut Trial<'_, Embassy>) -> Result<(), Refusal> {
         ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
         ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
         ("interrupt", _) => interrupt::run(trial).await,
+        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
         ("message", "coroutine") => message::run::<Coroutine>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,

@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Request, Trial,
-    experiments::{delay, interrupt, log, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
 };
 
 use crate::{kernel::Lilos, tasks::Coroutine};
@@ -33,6 +33,7 @@ pub async fn run(trial: &mut Trial<'_, Lilos>) -> Result<(), Refusal> {
         ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
         ("interrupt", _) => interrupt::run(trial).await,
+        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("inversion", _) => Err(Refusal::not_offered("lilos has no priorities, so none can be inverted")),
         ("interference", _) => Err(Refusal::not_offered("lilos keeps no account of processor time")),

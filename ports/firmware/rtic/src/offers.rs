@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, log, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
 };
 
 use crate::{kernel::Rtic, tasks::Coroutine};
@@ -22,6 +22,7 @@ pub async fn run(trial: &mut Trial<'_, Rtic>) -> Result<(), Refusal> {
         ("interrupt", _) => interrupt::run(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
         ("message", "coroutine") => message::run::<Coroutine>(trial).await,
+        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
         ("inversion", _) => {

@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, inversion, log, message, period, spawn, switch, ticks, wakeup},
+    experiments::{delay, interrupt, inversion, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
 };
 
 use crate::{coroutine::Coroutine, kernel::Tandem, thread::Thread};
@@ -27,6 +27,8 @@ pub async fn run(trial: &mut Trial<'_, Tandem>) -> Result<(), Refusal> {
         ("spawn", "thread") => spawn::run::<Thread>(trial).await,
         ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
         ("interrupt", _) => interrupt::run(trial).await,
+        ("masked", "thread") => masked::run::<Thread>(trial).await,
+        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
         ("message", "thread") => message::run::<Thread>(trial).await,
@@ -34,6 +36,8 @@ pub async fn run(trial: &mut Trial<'_, Tandem>) -> Result<(), Refusal> {
         ("inversion", "thread") => inversion::run::<Thread>(trial).await,
         ("log", "thread") => log::run::<Thread>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
+        ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
+        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
         ("interference", _) => Err(Refusal::not_offered("tandem keeps no account of processor time")),
         _ => Err(Refusal::not_offered("tandem has threads and coroutines")),
     }

@@ -1,0 +1,315 @@
+//! `masked`: the longest stretch with interrupts off, while tasks use the kernel.
+//!
+//! In every round all tasks sleep until one common time, each on a timer of its own, which is the worst moment for a kernel's
+//! timers. Then each gives its neighbour's semaphore, takes its own, and yields. Meanwhile the most urgent interrupt is
+//! due once a round, at a time that moves on from round to round: by a step that meets every tick of the span once before
+//! it meets one twice (the golden ratio of the span, from a phase that `seed` sets). So any number of rounds is spread evenly,
+//! and where the machine is exact, all instructions of the tasks' work are tried one after the other. A kernel that keeps
+//! interrupts off just then lets the handler wait.
+//!
+//! - **Start**: the time that the interrupt is due.
+//! - **End**: the handler's first instruction.
+//! - **Sample**: one interrupt. Beside them the figure `masked`: how much longer the longest is than the longest of the
+//!   series `kernel not in use`, which is what the entry alone takes.
+//! - **Control**: the same interrupts while one task spins and calls nothing: the series `kernel not in use`. It is no series
+//!   of the control's role, because a kernel that never keeps interrupts off does not differ from it, and rightly so. The
+//!   instrument's own cost is marks set one straight after the other.
+//! - **Evidence**: every interrupt had been set before it was due and arrived before the next was set; and the
+//!   tasks were switched to at least once a round each, by the kernel's count.
+//! - **Source**: P1.interrupt, which defines response as the longest time with interrupts off plus the entry.
+//!
+//! How it differs from the source: P1 exercises the entry only (see `interrupt`). What stretches
+//! with the number of tasks shows with `tasks=2,10,30`. The longest is found to within span / loops ticks.
+
+use core::{
+    hint,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use crate::{
+    kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
+    mark::Marks,
+    spec::{KIND, Parameter, Spec, Values},
+    trial::Trial,
+    wire::{Domain, Series},
+};
+
+pub static SPEC: Spec = Spec {
+    name: "masked",
+    summary: "the longest stretch with interrupts off, while tasks use the kernel",
+    start: "the time that the most urgent interrupt is due",
+    end: "its handler's first instruction",
+    statistic: "one interrupt; beside it `masked`: the longest less the longest while the kernel is not in use",
+    control: "the same while one task spins and calls nothing (`kernel not in use`); marks one straight after the other",
+    evidence: "each interrupt set in time and arrived before the next; each task switched to at least once a round",
+    source: "P1.interrupt",
+    parameters: &[
+        KIND,
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "10",
+            values: Values::Number(1, 1000),
+            help: "tasks that sleep, give, take and yield",
+        },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "2000",
+            values: Values::Number(10, 1_000_000),
+            help: "rounds, of one interrupt each",
+        },
+        Parameter {
+            name: "interval_us",
+            unit: "us",
+            default: "20",
+            values: Values::Number(1, 1_000),
+            help: "each task's share of a round, in which its work must fit",
+        },
+        Parameter {
+            name: "seed",
+            unit: "",
+            default: "1",
+            values: Values::Number(0, u32::MAX as u64),
+            help: "of the interrupts' times",
+        },
+    ],
+    duration_us: |request| {
+        // What a task does in a round takes an emulator some 30 us.
+        let round = (request.number("tasks") + MARGIN) * request.number("interval_us").max(30);
+        (request.number("loops") + ALONE as u64) * round + 2 * 1_000_000 / LEAD
+    },
+};
+
+/// Rounds in which the kernel is not in use. The entry hardly varies.
+const ALONE: usize = 100;
+
+/// The first round starts this part of a second after its tasks are created.
+const LEAD: u64 = 200;
+
+/// Shares of a round in which no interrupt is due: half of them to set it, and half for the last one to arrive.
+const MARGIN: u64 = 4;
+
+/// When rounds start and interrupts are due.
+#[derive(Clone, Copy)]
+struct Timetable {
+    round: u64,
+    margin: u64,
+    span: u64,
+    step: u64,
+    phase: u64,
+}
+
+impl Timetable {
+    fn new(share: u64, tasks: u64, seed: u64) -> Self {
+        let span = share * tasks;
+        // The nearest to the golden ratio that has no divisor in common with the span, so that every tick has its turn.
+        let step = (span * 618 / 1000..span).find(|&step| coprime(step, span)).unwrap_or(1);
+        // Any odd factor spreads the seeds.
+        let phase = seed.wrapping_mul(0x9E37_79B9) % span;
+        Self { round: span + MARGIN * share, margin: MARGIN * share / 2, span, step, phase }
+    }
+
+    /// From the first round's start to the start of another.
+    fn start(&self, round: usize) -> u64 {
+        round as u64 * self.round
+    }
+
+    /// From the first round's start to a round's interrupt.
+    fn due(&self, round: usize) -> u64 {
+        // The remainder first: no span, of a second at most, has a square that overflows.
+        self.start(round) + (self.phase + round as u64 % self.span * self.step) % self.span
+    }
+}
+
+const fn coprime(a: u64, b: u64) -> bool {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a == 1
+}
+
+struct Masked<K: Interrupts> {
+    kernel: &'static K,
+    timetable: Timetable,
+    /// The handler's, one for each round: first those without the tasks, then those with them.
+    entries: Marks<K>,
+    /// Where the handler's next mark belongs.
+    place: AtomicU32,
+    /// How often the handler has been entered.
+    entered: AtomicU32,
+    /// Interrupts set after they were due, or before the last one had arrived.
+    late: AtomicU32,
+    seats: &'static [K::Semaphore],
+    switches: &'static [AtomicU32],
+    done: &'static K::Semaphore,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run<T>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    T::Kernel: Interrupts,
+{
+    let (kernel, arena) = (trial.kernel, trial.arena);
+    let [tasks, loops] = ["tasks", "loops"].map(|key| trial.request.count(key));
+    let share = trial.ticks(trial.request.number("interval_us"));
+    let all: &'static Masked<T::Kernel> = arena.place(Masked {
+        kernel,
+        timetable: Timetable::new(share, tasks as u64, trial.request.number("seed")),
+        entries: Marks::new(arena, ALONE + loops)?,
+        place: AtomicU32::new(0),
+        entered: AtomicU32::new(0),
+        late: AtomicU32::new(0),
+        seats: arena.fill(tasks, |_| kernel.semaphore(0))?,
+        switches: arena.fill(tasks, |_| Ok(AtomicU32::new(0)))?,
+        done: trial.semaphore(0)?,
+    })?;
+    let handler = arena.place(|| {
+        all.entries.mark(kernel, all.place.load(Relaxed) as usize);
+        all.entered.store(all.entered.load(Relaxed) + 1, Relaxed);
+    })?;
+    kernel.attach(Source::Timer, handler)?;
+
+    let soon = || kernel.now() + kernel.hertz() / LEAD;
+    let alone = soon();
+    T::spawn(kernel, Priority::Urgent(8), spinner::<T>(all, alone))?;
+    trial.wait(all.done, 1).await;
+    let first = soon();
+    T::spawn(kernel, Priority::Urgent(8), setter::<T>(all, first))?;
+    for seat in 0..tasks {
+        // In pairs of equals, so that a semaphore is given to a task as urgent, to one more urgent, and to one less.
+        let urgency = 1 + (seat / 2 % 2) as u8;
+        T::spawn(kernel, Priority::Urgent(urgency), member::<T>(all, seat, first))?;
+    }
+    trial.wait(all.done, 1 + tasks).await;
+    all.report(trial, alone, first);
+    Ok(())
+}
+
+impl<K: Interrupts> Masked<K> {
+    fn rounds(&self) -> usize {
+        self.entries.len() - ALONE
+    }
+
+    /// Sets a round's interrupt. One function for both callers: what setting it takes after its last look at the clock is
+    /// in all samples, and must be the same in both series.
+    #[inline(never)]
+    fn set(&self, place: usize, due: u64) {
+        let unready = self.entered.load(Relaxed) as usize != place || self.kernel.now() >= due;
+        self.late.store(self.late.load(Relaxed) + u32::from(unready), Relaxed);
+        self.place.store(place as u32, Relaxed);
+        self.kernel.arm(due);
+    }
+
+    fn report(&self, trial: &mut Trial<'_, K>, alone: u64, first: u64) {
+        let rounds = self.rounds();
+        let all = (ALONE + rounds) as f64;
+        trial.evidence("interrupts", self.entered.load(Relaxed).into(), all, all);
+        trial.evidence("interrupts set too late", self.late.load(Relaxed).into(), 0.0, 0.0);
+        let switches: f64 = self.switches.iter().map(|switches| f64::from(switches.load(Relaxed))).sum();
+        trial.evidence("switches", switches, (rounds * self.seats.len()) as f64, f64::INFINITY);
+
+        let late = |place: usize, origin: u64, round: usize| {
+            let due = self.timetable.due(round);
+            (due.cast_signed(), self.entries.lateness(place, origin + due))
+        };
+        let not_in_use = || (0..ALONE).map(|round| late(round, alone, round));
+        let in_use = || (0..rounds).map(|round| late(ALONE + round, first, round));
+        let longest = |samples: &mut dyn Iterator<Item = (i64, i64)>| samples.map(|(_, late)| late).max().unwrap_or(0);
+        let masked = (longest(&mut in_use()) - longest(&mut not_in_use())) as f64;
+        let (unit, tick) = match K::DOMAIN {
+            Domain::Wall => ("ns", 1e9 / trial.kernel.hertz() as f64),
+            Domain::Instructions => ("instructions", 1.0),
+            Domain::Cycles => ("cycles", 1.0),
+        };
+        trial.figure("masked", unit, masked * tick);
+        trial.samples(Series::measured("interrupt"), in_use());
+        trial.samples(Series::auxiliary("kernel not in use"), not_in_use());
+        trial.mark_control(&self.entries.first(ALONE), 1.0);
+    }
+}
+
+/// The task that the interrupts meet while the kernel is not in use. From its first round on it does not give way, whatever
+/// its kind: it may not call the kernel, and it spins for a round at a time at most.
+async fn spinner<T: Tasks>(all: &'static Masked<T::Kernel>, origin: u64)
+where
+    T::Kernel: Interrupts,
+{
+    T::delay_until(all.kernel, origin - all.timetable.margin).await;
+    for round in 0..ALONE {
+        all.set(round, origin + all.timetable.due(round));
+        let next = origin + all.timetable.start(round + 1);
+        let waits = || all.entered.load(Relaxed) as usize == round;
+        while waits() && all.kernel.now() < next {
+            // Many turns to a look at the clock, which on an emulated machine takes the emulator long.
+            for _ in 0..100 {
+                if !waits() {
+                    break;
+                }
+                hint::spin_loop();
+            }
+        }
+    }
+    all.kernel.give(all.done);
+}
+
+/// The task that sets each round's interrupt, before the others wake.
+async fn setter<T: Tasks>(all: &'static Masked<T::Kernel>, first: u64)
+where
+    T::Kernel: Interrupts,
+{
+    for round in 0..all.rounds() {
+        T::delay_until(all.kernel, first + all.timetable.start(round) - all.timetable.margin).await;
+        all.set(ALONE + round, first + all.timetable.due(round));
+    }
+    T::delay_until(all.kernel, first + all.timetable.start(all.rounds())).await;
+    all.kernel.give(all.done);
+}
+
+/// One of the tasks that use the kernel.
+async fn member<T: Tasks>(all: &'static Masked<T::Kernel>, seat: usize, first: u64)
+where
+    T::Kernel: Interrupts,
+{
+    let kernel = all.kernel;
+    let (mine, next) = (&all.seats[seat], &all.seats[(seat + 1) % all.seats.len()]);
+    let before = T::switches(kernel);
+    for round in 0..all.rounds() {
+        T::delay_until(kernel, first + all.timetable.start(round)).await;
+        kernel.give(next);
+        T::take(kernel, mine).await;
+        T::yield_now(kernel).await;
+    }
+    all.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
+    kernel.give(all.done);
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_tick_of_the_span_has_its_turn() {
+        for (share, tasks) in [(1, 1), (1, 2), (7, 3), (3000, 2), (20, 10)] {
+            let timetable = Timetable::new(share, tasks, 7);
+            let dues = (0..timetable.span as usize).map(|round| timetable.due(round) - timetable.start(round));
+            assert!(dues.collect::<BTreeSet<_>>().into_iter().eq(0..timetable.span), "{share} {tasks}");
+        }
+    }
+
+    #[test]
+    fn the_longest_spans_do_not_overflow() {
+        // A share of 1 ms at 1 GHz, and 1000 tasks.
+        let timetable = Timetable::new(1_000_000, 1000, u64::from(u32::MAX));
+        assert!((0..10).all(|round| timetable.due(round) < timetable.start(round) + timetable.span));
+        assert!(timetable.due(1_000_000) > timetable.start(1_000_000));
+    }
+}
