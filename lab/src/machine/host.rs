@@ -16,7 +16,7 @@ use super::Machine;
 use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
-static PARAMETERS: [Parameter; 5] = [
+pub(super) static PARAMETERS: [Parameter; 5] = [
     Parameter {
         name: "policy",
         unit: "",

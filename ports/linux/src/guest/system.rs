@@ -1,0 +1,51 @@
+//! What an init does: mounts, the loopback interface.
+
+use std::{ffi::CStr, fs, io};
+
+use rustix::{
+    fd::AsRawFd,
+    fs::Mode,
+    io::Errno,
+    mount::{MountFlags, mount},
+    net::{AddressFamily, SocketType, socket},
+};
+
+/// What the port reads, or writes to.
+const MOUNTS: [(&CStr, &CStr); 4] =
+    [(c"proc", c"/proc"), (c"sysfs", c"/sys"), (c"devtmpfs", c"/dev"), (c"debugfs", c"/sys/kernel/debug")];
+
+/// # Errors
+/// What the kernel says, and to what.
+pub fn set_up() -> io::Result<()> {
+    for (kind, place) in MOUNTS {
+        let name = place.to_string_lossy();
+        // One that the kernel itself has made is refused, as are more than one.
+        let _ = rustix::fs::mkdir(place, Mode::from_raw_mode(0o755));
+        match mount(kind, place, kind, MountFlags::empty(), None) {
+            // Not every kernel has debugfs.
+            Ok(()) | Err(Errno::NODEV | Errno::BUSY) => {}
+            Err(error) => return Err(io::Error::other(format!("{name} cannot be mounted: {error}"))),
+        }
+    }
+    // A real-time task that never waits is no fault here.
+    let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
+    loopback_up().map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
+}
+
+/// Sends and receives over 127.0.0.1 need it.
+fn loopback_up() -> io::Result<()> {
+    let socket = match socket(AddressFamily::INET, SocketType::DGRAM, None) {
+        // A kernel without a network has nothing to raise.
+        Err(Errno::AFNOSUPPORT) => return Ok(()),
+        other => other?,
+    };
+    // SAFETY: ifreq is plain numbers and addresses, for which zero is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[..2].copy_from_slice(&[b'l' as libc::c_char, b'o' as libc::c_char]);
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: `request` is valid for the call, which reads the name and the flags.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
