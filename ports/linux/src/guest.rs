@@ -33,6 +33,7 @@ pub fn main() -> ! {
     match (done, access) {
         (Ok(()), Ok(_)) => write_word(POWER, OFF),
         (outcome, _) => {
+            system::log_to_console();
             if let Err(error) = outcome {
                 eprintln!("chronoscope-linux: {error}");
             }
@@ -46,6 +47,7 @@ pub fn main() -> ! {
 
 fn case() -> io::Result<()> {
     system::set_up()?;
+    system::log_to_pipe()?;
     let access = Access::take()?;
     write_byte(PAUSE, PANICKED);
     // The machine goes on here, now or in a later life.

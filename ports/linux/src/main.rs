@@ -12,6 +12,7 @@ mod doctor;
 mod guest;
 mod interrupts;
 mod kernel;
+mod load;
 mod log;
 mod mutex;
 mod offers;
@@ -43,7 +44,7 @@ use rustix::{
     system::uname,
 };
 
-use crate::{conditions::Conditions, kernel::Linux};
+use crate::{conditions::Conditions, kernel::Linux, load::Load};
 
 fn main() -> ExitCode {
     let text = env::args().skip(1).collect::<Vec<_>>().join(" ");
@@ -83,7 +84,14 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
         Ok(kernel) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names);
             let conditions = Conditions::before(kernel);
-            let outcome = block_on(offers::run(&mut trial));
+            let outcome = match Load::start(kernel.settings.load) {
+                Ok(load) => {
+                    let outcome = block_on(offers::run(&mut trial));
+                    load.iter().for_each(|load| load.report(&mut trial));
+                    outcome
+                }
+                Err(refusal) => Err(refusal),
+            };
             conditions.report(&mut trial);
             kernel.report(&mut trial);
             preemption::report(&mut trial);

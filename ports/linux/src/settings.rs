@@ -10,7 +10,7 @@ use rustix::{
     thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity},
 };
 
-use crate::{clock, preemption};
+use crate::{clock, load, preemption};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
@@ -31,6 +31,8 @@ pub struct Settings {
     pub instruction_ns: Option<u32>,
     /// Keep all memory in RAM, as every real-time program should.
     pub lock_memory: bool,
+    /// What keeps the kernel busy meanwhile.
+    pub load: Option<load::Kind>,
     /// The preemption model that the kernel is to have.
     pub preemption: Option<&'static str>,
     /// Tasks of the case are processes: what they share must be visible across address spaces.
@@ -50,6 +52,7 @@ impl Default for Settings {
             slack_ns: None,
             instruction_ns: None,
             lock_memory: true,
+            load: None,
             preemption: None,
             processes: false,
         }
@@ -78,6 +81,11 @@ impl Settings {
                 }
                 ("mlock", "yes") => settings.lock_memory = true,
                 ("mlock", "no") => settings.lock_memory = false,
+                ("load", "none") => settings.load = None,
+                ("load", _) => {
+                    let kind = load::Kind::ALL.into_iter().find(|(_, name)| *name == value);
+                    settings.load = Some(kind.ok_or(invalid("there is no such load"))?.0);
+                }
                 ("preemption", _) => {
                     let model = preemption::MODELS.into_iter().find(|model| *model == value);
                     settings.preemption = Some(model.ok_or(invalid("there is no such preemption model"))?);

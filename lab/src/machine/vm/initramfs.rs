@@ -62,7 +62,7 @@ mod tests {
         let starts: Vec<usize> =
             archive.windows(6).enumerate().filter(|(_, w)| w == b"070701").map(|(at, _)| at).collect();
         assert_eq!(starts.len(), 5);
-        assert!(starts.iter().all(|start| start % 4 == 0) && archive.len() % 4 == 0);
+        assert!(starts.iter().all(|start| start % 4 == 0) && archive.len().is_multiple_of(4));
         let init = &archive[starts[2]..];
         assert_eq!(&init[6 + 6 * 8..6 + 7 * 8], b"00000005");
         assert!(init[110..].starts_with(b"init\0"));

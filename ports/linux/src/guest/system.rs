@@ -1,14 +1,22 @@
 //! What an init does: mounts, the loopback interface.
 
-use std::{ffi::CStr, fs, io};
+use std::{ffi::CStr, fs, io, mem, panic, sync::OnceLock};
 
 use rustix::{
-    fd::AsRawFd,
+    fd::{AsRawFd, OwnedFd},
     fs::Mode,
     io::Errno,
     mount::{MountFlags, mount},
     net::{AddressFamily, SocketType, socket},
+    pipe::{fcntl_setpipe_size, pipe},
+    stdio::{dup2_stderr, stderr},
 };
+
+/// What standard error was when the kernel started the port.
+static CONSOLE: OnceLock<OwnedFd> = OnceLock::new();
+
+/// Larger than the log of any case: nobody empties it.
+const PIPE_BYTES: usize = 1 << 20;
 
 /// What the port reads, or writes to.
 const MOUNTS: [(&CStr, &CStr); 4] =
@@ -30,6 +38,35 @@ pub fn set_up() -> io::Result<()> {
     // A real-time task that never waits is no fault here.
     let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
     loopback_up().map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
+}
+
+/// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for a log.
+///
+/// # Errors
+/// What the kernel says.
+pub fn log_to_pipe() -> io::Result<()> {
+    let console = rustix::io::dup(stderr())?;
+    let (reader, writer) = pipe()?;
+    fcntl_setpipe_size(&writer, PIPE_BYTES)?;
+    // Without a reader the kernel would refuse what is written.
+    mem::forget(reader);
+    dup2_stderr(&writer)?;
+    // There is only this one call.
+    let _ = CONSOLE.set(console);
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        log_to_console();
+        told(panic);
+    }));
+    Ok(())
+}
+
+/// What is said from now on is for the user.
+pub fn log_to_console() {
+    if let Some(console) = CONSOLE.get() {
+        // Where it fails nobody can be told.
+        let _ = dup2_stderr(console);
+    }
 }
 
 /// Sends and receives over 127.0.0.1 need it.
