@@ -93,6 +93,8 @@ impl Guest {
         self.with_kernel(&mut qemu);
         self.talk(&mut qemu, BOOT, stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED").context("the guest has not booted")?;
+            // QEMU tells first and stops then; what is saved in between would go on by itself when it is restored.
+            qmp.ask_until("query-status", |answer| answer["status"] == "guest-panicked")?;
             // As fast as the file can be written; QEMU thinks of networks.
             qmp.command("migrate-set-parameters", &json!({ "max-bandwidth": 1_u64 << 40 }))?;
             qmp.command("migrate", &json!({ "uri": format!("exec:cat > \"${SAVED}\"") }))?;
@@ -120,7 +122,8 @@ impl Guest {
         qemu.arg("-fw_cfg").arg(format!("name=opt/chronoscope/request,string={request}"));
         if !self.mode.is_kept() {
             self.with_kernel(&mut qemu);
-            return child::run(&mut qemu, "the guest", limit.saturating_add(BOOT), stop, sink).map_err(installed);
+            let ran = child::run(&mut qemu, "the guest", limit.saturating_add(BOOT), stop, sink).map_err(installed);
+            return ran.with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
         }
         qemu.args(["-incoming", &format!("exec:cat \"${SAVED}\"")]);
         self.talk(&mut qemu, limit, stop, sink, |qmp| {
