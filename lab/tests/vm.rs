@@ -2,6 +2,7 @@
 
 mod common;
 
+use chronoscope::cache::{Cache, KERNELS};
 use common::{Folder, chronoscope, program, run};
 use serde_json::Value;
 
@@ -69,6 +70,21 @@ fn a_case_keeps_what_it_was_made_with() {
     assert!(log.iter().any(|line| line.as_str().is_some_and(|line| line.contains("one instruction"))), "{log:?}");
 }
 
+/// Debian's kernel, as a user's own.
+fn debian_kernel() -> String {
+    cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
+    let folder = Cache::of_user().unwrap().find(KERNELS, "6.1").expect("the case has fetched it");
+    folder.join("vmlinuz").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_kernel_of_ones_own_is_measured() {
+    let own = ["--kernel-image", &debian_kernel(), "--append", "preempt=none"];
+    let case = &cases(&[&["interrupt", "--set", "loops=10", "--target", "linux@vm"], &own[..]].concat())[0];
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    assert!(case["identity"]["boot arguments"].as_str().is_some_and(|text| text.contains("preempt=none")), "{case:#}");
+}
+
 #[test]
 fn what_is_no_kernel_is_told() {
     let folder = Folder::new("vm-kernel");
@@ -76,6 +92,8 @@ fn what_is_no_kernel_is_told() {
     let run = ["run", "interrupt", "-q", "--no-store", "--repeat", "1", "--target", "linux@vm"];
     chronoscope(&run).exits(4).shows("--kernel-image");
     chronoscope(&[&run[..], &["--kernel-image", &file]].concat()).exits(4).shows("neither a bzImage");
+    let panics = ["--kernel-image", &debian_kernel(), "--append", "rdinit=/nonexistent root=/dev/nonexistent"];
+    chronoscope(&[&run[..], &panics].concat()).exits(4).shows("in the guest: Kernel panic");
     chronoscope(&[&run[..], &["--append", "quiet"]].concat()).complains("--kernel-image");
     chronoscope(&["run", "switch", "--target", "linux-hurd@vm"]).complains("unknown target `linux-hurd@vm`");
 }
