@@ -97,6 +97,9 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// A counting semaphore, the same object for every kind of task and for handlers.
     type Semaphore: Sync + 'static;
 
+    /// Where delays end with a tick: how many microseconds lie between two. 0: they end when they are due.
+    const TICK_US: u64 = 0;
+
     /// Makes a semaphore. It is used only after it has been placed in the arena.
     ///
     /// # Errors

@@ -66,7 +66,13 @@ pub(super) fn run(
     stream.count("text", *text)?;
     stream.count("read-only data", *read_only)?;
     stream.count("memory", *memory)?;
-    stream.count("a task", task)?;
+    // No task takes nothing.
+    if task > 0 {
+        stream.count("a task", task)?;
+    } else {
+        let line = format!("a task of {kernel} lies on the main program's stack, which is not counted");
+        stream.send(&Record::Log(&line))?;
+    }
     stream.send(&Record::End { records: stream.records })?;
     sink(&stream.bytes)
 }

@@ -8,6 +8,7 @@
 //! - **Sample**: one image. The series are bytes of `text` (executable sections), of `read-only data` (vectors, constants, and what
 //!   variables start with), of `memory` (variables and the tasks' stacks; without the stack of the main program and of handlers,
 //!   which has what is left over), and of `a task`: the memory of a third one, without its stack.
+//!   Where tasks lie on the main program's stack, as lilos's users have them, the last is left out, and a line says so.
 //! - **Control**: none: bytes are counted, not measured. The letter takes four instructions and is in all images alike.
 //! - **Evidence**: in both images all tasks had the same number of turns, one more or less, by the letters that came.
 //! - **Source**: the text of the peers' smallest images, beside which `studies/microcontrollers.toml` sets it.

@@ -7,6 +7,9 @@
 //! and where the machine is exact, all instructions of the tasks' work are tried one after the other. A kernel that keeps
 //! interrupts off just then lets the handler wait.
 //!
+//! Where delays end with a tick of the kernel's, a round starts shortly before one: all tasks wake with it. The round's interrupt is
+//! set with the tick before. So the tick's own handler is met too, if it is as urgent.
+//!
 //! - **Start**: the time that the interrupt is due.
 //! - **End**: the handler's first instruction.
 //! - **Sample**: one interrupt. Beside them the figure `masked`: how much longer the longest is than the longest of the
@@ -21,11 +24,14 @@
 //! How it differs from the source: P1 exercises the entry only (see `interrupt`). What stretches
 //! with the number of tasks shows with `tasks=2,10,30`. The longest is found to within span / loops ticks.
 
+mod timetable;
+
 use core::{
     hint,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
+use self::timetable::{MARGIN, Timetable};
 use crate::{
     kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
     mark::Marks,
@@ -87,52 +93,16 @@ const ALONE: usize = 100;
 /// The first round starts this part of a second after its tasks are created.
 const LEAD: u64 = 200;
 
-/// Shares of a round in which no interrupt is due: half of them to set it, and half for the last one to arrive.
-const MARGIN: u64 = 4;
-
-/// When rounds start and interrupts are due.
-#[derive(Clone, Copy)]
-struct Timetable {
-    round: u64,
-    margin: u64,
-    span: u64,
-    step: u64,
-    phase: u64,
-}
-
-impl Timetable {
-    fn new(share: u64, tasks: u64, seed: u64) -> Self {
-        let span = share * tasks;
-        // The nearest to the golden ratio that has no divisor in common with the span, so that every tick has its turn.
-        let step = (span * 618 / 1000..span).find(|&step| coprime(step, span)).unwrap_or(1);
-        // Any odd factor spreads the seeds.
-        let phase = seed.wrapping_mul(0x9E37_79B9) % span;
-        Self { round: span + MARGIN * share, margin: MARGIN * share / 2, span, step, phase }
-    }
-
-    /// From the first round's start to the start of another.
-    fn start(&self, round: usize) -> u64 {
-        round as u64 * self.round
-    }
-
-    /// From the first round's start to a round's interrupt.
-    fn due(&self, round: usize) -> u64 {
-        // The remainder first: no span, of a second at most, has a square that overflows.
-        self.start(round) + (self.phase + round as u64 % self.span * self.step) % self.span
-    }
-}
-
-const fn coprime(a: u64, b: u64) -> bool {
-    let (mut a, mut b) = (a, b);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a == 1
-}
+/// And so many ticks, where the kernel has ticks.
+const LEAD_TICKS: u64 = 5;
 
 struct Masked<K: Interrupts> {
     kernel: &'static K,
+    /// While the kernel is not in use.
+    alone: Timetable,
     timetable: Timetable,
+    /// From one of the kernel's ticks to the next, or 0.
+    tick: u64,
     /// The handler's, one for each round: first those without the tasks, then those with them.
     entries: Marks<K>,
     /// Where the handler's next mark belongs.
@@ -158,9 +128,13 @@ where
     let (kernel, arena) = (trial.kernel, trial.arena);
     let [tasks, loops] = ["tasks", "loops"].map(|key| trial.request.count(key));
     let share = trial.ticks(trial.request.number("interval_us"));
+    let tick = trial.ticks(T::Kernel::TICK_US);
+    let alone = Timetable::new(share, tasks as u64, trial.request.number("seed"));
     let all: &'static Masked<T::Kernel> = arena.place(Masked {
         kernel,
-        timetable: Timetable::new(share, tasks as u64, trial.request.number("seed")),
+        alone,
+        timetable: alone.with_ticks(tick),
+        tick,
         entries: Marks::new(arena, ALONE + loops)?,
         place: AtomicU32::new(0),
         entered: AtomicU32::new(0),
@@ -179,7 +153,12 @@ where
     let alone = soon();
     T::spawn(kernel, Priority::Urgent(8), spinner::<T>(all, alone))?;
     trial.wait(all.done, 1).await;
-    let first = soon();
+    let mut first = soon();
+    if tick > 0 {
+        // Who wakes, wakes with a tick; the first round is to start half a share before one.
+        <T::Kernel as Kernel>::Director::delay_until(kernel, first).await;
+        first = kernel.now() + LEAD_TICKS * tick - share / 2;
+    }
     T::spawn(kernel, Priority::Urgent(8), setter::<T>(all, first))?;
     for seat in 0..tasks {
         // In pairs of equals, so that a semaphore is given to a task as urgent, to one more urgent, and to one less.
@@ -214,12 +193,10 @@ impl<K: Interrupts> Masked<K> {
         let switches: f64 = self.switches.iter().map(|switches| f64::from(switches.load(Relaxed))).sum();
         trial.evidence("switches", switches, (rounds * self.seats.len()) as f64, f64::INFINITY);
 
-        let late = |place: usize, origin: u64, round: usize| {
-            let due = self.timetable.due(round);
-            (due.cast_signed(), self.entries.lateness(place, origin + due))
-        };
-        let not_in_use = || (0..ALONE).map(|round| late(round, alone, round));
-        let in_use = || (0..rounds).map(|round| late(ALONE + round, first, round));
+        let late =
+            |place: usize, origin: u64, due: u64| (due.cast_signed(), self.entries.lateness(place, origin + due));
+        let not_in_use = || (0..ALONE).map(|round| late(round, alone, self.alone.due(round)));
+        let in_use = || (0..rounds).map(|round| late(ALONE + round, first, self.timetable.due(round)));
         let longest = |samples: &mut dyn Iterator<Item = (i64, i64)>| samples.map(|(_, late)| late).max().unwrap_or(0);
         let masked = (longest(&mut in_use()) - longest(&mut not_in_use())) as f64;
         let (unit, tick) = match K::DOMAIN {
@@ -240,10 +217,11 @@ async fn spinner<T: Tasks>(all: &'static Masked<T::Kernel>, origin: u64)
 where
     T::Kernel: Interrupts,
 {
-    T::delay_until(all.kernel, origin - all.timetable.margin).await;
+    // In time, even where it wakes with the tick after that.
+    T::delay_until(all.kernel, origin - all.alone.margin - all.tick).await;
     for round in 0..ALONE {
-        all.set(round, origin + all.timetable.due(round));
-        let next = origin + all.timetable.start(round + 1);
+        all.set(round, origin + all.alone.due(round));
+        let next = origin + all.alone.start(round + 1);
         let waits = || all.entered.load(Relaxed) as usize == round;
         while waits() && all.kernel.now() < next {
             // Many turns to a look at the clock, which on an emulated machine takes the emulator long.
@@ -287,29 +265,4 @@ where
     }
     all.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(all.done);
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_tick_of_the_span_has_its_turn() {
-        for (share, tasks) in [(1, 1), (1, 2), (7, 3), (3000, 2), (20, 10)] {
-            let timetable = Timetable::new(share, tasks, 7);
-            let dues = (0..timetable.span as usize).map(|round| timetable.due(round) - timetable.start(round));
-            assert!(dues.collect::<BTreeSet<_>>().into_iter().eq(0..timetable.span), "{share} {tasks}");
-        }
-    }
-
-    #[test]
-    fn the_longest_spans_do_not_overflow() {
-        // A share of 1 ms at 1 GHz, and 1000 tasks.
-        let timetable = Timetable::new(1_000_000, 1000, u64::from(u32::MAX));
-        assert!((0..10).all(|round| timetable.due(round) < timetable.start(round) + timetable.span));
-        assert!(timetable.due(1_000_000) > timetable.start(1_000_000));
-    }
 }

@@ -17,7 +17,7 @@ use crate::{
     place::{Endless, Place, Spare},
     semaphore::Semaphore,
     tasks::{Coroutine, DIRECTOR},
-    time::Ticks,
+    time::{TICKS_PER_SECOND, Ticks},
 };
 
 /// About as many as have room in the memory below.
@@ -106,6 +106,7 @@ on_this_machine!(Lilos);
 impl Kernel for Lilos {
     type Director = Coroutine;
     type Semaphore = Semaphore;
+    const TICK_US: u64 = 1_000_000 / TICKS_PER_SECOND;
 
     fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
         Ok(Semaphore::new(initial))

@@ -12,6 +12,8 @@ pub fn spare_places(request: &Request<'_>) -> usize {
     match request.spec().name {
         "spawn" => request.count("tasks"),
         "pipeline" => 1,
+        // All but the spinner.
+        "masked" => request.count("tasks") + 1,
         "delay" | "period" if request.word("idle") == "spin" => 1,
         _ => 0,
     }

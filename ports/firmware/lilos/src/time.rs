@@ -20,7 +20,10 @@ use board::{
 use cortex_m::peripheral::SCB;
 use lilos::time::{TickTime, sleep_until};
 
-const TICK: u32 = (clock::HERTZ / 1000) as u32;
+/// lilos's are milliseconds.
+pub const TICKS_PER_SECOND: u64 = 1000;
+
+const TICK: u32 = (clock::HERTZ / TICKS_PER_SECOND) as u32;
 
 /// When the ticks come.
 pub struct Ticks {

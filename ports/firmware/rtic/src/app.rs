@@ -55,15 +55,15 @@ macro_rules! declare {
 }
 
 // As many as the experiments take: at the lowest priority thirty tasks, who makes them, and the director; then for rings of
-// 32, 10 and 2, and one for each priority of a program with several. See levels.rs for which a case gets. RTIC polls those of a
-// priority in the order of their names.
+// 32, 10 and 2; 16 for thirty in two priorities; and one for each priority of a program with several. See levels.rs for which a
+// case gets. RTIC polls those of a priority in the order of their names.
 declare! {
     1: o00 o01 o02 o03 o04 o05 o06 o07 o08 o09 o10 o11 o12 o13 o14 o15
        o16 o17 o18 o19 o20 o21 o22 o23 o24 o25 o26 o27 o28 o29 o30 o31;
     2: a00 a01 a02 a03 a04 a05 a06 a07 a08 a09 a10 a11 a12 a13 a14 a15
        a16 a17 a18 a19 a20 a21 a22 a23 a24 a25 a26 a27 a28 a29 a30 a31;
-    3: b0 b1 b2 b3 b4 b5 b6 b7 b8 b9;
-    4: c0 c1;
+    3: b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 ba bb bc bd be bf;
+    4: c0 c1 c2 c3 c4 c5 c6 c7 c8 c9;
     5: d0 d1;
     6: e0;
     7: f0;

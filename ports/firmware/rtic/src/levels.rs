@@ -21,6 +21,8 @@ pub fn first(request: &Request<'_>) -> usize {
         "message" => (2, request.count("pairs")),
         // One for each task, and from the eighth on they share the lowest.
         "delay" | "period" => (request.count("tasks").min(8), 1),
+        // Pairs that are more and less urgent in turn, the less urgent first; and one task above all.
+        "masked" => (2, request.count("tasks") / 4 * 2 + (request.count("tasks") % 4).min(2)),
         _ => (3, 1),
     };
     let fits = |first: &usize| SIZES[*first..first + levels].iter().all(|size| *size >= tasks);

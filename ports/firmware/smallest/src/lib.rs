@@ -33,7 +33,11 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// The chip's part of the vector table: no interrupt is used.
+unsafe extern "C" {
+    fn LINE();
+}
+
+/// The chip's part of the vector table: one interrupt, for kernels that run tasks in one.
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
-static __INTERRUPTS: [usize; 1] = [0];
+static __INTERRUPTS: [unsafe extern "C" fn(); 1] = [LINE];

@@ -1,0 +1,85 @@
+//! When rounds start and interrupts are due.
+
+/// Shares of a round in which no interrupt is due: half of them to set it, and half for the last one to arrive.
+pub const MARGIN: u64 = 4;
+
+/// In ticks of the clock, from when the first round starts.
+#[derive(Clone, Copy)]
+pub struct Timetable {
+    round: u64,
+    /// So long before a round starts, its interrupt is set.
+    pub margin: u64,
+    /// In which its interrupt is due.
+    span: u64,
+    step: u64,
+    phase: u64,
+}
+
+impl Timetable {
+    pub fn new(share: u64, tasks: u64, seed: u64) -> Self {
+        let span = share * tasks;
+        // The nearest to the golden ratio that has no divisor in common with the span, so that every tick has its turn.
+        let step = (span * 618 / 1000..span).find(|&step| coprime(step, span)).unwrap_or(1);
+        // Any odd factor spreads the seeds.
+        let phase = seed.wrapping_mul(0x9E37_79B9) % span;
+        Self { round: span + MARGIN * share, margin: MARGIN * share / 2, span, step, phase }
+    }
+
+    /// The same for a kernel with ticks, which come once in so many: a round starts shortly before a tick, with which the
+    /// tasks then wake, and its interrupt is set with the tick before.
+    pub fn with_ticks(self, tick: u64) -> Self {
+        if tick == 0 { self } else { Self { round: self.round.next_multiple_of(tick) + tick, margin: tick, ..self } }
+    }
+
+    /// From the first round's start to the start of another.
+    pub fn start(&self, round: usize) -> u64 {
+        round as u64 * self.round
+    }
+
+    /// From the first round's start to a round's interrupt.
+    pub fn due(&self, round: usize) -> u64 {
+        // The remainder first: no span, of a second at most, has a square that overflows.
+        self.start(round) + (self.phase + round as u64 % self.span * self.step) % self.span
+    }
+}
+
+const fn coprime(a: u64, b: u64) -> bool {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a == 1
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_tick_of_the_span_has_its_turn() {
+        for (share, tasks) in [(1, 1), (1, 2), (7, 3), (3000, 2), (20, 10)] {
+            let timetable = Timetable::new(share, tasks, 7);
+            let dues = (0..timetable.span as usize).map(|round| timetable.due(round) - timetable.start(round));
+            assert!(dues.collect::<BTreeSet<_>>().into_iter().eq(0..timetable.span), "{share} {tasks}");
+        }
+    }
+
+    #[test]
+    fn the_longest_spans_do_not_overflow() {
+        // A share of 1 ms at 1 GHz, and 1000 tasks.
+        let timetable = Timetable::new(1_000_000, 1000, u64::from(u32::MAX));
+        assert!((0..10).all(|round| timetable.due(round) < timetable.start(round) + timetable.span));
+        assert!(timetable.due(1_000_000) > timetable.start(1_000_000));
+    }
+    #[test]
+    fn with_ticks_rounds_are_in_step_and_have_a_tick_between_them() {
+        for tasks in [1, 2, 30, 1000] {
+            let timetable = Timetable::new(3000, tasks, 1).with_ticks(1_000_000);
+            let gap = timetable.start(1) - timetable.span;
+            assert!(timetable.start(1).is_multiple_of(1_000_000) && gap > timetable.margin, "{tasks}");
+        }
+    }
+}
