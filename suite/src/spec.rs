@@ -76,6 +76,7 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::interrupt::SPEC,
     &experiments::wakeup::SPEC,
     &experiments::message::SPEC,
+    &experiments::transaction::SPEC,
     &experiments::inversion::SPEC,
     &experiments::interference::SPEC,
     &experiments::log::SPEC,

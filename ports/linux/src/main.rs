@@ -19,6 +19,7 @@ mod queue;
 mod semaphore;
 mod settings;
 mod thread;
+mod transport;
 
 use std::{
     env,
@@ -104,7 +105,14 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
     // Elsewhere the loops are those of all tasks together.
     let tasks = if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
-    (1 << 20) + loops * (32 + 16 * tasks)
+    let calls = if request.spec().name == "transaction" { call_bytes(request, loops) } else { 0 };
+    (1 << 20) + loops * (32 + 16 * tasks) + calls
+}
+
+/// Marks of each worker, and a line from each to each service.
+fn call_bytes(request: &Request<'_>, loops: usize) -> usize {
+    let [size, workers, services] = ["size", "workers", "services"].map(|name| request.count(name));
+    workers * (32 * loops + services * (2 * size + 512))
 }
 
 /// Zeroed memory that forked tasks share with this process.

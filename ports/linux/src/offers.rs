@@ -3,11 +3,18 @@
 use chronoscope_suite::{
     Refusal, Trial,
     experiments::{
-        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch, ticks, wakeup,
+        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch, ticks, transaction,
+        wakeup,
     },
 };
 
-use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
+use crate::{
+    coroutine::Coroutine,
+    kernel::Linux,
+    process::Process,
+    thread::Thread,
+    transport::{Descriptors, Eventfd, Futex, Memory, Passthrough, Pipe, ProcessVm, Seqpacket, Unix},
+};
 
 /// Runs what the request names.
 ///
@@ -51,6 +58,21 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
         ("wakeup", "process") => wakeup::run::<Process>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
+        ("transaction", _) => call(trial).await,
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
+    }
+}
+
+/// `transaction`, by transport.
+async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    match trial.request.word("transport") {
+        "unix" => transaction::run::<Process, Descriptors<Unix>>(trial).await,
+        "seqpacket" => transaction::run::<Process, Descriptors<Seqpacket>>(trial).await,
+        "pipe" => transaction::run::<Process, Descriptors<Pipe>>(trial).await,
+        "futex" => transaction::run::<Process, Memory<Futex>>(trial).await,
+        "eventfd" => transaction::run::<Process, Memory<Eventfd>>(trial).await,
+        "process_vm" => transaction::run::<Process, Memory<ProcessVm>>(trial).await,
+        "passthrough" => transaction::run::<Process, Passthrough>(trial).await,
+        _ => Err(Refusal::not_offered("this port has no binder yet")),
     }
 }

@@ -12,6 +12,7 @@ pub mod pipeline;
 pub mod spawn;
 pub mod switch;
 pub mod ticks;
+pub mod transaction;
 pub mod wakeup;
 
 mod firing;
