@@ -266,13 +266,16 @@ pub trait Transport: Sized + 'static {
     /// Called by the director when all tasks have been created: it lets go of its own ends.
     fn release(_services: &'static Self::Services) {}
 
-    /// The life of a server: answers each call with the bytes it brought, until all clients have left. Before each answer it asks
-    /// `go_on`, and ends when that says no.
+    /// The life of a server: answers calls until all clients have left. `answer` makes the message of a call into its answer,
+    /// of the same length; when it says `false`, the server ends instead.
     ///
     /// # Errors
     /// [`CallFailure`]
-    fn serve(services: &'static Self::Services, service: usize, go_on: impl FnMut() -> bool)
-    -> Result<(), CallFailure>;
+    fn serve(
+        services: &'static Self::Services,
+        service: usize,
+        answer: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure>;
 
     /// Called once by each client, in its own task.
     ///
@@ -285,6 +288,9 @@ pub trait Transport: Sized + 'static {
     /// # Errors
     /// [`CallFailure`]
     fn call<'a>(client: &'a mut Self::Client, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure>;
+
+    /// Called by a thread of the client's that has called, before it ends, if the client has several.
+    fn end_thread(_client: &mut Self::Client) {}
 }
 
 /// The kernel's usual way to log.

@@ -13,7 +13,9 @@ use crate::{
     kernel::Linux,
     process::Process,
     thread::Thread,
-    transport::{Descriptors, Eventfd, Futex, Memory, Passthrough, Pipe, ProcessVm, Seqpacket, Unix},
+    transport::{
+        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Passthrough, Pipe, ProcessVm, Seqpacket, Through, Unix,
+    },
 };
 
 /// Runs what the request names.
@@ -66,6 +68,8 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
 /// `transaction`, by transport.
 async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     match trial.request.word("transport") {
+        "binder" => transaction::run::<Process, Through<Binder>>(trial).await,
+        "hwbinder" => transaction::run::<Process, Through<Hwbinder>>(trial).await,
         "unix" => transaction::run::<Process, Descriptors<Unix>>(trial).await,
         "seqpacket" => transaction::run::<Process, Descriptors<Seqpacket>>(trial).await,
         "pipe" => transaction::run::<Process, Descriptors<Pipe>>(trial).await,
@@ -73,6 +77,6 @@ async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         "eventfd" => transaction::run::<Process, Memory<Eventfd>>(trial).await,
         "process_vm" => transaction::run::<Process, Memory<ProcessVm>>(trial).await,
         "passthrough" => transaction::run::<Process, Passthrough>(trial).await,
-        _ => Err(Refusal::not_offered("this port has no binder yet")),
+        _ => Err(Refusal::not_offered("this port has no such transport")),
     }
 }

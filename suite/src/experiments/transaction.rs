@@ -272,7 +272,7 @@ where
 {
     let limit = if place == 0 { traffic.limit } else { u32::MAX };
     let answered = &traffic.servers[place].answered;
-    let go_on = || {
+    let echo = |_: &mut [u8]| {
         if answered.load(Relaxed) < limit {
             answered.store(answered.load(Relaxed) + 1, Relaxed);
             return true;
@@ -283,7 +283,7 @@ where
         false
     };
     // If it fails, its clients notice.
-    let _ = W::serve(traffic.services, place, go_on);
+    let _ = W::serve(traffic.services, place, echo);
     traffic.kernel.give(traffic.ended);
 }
 

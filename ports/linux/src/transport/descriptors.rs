@@ -243,7 +243,11 @@ impl<M: Means> Transport for Descriptors<M> {
         drop(unsafe { services.take(CLIENT, |_| false) });
     }
 
-    fn serve(services: &'static Services, service: usize, mut go_on: impl FnMut() -> bool) -> Result<(), CallFailure> {
+    fn serve(
+        services: &'static Services,
+        service: usize,
+        mut answer: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure> {
         let clients = services.clients;
         // SAFETY: a server calls this once, and nothing else here.
         let mut channels = unsafe { services.take(SERVER, |place| place / clients == service) };
@@ -253,8 +257,12 @@ impl<M: Means> Transport for Descriptors<M> {
             let place = ready(&channels, next)?;
             next = place + 1;
             match channels[place].receive::<M>(&mut buffer, || true) {
-                Ok(_) if !go_on() => break,
-                Ok(length) => channels[place].send::<M>(&buffer[..HEADER + length], || true)?,
+                Ok(length) => {
+                    if !answer(&mut buffer[HEADER..HEADER + length]) {
+                        break;
+                    }
+                    channels[place].send::<M>(&buffer[..HEADER + length], || true)?;
+                }
                 // The client has left.
                 Err(CallFailure::Dead) => drop(channels.swap_remove(place)),
                 Err(failure) => return Err(failure),

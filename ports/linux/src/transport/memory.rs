@@ -83,6 +83,25 @@ impl Letter {
         }
     }
 
+    /// Leaves the message of another letter: in this one's room, or in `buffer`, where its writer may still change it.
+    #[inline]
+    fn copy<'a>(
+        &'a self,
+        other: &Self,
+        writer: libc::pid_t,
+        buffer: &'a mut [u8],
+    ) -> Result<&'a mut [u8], CallFailure> {
+        if self.room.is_empty() {
+            let length = other.read(writer, buffer)?.len();
+            self.write(&buffer[..length]);
+            return Ok(&mut buffer[..length]);
+        }
+        let message = other.read(writer, &mut [])?;
+        self.write(message);
+        // SAFETY: the message lies in the room, where this side alone looks until it rings.
+        Ok(unsafe { slice::from_raw_parts_mut(self.start(), message.len()) })
+    }
+
     fn start(&self) -> *mut u8 {
         self.room.as_ptr().cast::<u8>().cast_mut()
     }
@@ -181,7 +200,11 @@ impl<M: Means> Transport for Memory<M> {
         })
     }
 
-    fn serve(services: &'static Services, service: usize, mut go_on: impl FnMut() -> bool) -> Result<(), CallFailure> {
+    fn serve(
+        services: &'static Services,
+        service: usize,
+        mut answer: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure> {
         let Service { called, process, lines } = &services.services[service];
         process.store(admit_readers::<M>(), Release);
         // An answer stays until its client calls again.
@@ -196,16 +219,18 @@ impl<M: Means> Transport for Memory<M> {
                 continue;
             };
             next = caller + 1;
-            let line = &lines[caller];
+            let (line, buffer) = (&lines[caller], &mut buffers[caller]);
             if line.request.length.load(Relaxed) == 0 {
                 clients -= 1;
                 continue;
             }
-            if !go_on() {
-                break;
-            }
-            match line.request.read(services.clients[caller].load(Relaxed), &mut buffers[caller]) {
-                Ok(message) => line.answer.write(message),
+            let caller = services.clients[caller].load(Relaxed);
+            match line.answer.copy(&line.request, caller, buffer) {
+                Ok(message) => {
+                    if !answer(message) {
+                        break;
+                    }
+                }
                 Err(CallFailure::Failed(code)) => line.failed.store(code, Relaxed),
                 Err(_) => line.failed.store(libc::EMSGSIZE, Relaxed),
             }

@@ -2,6 +2,7 @@
 //!
 //! | word | there and back |
 //! |---|---|
+//! | `binder`, `hwbinder` | Android's drivers, by their own protocol |
 //! | `unix`, `seqpacket` | a pair of sockets |
 //! | `pipe` | a pipe each way |
 //! | `futex`, `eventfd` | shared memory; a semaphore made of one of these rings |
@@ -10,10 +11,12 @@
 //!
 //! A message is copied into what carries it, and the answer is read where it arrives.
 
+mod binder;
 mod descriptors;
 mod memory;
 mod passthrough;
 
+pub use binder::{Binder, Hwbinder, Through};
 pub use descriptors::{Descriptors, Pipe, Seqpacket, Unix};
 pub use memory::{Eventfd, Futex, Memory, ProcessVm};
 pub use passthrough::Passthrough;

@@ -30,7 +30,7 @@ impl Transport for Passthrough {
         arena.place(Services { largest })
     }
 
-    fn serve(_: &'static Services, _: usize, _: impl FnMut() -> bool) -> Result<(), CallFailure> {
+    fn serve(_: &'static Services, _: usize, _: impl FnMut(&mut [u8]) -> bool) -> Result<(), CallFailure> {
         Ok(())
     }
 
