@@ -48,3 +48,23 @@ fn google_benchmark_s_names_and_processor_time() {
     assert!(first["cpu_time"].as_f64() < first["real_time"].as_f64(), "{first:#}");
     assert!(json.to_string().contains("BM_sendVec_unix/4k/"));
 }
+
+/// An empty call shows no inversion; a service that works, with others that compete, does. The client's boost ends it.
+#[test]
+fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
+    let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"].map(|setting| ["--set", setting]).concat();
+    let answer = chronoscope(&[&["run", "latency", "-q", "--no-store", "--format", "json"], &settings[..]].concat());
+    let cases = answer.exits(0).json()["cases"].as_array().cloned().expect("there are cases");
+    let fifo = |case: &serde_json::Value| case["series"][0]["p90"].as_f64().expect("a figure");
+    let [without, with] = [fifo(&cases[0]), fifo(&cases[1])];
+    assert!(without > 1.5 * with, "{without} ns without, {with} ns with a boost");
+    let served = |case: &serde_json::Value| case["figures"][2]["value"].as_f64();
+    assert_eq!((served(&cases[0]), served(&cases[1])), (Some(40.0), Some(0.0)), "{:#}", cases[0]["figures"]);
+}
+
+#[test]
+fn without_the_device_the_latency_commands_say_where_to_measure() {
+    chronoscope(&["hwbinder-latency", "-i", "10", "-pair", "2", "-deadline_us", "50", "--target", "linux@host"])
+        .complains("@vm");
+    chronoscope(&["hwbinder-latency", "-pair", "0"]).complains("1..=32");
+}

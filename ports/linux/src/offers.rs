@@ -11,6 +11,7 @@ use chronoscope_suite::{
 use crate::{
     coroutine::Coroutine,
     kernel::Linux,
+    latency,
     process::Process,
     thread::Thread,
     transport::{
@@ -60,13 +61,14 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
         ("wakeup", "process") => wakeup::run::<Process>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        ("transaction", _) => call(trial).await,
+        ("transaction", _) => transact(trial).await,
+        ("latency", _) => call(trial).await,
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
     }
 }
 
 /// `transaction`, by transport.
-async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+async fn transact(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     match trial.request.word("transport") {
         "binder" => transaction::run::<Process, Through<Binder>>(trial).await,
         "hwbinder" => transaction::run::<Process, Through<Hwbinder>>(trial).await,
@@ -77,6 +79,21 @@ async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         "eventfd" => transaction::run::<Process, Memory<Eventfd>>(trial).await,
         "process_vm" => transaction::run::<Process, Memory<ProcessVm>>(trial).await,
         "passthrough" => transaction::run::<Process, Passthrough>(trial).await,
+        _ => Err(Refusal::not_offered("this port has no such transport")),
+    }
+}
+
+/// `latency`, by transport.
+async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    match trial.request.word("transport") {
+        "binder" => latency::run::<Through<Binder>>(trial).await,
+        "hwbinder" => latency::run::<Through<Hwbinder>>(trial).await,
+        "unix" => latency::run::<Descriptors<Unix>>(trial).await,
+        "seqpacket" => latency::run::<Descriptors<Seqpacket>>(trial).await,
+        "pipe" => latency::run::<Descriptors<Pipe>>(trial).await,
+        "futex" => latency::run::<Memory<Futex>>(trial).await,
+        "eventfd" => latency::run::<Memory<Eventfd>>(trial).await,
+        "process_vm" => latency::run::<Memory<ProcessVm>>(trial).await,
         _ => Err(Refusal::not_offered("this port has no such transport")),
     }
 }

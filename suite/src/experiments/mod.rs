@@ -5,6 +5,7 @@ pub mod delay;
 pub mod interference;
 pub mod interrupt;
 pub mod inversion;
+pub mod latency;
 pub mod log;
 pub mod message;
 pub mod period;

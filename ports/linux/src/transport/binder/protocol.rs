@@ -359,7 +359,7 @@ mod tests {
         let all = commands.bytes();
         assert_eq!(all.len(), 4 + 64);
         assert_eq!(all[..4], command::TRANSACTION.to_ne_bytes());
-        let word = |place| long(all, 4 + place).unwrap();
+        let word = |place: usize| long(all, 4 + place).unwrap();
         assert_eq!([word(0), word(16), word(32), word(40)], [9, 4, 3, 0]);
         assert_eq!(word(48), bytes.as_ptr().expose_provenance() as u64);
         commands.clear();
