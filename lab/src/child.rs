@@ -32,9 +32,26 @@ pub fn run(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink)
+}
+
+/// As [`run`], with the standard input that `command` has been given. Whoever holds its other end learns when the program
+/// has ended.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_input(
+    command: &mut Command,
+    name: &str,
+    limit: Duration,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the program with all its tasks.
     let child = command.process_group(0).spawn();
+    // Else the input stays open here.
+    command.stdin(Stdio::null());
     let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let mut running = Running { child, ended: false };
     let patience = Patience { name, limit, deadline: Instant::now() + limit, stop };

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod case;
 mod child;
 pub mod cli;

@@ -10,6 +10,7 @@ use chronoscope_suite::{
 
 use crate::{
     case::Case,
+    machine::Made,
     run::{CaseResult, Clock, EvidenceResult, FigureResult, Repetition, SeriesResult},
     statistics::{Accumulator, MissRate, bootstrap_median, slope},
     units::printable,
@@ -43,6 +44,7 @@ pub struct Observation {
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
     attachments: BTreeMap<String, Vec<u8>>,
+    identity: BTreeMap<String, String>,
     refusal: Option<Verdict>,
     repetitions: usize,
     deadline: Option<f64>,
@@ -79,6 +81,7 @@ impl Observation {
             evidence: Vec::new(),
             log: Vec::new(),
             attachments: BTreeMap::new(),
+            identity: BTreeMap::new(),
             refusal: None,
             repetitions: 0,
             deadline: case.deadline,
@@ -98,6 +101,14 @@ impl Observation {
     /// Something that the user should know of the case.
     pub fn remark(&mut self, line: String) {
         self.log.push(line);
+    }
+
+    /// What the repetition that is about to run is made with.
+    pub fn made(&mut self, made: Made) {
+        if !made.remark.is_empty() && self.repetitions == 0 {
+            self.remark(made.remark.to_owned());
+        }
+        self.identity = made.identity;
     }
 
     /// The case failed in a way that is no fault of the kernel under test.
@@ -280,6 +291,7 @@ impl Observation {
             experiment: case.spec.name.to_owned(),
             target: case.target.to_string(),
             release: self.release,
+            identity: self.identity,
             parameters: case.parameters.iter().cloned().collect(),
             label: case.label(),
             start: case.spec.start.to_owned(),

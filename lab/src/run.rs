@@ -102,6 +102,9 @@ pub struct CaseResult {
     pub target: String,
     /// The target's own version, as it said hello; empty when it did not.
     pub release: String,
+    /// All that the figures follow from, by name, where that can be told: versions, hashes, options.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub identity: BTreeMap<String, String>,
     pub parameters: BTreeMap<String, String>,
     /// What tells the case from its sisters, for people.
     pub label: String,

@@ -112,9 +112,10 @@ impl UnderWay<'_> {
     }
 
     fn repeat(&mut self, stop: &AtomicBool) {
-        if let Err(error) = self.machine.prepare() {
-            self.observation.fail(format!("{error:#}"));
-            return;
+        match self.machine.prepare(&self.case.request(), stop) {
+            Ok(made) => self.observation.made(made),
+            Err(_) if stop.load(Ordering::Relaxed) => return,
+            Err(error) => return self.observation.fail(format!("{error:#}")),
         }
         let start = Instant::now();
         let outcome = repetition(self.machine.as_ref(), self.case, &mut self.observation, stop);
@@ -134,14 +135,14 @@ impl UnderWay<'_> {
 pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observation, stop: &AtomicBool) -> Result<()> {
     let mut decoder = Decoder::default();
     machine
-        .run(&case.request(), patience(case), stop, &mut |bytes| {
+        .run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
             decoder.feed(bytes, &mut |record| observation.take(record))
         })
         .and_then(|()| decoder.finish())
 }
 
 /// Expectations are rough, and machines differ: hung is what takes ten times as long.
-pub fn patience(case: &Case) -> Duration {
-    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10));
+pub fn patience(case: &Case, slowness: u32) -> Duration {
+    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10)).saturating_mul(slowness);
     case.watchdog.unwrap_or(patience)
 }

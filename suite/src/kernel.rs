@@ -73,6 +73,11 @@ pub trait Clock {
     /// What the ticks of this clock mean.
     const DOMAIN: Domain;
 
+    /// What they mean in this run, where that is known only then.
+    fn domain(&self) -> Domain {
+        Self::DOMAIN
+    }
+
     /// Reads the counter: the cheapest read there is.
     fn read(&self) -> <Self::Slot as Slot>::Raw;
 

@@ -48,7 +48,11 @@ impl<'a, K: Kernel> Trial<'a, K> {
     ) -> Self {
         let mut trial = Self { kernel, arena, request, sink, records: 0, next_series: 0, backwards: 0 };
         trial.send(&names.hello(request.text()));
-        trial.send(&Record::Clock(Clock { domain: K::DOMAIN, hertz: kernel.hertz(), resolution: resolution(kernel) }));
+        trial.send(&Record::Clock(Clock {
+            domain: kernel.domain(),
+            hertz: kernel.hertz(),
+            resolution: resolution(kernel),
+        }));
         trial
     }
 

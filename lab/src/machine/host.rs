@@ -16,7 +16,7 @@ use super::Machine;
 use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
-static PARAMETERS: [Parameter; 5] = [
+pub(super) static PARAMETERS: [Parameter; 6] = [
     Parameter {
         name: "policy",
         unit: "",
@@ -51,6 +51,13 @@ static PARAMETERS: [Parameter; 5] = [
         default: "yes",
         values: Values::Word(&["yes", "no"]),
         help: "lock all memory, so that no page fault falls into a sample",
+    },
+    Parameter {
+        name: "load",
+        unit: "",
+        default: "none",
+        values: Values::Word(&["none", "udp", "mmap", "messages"]),
+        help: "ordinary processes beside the case: datagrams over the loopback interface, 96 MB mapped and forked, a storm of messages",
     },
 ];
 

@@ -2,13 +2,23 @@
 
 pub mod host;
 pub mod qemu;
+pub mod vm;
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
 use crate::case::Target;
+
+/// What the figures of a machine are made with.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// All that they follow from, by name: versions, hashes, options.
+    pub identity: BTreeMap<String, String>,
+    /// How to read them; empty where there is nothing to say.
+    pub remark: &'static str,
+}
 
 /// What a target runs on.
 pub trait Machine {
@@ -21,12 +31,18 @@ pub trait Machine {
         None
     }
 
-    /// Makes ready what [`run`](Self::run) starts. Called before each run; what takes long is done once.
+    /// Makes ready what [`run`](Self::run) starts, and tells what that is. Called before each run; what takes long is done
+    /// once.
     ///
     /// # Errors
     /// What is missing, with the mend.
-    fn prepare(&self) -> Result<()> {
-        Ok(())
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        Ok(Made::default())
+    }
+
+    /// How many times longer a case may take here than on a processor of today.
+    fn slowness(&self) -> u32 {
+        1
     }
 
     /// Runs one case once: starts the port with `request` and hands its bytes to `sink` as they come, until it ends.
@@ -51,6 +67,11 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     if (target.kernel.as_str(), target.machine.as_str()) == ("linux", "host") {
         return Ok(Box::new(host::Host));
     }
+    if target.machine == "vm"
+        && let Some(vm) = vm::find(&target.kernel)
+    {
+        return Ok(Box::new(vm));
+    }
     match qemu::find(&target.kernel, &target.machine) {
         Some(qemu) => Ok(Box::new(qemu)),
         None => bail!("unknown target `{target}`: there is {}", TARGETS.join(", ")),
@@ -58,7 +79,21 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
 }
 
 /// All targets, as `list` shows them.
-pub const TARGETS: &[&str] = &["linux@host", "tandem@cortex-m4", "embassy@cortex-m4", "bare@cortex-m4"];
+pub const TARGETS: &[&str] = &[
+    "linux@host",
+    "linux-none@vm",
+    "linux-voluntary@vm",
+    "linux-full@vm",
+    "linux-rt@vm",
+    "linux-none-6.12@vm",
+    "linux-voluntary-6.12@vm",
+    "linux-full-6.12@vm",
+    "linux-rt-6.12@vm",
+    "linux@vm",
+    "tandem@cortex-m4",
+    "embassy@cortex-m4",
+    "bare@cortex-m4",
+];
 
 #[cfg(test)]
 mod tests {

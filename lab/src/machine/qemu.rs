@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::Machine;
+use super::{Machine, Made};
 use crate::child;
 
 /// An emulated chip.
@@ -114,8 +114,8 @@ impl Machine for Qemu {
         }
     }
 
-    fn prepare(&self) -> Result<()> {
-        self.image().map(|_| ())
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        self.image().map(|_| Made::default())
     }
 
     fn run(
@@ -190,7 +190,8 @@ fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> 
         cargo.env_remove(flags);
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long(package, || cargo.output()).context("cannot start tools/firmware-cargo")?;
+    let output = told_when_long(&format!("building {package}"), || cargo.output())
+        .context("cannot start tools/firmware-cargo")?;
     if output.status.success() {
         return Ok(());
     }
@@ -203,12 +204,12 @@ fn build(root: &Path, target: &Path, triple: &str, package: &str) -> Result<()> 
 }
 
 /// Does `work`, and says so if it takes more than a moment.
-fn told_when_long<T>(package: &str, work: impl FnOnce() -> T) -> T {
+pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("chronoscope: building {package}");
+                eprintln!("chronoscope: {what}");
             }
         });
         let outcome = work();

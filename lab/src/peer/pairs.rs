@@ -154,7 +154,7 @@ impl<'a> UnderWay<'a> {
         // Numbers as C writes them, whatever the user's language.
         let mut command = Command::new(&peer.command[0]);
         command.args(&peer.command[1..]).env("LC_ALL", "C");
-        child::run(&mut command, &peer.name, runner::patience(&peer.case), stop, &mut |bytes| {
+        child::run(&mut command, &peer.name, runner::patience(&peer.case, 1), stop, &mut |bytes| {
             output.extend_from_slice(bytes);
             if output.len() > MAX_OUTPUT {
                 bail!("{} writes more than {MAX_OUTPUT} bytes", peer.name);

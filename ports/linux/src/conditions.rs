@@ -5,7 +5,7 @@ use std::{fs, hint::black_box};
 
 use chronoscope_suite::{Clock, Trial};
 
-use crate::kernel::Linux;
+use crate::{clock::nanoseconds, kernel::Linux};
 
 /// Taken before the case; told after it.
 pub struct Conditions {
@@ -60,7 +60,7 @@ fn reference_loop(kernel: &Linux) -> u64 {
             word = black_box(word).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         }
         black_box(word);
-        kernel.now() - start
+        nanoseconds(kernel.now() - start)
     };
     (0..3).map(|_| once()).min().unwrap_or(0)
 }

@@ -26,11 +26,7 @@ use std::{
 use chronoscope_suite::{Clock, Priority, Refusal, Tasks};
 use rustix::thread::futex;
 
-use crate::{
-    kernel::Linux,
-    semaphore::Semaphore,
-    thread::{Thread, timespec},
-};
+use crate::{clock::timespec, kernel::Linux, semaphore::Semaphore, thread::Thread};
 
 pub enum Coroutine {}
 

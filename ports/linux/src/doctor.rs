@@ -6,11 +6,11 @@ use chronoscope_suite::{
     trial::Sink,
     wire::{self, MAX_FRAME, Record, VERSION},
 };
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
+    clock::now,
     perf::{Counter, INSTRUCTIONS},
-    settings::{Policy, Settings, set_class},
+    settings::{Settings, set_class},
 };
 
 /// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair server as soon.
@@ -21,8 +21,7 @@ const WATCH_NS: u64 = 800_000_000;
 /// # Errors
 /// [`Refusal`] when the request is wrong, or names a processor that the case may not run on.
 pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refusal> {
-    let mut settings =
-        Settings { policy: Policy::Fifo, base: 80, cpu: None, slack_ns: None, lock_memory: false, processes: false };
+    let mut settings = Settings { lock_memory: false, ..Settings::default() };
     if request != "doctor" {
         let cpu = request.strip_prefix("doctor cpu=").and_then(|cpu| cpu.parse().ok());
         settings.cpu = Some(cpu.ok_or(Refusal::new(Reason::Invalid, "not a request", "write doctor cpu=N"))?);
@@ -60,11 +59,6 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     }
     send(&Record::End { records: figures.len() as u32 + 1 });
     Ok(())
-}
-
-fn now() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// One read of the clock in ns, the best of ten times a thousand: about 20 where the kernel lets programs read the

@@ -11,7 +11,7 @@ use chronoscope_suite::{
     kernel::{Handler, Interrupts, Source},
 };
 
-use crate::{coroutine::IN_HANDLER, kernel::Linux, thread::timespec};
+use crate::{clock::timespec, coroutine::IN_HANDLER, kernel::Linux};
 
 const SOFTWARE: c_int = libc::SIGUSR1;
 const TIMER: c_int = libc::SIGALRM;

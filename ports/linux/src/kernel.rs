@@ -9,9 +9,9 @@ use std::{
 };
 
 use chronoscope_suite::{Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
+    clock,
     coroutine::Executor,
     log::StandardError,
     perf::Counter,
@@ -159,8 +159,7 @@ impl Class {
     }
 }
 
-/// CLOCK_MONOTONIC, in nanoseconds, read without a system call where the kernel's clock source allows.
-/// It is the clock that delays are due on and the one that cyclictest reads, so lateness needs no
+/// CLOCK_MONOTONIC is the clock that delays are due on and the one that cyclictest reads, so lateness needs no
 /// conversion between clocks that drift apart.
 impl Clock for Linux {
     type Slot = AtomicU64;
@@ -173,12 +172,15 @@ impl Clock for Linux {
 
     #[inline(always)]
     fn now(&self) -> u64 {
-        let now = clock_gettime(ClockId::Monotonic);
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        clock::now()
     }
 
     fn hertz(&self) -> u64 {
-        1_000_000_000
+        clock::hertz()
+    }
+
+    fn domain(&self) -> Domain {
+        if clock::counts_instructions() { Domain::Instructions } else { Self::DOMAIN }
     }
 }
 
@@ -196,6 +198,10 @@ impl Kernel for Linux {
     }
 
     fn instructions(&self) -> Option<u64> {
+        // The clock itself counts them then, and an emulator has no counter of them.
+        if clock::counts_instructions() {
+            return None;
+        }
         let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
         counter.as_ref().ok()?.read()
     }

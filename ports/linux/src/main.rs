@@ -4,16 +4,21 @@
 //! It starts, measures and ends with as little as it can, because a small address space makes a
 //! process cheap to switch to, and because it must also serve as the only program in a virtual machine.
 
+mod clock;
 mod conditions;
 mod coroutine;
 mod doctor;
+#[cfg(target_arch = "x86_64")]
+mod guest;
 mod interrupts;
 mod kernel;
 mod latency;
+mod load;
 mod log;
 mod mutex;
 mod offers;
 mod perf;
+mod preemption;
 mod process;
 mod processor_time;
 mod queue;
@@ -42,22 +47,30 @@ use rustix::{
     system::uname,
 };
 
-use crate::{conditions::Conditions, kernel::Linux};
+use crate::{conditions::Conditions, kernel::Linux, load::Load};
 
 fn main() -> ExitCode {
     let text = env::args().skip(1).collect::<Vec<_>>().join(" ");
-    match run(&text) {
+    #[cfg(target_arch = "x86_64")]
+    if text == guest::ARGUMENT {
+        guest::main();
+    }
+    match run(&text, &mut |stream| io::stdout().write_all(stream)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
-            eprintln!("chronoscope-linux: {}: {}", refusal.what, refusal.mend);
+            complain(refusal);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Runs the case. Errors before there is a kernel to say hello for are returned; all others go into
-/// the stream.
-fn run(text: &str) -> Result<(), Refusal> {
+fn complain(refusal: Refusal) {
+    eprintln!("chronoscope-linux: {}: {}", refusal.what, refusal.mend);
+}
+
+/// Runs the case and delivers its stream. Errors before there is a kernel to say hello for are returned; all others go
+/// into the stream.
+fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
     // SAFETY: a process is one case, and this is its only child-death setting.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let release = uname();
@@ -65,7 +78,7 @@ fn run(text: &str) -> Result<(), Refusal> {
     let mut sink = Output(Vec::with_capacity(1 << 20));
     if text.starts_with("doctor") {
         doctor::run(&mut sink, &release, text)?;
-        return sink.deliver();
+        return sink.deliver(deliver);
     }
     let request = Request::parse(text)?;
     let arena = Arena::new(shared_memory(arena_bytes(&request))?);
@@ -74,22 +87,30 @@ fn run(text: &str) -> Result<(), Refusal> {
         Ok(kernel) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names);
             let conditions = Conditions::before(kernel);
-            let outcome = block_on(offers::run(&mut trial));
+            let outcome = match Load::start(kernel.settings.load) {
+                Ok(load) => {
+                    let outcome = block_on(offers::run(&mut trial));
+                    load.iter().for_each(|load| load.report(&mut trial));
+                    outcome
+                }
+                Err(refusal) => Err(refusal),
+            };
             conditions.report(&mut trial);
             kernel.report(&mut trial);
+            preemption::report(&mut trial);
             trial.end(outcome);
         }
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
     }
-    sink.deliver()
+    sink.deliver(deliver)
 }
 
 /// The stream, kept in memory until the case is over: nothing is written while it measures.
 struct Output(Vec<u8>);
 
 impl Output {
-    fn deliver(&self) -> Result<(), Refusal> {
-        io::stdout().write_all(&self.0).map_err(|error| {
+    fn deliver(&self, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
+        deliver(&self.0).map_err(|error| {
             Refusal::new(Reason::Failed, "the stream could not be written", "keep the reader running")
                 .with_code(error.raw_os_error().unwrap_or(0))
         })

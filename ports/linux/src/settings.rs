@@ -10,6 +10,8 @@ use rustix::{
     thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity},
 };
 
+use crate::{clock, load, preemption};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Other,
@@ -25,8 +27,14 @@ pub struct Settings {
     pub cpu: Option<usize>,
     /// Timer slack of SCHED_OTHER tasks in ns; `None`: the system's own, 50 µs as a rule.
     pub slack_ns: Option<u64>,
+    /// The time that an emulator gives every instruction; `None` where time is time.
+    pub instruction_ns: Option<u32>,
     /// Keep all memory in RAM, as every real-time program should.
     pub lock_memory: bool,
+    /// What keeps the kernel busy meanwhile.
+    pub load: Option<load::Kind>,
+    /// The preemption model that the kernel is to have.
+    pub preemption: Option<&'static str>,
     /// Tasks of the case are processes: what they share must be visible across address spaces.
     pub processes: bool,
 }
@@ -35,14 +43,29 @@ const fn invalid(what: &'static str) -> Refusal {
     Refusal::new(Reason::Invalid, what, "see `chronoscope list`")
 }
 
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Fifo,
+            base: 80,
+            cpu: None,
+            slack_ns: None,
+            instruction_ns: None,
+            lock_memory: true,
+            load: None,
+            preemption: None,
+            processes: false,
+        }
+    }
+}
+
 impl Settings {
     /// Reads the port's keys of the request.
     ///
     /// # Errors
     /// [`Reason::Invalid`] for a key that neither the experiment nor this port knows, or a wrong value.
     pub fn of(request: &Request<'_>) -> Result<Self, Refusal> {
-        let mut settings =
-            Self { policy: Policy::Fifo, base: 80, cpu: None, slack_ns: None, lock_memory: true, processes: false };
+        let mut settings = Self::default();
         for (key, value) in request.pairs() {
             match (key, value) {
                 ("policy", "fifo") => settings.policy = Policy::Fifo,
@@ -58,6 +81,19 @@ impl Settings {
                 }
                 ("mlock", "yes") => settings.lock_memory = true,
                 ("mlock", "no") => settings.lock_memory = false,
+                ("load", "none") => settings.load = None,
+                ("load", _) => {
+                    let kind = load::Kind::ALL.into_iter().find(|(_, name)| *name == value);
+                    settings.load = Some(kind.ok_or(invalid("there is no such load"))?.0);
+                }
+                ("preemption", _) => {
+                    let model = preemption::MODELS.into_iter().find(|model| *model == value);
+                    settings.preemption = Some(model.ok_or(invalid("there is no such preemption model"))?);
+                }
+                ("instruction_ns", _) => {
+                    let time = value.parse().ok().filter(|ns: &u32| ns.is_power_of_two());
+                    settings.instruction_ns = Some(time.ok_or(invalid("instruction_ns is a power of two"))?);
+                }
                 _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {
                     settings.processes |= matches!(key, "kind" | "pair") && value.contains("process");
                 }
@@ -85,6 +121,9 @@ impl Settings {
         if let Some(slack) = self.slack_ns {
             // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
+        }
+        if let Some(time) = self.instruction_ns {
+            clock::count_instructions(time.ilog2());
         }
         self.lock()
     }

@@ -6,12 +6,9 @@ use chronoscope_suite::{
     Priority, Reason, Refusal, Tasks,
     task::{Block, block_on},
 };
-use rustix::{
-    thread::{ClockId, clock_nanosleep_absolute, sched_yield},
-    time::Timespec,
-};
+use rustix::thread::{ClockId, clock_nanosleep_absolute, sched_yield};
 
-use crate::{kernel::Linux, semaphore::Semaphore};
+use crate::{clock::timespec, kernel::Linux, semaphore::Semaphore};
 
 pub enum Thread {}
 
@@ -73,16 +70,11 @@ impl Tasks for Thread {
     }
 }
 
-/// Sleeps until CLOCK_MONOTONIC has reached `due`, in ns. Signals do not cut it short.
+/// Sleeps until the clock has reached `due`. Signals do not cut it short.
 #[inline(always)]
 pub fn sleep_until(due: u64) {
     let due = timespec(due);
     while clock_nanosleep_absolute(ClockId::Monotonic, &due).is_err() {}
-}
-
-/// A time in ns as the kernel takes it.
-pub fn timespec(time: u64) -> Timespec {
-    Timespec { tv_sec: (time / 1_000_000_000) as i64, tv_nsec: (time % 1_000_000_000) as i64 }
 }
 
 /// Voluntary and involuntary switches of the calling thread.

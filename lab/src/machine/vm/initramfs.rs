@@ -1,0 +1,70 @@
+//! The guest's files: an archive that the kernel unpacks into memory, in cpio's `newc` form
+//! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux).
+
+use std::fmt::Write;
+
+const FOLDER: u32 = 0o040_755;
+const PROGRAM: u32 = 0o100_755;
+const CHARACTER_DEVICE: u32 = 0o020_600;
+
+/// The port as `/init`, and the modules that it loads, in their order: names and contents.
+pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = Archive::default();
+    archive.add("dev", FOLDER, (0, 0), b"");
+    // Process 1 starts with it as its standard error.
+    archive.add("dev/console", CHARACTER_DEVICE, (5, 1), b"");
+    archive.add("init", PROGRAM, (0, 0), init);
+    archive.add("modules", FOLDER, (0, 0), b"");
+    for (number, (name, module)) in modules.iter().enumerate() {
+        archive.add(&format!("modules/{number:03}-{name}"), PROGRAM, (0, 0), module);
+    }
+    archive.add("TRAILER!!!", 0, (0, 0), b"");
+    archive.bytes
+}
+
+#[derive(Default)]
+struct Archive {
+    bytes: Vec<u8>,
+    entries: usize,
+}
+
+impl Archive {
+    fn add(&mut self, name: &str, mode: u32, device: (usize, usize), data: &[u8]) {
+        self.entries += 1;
+        let (links, name_length) = (1, name.len() + 1);
+        let mut head = String::from("070701");
+        // Number, mode, owner, group, links, time, size, the file system's device, the entry's own, the name's length,
+        // no checksum.
+        let numbers =
+            [self.entries, mode as usize, 0, 0, links, 0, data.len(), 0, 0, device.0, device.1, name_length, 0];
+        for number in numbers {
+            // Writing to a string cannot fail.
+            let _ = write!(head, "{number:08x}");
+        }
+        self.part(&[head.as_bytes(), name.as_bytes(), b"\0"].concat());
+        self.part(data);
+    }
+
+    /// Head and data each fill whole words.
+    fn part(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stand_at_whole_words() {
+        let archive = archive(b"\x7fELF?", &[]);
+        let starts: Vec<usize> =
+            archive.windows(6).enumerate().filter(|(_, w)| w == b"070701").map(|(at, _)| at).collect();
+        assert_eq!(starts.len(), 5);
+        assert!(starts.iter().all(|start| start % 4 == 0) && archive.len().is_multiple_of(4));
+        let init = &archive[starts[2]..];
+        assert_eq!(&init[6 + 6 * 8..6 + 7 * 8], b"00000005");
+        assert!(init[110..].starts_with(b"init\0"));
+    }
+}

@@ -1,0 +1,228 @@
+//! Kernels: Debian's, fetched once and never installed, or the user's own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::{bzimage, identity::sha256};
+use crate::{cache::Cache, machine::qemu::told_when_long};
+
+/// Android's driver, which Debian builds as a module.
+const BINDER: &str = "binder_linux.ko";
+
+/// A kernel that has a name here.
+#[derive(Debug)]
+pub struct Flavour {
+    /// As in a target.
+    pub name: &'static str,
+    build: Option<&'static Build>,
+    /// The preemption model that it is to have.
+    pub preemption: Option<&'static str>,
+}
+
+/// One of Debian's builds.
+#[derive(Debug)]
+struct Build {
+    name: &'static str,
+    /// What the package is called up to the version's last part.
+    prefix: &'static str,
+    suffix: &'static str,
+    /// Packages one of which depends on it: which one differs between Debian's releases.
+    leads: &'static [&'static str],
+}
+
+static STOCK_6_1: Build =
+    Build { name: "6.1", prefix: "linux-image-6.1.", suffix: "-amd64", leads: &["linux-image-amd64"] };
+static RT_6_1: Build =
+    Build { name: "6.1-rt", prefix: "linux-image-6.1.", suffix: "-rt-amd64", leads: &["linux-image-rt-amd64"] };
+static STOCK_6_12: Build = Build {
+    name: "6.12",
+    prefix: "linux-image-6.12.",
+    suffix: "-amd64",
+    leads: &["linux-image-6.12-amd64", "linux-image-amd64"],
+};
+static RT_6_12: Build = Build {
+    name: "6.12-rt",
+    prefix: "linux-image-6.12.",
+    suffix: "-rt-amd64",
+    leads: &["linux-image-6.12-rt-amd64", "linux-image-rt-amd64"],
+};
+
+const fn flavour(name: &'static str, build: &'static Build, preemption: &'static str) -> Flavour {
+    Flavour { name, build: Some(build), preemption: Some(preemption) }
+}
+
+/// Debian's stock kernels are built with PREEMPT_DYNAMIC: three models in one, chosen when it boots.
+pub static FLAVOURS: [Flavour; 9] = [
+    flavour("linux-none", &STOCK_6_1, "none"),
+    flavour("linux-voluntary", &STOCK_6_1, "voluntary"),
+    flavour("linux-full", &STOCK_6_1, "full"),
+    flavour("linux-rt", &RT_6_1, "rt"),
+    flavour("linux-none-6.12", &STOCK_6_12, "none"),
+    flavour("linux-voluntary-6.12", &STOCK_6_12, "voluntary"),
+    flavour("linux-full-6.12", &STOCK_6_12, "full"),
+    flavour("linux-rt-6.12", &RT_6_12, "rt"),
+    Flavour { name: "linux", build: None, preemption: None },
+];
+
+/// The user's own kernel, as the command line gives it.
+#[derive(Debug, Default)]
+pub struct Own {
+    pub image: PathBuf,
+    pub modules: Option<PathBuf>,
+    pub append: String,
+}
+
+static OWN: OnceLock<Own> = OnceLock::new();
+
+/// Says what `linux@vm` is, once in the lab's life.
+pub fn set_own(own: Own) {
+    let _ = OWN.set(own);
+}
+
+/// What a machine is started with.
+pub struct Kernel {
+    /// A bzImage or a vmlinux.
+    pub image: Vec<u8>,
+    /// Where it comes from.
+    pub origin: String,
+    /// Files, loaded in this order.
+    pub modules: Vec<(String, Vec<u8>)>,
+    /// The user's boot arguments.
+    pub append: String,
+}
+
+impl Flavour {
+    /// # Errors
+    /// What is missing, with the mend.
+    pub fn kernel(&self, cache: &Cache) -> Result<Kernel> {
+        let Some(build) = self.build else { return own() };
+        let folder = cache.obtain("kernels", build.name, |folder| {
+            told_when_long(&format!("fetching Linux {} from Debian", build.name), || build.fetch(folder))
+        })?;
+        let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()));
+        let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
+        let modules = vec![(BINDER.to_owned(), read(BINDER)?)];
+        Ok(Kernel { image: read("vmlinuz")?, origin, modules, append: String::new() })
+    }
+}
+
+fn own() -> Result<Kernel> {
+    let own = OWN.get().context(
+        "linux@vm is a kernel of your own: name it with --kernel-image FILE; Debian's are linux-full@vm, linux-rt@vm …",
+    )?;
+    let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let mut modules = Vec::new();
+    if let Some(folder) = &own.modules {
+        let list = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+        let mut paths = list().with_context(|| format!("cannot read {}", folder.display()))?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
+        paths.sort();
+        let named = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        modules = paths.iter().map(|path| Ok((named(path).unwrap_or_default(), read(path)?))).collect::<Result<_>>()?;
+    }
+    let origin = own.image.display().to_string();
+    Ok(Kernel { image: read(&own.image)?, origin, modules, append: own.append.clone() })
+}
+
+impl Build {
+    /// Fills `folder` with the image, binder's module, and a line that tells where it comes from.
+    fn fetch(&self, folder: &Path) -> Result<()> {
+        let package = self.package()?;
+        run(Command::new("apt-get").args(["download", "-q", &package]).current_dir(folder))?;
+        let deb = files(folder)?.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        let deb = deb.with_context(|| format!("apt-get has not downloaded {package}"))?;
+        let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"))?;
+        let mut unpack = Command::new("dpkg-deb");
+        unpack.arg("--fsys-tarfile").arg(&deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut unpack = unpack.spawn().map_err(|error| missing("dpkg-deb", &error))?;
+        let archive = unpack.stdout.take().context("dpkg-deb has no output")?;
+        let wanted = ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
+        let mut tar = Command::new("tar");
+        tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"]).args(wanted).current_dir(folder).stdin(archive);
+        let unpacked = run(&mut tar);
+        unpack.wait()?;
+        unpacked?;
+        let packed = folder.join(format!("{BINDER}.xz"));
+        if packed.is_file() {
+            fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?)?)?;
+            fs::remove_file(packed)?;
+        }
+        let hash = sha256(&fs::read(&deb)?);
+        fs::remove_file(&deb)?;
+        let image = files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));
+        fs::rename(image.with_context(|| format!("{package} holds no kernel"))?, folder.join("vmlinuz"))?;
+        Ok(fs::write(folder.join("origin"), format!("{package} {}, sha256 {hash}\n", version.trim()))?)
+    }
+
+    /// The name of the package that is current.
+    fn package(&self) -> Result<String> {
+        for lead in self.leads {
+            let Ok(text) = run(Command::new("apt-cache").args(["depends", lead])) else { continue };
+            let words = text.split_ascii_whitespace();
+            if let Some(name) = words.into_iter().find(|word| self.is_it(word)) {
+                return Ok(name.to_owned());
+            }
+        }
+        let leads = self.leads.join(" or ");
+        bail!(
+            "this system's package lists have no {}*{} ({leads}): as root, apt-get update; or name a kernel of your own with \
+             --kernel-image FILE --target linux@vm",
+            self.prefix,
+            self.suffix
+        )
+    }
+
+    fn is_it(&self, word: &str) -> bool {
+        let version = word.strip_prefix(self.prefix).and_then(|word| word.strip_suffix(self.suffix));
+        // `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` nor `-cloud`.
+        version.is_some_and(|version| !version.ends_with(|last: char| last.is_ascii_alphabetic()))
+    }
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
+}
+
+/// What it prints.
+fn run(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stderr(Stdio::piped()).output().map_err(|error| missing(&name, &error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    bail!("{name} failed: {}", text.lines().next_back().unwrap_or_default())
+}
+
+fn missing(name: &str, error: &std::io::Error) -> anyhow::Error {
+    anyhow!(
+        "{name}: {error}: Debian's kernels come through apt-get, dpkg-deb and tar; elsewhere, name a kernel of your own with \
+         --kernel-image FILE --target linux@vm"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_told_apart() {
+        for (build, name, is_it) in [
+            (&STOCK_6_1, "linux-image-6.1.0-56-amd64", true),
+            (&STOCK_6_1, "linux-image-6.1.0-56-rt-amd64", false),
+            (&STOCK_6_1, "linux-image-6.1.0-56-cloud-amd64", false),
+            (&RT_6_1, "linux-image-6.1.0-56-rt-amd64", true),
+            (&STOCK_6_12, "linux-image-6.12.117+deb12-amd64", true),
+            (&RT_6_12, "linux-image-6.12.117+deb12-rt-amd64", true),
+            (&STOCK_6_1, "linux-image-6.12.117+deb12-amd64", false),
+        ] {
+            assert_eq!(build.is_it(name), is_it, "{name}");
+        }
+    }
+}

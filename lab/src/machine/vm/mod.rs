@@ -1,0 +1,130 @@
+//! `vm`: Linux in a virtual machine, emulated, so that no host needs virtualisation and the clock can be made of instructions.
+//! A case is one start of the machine from the moment at which its only program, the port, was ready for a request.
+//!
+//! `docs/machines/vm.md` says why the machine is built as it is; `ports/linux/src/guest.rs` is the other side.
+
+mod bzimage;
+mod identity;
+mod initramfs;
+pub mod kernel;
+mod options;
+mod port;
+mod qmp;
+mod start;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+
+use anyhow::{Result, bail};
+use chronoscope_suite::{Parameter, Spec, Values};
+
+use self::{
+    kernel::{FLAVOURS, Flavour},
+    options::Mode,
+    start::Guest,
+};
+use super::{Machine, Made, host};
+
+static MODE: Parameter = Parameter {
+    name: "mode",
+    unit: "",
+    default: "det",
+    values: Values::Word(&Mode::WORDS),
+    help: "det: one emulated processor, its clock is its instructions; smp: two of them; kvm: the host's, and time on the wall",
+};
+
+/// Defaults of experiments' parameters here, where they differ from the experiments' own. Every sample of a kind is
+/// nearly like the others, and the emulator executes some hundred million instructions a second.
+static DEFAULTS: [(&str, &str, &str); 0] = [];
+
+/// One kernel in the virtual machine.
+#[derive(Debug)]
+pub struct Vm {
+    flavour: &'static Flavour,
+}
+
+/// The kernel of that name, if this machine runs it.
+pub fn find(kernel: &str) -> Option<Vm> {
+    FLAVOURS.iter().find(|flavour| flavour.name == kernel).map(|flavour| Vm { flavour })
+}
+
+/// What was found of each kernel in each mode: once in the lab's life.
+static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
+type Guests = BTreeMap<(&'static str, Mode), Result<Arc<Guest>, String>>;
+
+impl Vm {
+    fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
+        let mut guests = GUESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let guest = guests.entry((self.flavour.name, mode)).or_insert_with(|| {
+            Guest::ready(self.flavour, mode, stop).map(Arc::new).map_err(|error| format!("{error:#}"))
+        });
+        match guest {
+            Ok(guest) => Ok(Arc::clone(guest)),
+            Err(error) => bail!("{error}"),
+        }
+    }
+}
+
+/// The mode that a request asks for, and the request without it: the port has no use for it.
+fn split(request: &str) -> (Mode, String) {
+    let is_mode = |word: &&str| word.starts_with("mode=");
+    let mode = request.split(' ').find(is_mode).map_or(Mode::Deterministic, |word| Mode::of(&word["mode=".len()..]));
+    (mode, request.split(' ').filter(|word| !is_mode(word)).collect::<Vec<_>>().join(" "))
+}
+
+impl Machine for Vm {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        let port = host::PARAMETERS.iter().map(|parameter| (parameter, parameter.default.to_owned()));
+        port.chain([(&MODE, MODE.default.to_owned())]).collect()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        let known = |(experiment, name, _): &&(&str, &str, &str)| (*experiment, *name) == (spec.name, parameter.name);
+        DEFAULTS.iter().find(known).map(|(_, _, value)| *value)
+    }
+
+    fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
+        let mode = split(request).0;
+        Ok(Made { identity: self.guest(mode, stop)?.identity.clone(), remark: mode.remark() })
+    }
+
+    fn slowness(&self) -> u32 {
+        10
+    }
+
+    fn run(
+        &self,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (mode, request) = split(request);
+        let guest = self.guest(mode, stop)?;
+        guest.run(&(request + &mode.request(self.flavour)), limit, stop, sink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chronoscope_suite::spec;
+
+    use super::*;
+
+    #[test]
+    fn the_mode_is_no_business_of_the_port() {
+        assert_eq!(split("switch cpu=0 mode=kvm loops=3"), (Mode::Kvm, "switch cpu=0 loops=3".to_owned()));
+    }
+
+    #[test]
+    fn defaults_are_values_of_known_parameters() {
+        for (experiment, parameter, value) in DEFAULTS {
+            let spec = spec::find(experiment).unwrap();
+            let parameter = spec.parameters.iter().find(|known| known.name == parameter).unwrap();
+            assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The request, from QEMU's `fw_cfg`: files that the lab names on QEMU's command line. They are no part of a saved machine,
+//! so a restored one reads those of the QEMU that it runs in now.
+
+use std::io;
+
+use chronoscope_suite::request::MAX_REQUEST;
+
+use super::ports::{read_bytes, write_word};
+
+/// The file that holds the request.
+const NAME: &[u8] = b"opt/chronoscope/request";
+
+const SELECTOR: u16 = 0x510;
+const DATA: u16 = 0x511;
+/// The selector of the directory: a count, then entries, all numbers big-endian.
+const DIRECTORY: u16 = 0x19;
+
+/// An entry of the directory.
+struct Entry([u8; 64]);
+
+impl Entry {
+    fn size(&self) -> usize {
+        u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]]) as usize
+    }
+
+    fn selector(&self) -> u16 {
+        u16::from_be_bytes([self.0[4], self.0[5]])
+    }
+
+    fn name(&self) -> &[u8] {
+        self.0[8..].split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+}
+
+/// # Errors
+/// When there is no request, or it is none.
+pub fn read() -> io::Result<String> {
+    write_word(SELECTOR, DIRECTORY);
+    let mut count = [0; 4];
+    read_bytes(DATA, &mut count);
+    let mut entries = (0..u32::from_be_bytes(count)).map(|_| {
+        let mut entry = Entry([0; 64]);
+        read_bytes(DATA, &mut entry.0);
+        entry
+    });
+    let entry = entries.find(|entry| entry.name() == NAME && entry.size() <= MAX_REQUEST);
+    let entry = entry.ok_or_else(|| io::Error::other("fw_cfg holds no request"))?;
+    let mut text = vec![0; entry.size()];
+    write_word(SELECTOR, entry.selector());
+    read_bytes(DATA, &mut text);
+    String::from_utf8(text).map_err(io::Error::other)
+}
