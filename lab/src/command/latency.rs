@@ -83,12 +83,18 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let passes = inherits.sum::<f64>() == 0.0;
     let worst =
         case.series.iter().filter(|series| series.name.ends_with("fifo")).filter_map(|series| series.summary.max);
-    let missed = arguments.limit.is_some_and(|limit| worst.fold(0.0, f64::max) > limit as f64 * 1e3);
+    let missed =
+        arguments.limit.is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
     println!("{}", json(case, arguments, passes)?);
     if missed {
         report::remark(&format!("a real-time caller waited for more than {} µs", arguments.limit.unwrap_or(0)));
     }
     Ok(if passes && !missed { 0 } else { 2 })
+}
+
+/// What a value of the case is to be multiplied by. Where the clock counts instructions, by the clock of the guest, which counts them.
+fn millisecond(case: &CaseResult) -> f64 {
+    case.clock.as_ref().filter(|clock| clock.domain != "wall").map_or(1e-6, |clock| 1e3 / clock.hertz as f64)
 }
 
 /// This figure of every pair.
@@ -115,7 +121,8 @@ fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<Str
             let series = case.series.iter().find(|series| series.name == wanted);
             let series = series.with_context(|| format!("the target told nothing of {wanted}"))?;
             Ok::<_, anyhow::Error>(
-                of_caller(name, series, figure(&format!("{name} misses")), arguments.detail) + ending,
+                of_caller(name, series, millisecond(case), figure(&format!("{name} misses")), arguments.detail)
+                    + ending,
             )
         };
         text += &format!(
@@ -130,8 +137,8 @@ fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<Str
 }
 
 /// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
-fn of_caller(name: &str, series: &SeriesResult, misses: f64, detail: bool) -> String {
-    let mut values: Vec<f64> = series.samples.iter().map(|(_, value)| value / 1e6).collect();
+fn of_caller(name: &str, series: &SeriesResult, millisecond: f64, misses: f64, detail: bool) -> String {
+    let mut values: Vec<f64> = series.samples.iter().map(|(_, value)| value * millisecond).collect();
     values.sort_unstable_by(f64::total_cmp);
     let count = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / count;

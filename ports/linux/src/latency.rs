@@ -1,7 +1,7 @@
 //! The body of the experiment `latency`: see `suite/src/experiments/latency.rs`, which says what it is for.
 
 use std::{
-    fmt, hint,
+    hint,
     sync::atomic::{
         AtomicBool, AtomicI32, AtomicU32,
         Ordering::{Acquire, Relaxed, Release},
@@ -61,6 +61,20 @@ impl Who {
         (self.0[3], self.0[4])
     }
 
+    /// As the original prints it: a line, one for who it is, one for how it runs.
+    fn told(self, name: &str) -> String {
+        let policy = match self.class().0 {
+            libc::SCHED_OTHER => "SCHED_OTHER",
+            libc::SCHED_FIFO => "SCHED_FIFO",
+            libc::SCHED_RR => "SCHED_RR",
+            // With SCHED_RESET_ON_FORK, too.
+            _ => "???",
+        };
+        let (pid, tid, cpu) = (self.pid(), self.tid(), self.cpu());
+        let line = "-".repeat(50);
+        format!("{line}\n{name:<12} pid: {pid} tid: {tid} cpu: {cpu}\n{policy:<12}{}\n", self.class().1)
+    }
+
     fn to_bytes(self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         for (place, number) in bytes.chunks_exact_mut(4).zip(self.0) {
@@ -73,20 +87,6 @@ impl Who {
         let mut numbers = bytes.chunks_exact(4).filter_map(|place| Some(i32::from_ne_bytes(place.try_into().ok()?)));
         let all = [(); 5].map(|()| numbers.next());
         all.iter().all(Option::is_some).then(|| Self(all.map(Option::unwrap_or_default)))
-    }
-}
-
-/// As the original prints it: one line who, one line how.
-impl fmt::Display for Who {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let policy = match self.class().0 {
-            libc::SCHED_OTHER => "SCHED_OTHER",
-            libc::SCHED_FIFO => "SCHED_FIFO",
-            libc::SCHED_RR => "SCHED_RR",
-            // With SCHED_RESET_ON_FORK, too.
-            _ => "???",
-        };
-        write!(formatter, "pid: {} tid: {} cpu: {} {policy} {}", self.pid(), self.tid(), self.cpu(), self.class().1)
     }
 }
 
@@ -356,11 +356,13 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
 
 /// Who called and who served, in the original's order, as a file: there may be many lines, and equal ones.
 fn tell(trial: &mut Trial<'_, Linux>, pair: &Pair, rounds: usize) {
-    let mut line = |who: &str, is: Who| trial.attach("calls", format!("{who:<12} {is}\n").as_bytes());
-    line("service", pair.service.get());
-    line("client", pair.client.get());
-    for (place, [caller, server]) in pair.calls.iter().take(2 * rounds).enumerate() {
-        line(["fifo-caller", "other-caller"][place % 2], caller.get());
-        line("served by", server.get());
+    let server = trial.request.word("transport");
+    let mut tell = |name: &str, who: Who| trial.attach("calls", who.told(name).as_bytes());
+    tell("service", pair.service.get());
+    tell("main", Who::here());
+    tell("client", pair.client.get());
+    for (place, [caller, served]) in pair.calls.iter().take(2 * rounds).enumerate() {
+        tell(["fifo-caller", "other-caller"][place % 2], caller.get());
+        tell(server, served.get());
     }
 }
