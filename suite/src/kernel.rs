@@ -238,8 +238,21 @@ pub enum CallFailure {
     Refused,
     /// The server did not answer in time.
     TimedOut,
+    /// The client has no connection, for want of what a connection needs; with the system's error number.
+    Unconnected(i32),
     /// Any other error of the system's, by its number.
     Failed(i32),
+}
+
+/// What a client is made to lack or to do, to see what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It gives back no answer's memory.
+    Hoard,
+    /// It may open no more files when it connects.
+    Descriptors,
+    /// It may have no more memory when it connects.
+    Memory,
 }
 
 /// Calls that carry bytes from a client to a server in another task, and back.
@@ -255,6 +268,8 @@ pub trait Transport: Sized + 'static {
     type Client: Send;
     /// The server is a task of its own. If not, a call is a call of a function.
     const SERVED: bool = true;
+    /// Clients can be made to have a [`Fault`].
+    const FAULTS: bool = false;
 
     /// Called by the director before it creates the tasks. `largest`: of all messages, in bytes.
     ///
@@ -287,6 +302,19 @@ pub trait Transport: Sized + 'static {
     /// # Errors
     /// [`CallFailure`]
     fn connect(services: &'static Self::Services, client: usize) -> Result<Self::Client, CallFailure>;
+
+    /// As [`connect`](Self::connect), but to have this fault; asked for only with [`FAULTS`](Self::FAULTS).
+    ///
+    /// # Errors
+    /// [`CallFailure`]
+    fn connect_with(services: &'static Self::Services, client: usize, _: Fault) -> Result<Self::Client, CallFailure> {
+        Self::connect(services, client)
+    }
+
+    /// How many calls of this client's task a driver has carried so far, by the driver's own account, where it has one.
+    fn counted(_client: &Self::Client) -> Option<u32> {
+        None
+    }
 
     /// One call. Returns when the answer is there, which stays until the next call.
     ///

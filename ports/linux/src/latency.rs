@@ -126,6 +126,9 @@ struct Pair {
     answered: AtomicU32,
     /// Rounds made: fewer than asked for when the trace was stopped.
     rounds: AtomicU32,
+    /// Calls that a driver counted, and whether one did.
+    carried: AtomicU32,
+    is_counted: AtomicBool,
     failed: AtomicBool,
 }
 
@@ -138,7 +141,7 @@ struct Case<W: Transport> {
     verbose: bool,
     /// What the service does before it answers.
     steps: u64,
-    /// In ns.
+    /// In ticks.
     deadline: i64,
     trace: Option<&'static Trace>,
     gate: &'static Semaphore,
@@ -172,12 +175,14 @@ pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> 
             in_class: AtomicU32::new(0),
             answered: AtomicU32::new(0),
             rounds: AtomicU32::new(0),
+            carried: AtomicU32::new(0),
+            is_counted: AtomicBool::new(false),
             failed: AtomicBool::new(false),
         })
     };
     let steps = match request.number("work_us") {
         0 => 0,
-        work_us => steps_in(kernel, work_us * 1000),
+        work_us => steps_in(kernel, trial.ticks(work_us)),
     };
     let case: &'static Case<W> = arena.place(Case {
         kernel,
@@ -187,7 +192,7 @@ pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> 
         boost: request.word("boost") == "yes",
         verbose,
         steps,
-        deadline: request.number("deadline_us").cast_signed() * 1000,
+        deadline: trial.ticks(request.number("deadline_us")).cast_signed(),
         trace: if request.word("trace") == "yes" { Some(arena.place(Trace::start()?)?) } else { None },
         gate: trial.semaphore(0)?,
         done: trial.semaphore(0)?,
@@ -252,6 +257,7 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
     case.done.give();
     case.gate.take();
     let outcome = client.and_then(|(mut client, server)| {
+        let carried = W::counted(&client);
         for round in 0..case.loops {
             if case.trace.is_some_and(Trace::is_stopped) {
                 break;
@@ -270,6 +276,10 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
             })?;
             one_call(case, pair, &mut client, place, server, 1, round)?;
             pair.rounds.store(round as u32 + 1, Relaxed);
+        }
+        if let (Some(before), Some(after)) = (carried, W::counted(&client)) {
+            pair.carried.store(after.wrapping_sub(before), Relaxed);
+            pair.is_counted.store(true, Relaxed);
         }
         Ok(())
     });
@@ -331,6 +341,9 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
         };
         evidence("callers in their class", count(&pair.in_class));
         evidence("calls answered by its service", count(&pair.answered));
+        if pair.is_counted.load(Relaxed) {
+            evidence("transactions counted by the driver", count(&pair.carried));
+        }
         let mut figure = |what: &str, value: f64| trial.figure(&name(format_args!("P{place} {what}")), "", value);
         figure("calls", calls);
         figure("calls on one processor", calls - count(&pair.elsewhere));

@@ -136,10 +136,10 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     (1 << 20) + loops * (32 + 16 * tasks) + calls
 }
 
-/// Marks of each worker, and a line from each to each service.
+/// Marks of each worker, a line from each to each service, and what is sent.
 fn call_bytes(request: &Request<'_>, loops: usize) -> usize {
     let [size, workers, services] = ["size", "workers", "services"].map(|name| request.count(name));
-    workers * (32 * loops + services * (2 * size + 512))
+    workers * (32 * loops + services * (2 * size + 512)) + size
 }
 
 /// Marks of each pair, and who made and served its calls.

@@ -9,10 +9,11 @@
 //! - **Sample**: one call. Beside: `processor time`, what the worker itself ran for a call, by the kernel's account over all
 //!   calls, less that of as many rounds without a call; and `calls`, of all workers, in a second.
 //! - **Control**: the same rounds without the call: two marks, and the comparison.
-//! - **Evidence**: every answer held what was sent; the services, tasks of their own, counted every call.
+//! - **Evidence**: every answer held what was sent; the services, tasks of their own, counted every call; and so did the driver
+//!   that carried it, where one keeps an account (binder).
 //! - **Source**: P3, throughput: `BM_sendVec_binderize` (`transport=hwbinder`), `BM_sendVec_binder`, and
 //!   `BM_sendVec_passthrough`, where server and client are one task; several workers and services as in Android's throughput
-//!   program.
+//!   program. `size` goes on beyond P3's 65536 bytes, to where transports refuse.
 //!
 //! How it differs from the source: P3 tells the mean of wall time over all iterations, with the loop around
 //! them; here each call is timed by itself, and answers are compared outside of the marks. P3 times no single call, so it has
@@ -24,7 +25,7 @@ use core::{
 };
 
 use crate::{
-    kernel::{CallFailure, Clock, Kernel, Priority, ProcessorTime, Reason, Refusal, Transport},
+    kernel::{CallFailure, Clock, Fault, Kernel, Priority, ProcessorTime, Reason, Refusal, Transport},
     mark::{Marks, Slot},
     spec::{Parameter, Spec, Values},
     task::block_on,
@@ -32,8 +33,8 @@ use crate::{
     wire::Series,
 };
 
-/// The longest message.
-const LARGEST: usize = 65_536;
+/// The longest message: more than some transports take.
+const LARGEST: u64 = 1 << 20;
 
 pub static SPEC: Spec = Spec {
     name: "transaction",
@@ -42,7 +43,7 @@ pub static SPEC: Spec = Spec {
     end: "immediately after the call has returned with the answer",
     statistic: "one call; the worker's processor time for it; calls of all workers in a second",
     control: "the same rounds without the call",
-    evidence: "every answer held what was sent; the services counted every call",
+    evidence: "every answer held what was sent; the services counted every call, and the driver where it tells",
     source: "P3, throughput",
     parameters: &[
         Parameter {
@@ -73,7 +74,7 @@ pub static SPEC: Spec = Spec {
             name: "size",
             unit: "B",
             default: "64",
-            values: Values::Number(1, LARGEST as u64),
+            values: Values::Number(1, LARGEST),
             help: "bytes there, and back",
         },
         Parameter {
@@ -109,8 +110,9 @@ pub static SPEC: Spec = Spec {
             name: "fault",
             unit: "",
             default: "none",
-            values: Values::Word(&["none", "dead", "mute"]),
-            help: "the first service ends, or says no more, after half of its share of the calls: to see what becomes of it",
+            values: Values::Word(&["none", "dead", "mute", "hoard", "descriptors", "memory"]),
+            help: "to see what becomes of it: the first service ends, or says no more, after half of its share of the calls; binder's \
+                   workers free no answer, or find no descriptors or no memory to connect with",
         },
     ],
     duration_us: |request| {
@@ -119,20 +121,13 @@ pub static SPEC: Spec = Spec {
     },
 };
 
-/// What is sent: any `LARGEST` bytes of it from one of the first 256 on.
-static PAYLOAD: [u8; LARGEST + 255] = {
-    let mut bytes = [0; LARGEST + 255];
-    let mut place = 0;
-    while place < bytes.len() {
-        bytes[place] = place as u8;
-        place += 1;
-    }
-    bytes
-};
-
 struct Traffic<K: Kernel, W: Transport> {
     kernel: &'static K,
     services: &'static W::Services,
+    /// What is sent: any `size` bytes of it from one of the first 256 on.
+    payload: &'static [u8],
+    /// What the workers are to suffer.
+    fault: Option<Fault>,
     /// Calls of each service before its fault.
     limit: u32,
     /// Given by nobody: what a mute service waits for.
@@ -161,8 +156,12 @@ struct Worker<K: Kernel> {
     /// Processor time of the rounds with and without a call.
     spent: [K::Slot; 2],
     right: AtomicU32,
+    /// Calls that a driver counted, or `UNCOUNTED`.
+    carried: AtomicU32,
     failure: Failure,
 }
+
+const UNCOUNTED: u32 = u32::MAX;
 
 /// What went wrong, if something did, in a word: 0, or a [`CallFailure`].
 struct Failure(AtomicU32);
@@ -171,15 +170,17 @@ impl Failure {
     const DEAD: u32 = 1;
     const REFUSED: u32 = 2;
     const TIMED_OUT: u32 = 3;
-    /// To this is added the system's error number.
-    const FAILED: u32 = 4;
+    /// To these is added the system's error number, which is below 4096.
+    const UNCONNECTED: u32 = 1 << 12;
+    const FAILED: u32 = 2 << 12;
 
     fn set(&self, failure: CallFailure) {
         let word = match failure {
             CallFailure::Dead => Self::DEAD,
             CallFailure::Refused => Self::REFUSED,
             CallFailure::TimedOut => Self::TIMED_OUT,
-            CallFailure::Failed(code) => Self::FAILED + code.unsigned_abs(),
+            CallFailure::Unconnected(code) => Self::UNCONNECTED | code.unsigned_abs() & 0xfff,
+            CallFailure::Failed(code) => Self::FAILED | code.unsigned_abs() & 0xfff,
         };
         self.0.store(word, Relaxed);
     }
@@ -189,11 +190,16 @@ impl Failure {
         match self.0.load(Relaxed) {
             0 => None,
             Self::DEAD => failed("the server died while it was called", ""),
-            Self::REFUSED => failed("the transport refused a call", "ask for a smaller size"),
+            Self::REFUSED => {
+                failed("the transport refused a call", "it was too long, or there was no room: ask for a smaller size")
+            }
             Self::TIMED_OUT => failed("the server did not answer a call in time", ""),
             word => {
-                let refusal = failed("a call failed", "");
-                refusal.map(|refusal| refusal.with_code((word - Self::FAILED).cast_signed()))
+                let refusal = match word & !0xfff {
+                    Self::UNCONNECTED => failed("a worker could not connect to the services", ""),
+                    _ => failed("a call failed", ""),
+                };
+                refusal.map(|refusal| refusal.with_code((word & 0xfff).cast_signed()))
             }
         }
     }
@@ -215,9 +221,18 @@ where
         _ => Priority::Ordinary,
     };
     let limit = match request.word("fault") {
-        "none" => u32::MAX,
-        _ => (loops * workers / services / 2) as u32,
+        "dead" | "mute" => (loops * workers / services / 2) as u32,
+        _ => u32::MAX,
     };
+    let fault = match request.word("fault") {
+        "hoard" => Some(Fault::Hoard),
+        "descriptors" => Some(Fault::Descriptors),
+        "memory" => Some(Fault::Memory),
+        _ => None,
+    };
+    if fault.is_some() && !W::FAULTS {
+        return Err(Refusal::not_offered("this transport's workers cannot be made to fail so: binder's can"));
+    }
     let worker = |_| {
         Ok(Worker {
             starts: Marks::new(arena, loops)?,
@@ -226,12 +241,15 @@ where
             control_ends: Marks::new(arena, loops)?,
             spent: [Slot::empty(), Slot::empty()],
             right: AtomicU32::new(0),
+            carried: AtomicU32::new(UNCOUNTED),
             failure: Failure(AtomicU32::new(0)),
         })
     };
     let traffic: &'static Traffic<T::Kernel, W> = arena.place(Traffic {
         kernel,
         services: W::services(kernel, arena, services, workers, size)?,
+        payload: arena.fill(size + 255, |place| Ok(place as u8))?,
+        fault,
         limit,
         never: (request.word("fault") == "mute").then(|| trial.semaphore(0)).transpose()?,
         size,
@@ -294,18 +312,22 @@ where
 {
     let kernel = traffic.kernel;
     let worker = &traffic.workers[place];
-    let client = W::connect(traffic.services, place);
+    let client = match traffic.fault {
+        None => W::connect(traffic.services, place),
+        Some(fault) => W::connect_with(traffic.services, place, fault),
+    };
     kernel.give(traffic.done);
     T::take(kernel, traffic.gate).await;
     let size = traffic.size;
     let outcome = client.and_then(|mut client| {
+        let carried = W::counted(&client);
         let timed = [(&worker.control_starts, &worker.control_ends), (&worker.starts, &worker.ends)];
         for (spent, (calling, (starts, ends))) in worker.spent.iter().zip([false, true].into_iter().zip(timed)) {
             let mut choice = Choice::new(traffic, place);
             let before = T::processor_time(kernel);
             let mut right = 0;
             for round in 0..starts.len() {
-                let bytes = &PAYLOAD[round % 256..][..size];
+                let bytes = &traffic.payload[round % 256..][..size];
                 let service = choice.next();
                 starts.mark(kernel, round);
                 let answer = if calling { W::call(&mut client, service, bytes)? } else { black_box(bytes) };
@@ -315,6 +337,9 @@ where
             let ran = T::processor_time(kernel) - before;
             spent.store(<T::Kernel as Clock>::Slot::truncate(ran));
             worker.right.store(right, Relaxed);
+        }
+        if let (Some(before), Some(after)) = (carried, W::counted(&client)) {
+            worker.carried.store(after.wrapping_sub(before), Relaxed);
         }
         Ok(())
     });
@@ -351,6 +376,10 @@ fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K
     if W::SERVED {
         let answered: f64 = traffic.servers.iter().map(|server| f64::from(server.answered.load(Relaxed))).sum();
         trial.evidence("calls counted by the services", answered, calls, calls);
+    }
+    let carried = || workers.iter().map(|worker| worker.carried.load(Relaxed));
+    if carried().all(|count| count != UNCOUNTED) {
+        trial.evidence("transactions counted by the driver", carried().map(f64::from).sum(), calls, calls);
     }
     let spent = |worker: &Worker<K>| {
         let [without, with] = [0, 1].map(|place| worker.spent[place].load());

@@ -1,34 +1,30 @@
 //! A process's connection to the driver: the device, the memory that messages arrive in, and the exchange of commands and
 //! returns.
 
-use std::{ffi::c_void, io, ptr, slice};
+use std::{ffi::c_void, io, ptr};
 
 use chronoscope_suite::kernel::CallFailure;
 use rustix::{
     fd::{AsRawFd, OwnedFd},
     fs::{Mode, OFlags, open},
     io::Errno,
-    mm::{MapFlags, ProtFlags, mmap},
 };
 
-use super::protocol::{
-    self, Commands, FlatObject, Handle, MANAGER, Message, PROTOCOL, Received, Return, Returns, WriteRead, object,
+use super::{
+    protocol::{
+        self, Commands, FlatObject, Handle, MANAGER, Message, PROTOCOL, Received, Return, Returns, WriteRead, object,
+    },
+    room::Room,
 };
-
-/// What the driver's own users map: 1 MiB less two guard pages.
-const ROOM: usize = (1 << 20) - 2 * 4096;
 
 /// Returns of one exchange: a call or a reply takes 68 bytes, and there are few others beside it.
 const RETURNS: usize = 256;
 
 pub struct Device {
     file: OwnedFd,
-    room: *const u8,
+    room: Room,
     pub commands: Commands,
 }
-
-// SAFETY: the room is this process's for good, and read through `bytes` alone.
-unsafe impl Send for Device {}
 
 impl Device {
     /// # Errors
@@ -40,12 +36,10 @@ impl Device {
         if version != PROTOCOL {
             return Err(Errno::PROTO);
         }
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let room =
-            unsafe { mmap(ptr::null_mut(), ROOM, ProtFlags::READ, MapFlags::PRIVATE | MapFlags::NORESERVE, &file, 0) }?;
+        let room = Room::new(&file)?;
         // The driver asks for no more threads: a service here is one.
         control(&file, protocol::SET_MAX_THREADS, &mut 0_u32)?;
-        Ok(Self { file, room: room.cast(), commands: Commands::default() })
+        Ok(Self { file, room, commands: Commands::default() })
     }
 
     /// Becomes the one whom everybody on this device can call.
@@ -151,15 +145,10 @@ impl Device {
         Ok(())
     }
 
-    /// Bytes in the room; `None` when they do not lie in it.
+    /// Bytes that the driver has put into this process; `None` when they are not.
     #[inline]
     pub fn bytes(&self, address: u64, length: u64) -> Option<&[u8]> {
-        let start = usize::try_from(address).ok()?.checked_sub(self.room.addr())?;
-        let length = usize::try_from(length).ok()?;
-        let end = start.checked_add(length)?;
-        // SAFETY: they lie in the room, which stays mapped; the driver changes only what has been freed, and who frees a message
-        // does not look at it any more.
-        (end <= ROOM).then(|| unsafe { slice::from_raw_parts(self.room.add(start), length) })
+        self.room.bytes(address, length)
     }
 
     /// The bytes of a message.

@@ -16,6 +16,8 @@ mod device;
 mod manager;
 mod parcel;
 mod protocol;
+mod room;
+mod statistics;
 
 use std::{
     marker::PhantomData,
@@ -28,8 +30,9 @@ use std::{
 use chronoscope_suite::{
     Priority, Reason, Refusal, Tasks,
     arena::Arena,
-    kernel::{CallFailure, Transport},
+    kernel::{CallFailure, Fault, Transport},
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
     device::{Device, Introduction},
@@ -84,6 +87,8 @@ pub struct Client<D> {
     handles: Vec<Handle>,
     /// The last answer.
     held: Option<Received>,
+    /// No answer is freed.
+    hoards: bool,
     patience: Patience,
     driver: PhantomData<D>,
 }
@@ -92,6 +97,7 @@ impl<D: Driver> Transport for Through<D> {
     type Kernel = Linux;
     type Services = Services;
     type Client = Client<D>;
+    const FAULTS: bool = true;
 
     fn services(
         kernel: &'static Linux,
@@ -137,13 +143,33 @@ impl<D: Driver> Transport for Through<D> {
         let mut device = open(services)?;
         let handles = (0..services.services).map(|service| find(&mut device, service, &mut patience));
         let handles = handles.collect::<Result<_, _>>()?;
-        Ok(Client { device, handles, held: None, patience, driver: PhantomData })
+        Ok(Client { device, handles, held: None, hoards: false, patience, driver: PhantomData })
+    }
+
+    fn connect_with(services: &'static Services, client: usize, fault: Fault) -> Result<Client<D>, CallFailure> {
+        let lacking = match fault {
+            Fault::Descriptors => Some(Resource::Nofile),
+            Fault::Memory => Some(Resource::As),
+            Fault::Hoard => None,
+        };
+        if let Some(resource) = lacking {
+            // What the process has, it keeps.
+            let none = Rlimit { current: Some(0), ..getrlimit(resource) };
+            setrlimit(resource, none).map_err(|error| CallFailure::Failed(error.raw_os_error()))?;
+        }
+        let mut client = Self::connect(services, client)?;
+        client.hoards = fault == Fault::Hoard;
+        Ok(client)
+    }
+
+    fn counted(_: &Client<D>) -> Option<u32> {
+        statistics::calls_of_this_process()
     }
 
     #[inline]
     fn call<'a>(client: &'a mut Client<D>, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure> {
-        let Client { device, handles, held, patience, .. } = client;
-        if let Some(held) = held.take() {
+        let Client { device, handles, held, hoards, patience, .. } = client;
+        if let Some(held) = held.take().filter(|_| !*hoards) {
             device.commands.free(&held);
         }
         let mut parcel = Parcel::<D>::new();
@@ -180,7 +206,7 @@ async fn manage(services: &'static Services) {
 }
 
 fn open(services: &Services) -> Result<Device, CallFailure> {
-    Device::open(services.device).map_err(|error| CallFailure::Failed(error.raw_os_error()))
+    Device::open(services.device).map_err(|error| CallFailure::Unconnected(error.raw_os_error()))
 }
 
 /// The handle of a service, once it has been published.

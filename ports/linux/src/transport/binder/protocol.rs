@@ -318,6 +318,12 @@ pub fn long(bytes: &[u8], place: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{
+        collection::vec,
+        prelude::*,
+        sample::{Index, select},
+    };
+
     use super::*;
 
     fn returns(bytes: &[u8]) -> Vec<Result<Return, Truncated>> {
@@ -337,18 +343,84 @@ mod tests {
         }
     }
 
-    /// Whatever the bytes: no panic, an end, and nothing read twice.
-    #[test]
-    fn any_bytes_are_read_to_an_end() {
-        let mut state = 1_u64;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as u8
-        };
-        for length in 0..2000 {
-            let bytes: Vec<u8> = (0..length % 300).map(|_| random()).collect();
-            assert!(returns(&bytes).len() <= bytes.len());
+    fn stream(returns: &[(u32, Vec<u8>)]) -> Vec<u8> {
+        returns.iter().flat_map(|(number, body)| [&number.to_ne_bytes()[..], body].concat()).collect()
+    }
+
+    /// A return as the driver may send it: of a known kind or of any other, with a body as long as its number says.
+    fn any_return() -> impl Strategy<Value = (u32, Vec<u8>)> {
+        let known = select(vec![
+            event::ERROR,
+            event::TRANSACTION,
+            event::REPLY,
+            event::DEAD_REPLY,
+            event::INCREFS,
+            event::ACQUIRE,
+            event::DEAD_BINDER,
+            event::FAILED_REPLY,
+        ]);
+        let other = (any::<u32>(), 0..100_u32).prop_map(|(number, size)| number & 0xc000_ffff | size << 16);
+        prop_oneof![known, other].prop_flat_map(|number| {
+            let size = (number >> 16 & 0x3fff) as usize;
+            (Just(number), vec(any::<u8>(), size))
+        })
+    }
+
+    proptest! {
+        /// Whatever the bytes: no panic, an end, nothing read twice, and nothing after what breaks off.
+        #[test]
+        fn any_bytes_are_read_to_an_end(bytes in vec(any::<u8>(), 0..600)) {
+            let all = returns(&bytes);
+            // Each return takes four bytes at least.
+            prop_assert!(all.len() <= bytes.len().div_ceil(4));
+            let whole = all.iter().take_while(|one| one.is_ok()).count();
+            prop_assert!(whole + 1 >= all.len());
         }
+
+        #[test]
+        fn a_stream_is_read_return_by_return(sent in vec(any_return(), 0..12), cut in any::<Index>()) {
+            let bytes = stream(&sent);
+            let expected: Vec<_> = sent.iter().map(|(number, body)| Ok(decode(*number, body))).collect();
+            prop_assert_eq!(returns(&bytes), &expected[..]);
+            // Cut anywhere: all that is whole, then that the rest is not.
+            let end = cut.index(bytes.len() + 1);
+            let ends: Vec<usize> = sent.iter().scan(0, |at, (_, body)| { *at += 4 + body.len(); Some(*at) }).collect();
+            let whole = ends.iter().filter(|&&at| at <= end).count();
+            let is_whole = end == 0 || ends.contains(&end);
+            let mut expected = expected[..whole].to_vec();
+            expected.extend((!is_whole).then_some(Err(Truncated)));
+            prop_assert_eq!(returns(&bytes[..end]), expected);
+        }
+
+        #[test]
+        fn words_are_read_only_where_they_are(bytes in vec(any::<u8>(), 0..40), place in any::<usize>()) {
+            let inside = place.checked_add(8).is_some_and(|end| end <= bytes.len());
+            prop_assert_eq!(long(&bytes, place).is_some(), inside);
+        }
+    }
+
+    #[test]
+    fn what_the_driver_tells_of_deaths_and_counts_is_answered() {
+        let mut commands = Commands::default();
+        let cookies: Vec<u8> = [5_u64, 6].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let sent = [
+            (event::INCREFS, cookies.clone()),
+            (event::ACQUIRE, cookies.clone()),
+            (event::DEAD_BINDER, cookies[..8].to_vec()),
+        ];
+        for event in returns(&stream(&sent)) {
+            match event.unwrap() {
+                Return::Count(count) => commands.counted(count),
+                Return::Dead(cookie) => commands.dead_binder_done(cookie),
+                other => panic!("{other:?}"),
+            }
+        }
+        let expected = [
+            (command::INCREFS_DONE, cookies.clone()),
+            (command::ACQUIRE_DONE, cookies.clone()),
+            (command::DEAD_BINDER_DONE, cookies[..8].to_vec()),
+        ];
+        assert_eq!(commands.bytes(), stream(&expected));
     }
 
     #[test]
