@@ -119,6 +119,7 @@ pub enum Format {
     Table,
     Json,
     GoogleBenchmark,
+    GoogleBenchmarkConsole,
     Csv,
 }
 
@@ -134,7 +135,7 @@ impl Output {
     pub fn format(&self) -> Format {
         match self.benchmark_format {
             None => self.format,
-            Some(BenchmarkFormat::Console) => Format::Table,
+            Some(BenchmarkFormat::Console) => Format::GoogleBenchmarkConsole,
             Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
             Some(BenchmarkFormat::Csv) => Format::Csv,
         }

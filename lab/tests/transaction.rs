@@ -44,9 +44,9 @@ fn google_benchmark_s_names_and_processor_time() {
     let answer = run(&["--set", "size=64,4096", "--format", "google-benchmark"]);
     let json = answer.exits(0).json();
     let first = &json["benchmarks"][0];
-    assert_eq!(first["name"], "BM_sendVec_unix/64/loops:200", "{first:#}");
+    assert_eq!(first["name"], "BM_sendVec_unix/64", "{first:#}");
     assert!(first["cpu_time"].as_f64() < first["real_time"].as_f64(), "{first:#}");
-    assert!(json.to_string().contains("BM_sendVec_unix/4k/"));
+    assert!(json.to_string().contains("BM_sendVec_unix/4k"));
 }
 
 /// An empty call shows no inversion; a service that works, with others that compete, does. The client's boost ends it.

@@ -5,11 +5,11 @@
 //! mean here:
 //!
 //! - `name`: `switch/pair:thread-thread/tasks:2`, from the parameters that were asked for; after them the target
-//!   where a run has several, and the series where a case has several.
+//!   where a run has several, and the series where a case has several. `transaction` is named as Android's benchmarks name it:
+//!   `BM_sendVec_binderize/64`.
 //! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark; with the nominal part (a delay of 50 ms is
 //!   told as 50.06 ms). The counters `p50`, `p99` and `max` tell what a mean hides; `p99` is there when every repetition
 //!   had the samples for it.
-//!   `transaction` is named as Android's benchmarks name it: `BM_sendVec_binderize/64`.
 //! - `cpu_time`: the mean of the case's series `processor time`, where the experiment has one (`transaction`); else the same as
 //!   `real_time`, because compare.py needs one.
 //! - `iterations`: the samples of the repetition.
@@ -56,8 +56,8 @@ struct Context<'a> {
 
 /// One benchmark's repetition, or an aggregate of all; the fields in Google Benchmark's order.
 #[derive(Clone, Default, Serialize)]
-struct Entry {
-    name: String,
+pub(super) struct Entry {
+    pub(super) name: String,
     family_index: usize,
     per_family_instance_index: usize,
     run_name: String,
@@ -67,28 +67,28 @@ struct Entry {
     repetition_index: Option<usize>,
     threads: u32,
     #[serde(flatten)]
-    aggregate: Option<Aggregate>,
+    pub(super) aggregate: Option<Aggregate>,
     #[serde(flatten)]
-    problem: Option<Problem>,
-    iterations: u64,
-    real_time: f64,
-    cpu_time: f64,
-    time_unit: &'static str,
+    pub(super) problem: Option<Problem>,
+    pub(super) iterations: u64,
+    pub(super) real_time: f64,
+    pub(super) cpu_time: f64,
+    pub(super) time_unit: &'static str,
     #[serde(flatten)]
     counters: BTreeMap<&'static str, f64>,
     #[serde(skip_serializing_if = "String::is_empty")]
-    label: String,
+    pub(super) label: String,
 }
 
 #[derive(Clone, Serialize)]
-struct Aggregate {
+pub(super) struct Aggregate {
     aggregate_name: &'static str,
-    aggregate_unit: &'static str,
+    pub(super) aggregate_unit: &'static str,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Problem {
+pub(super) enum Problem {
     Error { error_occurred: bool, error_message: String },
     Skipped { skipped: bool, skip_message: String },
 }
@@ -116,7 +116,7 @@ pub fn render(run: &Run) -> Result<String> {
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-fn benchmarks(run: &Run) -> Vec<Entry> {
+pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
     let several_targets = run.cases.iter().any(|case| case.target != run.cases[0].target);
     // A family is an experiment on a target; its instances are numbered in the order of the run.
     let mut families: Vec<(&str, &str, usize)> = Vec::new();
@@ -172,7 +172,10 @@ fn problem(case: &CaseResult) -> Option<Problem> {
 /// The words of a case's name.
 fn name(case: &CaseResult) -> Vec<String> {
     let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
-        "transaction" => (&|word| !word.starts_with("transport=") && !word.starts_with("size="), send_vec(case)),
+        "transaction" => {
+            let is_told = |word: &str| ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name));
+            (&move |word| !is_told(word), send_vec(case))
+        }
         experiment => (&|_| true, vec![experiment.to_owned()]),
     };
     let given = case.label.split_whitespace().filter(|word| given(word));
