@@ -16,7 +16,7 @@ step() {
 }
 
 # shellcheck disable=SC2046 # a list
-set_up_tests() { install $(listed test); }
+set_up_tests() { install $(listed test) $(listed vm); }
 
 set_up_linters() {
     have_linters() { cargo fmt --version && cargo clippy --version; }

@@ -12,8 +12,12 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
-/// What it may take. The entry that has not been used for longest goes first.
-const LIMIT: u64 = 1 << 30;
+/// What it may take. The entry that has not been used for longest goes first, but kernels, which are small and come from far
+/// away, go last.
+pub const LIMIT: u64 = 1 << 30;
+
+/// The kind of entry that goes last.
+pub const KERNELS: &str = "kernels";
 
 /// The folder; it need not exist.
 #[derive(Clone, Debug)]
@@ -80,7 +84,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// All entries, the one used last at the end.
+    /// All entries, in the order in which they go.
     ///
     /// # Errors
     /// Of the file system, with the place.
@@ -94,7 +98,7 @@ impl Cache {
                     entries.push(Entry { name, bytes: size(&path)?, used, path });
                 }
             }
-            entries.sort_by_key(|entry| entry.used);
+            entries.sort_by_key(|entry| (entry.name.starts_with(KERNELS), entry.used));
             io::Result::Ok(entries)
         };
         list().map_err(|error| anyhow!("the cache {} cannot be read: {error}", self.0.display()))

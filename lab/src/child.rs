@@ -32,11 +32,11 @@ pub fn run(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink)
+    run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink).map(|_| ())
 }
 
-/// As [`run`], with the standard input that `command` has been given. Whoever holds its other end learns when the program
-/// has ended.
+/// As [`run`], with the standard input that `command` has been given; whoever holds its other end learns when the program
+/// has ended. Returns the end of what the program wrote to standard error.
 ///
 /// # Errors
 /// As [`run`].
@@ -46,7 +46,7 @@ pub fn run_with_input(
     limit: Duration,
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
+) -> Result<String> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the program with all its tasks.
     let child = command.process_group(0).spawn();
@@ -55,11 +55,12 @@ pub fn run_with_input(
     let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let mut running = Running { child, ended: false };
     let patience = Patience { name, limit, deadline: Instant::now() + limit, stop };
-    let complaint = running.pass_on(&patience, sink)?;
+    let errors = running.pass_on(&patience, sink)?;
     let status = running.status(&patience)?;
     if status.success() {
-        return Ok(());
+        return Ok(errors);
     }
+    let complaint = printable(errors.lines().last().unwrap_or_default());
     let what = match status.signal() {
         Some(signal) => format!("{name} was killed by signal {signal}"),
         None => format!("{name} failed"),
@@ -95,7 +96,7 @@ struct Running {
 }
 
 impl Running {
-    /// Hands what it writes on until it closes both its outputs; returns the last line of what it wrote to standard error.
+    /// Hands what it writes on until it closes both its outputs; returns the end of what it wrote to standard error.
     fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
@@ -130,8 +131,7 @@ impl Running {
                 }
             }
         }
-        let complaint = String::from_utf8_lossy(&complaint);
-        Ok(printable(complaint.lines().last().unwrap_or_default()))
+        Ok(String::from_utf8_lossy(&complaint).into_owned())
     }
 
     /// How its first process ended; whatever it left behind is ended too.

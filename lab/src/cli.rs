@@ -39,6 +39,8 @@ pub enum Command {
     BinderLatency(Latency),
     /// The same through hwbinder, as libhwbinder_latency has it.
     HwbinderLatency(Latency),
+    /// List what was fetched or booted once: kernels and virtual machines. All of it can be made again.
+    Cache(Cache),
     /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
     Doctor(Doctor),
 }
@@ -82,6 +84,15 @@ pub struct Run {
     /// Deadline in µs: samples above it are misses.
     #[arg(short = 'b', value_name = "US", value_parser = one_or_more)]
     pub deadline: Option<u64>,
+    /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
+    #[arg(long, value_name = "FILE")]
+    pub kernel_image: Option<PathBuf>,
+    /// Load all .ko files of this folder into it, in the order of their names.
+    #[arg(long, value_name = "DIR", requires = "kernel_image")]
+    pub kernel_modules: Option<PathBuf>,
+    /// More boot arguments for it.
+    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true)]
+    pub append: Option<String>,
     /// Repetitions of each case, each a fresh process.
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub repeat: Option<u64>,
@@ -258,6 +269,13 @@ pub struct List {
     /// All experiments, as docs/experiments.md has them.
     #[arg(long, hide = true)]
     pub markdown: bool,
+}
+
+#[derive(Args)]
+pub struct Cache {
+    /// Remove all of it.
+    #[arg(long)]
+    pub clear: bool,
 }
 
 #[derive(Args)]

@@ -28,14 +28,27 @@ fn overview() -> Result<String> {
         writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
     text.push_str("\nTargets, and what may be set for all experiments there\n");
-    for target in TARGETS {
+    let mut targets = TARGETS
+        .iter()
+        .map(|target| Ok((target, settable(target)?)))
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .peekable();
+    while let Some((target, parameters)) = targets.next() {
         writeln!(text, "  {target}")?;
-        for (parameter, default) in machine::find(&target.parse::<Target>()?)?.parameters() {
-            writeln!(text, "    {}", line(parameter, &default))?;
+        // Targets of one machine take the same, told once below the last of them.
+        if targets.peek().is_none_or(|(_, next)| *next != parameters) {
+            text.push_str(&parameters);
         }
     }
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
     Ok(text)
+}
+
+/// The parameters that a target takes for all experiments, a line each.
+fn settable(target: &str) -> Result<String> {
+    let parameters = machine::find(&target.parse::<Target>()?)?.parameters();
+    Ok(parameters.iter().map(|(parameter, default)| format!("    {}\n", line(parameter, default))).collect())
 }
 
 /// What an experiment says of itself, as name and text.

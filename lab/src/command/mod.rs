@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod cache;
 mod compare;
 mod doctor;
 mod history;
@@ -19,6 +20,7 @@ use crate::cli::{Cli, Command};
 /// What went wrong, in one line, with its mend.
 pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
+        Command::Cache(cache) => cache::execute(&cache),
         Command::Run(run) => run::execute(&run),
         Command::Report(report) => report::execute(&report),
         Command::Compare(compare) => compare::execute(&compare),

@@ -10,7 +10,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, doctor, peer, report,
+    cli, doctor,
+    machine::vm::kernel::{self, Own},
+    peer, report,
     run::{Context, Run, SCHEMA},
     runner,
     store::Store,
@@ -21,6 +23,10 @@ use crate::{
 const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
+    if let Some(image) = arguments.kernel_image.clone() {
+        let (modules, append) = (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
+        kernel::set_own(Own { image, modules, append });
+    }
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;

@@ -134,7 +134,7 @@ pub fn case(experiment: &str, label: &str) -> CaseResult {
         experiment: experiment.to_owned(),
         target: "linux@host".to_owned(),
         release: "6.18".to_owned(),
-        identity: BTreeMap::new(),
+        identity: BTreeMap::from([("kernel".to_owned(), "sha256 0123".to_owned())]),
         parameters: words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         label: label.to_owned(),
         start: "before".to_owned(),

@@ -7,7 +7,7 @@ mod ports;
 mod request;
 mod system;
 
-use std::io;
+use std::{io, thread, time::Duration};
 
 use crate::guest::ports::{Access, write_byte, write_bytes, write_word};
 
@@ -25,6 +25,9 @@ const PANICKED: u8 = 1;
 const POWER: u16 = 0x604;
 const OFF: u16 = 1 << 13;
 
+/// In an emulator, which skips the time of a processor that sleeps, this takes a moment.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// Does all that process 1 has to do; it must not return, which would be the kernel's panic.
 pub fn main() -> ! {
     let done = case();
@@ -41,13 +44,15 @@ pub fn main() -> ! {
         }
     }
     loop {
-        std::thread::park();
+        thread::park();
     }
 }
 
 fn case() -> io::Result<()> {
     system::set_up()?;
     system::log_to_pipe()?;
+    // Kernels finish some of their work after they have started process 1; above all, Linux calibrates its clock anew.
+    thread::sleep(SETTLE);
     let access = Access::take()?;
     write_byte(PAUSE, PANICKED);
     // The machine goes on here, now or in a later life.

@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::{bzimage, identity::sha256};
-use crate::{cache::Cache, machine::qemu::told_when_long};
+use crate::{
+    cache::{Cache, KERNELS},
+    machine::qemu::told_when_long,
+};
 
 /// Android's driver, which Debian builds as a module.
 const BINDER: &str = "binder_linux.ko";
@@ -102,7 +105,7 @@ impl Flavour {
     /// What is missing, with the mend.
     pub fn kernel(&self, cache: &Cache) -> Result<Kernel> {
         let Some(build) = self.build else { return own() };
-        let folder = cache.obtain("kernels", build.name, |folder| {
+        let folder = cache.obtain(KERNELS, build.name, |folder| {
             told_when_long(&format!("fetching Linux {} from Debian", build.name), || build.fetch(folder))
         })?;
         let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()));

@@ -83,6 +83,14 @@ impl Mode {
         }
     }
 
+    /// What a failure may come from.
+    pub fn needs(self) -> &'static str {
+        match self {
+            Self::Kvm => "mode=kvm needs a host whose KVM works with QEMU",
+            _ => "mode=smp needs QEMU 10",
+        }
+    }
+
     /// Whether a machine that has booted is kept, and cases start from it.
     pub fn is_kept(self) -> bool {
         self == Self::Deterministic

@@ -21,7 +21,7 @@ use super::{
     port,
     qmp::{self, Qmp},
 };
-use crate::{cache::Cache, child, machine::qemu::told_when_long};
+use crate::{cache::Cache, child, machine::qemu::told_when_long, units::printable};
 
 /// A boot takes four seconds, or a minute on a host that is busy.
 const BOOT: Duration = Duration::from_secs(120);
@@ -44,11 +44,13 @@ impl Guest {
     /// # Errors
     /// What is missing, with the mend.
     pub fn ready(flavour: &Flavour, mode: Mode, stop: &AtomicBool) -> Result<Self> {
+        // This also installs QEMU where it may.
+        let program = port::program()?;
         let emulator = Emulator::find()?;
         mode.check(&emulator)?;
         let cache = Cache::of_user()?;
         let kernel = flavour.kernel(&cache)?;
-        let initramfs = initramfs::archive(&port::program()?, &kernel.modules);
+        let initramfs = initramfs::archive(&program, &kernel.modules);
         let boot_arguments = mode.boot_arguments(flavour, &kernel.append);
         let identity = Identity::from([
             ("emulator".to_owned(), format!("{PROGRAM} {}, sha256 {}", emulator.version, emulator.sha256)),
@@ -93,6 +95,8 @@ impl Guest {
         self.with_kernel(&mut qemu);
         self.talk(&mut qemu, BOOT, stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED").context("the guest has not booted")?;
+            // QEMU tells first and stops then; what is saved in between would go on by itself when it is restored.
+            qmp.ask_until("query-status", |answer| answer["status"] == "guest-panicked")?;
             // As fast as the file can be written; QEMU thinks of networks.
             qmp.command("migrate-set-parameters", &json!({ "max-bandwidth": 1_u64 << 40 }))?;
             qmp.command("migrate", &json!({ "uri": format!("exec:cat > \"${SAVED}\"") }))?;
@@ -120,7 +124,11 @@ impl Guest {
         qemu.arg("-fw_cfg").arg(format!("name=opt/chronoscope/request,string={request}"));
         if !self.mode.is_kept() {
             self.with_kernel(&mut qemu);
-            return child::run(&mut qemu, "the guest", limit.saturating_add(BOOT), stop, sink).map_err(installed);
+            let limit = limit.saturating_add(BOOT);
+            qemu.stdin(Stdio::null());
+            let ran =
+                child::run_with_input(&mut qemu, "the guest", limit, stop, sink).map_err(installed).and_then(no_panic);
+            return ran.with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
         }
         qemu.args(["-incoming", &format!("exec:cat \"${SAVED}\"")]);
         self.talk(&mut qemu, limit, stop, sink, |qmp| {
@@ -145,11 +153,19 @@ impl Guest {
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
         thread::scope(|scope| {
             let talk = scope.spawn(move || qmp.greet().and_then(|()| conversation(&mut qmp)));
-            let ran = child::run_with_input(qemu, "the guest", limit, stop, sink).map_err(installed);
+            let ran = child::run_with_input(qemu, "the guest", limit, stop, sink).map_err(installed).and_then(no_panic);
             let talked = talk.join().unwrap_or_else(|_| Err(anyhow!("the conversation with QEMU failed")));
             // What QEMU and the guest say tells more than that they have gone.
             ran.and(talked)
         })
+    }
+}
+
+/// A kernel that panics ends the machine like one that is done; its console tells.
+fn no_panic(console: String) -> Result<()> {
+    match console.lines().find_map(|line| Some(&line[line.find("Kernel panic")?..])) {
+        Some(line) => Err(anyhow!("in the guest: {}", printable(line))),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an init does: mounts, the loopback interface.
 
-use std::{ffi::CStr, fs, io, mem, panic, path::PathBuf, sync::OnceLock};
+use std::{ffi::CStr, fs, io, mem, panic, sync::OnceLock};
 
 use rustix::{
     fd::{AsRawFd, OwnedFd},
@@ -35,7 +35,7 @@ pub fn set_up() -> io::Result<()> {
             Err(error) => return Err(io::Error::other(format!("{name} cannot be mounted: {error}"))),
         }
     }
-    load_modules().map_err(|error| io::Error::other(format!("a module cannot be loaded: {error}")))?;
+    load_modules()?;
     // A real-time task that never waits is no fault here.
     let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
     loopback_up().map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
@@ -72,13 +72,13 @@ pub fn log_to_console() {
 
 /// What the lab has put there, in the order of their names.
 fn load_modules() -> io::Result<()> {
-    let paths = fs::read_dir("/modules").and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut paths: Vec<PathBuf> = paths?;
+    let mut paths = fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         let is_binder = path.to_string_lossy().ends_with("binder_linux.ko");
         let parameters = if is_binder { c"devices=binder,hwbinder" } else { c"" };
-        rustix::system::finit_module(fs::File::open(path)?, parameters, 0)?;
+        rustix::system::finit_module(fs::File::open(&path)?, parameters, 0)
+            .map_err(|error| io::Error::other(format!("module {} cannot be loaded: {error}", path.display())))?;
     }
     Ok(())
 }

@@ -1,0 +1,32 @@
+//! `chronoscope cache`: what was fetched or booted once, and may be thrown away.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use crate::{
+    cache::{Cache, LIMIT, remove},
+    cli, report,
+    units::printable,
+};
+
+pub fn execute(arguments: &cli::Cache) -> Result<u8> {
+    let cache = Cache::of_user()?;
+    let entries = cache.entries()?;
+    let bytes = megabytes(entries.iter().map(|entry| entry.bytes).sum());
+    if arguments.clear {
+        entries.iter().try_for_each(remove)?;
+        report::remark(&format!("{bytes} freed in {}", cache.folder().display()));
+        return Ok(0);
+    }
+    let mut text = format!("{}: {bytes} of {} at most\n", cache.folder().display(), megabytes(LIMIT));
+    for entry in &entries {
+        writeln!(text, "  {:>8}  {}", megabytes(entry.bytes), printable(&entry.name))?;
+    }
+    report::print(&text)?;
+    Ok(0)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1_000_000))
+}
