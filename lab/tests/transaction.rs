@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::chronoscope;
 
 const TRANSPORTS: &str = "transport=unix,seqpacket,pipe,futex,eventfd,process_vm,passthrough";
@@ -37,6 +39,14 @@ fn a_server_that_says_no_more_is_given_up() {
     run(&["--set", "transport=unix,pipe,futex", "--set", "fault=mute"])
         .exits(4)
         .shows("the server did not answer a call in time");
+}
+
+#[test]
+fn without_descriptors_the_mend_is_told() {
+    let limited = ["-c", "ulimit -n 24; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_chronoscope")];
+    let call = ["run", "transaction", "-q", "--no-store", "--repeat", "1", "--set", "transport=unix,pipe"];
+    let answer = common::run(Command::new("sh").args(limited).args(call).args(["--set", "workers=20"]));
+    answer.exits(4).shows("no channel for each worker and service (Too many open files").shows("raise `ulimit -n`");
 }
 
 #[test]
