@@ -31,6 +31,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
+    if arguments.output.quiet {
+        report::be_quiet();
+    }
     if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
         warn();
     }

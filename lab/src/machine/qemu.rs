@@ -18,7 +18,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{Machine, Made, agreement, smallest};
-use crate::child;
+use crate::{child, report};
 
 /// An emulated chip.
 #[derive(Debug)]
@@ -252,7 +252,7 @@ pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("chronoscope: {what}");
+                report::note(what);
             }
         });
         let outcome = work();

@@ -5,6 +5,7 @@ use std::{
     io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
     process,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::{Context, Result, bail};
@@ -86,6 +87,21 @@ pub fn print(text: &str) -> Result<()> {
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// Whether the user wants to hear nothing but errors.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, no more [`note`]s.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// As [`remark`], about work that goes on by itself: not for who asked for quiet.
+pub fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        remark(text);
     }
 }
 

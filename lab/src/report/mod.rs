@@ -23,7 +23,7 @@ use std::{
 };
 
 use anyhow::Result;
-pub use file::{print, remark};
+pub use file::{be_quiet, note, print, remark};
 
 use crate::{
     cli::{Format, Output},

@@ -105,7 +105,8 @@ impl Flavour {
     /// What is missing, with the mend.
     pub fn kernel(&self, cache: &Cache) -> Result<Kernel> {
         let Some(build) = self.build else { return own() };
-        let folder = cache.obtain(KERNELS, build.name, |folder| {
+        // The name tells what the folder holds.
+        let folder = cache.obtain(KERNELS, &format!("{}-with-binder", build.name), |folder| {
             told_when_long(&format!("fetching Linux {} from Debian", build.name), || build.fetch(folder))
         })?;
         let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()));
