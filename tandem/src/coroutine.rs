@@ -93,7 +93,7 @@ unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task)
     done
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
+pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
 
 fn waker(task: Task) -> Waker {
     // SAFETY: tasks are static and may be woken from anywhere at any time, so a copy needs no care.

@@ -2,8 +2,11 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 mod arch;
+mod block_on;
 mod ceiling;
 mod coroutine;
+#[cfg(feature = "embassy-time")]
+mod embassy_time;
 mod event;
 mod kernel;
 mod mutex;

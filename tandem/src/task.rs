@@ -73,6 +73,8 @@ pub(crate) struct Header {
     pub(crate) held: Shared<Option<NonNull<Lock>>>,
     #[cfg(feature = "count")]
     pub(crate) switches: Shared<u32>,
+    #[cfg(feature = "embassy-time")]
+    pub(crate) alarm: crate::embassy_time::Alarm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +83,8 @@ pub(crate) enum Life {
     /// Never spawned, or ended: it may be spawned. Zero, so that a new header lies in `.bss`.
     Over = 0,
     Alive = 1,
+    /// A thread that waits in `block_on`, and only there may be woken by a waker.
+    Awaiting = 2,
 }
 
 impl Header {
@@ -101,6 +105,8 @@ impl Header {
             held: Shared::new(None),
             #[cfg(feature = "count")]
             switches: Shared::new(0),
+            #[cfg(feature = "embassy-time")]
+            alarm: crate::embassy_time::Alarm::new(),
         }
     }
 
@@ -108,7 +114,7 @@ impl Header {
     #[inline(never)]
     pub(crate) fn claim(&'static self, name: &'static str, priority: Priority) -> Result<(), StillAlive> {
         masked(|m| {
-            if self.life.get(m) == Life::Alive {
+            if self.life.get(m) != Life::Over {
                 return Err(StillAlive);
             }
             self.life.set(m, Life::Alive);
@@ -159,7 +165,7 @@ impl Info {
     /// Whether it has been spawned and has not ended.
     #[must_use]
     pub fn is_alive(self) -> bool {
-        masked(|m| self.0.life.get(m) == Life::Alive)
+        masked(|m| self.0.life.get(m) != Life::Over)
     }
 
     /// How often the kernel has switched to it. Wraps.

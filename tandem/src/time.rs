@@ -40,6 +40,7 @@ pub trait Driver {
 #[macro_export]
 macro_rules! drive_time_with {
     ($driver:ty) => {
+        const _: () = $crate::time::check_rate(<$driver as $crate::time::Driver>::HERTZ);
         #[unsafe(no_mangle)]
         extern "Rust" fn _tandem_now() -> u64 {
             <$driver as $crate::time::Driver>::now()
@@ -50,6 +51,14 @@ macro_rules! drive_time_with {
         }
     };
 }
+
+/// Nobody else counts time.
+#[cfg(not(feature = "embassy-time"))]
+#[doc(hidden)]
+pub const fn check_rate(_: u64) {}
+#[cfg(feature = "embassy-time")]
+#[doc(hidden)]
+pub use crate::embassy_time::check_rate;
 
 // SAFETY: `drive_time_with!` defines both, once in a program or the linker objects, with these very signatures.
 unsafe extern "Rust" {
@@ -72,7 +81,8 @@ const STEPS: usize = 8;
 
 /// A time at which to wake a task. It lies on the thread's stack or in the future that waits.
 pub(crate) struct Timer {
-    task: Task,
+    /// `Some` once it is set.
+    pub(crate) task: Shared<Option<Task>>,
     due: Shared<u64>,
     linked: Shared<bool>,
     next: Shared<Option<NonNull<Timer>>>,
@@ -97,9 +107,21 @@ fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
 }
 
 impl Timer {
+    #[inline(always)]
     pub(crate) const fn new(task: Task) -> Self {
+        Self::for_task(Some(task))
+    }
+
+    /// For a record: all zeros, so that it lies in `.bss`.
+    #[cfg(feature = "embassy-time")]
+    pub(crate) const fn unused() -> Self {
+        Self::for_task(None)
+    }
+
+    #[inline(always)]
+    const fn for_task(task: Option<Task>) -> Self {
         Self {
-            task,
+            task: Shared::new(task),
             due: Shared::new(0),
             linked: Shared::new(false),
             next: Shared::new(None),
@@ -121,7 +143,7 @@ impl Timer {
         unsafe { self.linked.peek() }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "embassy-time"))]
     pub(crate) fn due_if_set(&self, m: Masked) -> Option<u64> {
         self.is_set(m).then(|| self.due.get(m))
     }
@@ -130,6 +152,20 @@ impl Timer {
         if self.is_set(m) {
             TIMERS.remove(m, self);
         }
+    }
+
+    /// Wakes its task, now that the time has come.
+    #[inline(always)]
+    fn wake(&self, m: Masked, mask: Mask) {
+        let task = self.task.get(m);
+        debug_assert!(task.is_some());
+        // SAFETY: a timer in the list has been set, and so has a task.
+        let task = unsafe { task.unwrap_unchecked() };
+        #[cfg(feature = "embassy-time")]
+        if task.alarm.is(self) {
+            return crate::block_on::wake_future(m, mask, task);
+        }
+        kernel::wake_and_preempt(m, mask, task);
     }
 }
 
@@ -218,7 +254,7 @@ pub fn expire() {
             return mask.restore();
         }
         TIMERS.remove(m, first);
-        kernel::wake_and_preempt(m, mask, first.task);
+        first.wake(m, mask);
         mask.restore();
     }
 }

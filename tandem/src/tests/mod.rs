@@ -33,6 +33,11 @@ pub(crate) const fn rounds(n: usize) -> usize {
     if cfg!(miri) { n / 200 + 1 } else { n }
 }
 
+/// The same for the length of one round.
+pub(crate) const fn steps(n: usize) -> usize {
+    if cfg!(miri) { n / 20 } else { n }
+}
+
 /// Nothing else runs on this thread.
 pub(crate) fn proof() -> Masked {
     // SAFETY: tests touch what they made themselves, on one thread.

@@ -1,4 +1,4 @@
-use super::{Random, proof, rounds, task};
+use super::{Random, proof, rounds, steps, task};
 use crate::{
     ready::Ready,
     task::{Level, Task},
@@ -33,7 +33,7 @@ fn the_ready_set_is_one_queue_a_level() {
         let levels = 1 + random.below(32);
         let tasks: Vec<Task> = (0..1 + random.below(40)).map(|_| task(random.below(levels) as Level)).collect();
         let mut model = Model(vec![VecDeque::new(); 33]);
-        for _ in 0..500 {
+        for _ in 0..steps(500) {
             step(&mut random, ready, &tasks, &mut model, levels);
             let expected = model.most_urgent().unwrap_or(idle);
             assert!(ready.most_urgent(m).is(expected));
