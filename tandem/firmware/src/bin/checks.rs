@@ -1,4 +1,4 @@
-//! Inheritance along a chain, time limits, the ceiling, and at last a stack that overflows and is named.
+//! Inheritance along a chain, time limits, the ceiling, critical sections, and at last a stack that overflows and is named.
 #![no_std]
 #![no_main]
 
@@ -21,6 +21,9 @@ static EMPTY: Semaphore = Semaphore::new(0);
 static QUEUE: Queue<u32, 1> = Queue::new();
 static EVENT: Event = Event::new();
 static HOG: AtomicU32 = AtomicU32::new(0);
+static THREAD_RAN: AtomicU32 = AtomicU32::new(0);
+static COROUTINE_RAN: AtomicU32 = AtomicU32::new(0);
+static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 const MS: u64 = 1_000_000;
 
@@ -109,6 +112,57 @@ fn ceiling(me: &tandem::Me) {
     hprintln!("ceiling: ok");
 }
 
+/// Critical sections nest; what is woken in one runs when the outermost ends, or the handler in which it stands.
+fn critical_sections(me: &tandem::Me) {
+    let woken = || (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
+    let thread = THREADS[0].spawn(Priority::new(8), "woken thread", |me| {
+        loop {
+            GATE.take(me);
+            count(&THREAD_RAN);
+        }
+    });
+    let coroutine = COROUTINE.spawn(Priority::new(9), "woken coroutine", async {
+        loop {
+            EMPTY.taken().await;
+            count(&COROUTINE_RAN);
+        }
+    });
+    assert!(thread.is_ok() && coroutine.is_ok());
+    let wake = || {
+        GATE.give();
+        EMPTY.give();
+    };
+    for round in 0..10 {
+        critical_section::with(|_| {
+            critical_section::with(|_| wake());
+            critical_section::with(|_| board::raise(0));
+            for _ in 0..100 {
+                assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round, 3 * round), 2 * round), "within the section");
+            }
+        });
+        assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round + 2, 3 * round + 2), 2 * round + 1), "behind it");
+        board::raise(0);
+        assert_eq!(woken(), (3 * round + 3, 3 * round + 3), "behind the handler");
+    }
+    me.delay_until(time::now() + MS);
+    hprintln!("critical sections: ok");
+}
+
+/// Wakes both in critical sections of its own: they run when it ends.
+extern "C" fn on_raise() {
+    let before = (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
+    critical_section::with(|_| {
+        critical_section::with(|_| GATE.give());
+        EMPTY.give();
+    });
+    assert_eq!(before, (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed)));
+    count(&HANDLED);
+}
+
+fn count(what: &AtomicU32) {
+    what.fetch_add(1, Relaxed);
+}
+
 fn overflow(depth: u32) -> u32 {
     let local = core::hint::black_box([depth; 8]);
     if local[0] == u32::MAX { 0 } else { overflow(depth + 1) + local[3] }
@@ -117,13 +171,15 @@ fn overflow(depth: u32) -> u32 {
 #[cortex_m_rt::entry]
 fn main() -> ! {
     board::set_up();
+    board::enable_interrupt(0);
     tandem::start(&SHARED, || {
         let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
             inheritance_along_a_chain(me);
             time_limits(me);
             ceiling(me);
+            critical_sections(me);
             hprintln!("now a stack overflows, and its task is named:");
-            let deep = THREADS[0].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
+            let deep = THREADS[1].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());
             board::exit(false)
         });
@@ -137,4 +193,4 @@ extern "C" fn SysTick() {
     time::expire();
 }
 
-tandem_firmware::interrupts![];
+tandem_firmware::interrupts![on_raise];
