@@ -85,7 +85,8 @@ impl<T> Mutex<T> {
             self.lock.give_to(m, KERNEL.current(m));
         }
         arch::unmask(m);
-        free.then_some(Guard(self, PhantomData))
+        // Made only if it is free: dropping a guard unlocks.
+        free.then(|| Guard(self, PhantomData))
     }
 }
 
