@@ -37,7 +37,7 @@ fn the_ready_set_is_one_queue_a_level() {
             step(&mut random, ready, &tasks, &mut model, levels);
             let expected = model.most_urgent().unwrap_or(idle);
             assert!(ready.most_urgent(m).is(expected));
-            for task in &tasks {
+            for task in tasks.iter().step_by(if cfg!(miri) { 7 } else { 1 }) {
                 assert_eq!(ready.contains(m, task), model.contains(task));
             }
         }
