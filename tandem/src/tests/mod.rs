@@ -4,6 +4,7 @@ mod coroutines;
 mod ready;
 mod timers;
 mod waiters;
+mod wakers;
 
 use crate::{
     shared::Masked,

@@ -1,4 +1,4 @@
-//! Inheritance along a chain, time limits, the ceiling, critical sections, and at last a stack that overflows and is named.
+//! Inheritance along a chain, time limits, a clock that wraps, the ceiling, critical sections, and at last a stack that overflows and is named.
 #![no_std]
 #![no_main]
 
@@ -99,6 +99,29 @@ fn time_limits(me: &tandem::Me) {
     hprintln!("time limits: ok");
 }
 
+/// The board's 32-bit count wraps while a thread and a coroutine sleep and a time limit runs.
+fn clock_wraps(me: &tandem::Me) {
+    board::set_ticks(u32::MAX - 3 * MS as u32);
+    let start = time::now();
+    let on_time = |due: u64| assert!(time::now() >= due && time::now() - due < MS / 100);
+    let sleeper = COROUTINE.spawn(Priority::new(7), "sleeper", async move {
+        for n in 1..7 {
+            delay_until(start + n * MS).await;
+            on_time(start + n * MS);
+            count(&COROUTINE_RAN);
+        }
+    });
+    assert!(sleeper.is_ok());
+    me.delay_until(start + 2 * MS + MS / 2);
+    assert_eq!(EMPTY.take_until(me, start + 4 * MS + MS / 2), Err(TimedOut));
+    on_time(start + 4 * MS + MS / 2);
+    assert_eq!(COROUTINE_RAN.load(Relaxed), 4);
+    me.delay_until(start + 7 * MS);
+    on_time(start + 7 * MS);
+    assert!(time::now() >> 32 == (start >> 32) + 1 && COROUTINE_RAN.swap(0, Relaxed) == 6);
+    hprintln!("clock wraps: ok");
+}
+
 fn ceiling(me: &tandem::Me) {
     let seen = CEILING.with(|value| {
         *value += 1;
@@ -176,6 +199,7 @@ fn main() -> ! {
         let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
             inheritance_along_a_chain(me);
             time_limits(me);
+            clock_wraps(me);
             ceiling(me);
             critical_sections(me);
             hprintln!("now a stack overflows, and its task is named:");
