@@ -167,13 +167,29 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
     }
 }
 
+/// Ends a coroutine, within its own poll, which then returns at once. Leaves interrupts masked.
+///
+/// What follows a poll looks only at `again`, and at `next` and `level` to turn the ring. So the task that has left every
+/// ring turns the one that is next to run: it stands as if it had stood before its head.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_coroutine(task: Task) {
+    let (_, m) = Mask::set();
+    bury(m, task);
+    let next = KERNEL.ready.most_urgent(m);
+    task.next.set(m, Some(next));
+    task.level.set(m, next.level.get(m));
+    task.again.set(m, true);
+}
+
 /// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
 /// next, until the most urgent is a suspended context. Returns that one, to be resumed, with interrupts masked.
-/// `below` is the task of the poll that lies suspended underneath.
-pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> Task {
+/// `below` is the task of the poll that lies suspended underneath. On the Cortex-M, assembly does the same.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
-        let m = arch::mask();
-        let next = put_away(m, task, ended);
+        let (_, m) = Mask::set();
+        let next = put_away(m, task);
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));
             return next;
@@ -184,28 +200,26 @@ pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, belo
         KERNEL.top.set(m, Some(task));
         #[cfg(feature = "count")]
         task.switches.set(m, task.switches.get(m).wrapping_add(1));
-        ended = poll(m, task);
+        poll(m, task);
     }
 }
 
 /// Takes a coroutine that has been polled out of the ready set, unless it is to be polled again. Returns the most urgent task.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn put_away(m: Masked, task: Task, ended: bool) -> Task {
+fn put_away(m: Masked, task: Task) -> Task {
     task.saved.clear(m);
-    if !ended && task.again.get(m) {
+    if task.again.get(m) {
         return KERNEL.ready.rotate(m, task);
     }
-    if ended {
-        bury(m, task);
-    } else {
-        KERNEL.ready.remove_head(m, task);
-    }
+    KERNEL.ready.remove_head(m, task);
     KERNEL.ready.most_urgent(m)
 }
 
-/// Polls a coroutine, with interrupts let in, which they are afterwards. `true` when it has ended.
+/// Polls a coroutine, with interrupts let in.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn poll(m: Masked, task: Task) -> bool {
+fn poll(m: Masked, task: Task) {
     task.again.set(m, false);
     let poll = task.poll.get(m);
     debug_assert!(poll.is_some());
@@ -236,9 +250,9 @@ pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     check_order(m, task, below);
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
-    let ended = poll(m, task);
+    poll(m, task);
     // SAFETY: the poll has just ended.
-    let next = unsafe { after_poll(ended, task, below) };
+    let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
     next
 }

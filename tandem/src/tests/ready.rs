@@ -111,4 +111,7 @@ fn a_dead_task_is_never_made_ready() {
     assert!(ready.most_urgent(m).is(idle) && !ready.contains(m, dead));
     ready.insert(m, task(7));
     assert!(!ready.insert(m, dead) && !ready.contains(m, dead));
+    let equal = task(3);
+    ready.insert(m, equal);
+    assert!(!ready.insert(m, dead) && ready.most_urgent(m).is(equal));
 }
