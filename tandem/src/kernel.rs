@@ -44,6 +44,10 @@ impl Kernel {
         unsafe { self.current.get(m).unwrap_unchecked() }
     }
 
+    pub(crate) fn runs(&'static self, m: Masked, task: Task) -> bool {
+        self.current.get(m).is_some_and(|current| current.is(task))
+    }
+
     #[cfg(any(test, target_os = "none"))]
     pub(crate) fn is_idle(&'static self, m: Masked) -> bool {
         self.current(m).is(&self.idle)
@@ -125,10 +129,32 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
 
 /// Wakes a task from anywhere, with whatever follows.
 #[inline(always)]
-pub(crate) fn wake_and_preempt(m: Masked, mask: Mask, task: Task) {
+pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
+    // SAFETY: interrupts are masked.
+    unsafe { arch::wake(task, mask) }
+}
+
+/// What `arch::wake` does, in Rust.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
     if wake(m, task) {
         preempt(m, mask, task);
     }
+}
+
+/// What `arch::wake` does not: a task whose bit is not above all others, which never pre-empts.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(target_arch = "arm")]
+pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
+    // SAFETY: by the caller's word.
+    KERNEL.ready.insert_behind(unsafe { Masked::assume() }, task);
 }
 
 #[inline(always)]
@@ -210,6 +236,7 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
 fn put_away(m: Masked, task: Task) -> Task {
     task.saved.clear(m);
     if task.again.get(m) {
+        task.again.set(m, false);
         return KERNEL.ready.rotate(m, task);
     }
     KERNEL.ready.remove_head(m, task);
@@ -220,7 +247,6 @@ fn put_away(m: Masked, task: Task) -> Task {
 #[cfg(not(target_arch = "arm"))]
 #[inline(always)]
 fn poll(m: Masked, task: Task) {
-    task.again.set(m, false);
     let poll = task.poll.get(m);
     debug_assert!(poll.is_some());
     // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.

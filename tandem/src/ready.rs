@@ -67,7 +67,7 @@ impl Ready {
             if neighbour(m, &task.next).is(task) && !head.is(task) {
                 self.join(m, task, head);
             } else {
-                task.again.set(m, true);
+                task.again.set(m, task.is_open(m));
             }
         } else if bit != 0 {
             self.bitmap.set(m, bitmap | bit);

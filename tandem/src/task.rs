@@ -2,6 +2,7 @@
 
 use crate::{
     arch::{Mask, Saved},
+    kernel::KERNEL,
     mutex::Lock,
     shared::{Masked, Shared},
     wait::Waiter,
@@ -64,7 +65,7 @@ pub(crate) struct Header {
     pub(crate) bit: Shared<u32>,
     /// Its own level. A byte, as the next two, so that they share a word.
     base: Shared<u8>,
-    /// Woken while it was ready: a coroutine is to be polled once more.
+    /// Woken since its poll started: a coroutine is to be polled once more. Clear between two polls.
     pub(crate) again: Shared<bool>,
     pub(crate) life: Shared<Life>,
     pub(crate) name: Shared<Option<&'static str>>,
@@ -137,6 +138,11 @@ impl Header {
 
     pub(crate) fn set_base(&self, m: Masked, level: Level) {
         self.base.set(m, level as u8);
+    }
+
+    /// Whether it is running or suspended: of a coroutine, whether its poll has started and not returned.
+    pub(crate) fn is_open(&'static self, m: Masked) -> bool {
+        self.saved.exists(m) || KERNEL.runs(m, self)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ mod paths;
 mod switch;
 
 pub(crate) use guard::GUARD;
-pub(crate) use paths::{hand_over, wait_in};
+pub(crate) use paths::{hand_over, wait_in, wake};
 pub(crate) use switch::{load, switch};
 
 use crate::{
@@ -34,6 +34,10 @@ const ON_PROCESS_STACK: u32 = 2;
 impl Saved {
     pub(crate) const fn new() -> Self {
         Self { guard: Shared::new(0), resume: Shared::new(None), stack: Shared::new(0) }
+    }
+
+    pub(crate) fn exists(&self, m: Masked) -> bool {
+        self.stack.get(m) != 0
     }
 
     /// There is no suspended context: a coroutine is between two polls.

@@ -6,8 +6,8 @@
 //! between two polls names [`start_poll`] there. So whoever resumes a task need not ask what it is.
 //!
 //! A task that gives the processor up gets there by a plain call and never enters an exception. A pre-empted
-//! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed; when it is
-//! resumed, [`resume_preempted`] goes back through that frame by an exception return, the only way to restore
+//! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed, with EXC_RETURN for
+//! an address; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
 //! flags and IT state.
 //!
 //! Interrupts are masked throughout, but in PendSV; the context that is resumed lets them in.
@@ -162,52 +162,50 @@ pub(super) unsafe extern "C" fn start_poll() {
         "mov r8, #0",
         "mov r0, r5",
         "ldr r2, [r5, #{poll}]",
-        "b 3f",
+        "2:",
+        "strd r5, r5, [r4, #{current}]", // and `top`
+        count_switch!("r5"),
+        check_order!(),
+        "cpsie i",
+        "blx r2",
         ".global tandem_poll_returned",
         ".thumb_func",
         "tandem_poll_returned:",
         "cpsid i",
         "ldrb r0, [r5, #{again}]",
         "strd r6, r8, [r5, #{resume}]", // it may have been suspended meanwhile
-        "cbz r0, 5f",
-        // Woken while it was ready: to the end of its ring.
-        "ldrd r0, r1, [r5, #{next}]",
-        "str r0, [r4, r1, lsl #2]",
-        "2:", // r0: the most urgent
-        "ldrd r1, r2, [r0, #{resume} + 4]",
-        "cbnz r1, 4f",
-        "mov r5, r0",
-        "3:",
-        "strd r5, r5, [r4, #{current}]", // and `top`
-        count_switch!("r5"),
-        check_order!(),
+        "cbz r0, 4f",
+        // Woken meanwhile, yielded, or ended: on to the next in its ring.
         "strb r8, [r5, #{again}]",
-        "cpsie i",
-        "blx r2",
-        "b tandem_poll_returned",
-        "4:",
+        "ldrd r0, r1, [r5, #{next}]", // and `level`
+        "str r0, [r4, r1, lsl #2]",
+        "3:", // r0: the most urgent
+        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
+        "mov r5, r0",
+        "cmp r1, #0",
+        "beq 2b",
         "str r7, [r4, #{top}]",
         "mov r9, r0",
         "b tandem_load",
         // It waits: out of the ready set.
-        "5:",
+        "4:",
         "ldrd r0, r1, [r5, #{next}]",
         "cmp r0, r5",
-        "beq 6f",
+        "beq 5f",
         "str r0, [r4, r1, lsl #2]",
         "ldr r2, [r5, #{prev}]",
         "strd r5, r5, [r5, #{prev}]", // and `next`
         "str r2, [r0, #{prev}]",
         "str r0, [r2, #{next}]",
-        "b 2b",
-        "6:",
+        "b 3b",
+        "5:",
         "ldr r1, [r5, #{bit}]",
         "ldr r2, [r4, #{bitmap}]",
         "bics r2, r1",
         "str r2, [r4, #{bitmap}]",
         "clz r2, r2",
         "ldr r0, [r4, r2, lsl #2]",
-        "b 2b",
+        "b 3b",
         check_order = sym check_order,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
@@ -232,29 +230,26 @@ unsafe extern "C" fn PendSV() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r0, psp",
-        "mov r3, lr", // EXC_RETURN, for `resume_preempted`
-        "ldr lr, =tandem_resume_preempted",
-        "stmdb r0!, {{r3-r11, lr}}",
+        "stmdb r0!, {{r3-r11, lr}}", // lr: EXC_RETURN
         "adr r12, 9f",
-        "ldm r12, {{r4, r6, r8-r12, lr}}",
-        "tst r3, #16", // clear: the task had used the FPU
+        "ldm r12, {{r4, r6-r12}}",
+        "tst lr, #16", // clear: the task had used the FPU
         "itt eq",
         "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
         "moveq r9, r11",
         "ldrd r1, r2, [r4, #{bitmap}]", // and `current`
         "clz r1, r1",
         "ldr r5, [r4, r1, lsl #2]",
-        "strd r9, r0, [r2, #{resume}]",
+        "strd r9, r0, [r2, #{resume}]", // and stack
         "ldm r5, {{r1, r2, r3, r11}}", // guard, where to go on, stack, poll
-        "str r1, [lr]",
+        "str r1, [r7]",
         "cbnz r3, 2f",
-        // A coroutine between two polls, above the top suspended one.
+        // A coroutine between two polls: its poll, above the top suspended one, returns into the loop.
         "ldr r7, [r4, #{top}]",
         "strd r5, r5, [r4, #{current}]", // and `top`
         "ldr r3, [r7, #{resume} + 4]",
         count_switch!("r5"),
         check_order!(),
-        "strb r8, [r5, #{again}]",
         "bic r11, r11, #1", // no Thumb bit in a frame
         "stmdb r3!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
         "msr psp, r3",
@@ -267,12 +262,12 @@ unsafe extern "C" fn PendSV() {
         "msr psp, r3",
         "cpsid i", // as its context has it
         "ldr pc, =0xfffffffd",
+        // r4, r6 to r12; r6, r7 and r8 as the loop of polls has them, but r7: MPU_RBAR, r12: xPSR with the Thumb bit.
         ".p2align 2",
-        "9: .word {kernel}, tandem_start_poll, 0, tandem_restore, tandem_poll_returned, tandem_restore_with_fpu",
-        ".word 0x01000000, 0xe000ed9c", // xPSR: Thumb; MPU_RBAR
+        "9: .word {kernel}, tandem_start_poll, 0xe000ed9c, 0",
+        ".word tandem_restore_preempted, tandem_poll_returned, tandem_restore_preempted_with_fpu, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
-        again = const AGAIN,
         bitmap = const BITMAP,
         current = const CURRENT,
         resume = const RESUME,
@@ -281,15 +276,20 @@ unsafe extern "C" fn PendSV() {
     )
 }
 
-/// Back in a pre-empted task: all registers are restored but those of the frame that the processor pushed. r3 is the
-/// EXC_RETURN of that frame.
+/// Restores a pre-empted task: r3-r11 as ever, then all that the processor pushed, by EXC_RETURN, which lies in the tenth word.
 ///
 /// From unmasking to SVC, PendSV must not come, or frames would pile up on this stack. BASEPRI holds it
 /// back, and lets SVC, which has the highest priority, through. FPCA is cleared lest SVC reserves room for s0-s15.
 #[unsafe(naked)]
-#[unsafe(export_name = "tandem_resume_preempted")]
-unsafe extern "C" fn resume_preempted() {
+#[unsafe(export_name = "tandem_restore_preempted_with_fpu")]
+unsafe extern "C" fn restore_preempted() {
     naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "vpop {{s16-s31}}",
+        ".global tandem_restore_preempted",
+        ".thumb_func",
+        "tandem_restore_preempted:",
+        "pop {{r3-r11, lr}}",
         "movs r0, #0xff",
         "msr basepri, r0",
         "movs r0, #2",
@@ -308,7 +308,7 @@ unsafe extern "C" fn SVCall() {
         "mrs r0, psp",
         "movs r1, #0",
         "msr basepri, r1",
-        "ldr lr, [r0, #12]", // r3
+        "ldr lr, [r0, #20]", // as it was at SVC
         "adds r0, #32",
         "msr psp, r0",
         "bx lr",
