@@ -44,6 +44,10 @@ impl Kernel {
         unsafe { self.current.get(m).unwrap_unchecked() }
     }
 
+    pub(crate) fn runs(&'static self, m: Masked, task: Task) -> bool {
+        self.current.get(m).is_some_and(|current| current.is(task))
+    }
+
     #[cfg(any(test, target_os = "none"))]
     pub(crate) fn is_idle(&'static self, m: Masked) -> bool {
         self.current(m).is(&self.idle)
@@ -125,10 +129,32 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
 
 /// Wakes a task from anywhere, with whatever follows.
 #[inline(always)]
-pub(crate) fn wake_and_preempt(m: Masked, mask: Mask, task: Task) {
+pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
+    // SAFETY: interrupts are masked.
+    unsafe { arch::wake(task, mask) }
+}
+
+/// What `arch::wake` does, in Rust.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
     if wake(m, task) {
         preempt(m, mask, task);
     }
+}
+
+/// What `arch::wake` does not: a task whose bit is not above all others, which never pre-empts.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(target_arch = "arm")]
+pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
+    // SAFETY: by the caller's word.
+    KERNEL.ready.insert_behind(unsafe { Masked::assume() }, task);
 }
 
 #[inline(always)]
@@ -167,13 +193,29 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
     }
 }
 
+/// Ends a coroutine, within its own poll, which then returns at once. Leaves interrupts masked.
+///
+/// What follows a poll looks only at `again`, and at `next` and `level` to turn the ring. So the task that has left every
+/// ring turns the one that is next to run: it stands as if it had stood before its head.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_coroutine(task: Task) {
+    let (_, m) = Mask::set();
+    bury(m, task);
+    let next = KERNEL.ready.most_urgent(m);
+    task.next.set(m, Some(next));
+    task.level.set(m, next.level.get(m));
+    task.again.set(m, true);
+}
+
 /// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
 /// next, until the most urgent is a suspended context. Returns that one, to be resumed, with interrupts masked.
-/// `below` is the task of the poll that lies suspended underneath.
-pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> Task {
+/// `below` is the task of the poll that lies suspended underneath. On the Cortex-M, assembly does the same.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
-        let m = arch::mask();
-        let next = put_away(m, task, ended);
+        let (_, m) = Mask::set();
+        let next = put_away(m, task);
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));
             return next;
@@ -184,29 +226,27 @@ pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, belo
         KERNEL.top.set(m, Some(task));
         #[cfg(feature = "count")]
         task.switches.set(m, task.switches.get(m).wrapping_add(1));
-        ended = poll(m, task);
+        poll(m, task);
     }
 }
 
 /// Takes a coroutine that has been polled out of the ready set, unless it is to be polled again. Returns the most urgent task.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn put_away(m: Masked, task: Task, ended: bool) -> Task {
+fn put_away(m: Masked, task: Task) -> Task {
     task.saved.clear(m);
-    if !ended && task.again.get(m) {
+    if task.again.get(m) {
+        task.again.set(m, false);
         return KERNEL.ready.rotate(m, task);
     }
-    if ended {
-        bury(m, task);
-    } else {
-        KERNEL.ready.remove_head(m, task);
-    }
+    KERNEL.ready.remove_head(m, task);
     KERNEL.ready.most_urgent(m)
 }
 
-/// Polls a coroutine, with interrupts let in, which they are afterwards. `true` when it has ended.
+/// Polls a coroutine, with interrupts let in.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn poll(m: Masked, task: Task) -> bool {
-    task.again.set(m, false);
+fn poll(m: Masked, task: Task) {
     let poll = task.poll.get(m);
     debug_assert!(poll.is_some());
     // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
@@ -236,9 +276,9 @@ pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     check_order(m, task, below);
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
-    let ended = poll(m, task);
+    poll(m, task);
     // SAFETY: the poll has just ended.
-    let next = unsafe { after_poll(ended, task, below) };
+    let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
     next
 }

@@ -199,7 +199,7 @@ impl Lock {
 /// Gives a task the priority that is due to it: its own, or that of the most urgent that waits for it.
 /// `true` when it has changed. As many steps as it holds mutexes.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
-    let mut level: Level = task.base.get(m);
+    let mut level: Level = task.base(m);
     let mut link = task.held.get(m);
     while let Some(lock) = link {
         // SAFETY: held mutexes are static.

@@ -3,7 +3,7 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::{self, KERNEL},
+    kernel::KERNEL,
     queue::wait_until,
     shared::Shared,
     task::masked,
@@ -35,20 +35,10 @@ impl Semaphore {
     pub fn give(&self) {
         let (mask, m) = Mask::set();
         match self.waiters.first(m) {
-            None => {
-                self.count.set(m, self.count.get(m).wrapping_add(1));
-                mask.restore();
-            }
-            Some(first) => self.hand_over(mask, first),
+            None => self.count.set(m, self.count.get(m).wrapping_add(1)),
+            // SAFETY: interrupts are masked.
+            Some(first) => unsafe { arch::hand_over(&self.waiters, mask, first) },
         }
-    }
-
-    #[inline(never)]
-    fn hand_over(&self, mask: Mask, first: &Waiter) {
-        // SAFETY: `give` has masked interrupts.
-        let m = unsafe { crate::shared::Masked::assume() };
-        self.waiters.serve(m, first);
-        kernel::wake_and_preempt(m, mask, first.task());
         mask.restore();
     }
 
@@ -71,22 +61,10 @@ impl Semaphore {
         let count = self.count.get(m);
         if count > 0 {
             self.count.set(m, count - 1);
-            arch::unmask(m);
         } else {
-            self.wait();
+            // SAFETY: who has a `Me` is a thread, and interrupts are masked.
+            unsafe { arch::wait_in(&self.waiters) };
         }
-    }
-
-    #[inline(never)]
-    fn wait(&self) {
-        // SAFETY: `take` has masked interrupts.
-        let m = unsafe { crate::shared::Masked::assume() };
-        let me = KERNEL.current(m);
-        let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::on_stack(&mut place, me);
-        me.waiter.set(m, Some(NonNull::from(waiter)));
-        self.waiters.insert(m, waiter);
-        kernel::block(m, me);
         arch::unmask(m);
     }
 

@@ -7,6 +7,13 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
+/// What a processor's own code need not do: the common paths as they are in Rust.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) use crate::{
+    kernel::wake_here as wake,
+    wait::{hand_over, wait_in},
+};
+
 /// Offsets into the kernel's record that assembly uses.
 #[cfg(target_os = "none")]
 pub(crate) mod offset {

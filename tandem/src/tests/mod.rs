@@ -48,7 +48,7 @@ pub(crate) fn proof() -> Masked {
 pub(crate) fn task(level: Level) -> Task {
     let task: Task = Box::leak(Box::new(Header::new()));
     assert!(task.claim("test", Priority::LOWEST).is_ok());
-    task.base.set(proof(), level);
+    task.set_base(proof(), level);
     task.set_level(proof(), level);
     task
 }

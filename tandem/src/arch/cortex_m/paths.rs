@@ -1,0 +1,196 @@
+//! The paths taken most often, each in one routine with one frame: a thread waits, and is given what it waits for.
+//!
+//! Each does the common case and leaves every other, with nothing changed yet, to the Rust of the same name in `wait.rs`.
+
+use super::{
+    RESUME,
+    switch::{constants, count_switch, resume, suspend},
+};
+use crate::{
+    arch::{
+        Mask,
+        offset::{BITMAP, SWITCHES},
+    },
+    kernel::{self, KERNEL},
+    task::{Header, Task},
+    wait::{self, WaitQueue, Waiter},
+};
+use core::{arch::naked_asm, mem::offset_of};
+
+/// Makes a task ready and lets it run if it is the most urgent: at once, or when the handler or critical section ends.
+///
+/// # Safety
+/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "mrs r3, ipsr",
+        "orrs r3, r1",
+        "bne 3f", // in a handler or a critical section
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldrd r6, r7, [r0, #{level}]", // and `bit`
+        "cmp r7, r1",
+        "bls 2f", // it is not the most urgent
+        "orrs r1, r7",
+        "mov r9, r0",
+        "str r9, [r4, r6, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]",
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        // Behind its equals, if it has any and is not among them.
+        "2:",
+        "tst r1, r7",
+        "beq 4f",
+        "ldr r2, [r4, r6, lsl #2]",
+        "ldr r3, [r0, #{next}]",
+        "cmp r3, r0",
+        "bne 4f",
+        "cmp r2, r0",
+        "beq 4f",
+        "ldr r1, [r2, #{prev}]",
+        "strd r1, r2, [r0, #{prev}]", // and `next`
+        "str r0, [r1, #{next}]",
+        "str r0, [r2, #{prev}]",
+        "pop {{r3-r11, pc}}",
+        ".global tandem_wake_later",
+        ".thumb_func",
+        "tandem_wake_later:",
+        "3:",
+        "ldrd r1, r2, 9f + 8",
+        "ldr r3, [r0, #{bit}]",
+        "ldr r12, [r2, #{bitmap}]",
+        "cmp r3, r12",
+        "bls {insert_behind}",
+        "orr r12, r3",
+        "str r12, [r2, #{bitmap}]",
+        "ldr r3, [r0, #{level}]",
+        "str r0, [r2, r3, lsl #2]",
+        "mov r3, #0x10000000", // PENDSVSET
+        "str r3, [r1]",
+        "bx lr",
+        "4:",
+        "pop {{r3-r11, lr}}",
+        "b {insert_behind}",
+        constants!(),
+        ".word 0xe000ed04, {kernel}", // ICSR
+        kernel = sym KERNEL,
+        insert_behind = sym kernel::insert_behind,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        level = const offset_of!(Header, level),
+        next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
+        resume = const RESUME,
+        switches = const SWITCHES,
+    )
+}
+
+/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
+///
+/// Here: it is alone at its level, and its task pre-empts the running one at once.
+///
+/// # Safety
+/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: &Waiter) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "mrs r3, ipsr",
+        "orrs r3, r1",
+        "bne 3f", // in a handler or a critical section
+        "ldrd r12, r3, [r2, #{down}]", // and `next`
+        "cmp r3, r2",
+        "bne {rust}", // it has equals
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldr r9, [r2, #{task}]",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldrd r6, r7, [r9, #{level}]", // and `bit`
+        "cmp r7, r1",
+        "bls 2f", // it is not the most urgent
+        "str r12, [r0]", // the next waiter heads the queue
+        "str r2, [r2, #{state}]", // served
+        "orrs r1, r7",
+        "str r9, [r4, r6, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]",
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        "3:",
+        "ldrd r12, r3, [r2, #{down}]",
+        "cmp r3, r2",
+        "bne {rust}",
+        "str r12, [r0]",
+        "str r2, [r2, #{state}]",
+        "ldr r0, [r2, #{task}]",
+        "b tandem_wake_later",
+        "2:",
+        "movs r1, #0", // the mask, as it was tested
+        "pop {{r3-r11, lr}}",
+        "b {rust}",
+        constants!(),
+        kernel = sym KERNEL,
+        rust = sym wait::hand_over,
+        bitmap = const BITMAP,
+        down = const Waiter::DOWN,
+        level = const offset_of!(Header, level),
+        resume = const RESUME,
+        state = const Waiter::STATE,
+        switches = const SWITCHES,
+        task = const Waiter::TASK,
+    )
+}
+
+/// The running thread waits in `queue` until it is served.
+///
+/// Here: nobody else waits there, and no equal of the thread is ready. The waiter lies below the suspended
+/// context, where the stack is unused for just as long as the thread waits.
+///
+/// # Safety
+/// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldr r2, [r0]",
+        "cbnz r2, 2f", // others wait
+        "ldrd r3, r8, [r10, #{next}]", // and `level`
+        "cmp r3, r10",
+        "bne 2f", // an equal is ready
+        "ldr r12, [r10, #{bit}]",
+        "bic r1, r1, r12",
+        "clz r2, r1",
+        "ldr r9, [r4, r2, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]",
+        suspend!(),
+        "subs r7, #{waiter_size}",
+        "movs r6, #0",
+        "mov r11, #{leading}",
+        "stm r7, {{r0, r6-r8, r10, r11}}", // queue, down, next, level, task, state
+        "str r7, [r0]",
+        "str r7, [r10, #{waiter}]",
+        count_switch!("r9"),
+        resume!(),
+        "2:",
+        "pop {{r3-r11, lr}}",
+        "b {rust}",
+        constants!(),
+        kernel = sym KERNEL,
+        rust = sym wait::wait_in,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        leading = const Waiter::LEADING,
+        next = const offset_of!(Header, next),
+        resume = const RESUME,
+        switches = const SWITCHES,
+        waiter = const offset_of!(Header, waiter),
+        waiter_size = const size_of::<Waiter>().next_multiple_of(8),
+    )
+}
