@@ -30,7 +30,9 @@ fn spin(n: u32) {
 fn own(me: &Me, i: usize) {
     let own = MUTEXES[i].lock(me);
     if i == 0 {
-        while !GO.load(Relaxed) {}
+        while !GO.load(Relaxed) {
+            core::hint::spin_loop();
+        }
         RAN.store(ticks(), Relaxed);
         spin(HELD);
     } else {

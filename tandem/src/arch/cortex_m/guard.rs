@@ -11,21 +11,6 @@ pub(crate) const GUARD: usize = 32;
 /// The region with the highest number wins where regions overlap, so the application may use the others.
 const REGION: u32 = 7;
 
-/// Reports from the top of the main stack, whatever is left of it: nothing returns to what lies there.
-macro_rules! on_fresh_stack {
-    () => {
-        core::arch::naked_asm!(
-            "mov r0, lr",
-            "ldr r1, =0xe000ed08", // VTOR
-            "ldr r1, [r1]",
-            "ldr r1, [r1]", // the main stack's first pointer
-            "mov sp, r1",
-            "b {report}",
-            report = sym report,
-        )
-    };
-}
-
 /// The one below the handlers' stack, and its size: as it never moves, it may be larger than a handler's largest frame.
 const HANDLERS_REGION: u32 = 6;
 const HANDLERS_GUARD: u32 = 256;
@@ -80,17 +65,26 @@ fn handlers_guard() -> Option<u32> {
 }
 
 /// The processor met a guard, or another region that forbids the access.
+///
+/// Reports from the top of the main stack, whatever is left of it: nothing returns to what lies there.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MemoryManagement() {
-    on_fresh_stack!()
+    core::arch::naked_asm!(
+        "ldr r1, =0xe000ed08", // VTOR
+        "ldr r1, [r1]",
+        "mov r0, lr",
+        "ldr sp, [r1]", // where the main stack begins
+        "b {report}",
+        report = sym report,
+    )
 }
 
 /// The same in a handler or where interrupts were masked, and every other fault that has no handler of its own.
 #[unsafe(naked)]
 #[unsafe(export_name = "HardFault")]
 unsafe extern "C" fn hard_fault() {
-    on_fresh_stack!()
+    core::arch::naked_asm!("b {}", sym MemoryManagement)
 }
 
 /// `from`: what the processor noted in lr about where the fault came.
@@ -103,16 +97,16 @@ unsafe extern "C" fn report(from: u32) -> ! {
     // SAFETY: registers of every ARMv7-M; reading has no effect.
     let (status, address) = unsafe { (CFSR.read_volatile(), MMFAR.read_volatile()) };
     let (_, m) = super::Mask::set();
-    let (guard, size) = if from & IN_THREAD_MODE != 0 {
-        (KERNEL.current(m).saved.guard.get(m) & !(GUARD as u32 - 1), GUARD as u32)
-    } else {
-        (handlers_guard().unwrap_or(0), HANDLERS_GUARD)
+    let in_thread = from & IN_THREAD_MODE != 0;
+    let (guard, size) = match handlers_guard() {
+        Some(low) if !in_thread => (low, HANDLERS_GUARD),
+        _ => (KERNEL.current(m).saved.guard.get(m) & !(GUARD as u32 - 1), GUARD as u32),
     };
     let overflow = status & STACKING != 0 || status & ADDRESS_VALID != 0 && address.wrapping_sub(guard) < size;
-    let name = kernel::current().name();
-    match (overflow, from & IN_THREAD_MODE != 0) {
-        (true, true) => panic!("stack overflow in task {name}"),
-        (true, false) => panic!("stack overflow in a handler, over task {name}"),
-        (false, _) => panic!("fault in task {name}: CFSR {status:#x}"),
-    }
+    let what = match (overflow, in_thread) {
+        (true, true) => "stack overflow",
+        (true, false) => "stack overflow of a handler",
+        (false, _) => "fault",
+    };
+    panic!("{what} in task {}: CFSR {status:#x}", kernel::current().name())
 }
