@@ -11,6 +11,7 @@ use crate::{
     ready::Ready,
     shared::{Masked, Shared},
     task::{Header, IDLE_LEVEL, Info, Life, Task},
+    trace::{self, Event},
 };
 
 /// The assembly of `arch` knows this layout: see `arch::offset`.
@@ -114,6 +115,10 @@ pub fn current() -> Info {
 /// Makes a task ready. `true` when it should run at once: then call [`preempt`].
 #[inline(always)]
 pub(crate) fn wake(m: Masked, task: Task) -> bool {
+    #[cfg(feature = "trace")]
+    if task.bit.get(m) != 0 && !KERNEL.ready.contains(m, task) {
+        trace::emit(Event::Ready, task);
+    }
     KERNEL.ready.insert(m, task)
 }
 
@@ -138,7 +143,7 @@ pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked.
-#[cfg(not(target_arch = "arm"))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace"))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
@@ -151,7 +156,7 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
 ///
 /// # Safety
 /// Interrupts are masked.
-#[cfg(target_arch = "arm")]
+#[cfg(all(target_arch = "arm", not(feature = "trace")))]
 pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
     // SAFETY: by the caller's word.
     KERNEL.ready.insert_behind(unsafe { Masked::assume() }, task);
@@ -166,6 +171,7 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
 /// The running thread, `me`, waits until it is woken.
 #[inline(always)]
 pub(crate) fn block(m: Masked, me: Task) {
+    trace::emit(Event::Blocked, me);
     KERNEL.ready.remove_head(m, me);
     switch(m, me, KERNEL.ready.most_urgent(m));
 }
@@ -183,6 +189,7 @@ fn bury(m: Masked, task: Task) {
     KERNEL.ready.remove(m, task);
     task.bit.set(m, 0);
     task.life.set(m, Life::Over);
+    trace::emit(Event::Ended, task);
 }
 
 /// If a ready task is more urgent than the running one, as after a priority was lowered, lets it run.
@@ -224,6 +231,7 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
         check_order(m, task, below);
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
+        trace::emit(Event::Run, task);
         #[cfg(feature = "count")]
         task.switches.set(m, task.switches.get(m).wrapping_add(1));
         poll(m, task);
@@ -239,6 +247,7 @@ fn put_away(m: Masked, task: Task) -> Task {
         task.again.set(m, false);
         return KERNEL.ready.rotate(m, task);
     }
+    trace::emit(Event::Blocked, task);
     KERNEL.ready.remove_head(m, task);
     KERNEL.ready.most_urgent(m)
 }
@@ -276,10 +285,12 @@ pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     check_order(m, task, below);
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
+    trace::emit(Event::Run, task);
     poll(m, task);
     // SAFETY: the poll has just ended.
     let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
+    trace::emit(Event::Run, next);
     next
 }
 

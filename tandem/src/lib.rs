@@ -19,6 +19,7 @@ mod task;
 mod tests;
 mod thread;
 pub mod time;
+pub mod trace;
 mod wait;
 
 pub use ceiling::{Ceiling, CeilingGuard};

@@ -12,6 +12,7 @@ use crate::{
     task::{Level, Task},
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
+    trace::{self, Event},
     wait::{WaitQueue, Waiter},
 };
 use core::{
@@ -122,6 +123,7 @@ impl Lock {
         self.owner.set(m, Some(task));
         self.next.set(m, task.held.get(m));
         task.held.set(m, Some(NonNull::from(self)));
+        trace::emit(Event::Lock, task);
     }
 
     /// Waits to be given the lock; `false` when `due` came first.
@@ -159,6 +161,7 @@ impl Lock {
     fn unlock(&self, m: Masked, mask: Mask) {
         let me = KERNEL.current(m);
         self.forget(m, me);
+        trace::emit(Event::Unlock, me);
         let heir = self.waiters.pop(m).map(Waiter::task);
         self.owner.set(m, None);
         if let Some(heir) = heir {
@@ -212,6 +215,7 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     }
     let running = KERNEL.current(m).is(task);
     KERNEL.ready.relevel(m, task, level, running);
+    trace::emit(Event::Priority, task);
     if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
         // SAFETY: a task that is not ready waits, and what it waits in stands on its stack until it runs.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);

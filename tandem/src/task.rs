@@ -5,6 +5,7 @@ use crate::{
     kernel::KERNEL,
     mutex::Lock,
     shared::{Masked, Shared},
+    trace,
     wait::Waiter,
 };
 use core::ptr::NonNull;
@@ -128,6 +129,7 @@ impl Header {
             self.again.set(m, false);
             self.set_base(m, priority.level());
             self.set_level(m, priority.level());
+            trace::emit(trace::Event::Created, self);
             Ok(())
         })
     }
@@ -175,8 +177,14 @@ impl Info {
     /// The priority that counts now, after inheritance and ceilings; once it has ended, its own. `None` for the idle task.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
-        let level = masked(|m| if self.0.life.get(m) == Life::Alive { self.0.level.get(m) } else { self.0.base(m) });
+        let level = masked(|m| if self.0.life.get(m) != Life::Over { self.0.level.get(m) } else { self.0.base(m) });
         (level < IDLE_LEVEL).then(|| Priority::of_level(level))
+    }
+
+    /// Tells tasks apart: where its record lies. For traces.
+    #[must_use]
+    pub fn id(self) -> usize {
+        core::ptr::from_ref(self.0).addr()
     }
 
     /// Whether it has been spawned and has not ended.

@@ -12,6 +12,7 @@ use crate::{
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
+    trace::{self, Event},
 };
 use core::{
     marker::PhantomPinned,
@@ -161,6 +162,7 @@ impl Timer {
         debug_assert!(task.is_some());
         // SAFETY: a timer in the list has been set, and so has a task.
         let task = unsafe { task.unwrap_unchecked() };
+        trace::emit(Event::TimerExpired, task);
         #[cfg(feature = "embassy-time")]
         if task.alarm.is(self) {
             return crate::block_on::wake_future(m, mask, task);
@@ -200,6 +202,7 @@ impl Timers {
     fn link(&self, m: Masked, timer: &Timer, before: Option<NonNull<Timer>>, after: Option<NonNull<Timer>>) {
         let this = Some(NonNull::from(timer));
         timer.linked.set(m, true);
+        timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
         timer.prev.set(m, before);
         timer.next.set(m, after);
         if let Some(after) = after {

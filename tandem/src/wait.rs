@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(all(target_arch = "arm", not(feature = "trace")))]
 impl Waiter {
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
     pub(crate) const LEADING: usize = State::LEADING.0;

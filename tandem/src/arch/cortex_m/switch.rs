@@ -54,6 +54,38 @@ macro_rules! check_order {
     };
 }
 
+/// Traces what happens to the task in a register, by a function of this signature.
+#[cfg(feature = "trace")]
+macro_rules! trace {
+    ($event:literal, $task:literal) => {
+        concat!("push {{r0-r3, r12, lr}}\nmov r0, ", $task, "\nbl {", $event, "}\npop {{r0-r3, r12, lr}}")
+    };
+}
+#[cfg(not(feature = "trace"))]
+macro_rules! trace {
+    ($event:literal, $task:literal) => {
+        concat!("// {", $event, "}")
+    };
+}
+#[cfg(feature = "trace")]
+use crate::trace::{emit_blocked, emit_run};
+#[cfg(not(feature = "trace"))]
+use {check_order as emit_run, check_order as emit_blocked};
+
+/// On to the next poll, that of r5, if flags say so. `tandem_load` has counted the first one.
+#[cfg(any(feature = "count", feature = "trace"))]
+macro_rules! poll_if_equal {
+    () => {
+        concat!("bne 1f\n", count_switch!("r5"), "\n", trace!("run", "r5"), "\nb 2b\n1:")
+    };
+}
+#[cfg(not(any(feature = "count", feature = "trace")))]
+macro_rules! poll_if_equal {
+    () => {
+        "beq 2b // {switches} {run}"
+    };
+}
+
 /// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7.
 macro_rules! suspend {
     () => {
@@ -90,6 +122,7 @@ macro_rules! constants {
     };
 }
 
+#[cfg(not(feature = "trace"))]
 pub(super) use {constants, count_switch, resume, suspend};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
@@ -110,9 +143,11 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "ldrd r4, r5, 9f",
         "str r9, [r4, #{current}]",
         count_switch!("r9"),
+        trace!("run", "r9"),
         resume!(),
         constants!(),
         kernel = sym KERNEL,
+        run = sym emit_run,
         current = const CURRENT,
         resume = const RESUME,
         switches = const SWITCHES,
@@ -164,7 +199,6 @@ pub(super) unsafe extern "C" fn start_poll() {
         "ldr r2, [r5, #{poll}]",
         "2:",
         "strd r5, r5, [r4, #{current}]", // and `top`
-        count_switch!("r5"),
         check_order!(),
         "cpsie i",
         "blx r2",
@@ -183,12 +217,13 @@ pub(super) unsafe extern "C" fn start_poll() {
         "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
         "mov r5, r0",
         "cmp r1, #0",
-        "beq 2b",
+        poll_if_equal!(),
         "str r7, [r4, #{top}]",
         "mov r9, r0",
         "b tandem_load",
         // It waits: out of the ready set.
         "4:",
+        trace!("blocked", "r5"),
         "ldrd r0, r1, [r5, #{next}]",
         "cmp r0, r5",
         "beq 5f",
@@ -206,7 +241,9 @@ pub(super) unsafe extern "C" fn start_poll() {
         "clz r2, r2",
         "ldr r0, [r4, r2, lsl #2]",
         "b 3b",
+        blocked = sym emit_blocked,
         check_order = sym check_order,
+        run = sym emit_run,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
         bitmap = const BITMAP,
@@ -249,6 +286,7 @@ unsafe extern "C" fn PendSV() {
         "strd r5, r5, [r4, #{current}]", // and `top`
         "ldr r3, [r7, #{resume} + 4]",
         count_switch!("r5"),
+        trace!("run", "r5"),
         check_order!(),
         "bic r11, r11, #1", // no Thumb bit in a frame
         "stmdb r3!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
@@ -257,6 +295,7 @@ unsafe extern "C" fn PendSV() {
         "2:",
         "str r5, [r4, #{current}]",
         count_switch!("r5"),
+        trace!("run", "r5"),
         "bic r11, r2, #1",
         "stmdb r3!, {{r5-r12}}",
         "msr psp, r3",
@@ -268,6 +307,7 @@ unsafe extern "C" fn PendSV() {
         ".word tandem_restore_preempted, tandem_poll_returned, tandem_restore_preempted_with_fpu, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
+        run = sym emit_run,
         bitmap = const BITMAP,
         current = const CURRENT,
         resume = const RESUME,
