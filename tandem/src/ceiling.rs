@@ -12,7 +12,6 @@ use crate::{
     shared::{Masked, Shared},
     task::{Level, Priority, Task},
     thread::Me,
-    trace::{self, Event},
 };
 use core::{
     cell::UnsafeCell,
@@ -70,7 +69,7 @@ impl<T> Ceiling<T> {
         let (mask, m) = Mask::set();
         self.busy.set(m, false);
         if rise {
-            trace::emit(Event::Unlock, me);
+            me.use_ceiling(m, false);
             me.set_base(m, base);
             settle(m, me);
             kernel::reschedule(m, mask);
@@ -96,7 +95,7 @@ impl<T> Ceiling<T> {
     }
 
     fn raise(&self, m: Masked, me: Task) {
-        trace::emit(Event::Lock, me);
+        me.use_ceiling(m, true);
         me.set_base(m, me.base(m).min(self.level));
         settle(m, me);
     }
@@ -131,7 +130,7 @@ impl<T> Drop for CeilingGuard<T> {
         let (mask, m) = Mask::set();
         let me = KERNEL.current(m);
         self.ceiling.busy.set(m, false);
-        trace::emit(Event::Unlock, me);
+        me.use_ceiling(m, false);
         me.set_base(m, self.base);
         settle(m, me);
         kernel::reschedule(m, mask);

@@ -119,7 +119,12 @@ pub(crate) fn wake(m: Masked, task: Task) -> bool {
     if task.bit.get(m) != 0 && !KERNEL.ready.contains(m, task) {
         trace::emit(Event::Ready, task);
     }
-    KERNEL.ready.insert(m, task)
+    let urgent = KERNEL.ready.insert(m, task);
+    #[cfg(feature = "time-slice")]
+    if !urgent && let Some(current) = KERNEL.current.get(m) {
+        crate::slice::begin_if_shared(m, current);
+    }
+    urgent
 }
 
 /// Lets a task that has just become the most urgent run: at once, or when the handler or critical section ends.
@@ -143,7 +148,7 @@ pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked.
-#[cfg(any(not(target_arch = "arm"), feature = "trace"))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
@@ -156,7 +161,7 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
 ///
 /// # Safety
 /// Interrupts are masked.
-#[cfg(all(target_arch = "arm", not(feature = "trace")))]
+#[cfg(all(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
 pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
     // SAFETY: by the caller's word.
     KERNEL.ready.insert_behind(unsafe { Masked::assume() }, task);
@@ -166,6 +171,14 @@ pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
 pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     // SAFETY: interrupts are masked, and `to` is ready: suspended, or a coroutine between two polls.
     unsafe { arch::switch(from, to) };
+}
+
+/// `task` runs from here on: for the assembly of `arch`, where more than counting is to be done at a switch.
+#[cfg(all(any(feature = "trace", feature = "time-slice"), target_os = "none"))]
+pub(crate) unsafe extern "C" fn runs(task: Task) {
+    trace::emit(Event::Run, task);
+    #[cfg(feature = "time-slice")]
+    masked(|m| crate::slice::begin(m, task));
 }
 
 /// The running thread, `me`, waits until it is woken.

@@ -14,6 +14,8 @@ mod queue;
 mod ready;
 mod semaphore;
 mod shared;
+#[cfg(feature = "time-slice")]
+mod slice;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,8 @@ pub use kernel::{SharedStack, current, start};
 pub use mutex::{Guard, Mutex};
 pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
+#[cfg(feature = "time-slice")]
+pub use slice::set_time_slice;
 pub use task::{Info, Priority, StillAlive};
 pub use thread::{Me, Thread};
 pub use time::{TimedOut, delay_until};

@@ -159,7 +159,7 @@ impl Ready {
 
 /// The ring link of a task that is in a ring.
 #[inline(always)]
-fn neighbour(m: Masked, link: &Shared<Option<Task>>) -> &'static Header {
+pub(crate) fn neighbour(m: Masked, link: &Shared<Option<Task>>) -> &'static Header {
     let link = link.get(m);
     debug_assert!(link.is_some());
     // SAFETY: both links of a task in a ring are set, by `start_ring` or `insert_behind`, and callers ask of such tasks only.

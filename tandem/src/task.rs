@@ -69,6 +69,9 @@ pub(crate) struct Header {
     /// Woken since its poll started: a coroutine is to be polled once more. Clear between two polls.
     pub(crate) again: Shared<bool>,
     pub(crate) life: Shared<Life>,
+    /// How many ceilings it uses.
+    #[cfg(feature = "time-slice")]
+    pub(crate) ceilings: Shared<u8>,
     pub(crate) name: Shared<Option<&'static str>>,
     /// What the task waits for, if waiting in an order that depends on its level.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
@@ -104,6 +107,8 @@ impl Header {
             base: Shared::new(0),
             again: Shared::new(false),
             life: Shared::new(Life::Over),
+            #[cfg(feature = "time-slice")]
+            ceilings: Shared::new(0),
             name: Shared::new(None),
             waiter: Shared::new(None),
             waits_for: Shared::new(None),
@@ -142,6 +147,15 @@ impl Header {
 
     pub(crate) fn base(&self, m: Masked) -> Level {
         Level::from(self.base.get(m))
+    }
+
+    /// Notes that it begins, or ends, to use a ceiling.
+    #[inline(always)]
+    pub(crate) fn use_ceiling(&'static self, m: Masked, begins: bool) {
+        trace::emit(if begins { trace::Event::Lock } else { trace::Event::Unlock }, self);
+        #[cfg(feature = "time-slice")]
+        self.ceilings.set(m, if begins { self.ceilings.get(m) + 1 } else { self.ceilings.get(m) - 1 });
+        let _ = m;
     }
 
     pub(crate) fn set_base(&self, m: Masked, level: Level) {

@@ -212,7 +212,7 @@ impl Timers {
             at(m, before).next.set(m, this);
         } else {
             self.first.set(m, this);
-            _tandem_arm(timer.due.get(m));
+            arm(m, timer.due.get(m));
         }
     }
 
@@ -243,17 +243,39 @@ impl Timers {
     }
 }
 
+/// Sets the alarm for the first timer, or the end of the running slice.
+#[inline(always)]
+fn arm(m: Masked, due: u64) {
+    #[cfg(feature = "time-slice")]
+    let due = due.min(crate::slice::end(m));
+    let _ = m;
+    _tandem_arm(due);
+}
+
+/// Sets the alarm once more, for a slice that has begun.
+#[cfg(feature = "time-slice")]
+pub(crate) fn arm_again(m: Masked) {
+    let due = TIMERS.first.get(m).map_or(u64::MAX, |first| at(m, first).due.get(m)).min(crate::slice::end(m));
+    if due < u64::MAX {
+        _tandem_arm(due);
+    }
+}
+
 /// Wakes the tasks whose time has come and arms the alarm for the next. To be called by the alarm's handler.
 #[inline]
 pub fn expire() {
     let now = now();
+    #[cfg(feature = "time-slice")]
+    crate::slice::expire(now);
     loop {
         let (mask, m) = Mask::set();
         let Some(first) = TIMERS.first.get(m).map(|first| at(m, first)) else {
+            #[cfg(feature = "time-slice")]
+            arm_again(m);
             return mask.restore();
         };
         if first.due.get(m) > now {
-            _tandem_arm(first.due.get(m));
+            arm(m, first.due.get(m));
             return mask.restore();
         }
         TIMERS.remove(m, first);

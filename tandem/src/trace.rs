@@ -64,12 +64,6 @@ pub(crate) fn emit(event: Event, task: Task) {
 
 /// For the assembly of `arch`.
 #[cfg(all(feature = "trace", target_os = "none"))]
-pub(crate) unsafe extern "C" fn emit_run(task: Task) {
-    emit(Event::Run, task);
-}
-
-/// As [`emit_run`].
-#[cfg(all(feature = "trace", target_os = "none"))]
 pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
     emit(Event::Blocked, task);
 }

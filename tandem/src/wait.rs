@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-#[cfg(all(target_arch = "arm", not(feature = "trace")))]
+#[cfg(all(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
 impl Waiter {
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
     pub(crate) const LEADING: usize = State::LEADING.0;

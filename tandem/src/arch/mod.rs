@@ -8,7 +8,7 @@ mod chosen;
 pub(crate) use chosen::*;
 
 /// What a processor's own code need not do: the common paths as they are in Rust, where they can be traced.
-#[cfg(any(not(target_arch = "arm"), feature = "trace"))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
 pub(crate) use crate::{
     kernel::wake_here as wake,
     wait::{hand_over, wait_in},

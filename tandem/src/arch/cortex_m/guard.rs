@@ -15,9 +15,11 @@ const REGION: u32 = 7;
 const HANDLERS_REGION: u32 = 6;
 const HANDLERS_GUARD: u32 = 256;
 
+/// In MPU_RBAR: the number of the region stands in it, too.
+const VALID: u32 = 1 << 4;
+
 /// What moves the region to `low`.
 pub(super) const fn value(low: usize) -> u32 {
-    const VALID: u32 = 1 << 4;
     debug_assert!(low.is_multiple_of(GUARD));
     low as u32 | VALID | REGION
 }
@@ -44,8 +46,7 @@ pub(super) fn set_up() {
         MPU_RNR.write_volatile(REGION);
         MPU_RASR.write_volatile(no_access(GUARD as u32));
         if let Some(low) = handlers_guard() {
-            MPU_RNR.write_volatile(HANDLERS_REGION);
-            MPU_RBAR.write_volatile(low);
+            MPU_RBAR.write_volatile(low | VALID | HANDLERS_REGION);
             MPU_RASR.write_volatile(no_access(HANDLERS_GUARD));
         }
         SHCSR.write_volatile(SHCSR.read_volatile() | MEMORY_FAULT);
@@ -59,7 +60,7 @@ fn handlers_guard() -> Option<u32> {
     let end_of_statics: u32;
     // SAFETY: takes the address of a symbol.
     unsafe {
-        core::arch::asm!(".weak __sheap", "ldr {}, =__sheap", out(reg) end_of_statics, options(nomem, nostack, preserves_flags));
+        core::arch::asm!(".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap", out(reg) end_of_statics, options(nomem, nostack, preserves_flags));
     }
     (end_of_statics != 0).then_some(end_of_statics.next_multiple_of(HANDLERS_GUARD))
 }

@@ -1,12 +1,12 @@
 //! Cortex-M4 and M7, with or without FPU: threads on the process stack, handlers on the main stack.
 
 mod guard;
-#[cfg(not(feature = "trace"))]
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
 mod paths;
 mod switch;
 
 pub(crate) use guard::GUARD;
-#[cfg(not(feature = "trace"))]
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
 pub(crate) use paths::{hand_over, wait_in, wake};
 pub(crate) use switch::{load, switch};
 

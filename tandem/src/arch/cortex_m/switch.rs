@@ -54,35 +54,54 @@ macro_rules! check_order {
     };
 }
 
-/// Traces what happens to the task in a register, by a function of this signature.
+/// Calls a function with the task in a register, changing none.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! call {
+    ($function:literal, $task:literal) => {
+        concat!("push {{r0-r3, r12, lr}}\nmov r0, ", $task, "\nbl {", $function, "}\npop {{r0-r3, r12, lr}}")
+    };
+}
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! call {
+    ($function:literal, $task:literal) => {
+        concat!("// {", $function, "}")
+    };
+}
+
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+use crate::kernel::runs;
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+use check_order as runs;
+
+/// Tells the trace that the coroutine of r5 waits.
 #[cfg(feature = "trace")]
-macro_rules! trace {
-    ($event:literal, $task:literal) => {
-        concat!("push {{r0-r3, r12, lr}}\nmov r0, ", $task, "\nbl {", $event, "}\npop {{r0-r3, r12, lr}}")
+macro_rules! trace_blocked {
+    () => {
+        call!("blocked", "r5")
     };
 }
 #[cfg(not(feature = "trace"))]
-macro_rules! trace {
-    ($event:literal, $task:literal) => {
-        concat!("// {", $event, "}")
+macro_rules! trace_blocked {
+    () => {
+        "// {blocked}"
     };
 }
 #[cfg(feature = "trace")]
-use crate::trace::{emit_blocked, emit_run};
+use crate::trace::emit_blocked;
 #[cfg(not(feature = "trace"))]
-use {check_order as emit_run, check_order as emit_blocked};
+use check_order as emit_blocked;
 
 /// On to the next poll, that of r5, if flags say so. `tandem_load` has counted the first one.
-#[cfg(any(feature = "count", feature = "trace"))]
+#[cfg(any(feature = "count", feature = "trace", feature = "time-slice"))]
 macro_rules! poll_if_equal {
     () => {
-        concat!("bne 1f\n", count_switch!("r5"), "\n", trace!("run", "r5"), "\nb 2b\n1:")
+        concat!("bne 1f\n", count_switch!("r5"), "\n", call!("runs", "r5"), "\nb 2b\n1:")
     };
 }
-#[cfg(not(any(feature = "count", feature = "trace")))]
+#[cfg(not(any(feature = "count", feature = "trace", feature = "time-slice")))]
 macro_rules! poll_if_equal {
     () => {
-        "beq 2b // {switches} {run}"
+        "beq 2b // {switches} {runs}"
     };
 }
 
@@ -122,7 +141,7 @@ macro_rules! constants {
     };
 }
 
-#[cfg(not(feature = "trace"))]
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
 pub(super) use {constants, count_switch, resume, suspend};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
@@ -143,11 +162,11 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "ldrd r4, r5, 9f",
         "str r9, [r4, #{current}]",
         count_switch!("r9"),
-        trace!("run", "r9"),
+        call!("runs", "r9"),
         resume!(),
         constants!(),
         kernel = sym KERNEL,
-        run = sym emit_run,
+        runs = sym runs,
         current = const CURRENT,
         resume = const RESUME,
         switches = const SWITCHES,
@@ -223,7 +242,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "b tandem_load",
         // It waits: out of the ready set.
         "4:",
-        trace!("blocked", "r5"),
+        trace_blocked!(),
         "ldrd r0, r1, [r5, #{next}]",
         "cmp r0, r5",
         "beq 5f",
@@ -243,7 +262,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "b 3b",
         blocked = sym emit_blocked,
         check_order = sym check_order,
-        run = sym emit_run,
+        runs = sym runs,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
         bitmap = const BITMAP,
@@ -286,7 +305,7 @@ unsafe extern "C" fn PendSV() {
         "strd r5, r5, [r4, #{current}]", // and `top`
         "ldr r3, [r7, #{resume} + 4]",
         count_switch!("r5"),
-        trace!("run", "r5"),
+        call!("runs", "r5"),
         check_order!(),
         "bic r11, r11, #1", // no Thumb bit in a frame
         "stmdb r3!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
@@ -295,7 +314,7 @@ unsafe extern "C" fn PendSV() {
         "2:",
         "str r5, [r4, #{current}]",
         count_switch!("r5"),
-        trace!("run", "r5"),
+        call!("runs", "r5"),
         "bic r11, r2, #1",
         "stmdb r3!, {{r5-r12}}",
         "msr psp, r3",
@@ -307,7 +326,7 @@ unsafe extern "C" fn PendSV() {
         ".word tandem_restore_preempted, tandem_poll_returned, tandem_restore_preempted_with_fpu, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
-        run = sym emit_run,
+        runs = sym runs,
         bitmap = const BITMAP,
         current = const CURRENT,
         resume = const RESUME,
