@@ -7,7 +7,7 @@
 //!
 //! A task that gives the processor up gets there by a plain call and never enters an exception. A pre-empted
 //! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed, with EXC_RETURN for
-//! an address; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
+//! an address and the FPU's registers above the ten words; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
 //! flags and IT state.
 //!
 //! Interrupts are masked throughout, but in PendSV; the context that is resumed lets them in.
@@ -230,13 +230,12 @@ unsafe extern "C" fn PendSV() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r0, psp",
-        "stmdb r0!, {{r3-r11, lr}}", // lr: EXC_RETURN
-        "adr r12, 9f",
-        "ldm r12, {{r4, r6-r12}}",
-        "tst lr, #16", // clear: the task had used the FPU
-        "itt eq",
+        "tst lr, #16", // EXC_RETURN; clear: the task had used the FPU
+        "it eq",
         "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
-        "moveq r9, r11",
+        "stmdb r0!, {{r3-r11, lr}}",
+        "adr r12, 9f",
+        "ldm r12, {{r4, r6-r10, r12}}",
         "ldrd r1, r2, [r4, #{bitmap}]", // and `current`
         "clz r1, r1",
         "ldr r5, [r4, r1, lsl #2]",
@@ -262,10 +261,10 @@ unsafe extern "C" fn PendSV() {
         "msr psp, r3",
         "cpsid i", // as its context has it
         "ldr pc, =0xfffffffd",
-        // r4, r6 to r12; r6, r7 and r8 as the loop of polls has them, but r7: MPU_RBAR, r12: xPSR with the Thumb bit.
+        // r4, r6 and r8 as the loop of polls has them; r7: MPU_RBAR; r12: xPSR with the Thumb bit.
         ".p2align 2",
         "9: .word {kernel}, tandem_start_poll, 0xe000ed9c, 0",
-        ".word tandem_restore_preempted, tandem_poll_returned, tandem_restore_preempted_with_fpu, 0x01000000",
+        ".word tandem_restore_preempted, tandem_poll_returned, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
         bitmap = const BITMAP,
@@ -281,15 +280,14 @@ unsafe extern "C" fn PendSV() {
 /// From unmasking to SVC, PendSV must not come, or frames would pile up on this stack. BASEPRI holds it
 /// back, and lets SVC, which has the highest priority, through. FPCA is cleared lest SVC reserves room for s0-s15.
 #[unsafe(naked)]
-#[unsafe(export_name = "tandem_restore_preempted_with_fpu")]
+#[unsafe(export_name = "tandem_restore_preempted")]
 unsafe extern "C" fn restore_preempted() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
-        "vpop {{s16-s31}}",
-        ".global tandem_restore_preempted",
-        ".thumb_func",
-        "tandem_restore_preempted:",
         "pop {{r3-r11, lr}}",
+        "tst lr, #16",
+        "it eq",
+        "vpopeq {{s16-s31}}",
         "movs r0, #0xff",
         "msr basepri, r0",
         "movs r0, #2",
