@@ -40,11 +40,11 @@ macro_rules! count_switch {
     };
 }
 
-/// Checks that the poll of r5 may lie above that of r7, in builds with the kernel's own checks.
+/// Checks that the poll of r5 may lie above that of r4, in builds with the kernel's own checks.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
-        "push {{r0-r3, r12, lr}}\nmov r0, r5\nmov r1, r7\nbl {check_order}\npop {{r0-r3, r12, lr}}"
+        "push {{r0-r3, r12, lr}}\nmov r0, r5\nmov r1, r4\nbl {check_order}\npop {{r0-r3, r12, lr}}"
     };
 }
 #[cfg(not(debug_assertions))]
@@ -146,24 +146,30 @@ unsafe extern "C" fn restore_with_fpu() {
 /// A coroutine between two polls is chosen: start one on the shared stack, above the top suspended poll. Then
 /// poll every coroutine that is the most urgent, until a suspended context is.
 ///
-/// As polls keep r4-r11, the loop does: r4 leads to the kernel, r5 to the coroutine, r6 to this function, r7 to the task of the
-/// poll underneath, and r8 is 0. PendSV jumps in at `poll_returned`, by the poll's return.
+/// As polls keep r4-r11, the loop does: r4 is the task of the poll underneath, r5 the coroutine, r6 leads to the kernel,
+/// r7 to this function, and r8 is 0. PendSV jumps in at `tandem_poll_returned`, by the poll's return.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_start_poll")]
 pub(super) unsafe extern "C" fn start_poll() {
     naked_asm!(
+        "mov r6, r4",
         "mov r5, r9",
-        "ldr r7, [r4, #{top}]",
-        "ldr r0, [r7, #{resume} + 4]",
+        "ldr r4, [r6, #{top}]",
+        "ldr r0, [r4, #{resume} + 4]", // its stack
         "mov sp, r0",
         "movs r0, #2",
         "msr control, r0", // the poll has not used the FPU
-        "ldr r6, =tandem_start_poll",
+        "ldr r7, =tandem_start_poll",
         "mov r8, #0",
         "mov r0, r5",
         "ldr r2, [r5, #{poll}]",
-        "2:",
-        "strd r5, r5, [r4, #{current}]", // and `top`
+        "b 3f",
+        "2:", // r0: the most urgent
+        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
+        "cbnz r1, 6f",
+        "mov r5, r0",
+        "3:",
+        "strd r5, r5, [r6, #{current}]", // and `top`
         count_switch!("r5"),
         check_order!(),
         "cpsie i",
@@ -173,39 +179,36 @@ pub(super) unsafe extern "C" fn start_poll() {
         "tandem_poll_returned:",
         "cpsid i",
         "ldrb r0, [r5, #{again}]",
-        "strd r6, r8, [r5, #{resume}]", // it may have been suspended meanwhile
+        "strd r7, r8, [r5, #{resume}]", // it may have been suspended meanwhile
         "cbz r0, 4f",
         // Woken meanwhile, yielded, or ended: on to the next in its ring.
         "strb r8, [r5, #{again}]",
         "ldrd r0, r1, [r5, #{next}]", // and `level`
-        "str r0, [r4, r1, lsl #2]",
-        "3:", // r0: the most urgent
-        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
-        "mov r5, r0",
-        "cmp r1, #0",
-        "beq 2b",
-        "str r7, [r4, #{top}]",
-        "mov r9, r0",
-        "b tandem_load",
+        "str r0, [r6, r1, lsl #2]",
+        "b 2b",
         // It waits: out of the ready set.
         "4:",
         "ldrd r0, r1, [r5, #{next}]",
         "cmp r0, r5",
         "beq 5f",
-        "str r0, [r4, r1, lsl #2]",
+        "str r0, [r6, r1, lsl #2]",
         "ldr r2, [r5, #{prev}]",
         "strd r5, r5, [r5, #{prev}]", // and `next`
         "str r2, [r0, #{prev}]",
         "str r0, [r2, #{next}]",
-        "b 3b",
+        "b 2b",
         "5:",
         "ldr r1, [r5, #{bit}]",
-        "ldr r2, [r4, #{bitmap}]",
+        "ldr r2, [r6, #{bitmap}]",
         "bics r2, r1",
-        "str r2, [r4, #{bitmap}]",
+        "str r2, [r6, #{bitmap}]",
         "clz r2, r2",
-        "ldr r0, [r4, r2, lsl #2]",
-        "b 3b",
+        "ldr r0, [r6, r2, lsl #2]",
+        "b 2b",
+        "6:",
+        "str r4, [r6, #{top}]",
+        "mov r9, r0",
+        "b tandem_load",
         check_order = sym check_order,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
@@ -218,6 +221,20 @@ pub(super) unsafe extern "C" fn start_poll() {
         switches = const SWITCHES,
         top = const TOP,
     )
+}
+
+/// What PendSV needs beside `bitmap`, `current` and `top`, which lie before it, so that one instruction loads all.
+pub(crate) type Literals = [usize; 7];
+
+/// In the order of the registers: r6, r7 and r8 as the loop of polls has them, r9 MPU_RBAR, r10 where a poll returns to,
+/// r12 xPSR with the Thumb bit, lr the code that restores.
+pub(super) fn literals() -> Literals {
+    unsafe extern "C" {
+        fn tandem_poll_returned();
+    }
+    let kernel = (&raw const KERNEL).addr();
+    let (start, returned) = (start_poll as *const () as usize, tandem_poll_returned as *const () as usize);
+    [kernel, start, 0, 0xe000_ed9c, returned, 0x0100_0000, restore_preempted as *const () as usize]
 }
 
 /// Suspends the interrupted task and leaves the exception into the most urgent one, by a made-up frame on its stack.
@@ -234,44 +251,37 @@ unsafe extern "C" fn PendSV() {
         "it eq",
         "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
         "stmdb r0!, {{r3-r11, lr}}",
-        "adr r12, 9f",
-        "ldm r12, {{r4, r6-r10, r12}}",
-        "ldrd r1, r2, [r4, #{bitmap}]", // and `current`
+        "ldr r12, ={kernel} + {bitmap}",
+        "ldm r12, {{r1, r3, r4, r6-r10, r12, lr}}", // `bitmap`, `current`, `top`, `literals`
         "clz r1, r1",
-        "ldr r5, [r4, r1, lsl #2]",
-        "strd r9, r0, [r2, #{resume}]", // and stack
-        "ldm r5, {{r1, r2, r3, r11}}", // guard, where to go on, stack, poll
-        "str r1, [r7]",
-        "cbnz r3, 2f",
+        "ldr r5, [r6, r1, lsl #2]",
+        "strd lr, r0, [r3, #{resume}]", // and stack
+        "ldm r5, {{r0, r1, r2, r11}}", // guard, where to go on, stack, poll
+        "str r0, [r9]",
+        "cbnz r2, 2f",
         // A coroutine between two polls: its poll, above the top suspended one, returns into the loop.
-        "ldr r7, [r4, #{top}]",
-        "strd r5, r5, [r4, #{current}]", // and `top`
-        "ldr r3, [r7, #{resume} + 4]",
+        "strd r5, r5, [r6, #{current}]", // and `top`
+        "ldr r2, [r4, #{resume} + 4]",
         count_switch!("r5"),
         check_order!(),
         "bic r11, r11, #1", // no Thumb bit in a frame
-        "stmdb r3!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
-        "msr psp, r3",
+        "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
+        "msr psp, r2",
         "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
         "2:",
-        "str r5, [r4, #{current}]",
+        "str r5, [r6, #{current}]",
         count_switch!("r5"),
-        "bic r11, r2, #1",
-        "stmdb r3!, {{r5-r12}}",
-        "msr psp, r3",
+        "bic r11, r1, #1",
+        "stmdb r2!, {{r5-r12}}",
+        "msr psp, r2",
         "cpsid i", // as its context has it
         "ldr pc, =0xfffffffd",
-        // r4, r6 and r8 as the loop of polls has them; r7: MPU_RBAR; r12: xPSR with the Thumb bit.
-        ".p2align 2",
-        "9: .word {kernel}, tandem_start_poll, 0xe000ed9c, 0",
-        ".word tandem_restore_preempted, tandem_poll_returned, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
         bitmap = const BITMAP,
         current = const CURRENT,
         resume = const RESUME,
         switches = const SWITCHES,
-        top = const TOP,
     )
 }
 
