@@ -22,19 +22,20 @@ use core::{
 pub struct Event {
     /// What is raised and not taken: 0 while a task waits.
     flags: Shared<u32>,
+    /// Who waits, and its task.
     listener: Shared<Option<NonNull<Listener>>>,
+    task: Shared<Option<Task>>,
 }
 
 /// A wait for an event. It lies in the future or on the stack of the task that waits, which withdraws it before it goes.
 struct Listener {
-    task: Shared<Option<Task>>,
     /// The flags it was handed; 0 while it waits.
     flags: Shared<u32>,
 }
 
 impl Listener {
     const fn new() -> Self {
-        Self { task: Shared::new(None), flags: Shared::new(0) }
+        Self { flags: Shared::new(0) }
     }
 }
 
@@ -47,7 +48,7 @@ impl Default for Event {
 impl Event {
     #[must_use]
     pub const fn new() -> Self {
-        Self { flags: Shared::new(0), listener: Shared::new(None) }
+        Self { flags: Shared::new(0), listener: Shared::new(None), task: Shared::new(None) }
     }
 
     /// Raises flags. Never waits; handlers may call it.
@@ -61,7 +62,7 @@ impl Event {
                 listener.flags.set(m, flags);
                 self.listener.set(m, None);
                 // SAFETY: who registers names its task.
-                let task = unsafe { listener.task.get(m).unwrap_unchecked() };
+                let task = unsafe { self.task.get(m).unwrap_unchecked() };
                 kernel::wake_and_preempt(m, mask, task);
             }
             _ => self.flags.set(m, self.flags.get(m) | flags),
@@ -85,7 +86,7 @@ impl Event {
     #[inline(always)]
     fn register(&self, m: Masked, listener: &Listener, task: Task) {
         assert!(self.listener.get(m).is_none(), "one task at a time may wait for an event");
-        listener.task.set(m, Some(task));
+        self.task.set(m, Some(task));
         self.listener.set(m, Some(NonNull::from(listener)));
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Kernel {
     current: Shared<Option<Task>>,
     /// The task of the top poll on the shared stack; the idle task when there is none, for it lives at the bottom.
     top: Shared<Option<Task>>,
+    #[cfg(target_arch = "arm")]
+    pub(crate) literals: Shared<arch::Literals>,
     idle: Header,
 }
 
@@ -35,7 +37,14 @@ impl Kernel {
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
 
     const fn new() -> Self {
-        Self { ready: Ready::new(), current: Shared::new(None), top: Shared::new(None), idle: Header::new() }
+        Self {
+            ready: Ready::new(),
+            current: Shared::new(None),
+            top: Shared::new(None),
+            #[cfg(target_arch = "arm")]
+            literals: Shared::new([0; _]),
+            idle: Header::new(),
+        }
     }
 
     #[inline(always)]
@@ -155,16 +164,6 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     if wake(m, task) {
         preempt(m, mask, task);
     }
-}
-
-/// What `arch::wake` does not: a task whose bit is not above all others, which never pre-empts.
-///
-/// # Safety
-/// Interrupts are masked.
-#[cfg(all(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
-pub(crate) unsafe extern "C" fn insert_behind(task: Task) {
-    // SAFETY: by the caller's word.
-    KERNEL.ready.insert_behind(unsafe { Masked::assume() }, task);
 }
 
 #[inline(always)]

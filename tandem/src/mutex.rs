@@ -130,7 +130,7 @@ impl Lock {
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
         debug_assert!(!self.owner.get(m).is_some_and(|owner| owner.is(me)), "a thread locks its mutex twice");
         let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::on_stack(&mut place, me);
+        let waiter = Waiter::in_place(&mut place, me);
         let timer = ManuallyDrop::new(Timer::new(me));
         self.waiters.insert(m, waiter);
         me.waiter.set(m, Some(NonNull::from(waiter)));

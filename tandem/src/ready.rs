@@ -59,7 +59,7 @@ impl Ready {
     }
 
     #[inline(never)]
-    pub(crate) fn insert_behind(&self, m: Masked, task: Task) {
+    fn insert_behind(&self, m: Masked, task: Task) {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
         let slot = self.head(task.level.get(m));
         if bitmap & bit != 0 {

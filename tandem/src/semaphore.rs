@@ -12,6 +12,7 @@ use crate::{
     wait::{WaitQueue, Waiter},
 };
 use core::{
+    marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
@@ -81,7 +82,7 @@ impl Semaphore {
         } else {
             let me = KERNEL.current(m);
             let mut place = MaybeUninit::uninit();
-            let waiter = Waiter::on_stack(&mut place, me);
+            let waiter = Waiter::in_place(&mut place, me);
             me.waiter.set(m, Some(NonNull::from(waiter)));
             self.waiters.insert(m, waiter);
             wait_until(m, mask, me, waiter, due)
@@ -90,10 +91,20 @@ impl Semaphore {
         if served { Ok(()) } else { Err(TimedOut) }
     }
 
+    /// Ends a wait early. What it was given but never told goes back.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, waiter: &Waiter) {
+        masked(|m| waiter.leave(m));
+        if waiter.was_served() {
+            self.give();
+        }
+    }
+
     /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
     #[inline(always)]
     pub fn taken(&self) -> Taken<'_> {
-        Taken { semaphore: self, waiter: None }
+        Taken { semaphore: self, waits: false, waiter: MaybeUninit::uninit(), _pinned: PhantomPinned }
     }
 }
 
@@ -101,7 +112,18 @@ impl Semaphore {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Taken<'a> {
     semaphore: &'a Semaphore,
-    waiter: Option<Waiter>,
+    waits: bool,
+    waiter: MaybeUninit<Waiter>,
+    _pinned: PhantomPinned,
+}
+
+impl Taken<'_> {
+    /// The waiter, once it waits, until it is told that it was served.
+    #[inline(always)]
+    fn waiter(&self) -> Option<&Waiter> {
+        // SAFETY: `enter` has written what there is to be read.
+        self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
+    }
 }
 
 impl Future for Taken<'_> {
@@ -111,34 +133,33 @@ impl Future for Taken<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        if let Some(waiter) = &this.waiter {
+        if let Some(waiter) = this.waiter() {
             if !waiter.was_served() {
                 return Poll::Pending;
             }
-            this.waiter = None;
+            this.waits = false;
             return Poll::Ready(());
         }
+        let semaphore = this.semaphore;
         let (mask, m) = Mask::set();
-        let count = this.semaphore.count.get(m);
-        if count > 0 {
-            this.semaphore.count.set(m, count - 1);
-        } else {
-            this.semaphore.waiters.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
+        let count = semaphore.count.get(m);
+        if count == 0 {
+            Waiter::enter(&mut this.waiter, m, &semaphore.waiters, task_of(context), core::ptr::null_mut());
+            this.waits = true;
+            mask.restore();
+            return Poll::Pending;
         }
+        semaphore.count.set(m, count - 1);
         mask.restore();
-        if count > 0 { Poll::Ready(()) } else { Poll::Pending }
+        Poll::Ready(())
     }
 }
 
 impl Drop for Taken<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        // Served, but never told: what it was given goes back.
-        if let Some(waiter) = &self.waiter {
-            masked(|m| waiter.leave(m));
-            if waiter.was_served() {
-                self.semaphore.give();
-            }
+        if let Some(waiter) = self.waiter() {
+            self.semaphore.give_up(waiter);
         }
     }
 }

@@ -65,6 +65,7 @@ impl Waiter {
 }
 
 impl Waiter {
+    #[cfg(test)]
     pub(crate) const fn new(task: Task) -> Self {
         Self {
             queue: Shared::new(None),
@@ -80,9 +81,9 @@ impl Waiter {
         }
     }
 
-    /// Makes a waiter on a thread's stack, with only the fields written that are read before `insert` writes them.
+    /// Makes a waiter, with only the fields written that are read before `insert` writes them.
     #[inline(always)]
-    pub(crate) fn on_stack(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
+    pub(crate) fn in_place(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
         let this = place.as_mut_ptr();
         // SAFETY: the place is ours. Of the fields left out, `cargo` is read only where the object's code has written
         // it, and the others only in a queue, once `insert` has.
@@ -91,6 +92,15 @@ impl Waiter {
             (&raw mut (*this).state).write(Shared::new(State::OUTSIDE));
             &*this
         }
+    }
+
+    /// A future queues up. It leaves the queue before it goes, and does not move until then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(place: &mut MaybeUninit<Self>, m: Masked, queue: &WaitQueue, task: Task, cargo: *mut ()) {
+        let waiter = Self::in_place(place, task);
+        waiter.cargo.set(m, cargo);
+        queue.insert(m, waiter);
     }
 
     pub(crate) fn task(&self) -> Task {
@@ -107,13 +117,6 @@ impl Waiter {
     pub(crate) fn was_served(&self) -> bool {
         // SAFETY: a word, and nobody takes a service back.
         unsafe { self.state.peek() > State::LEADING }
-    }
-
-    /// Likewise: only its owner makes it wait.
-    #[inline(always)]
-    fn was_waiting(&self) -> bool {
-        // SAFETY: a word; a waiter that does not wait is in no queue.
-        unsafe { self.state.peek() }.waits()
     }
 
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
@@ -320,18 +323,8 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     let m = unsafe { Masked::assume() };
     let me = KERNEL.current(m);
     let mut place = MaybeUninit::uninit();
-    let waiter = Waiter::on_stack(&mut place, me);
+    let waiter = Waiter::in_place(&mut place, me);
     me.waiter.set(m, Some(NonNull::from(waiter)));
     queue.insert(m, waiter);
     kernel::block(m, me);
-}
-
-impl Drop for Waiter {
-    /// A future that is dropped while it waits: no one may follow a link to it any more.
-    #[inline(always)]
-    fn drop(&mut self) {
-        if self.was_waiting() {
-            kernel::masked(|m| self.leave(m));
-        }
-    }
 }

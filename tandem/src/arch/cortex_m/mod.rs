@@ -8,7 +8,7 @@ mod switch;
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 pub(crate) use paths::{hand_over, wait_in, wake};
-pub(crate) use switch::{load, switch};
+pub(crate) use switch::{Literals, load, switch};
 
 use crate::{
     kernel::KERNEL,
@@ -181,6 +181,7 @@ pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
     const PENDSV_LOWEST: u32 = 0xff << 16;
     // SAFETY: the register exists on every ARMv7-M; only PendSV's priority changes. SVC keeps the highest.
     unsafe { SHPR3.write_volatile(SHPR3.read_volatile() | PENDSV_LOWEST) };
+    KERNEL.literals.set(m, switch::literals());
     guard::set_up();
     idle.saved.guard.set(m, guard::value(low));
 }

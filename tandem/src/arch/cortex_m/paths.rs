@@ -1,6 +1,6 @@
 //! The paths taken most often, each in one routine with one frame: a thread waits, and is given what it waits for.
 //!
-//! Each does the common case and leaves every other, with nothing changed yet, to the Rust of the same name in `wait.rs`.
+//! The last two do the common case and leave every other, with nothing changed yet, to the Rust of the same name in `wait.rs`.
 
 use super::{
     RESUME,
@@ -9,15 +9,16 @@ use super::{
 use crate::{
     arch::{
         Mask,
-        offset::{BITMAP, SWITCHES},
+        offset::{AGAIN, BITMAP, CURRENT, SWITCHES},
     },
-    kernel::{self, KERNEL},
+    kernel::KERNEL,
     task::{Header, Task},
     wait::{self, WaitQueue, Waiter},
 };
 use core::{arch::naked_asm, mem::offset_of};
 
 /// Makes a task ready and lets it run if it is the most urgent: at once, or when the handler or critical section ends.
+/// As `kernel::wake_here`, whole.
 ///
 /// # Safety
 /// Interrupts are masked. They are so on return, and in between let in by other tasks.
@@ -27,60 +28,77 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         ".fpu fpv4-sp-d16",
         "mrs r3, ipsr",
         "orrs r3, r1",
-        "bne 3f", // in a handler or a critical section
+        "bne tandem_wake_later", // in a handler or a critical section
+        "ldr r2, ={kernel}",
+        "ldrd r3, r12, [r0, #{level}]", // and `bit`
+        "ldr r1, [r2, #{bitmap}]",
+        "cmp r12, r1",
+        "bls 2f", // it is not the most urgent
         "push {{r3-r11, lr}}",
         "ldrd r4, r5, 9f",
-        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
-        "ldrd r6, r7, [r0, #{level}]", // and `bit`
-        "cmp r7, r1",
-        "bls 2f", // it is not the most urgent
-        "orrs r1, r7",
+        "ldr r10, [r4, #{current}]",
         "mov r9, r0",
-        "str r9, [r4, r6, lsl #2]",
-        "strd r1, r9, [r4, #{bitmap}]",
+        "orr r1, r1, r12",
+        "str r9, [r4, r3, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]", // and `current`
         suspend!(),
         count_switch!("r9"),
         resume!(),
-        // Behind its equals, if it has any and is not among them.
+        ".global tandem_wake_later",
+        ".thumb_func",
+        "tandem_wake_later:",
+        "ldr r2, ={kernel}",
+        "ldrd r3, r12, [r0, #{level}]",
+        "ldr r1, [r2, #{bitmap}]",
+        "cmp r12, r1",
+        "bls 2f",
+        "orr r1, r1, r12",
+        "str r1, [r2, #{bitmap}]",
+        "str r0, [r2, r3, lsl #2]",
+        "ldr r1, =0xe000ed04", // ICSR
+        "mov r3, #0x10000000", // PENDSVSET
+        "str r3, [r1]",
+        "bx lr",
+        // Not the most urgent: behind its equals.
         "2:",
-        "tst r1, r7",
+        "tst r1, r12",
         "beq 4f",
-        "ldr r2, [r4, r6, lsl #2]",
+        "ldr r2, [r2, r3, lsl #2]", // their head
         "ldr r3, [r0, #{next}]",
         "cmp r3, r0",
-        "bne 4f",
+        "bne 3f",
         "cmp r2, r0",
-        "beq 4f",
+        "beq 3f",
         "ldr r1, [r2, #{prev}]",
         "strd r1, r2, [r0, #{prev}]", // and `next`
         "str r0, [r1, #{next}]",
         "str r0, [r2, #{prev}]",
-        "pop {{r3-r11, pc}}",
-        ".global tandem_wake_later",
-        ".thumb_func",
-        "tandem_wake_later:",
-        "3:",
-        "ldrd r1, r2, 9f + 8",
-        "ldr r3, [r0, #{bit}]",
-        "ldr r12, [r2, #{bitmap}]",
-        "cmp r3, r12",
-        "bls {insert_behind}",
-        "orr r12, r3",
-        "str r12, [r2, #{bitmap}]",
-        "ldr r3, [r0, #{level}]",
-        "str r0, [r2, r3, lsl #2]",
-        "mov r3, #0x10000000", // PENDSVSET
-        "str r3, [r1]",
         "bx lr",
+        // It is ready: if its poll has started, it is to be polled again.
+        "3:",
+        "ldr r2, ={kernel}",
+        "ldr r2, [r2, #{current}]",
+        "ldr r1, [r0, #{resume} + 4]", // its stack
+        "subs r2, r0",
+        "it eq",
+        "moveq r1, #1",
+        "cbz r1, 5f",
+        "movs r1, #1",
+        "strb r1, [r0, #{again}]",
+        "bx lr",
+        // The first of its level, unless it has ended.
         "4:",
-        "pop {{r3-r11, lr}}",
-        "b {insert_behind}",
+        "cmp r12, #0",
+        "beq 5f",
+        "orr r1, r1, r12",
+        "str r1, [r2, #{bitmap}]",
+        "str r0, [r2, r3, lsl #2]",
+        "5: bx lr",
         constants!(),
-        ".word 0xe000ed04, {kernel}", // ICSR
         kernel = sym KERNEL,
-        insert_behind = sym kernel::insert_behind,
-        bit = const offset_of!(Header, bit),
+        again = const AGAIN,
         bitmap = const BITMAP,
+        current = const CURRENT,
         level = const offset_of!(Header, level),
         next = const offset_of!(Header, next),
         prev = const offset_of!(Header, prev),

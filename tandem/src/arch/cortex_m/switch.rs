@@ -7,7 +7,7 @@
 //!
 //! A task that gives the processor up gets there by a plain call and never enters an exception. A pre-empted
 //! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed, with EXC_RETURN for
-//! an address; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
+//! an address and the FPU's registers above the ten words; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
 //! flags and IT state.
 //!
 //! Interrupts are masked throughout, but in PendSV; the context that is resumed lets them in.
@@ -40,11 +40,11 @@ macro_rules! count_switch {
     };
 }
 
-/// Checks that the poll of r5 may lie above that of r7, in builds with the kernel's own checks.
+/// Checks that the poll of r5 may lie above that of r4, in builds with the kernel's own checks.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
-        "push {{r0-r3, r12, lr}}\nmov r0, r5\nmov r1, r7\nbl {check_order}\npop {{r0-r3, r12, lr}}"
+        "push {{r0-r3, r12, lr}}\nmov r0, r5\nmov r1, r4\nbl {check_order}\npop {{r0-r3, r12, lr}}"
     };
 }
 #[cfg(not(debug_assertions))]
@@ -70,6 +70,20 @@ macro_rules! call {
 
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 use crate::kernel::runs;
+/// On to label 6, which calls between may put out of the short branch's reach.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! unless_zero_6 {
+    ($register:literal) => {
+        concat!("cmp ", $register, ", #0\nbne 6f")
+    };
+}
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! unless_zero_6 {
+    ($register:literal) => {
+        concat!("cbnz ", $register, ", 6f")
+    };
+}
+
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 use check_order as runs;
 
@@ -90,20 +104,6 @@ macro_rules! trace_blocked {
 use crate::trace::emit_blocked;
 #[cfg(not(feature = "trace"))]
 use check_order as emit_blocked;
-
-/// On to the next poll, that of r5, if flags say so. `tandem_load` has counted the first one.
-#[cfg(any(feature = "count", feature = "trace", feature = "time-slice"))]
-macro_rules! poll_if_equal {
-    () => {
-        concat!("bne 1f\n", count_switch!("r5"), "\n", call!("runs", "r5"), "\nb 2b\n1:")
-    };
-}
-#[cfg(not(any(feature = "count", feature = "trace", feature = "time-slice")))]
-macro_rules! poll_if_equal {
-    () => {
-        "beq 2b // {switches} {runs}"
-    };
-}
 
 /// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7.
 macro_rules! suspend {
@@ -200,24 +200,32 @@ unsafe extern "C" fn restore_with_fpu() {
 /// A coroutine between two polls is chosen: start one on the shared stack, above the top suspended poll. Then
 /// poll every coroutine that is the most urgent, until a suspended context is.
 ///
-/// As polls keep r4-r11, the loop does: r4 leads to the kernel, r5 to the coroutine, r6 to this function, r7 to the task of the
-/// poll underneath, and r8 is 0. PendSV jumps in at `poll_returned`, by the poll's return.
+/// As polls keep r4-r11, the loop does: r4 is the task of the poll underneath, r5 the coroutine, r6 leads to the kernel,
+/// r7 to this function, and r8 is 0. PendSV jumps in at `tandem_poll_returned`, by the poll's return.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_start_poll")]
 pub(super) unsafe extern "C" fn start_poll() {
     naked_asm!(
+        "mov r6, r4",
         "mov r5, r9",
-        "ldr r7, [r4, #{top}]",
-        "ldr r0, [r7, #{resume} + 4]",
+        "ldr r4, [r6, #{top}]",
+        "ldr r0, [r4, #{resume} + 4]", // its stack
         "mov sp, r0",
         "movs r0, #2",
         "msr control, r0", // the poll has not used the FPU
-        "ldr r6, =tandem_start_poll",
+        "ldr r7, =tandem_start_poll",
         "mov r8, #0",
         "mov r0, r5",
         "ldr r2, [r5, #{poll}]",
-        "2:",
-        "strd r5, r5, [r4, #{current}]", // and `top`
+        "b 3f",
+        "2:", // r0: the most urgent
+        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
+        unless_zero_6!("r1"),
+        "mov r5, r0",
+        count_switch!("r5"), // `tandem_load` has counted the first
+        call!("runs", "r5"),
+        "3:",
+        "strd r5, r5, [r6, #{current}]", // and `top`
         check_order!(),
         "cpsie i",
         "blx r2",
@@ -226,40 +234,37 @@ pub(super) unsafe extern "C" fn start_poll() {
         "tandem_poll_returned:",
         "cpsid i",
         "ldrb r0, [r5, #{again}]",
-        "strd r6, r8, [r5, #{resume}]", // it may have been suspended meanwhile
+        "strd r7, r8, [r5, #{resume}]", // it may have been suspended meanwhile
         "cbz r0, 4f",
         // Woken meanwhile, yielded, or ended: on to the next in its ring.
         "strb r8, [r5, #{again}]",
         "ldrd r0, r1, [r5, #{next}]", // and `level`
-        "str r0, [r4, r1, lsl #2]",
-        "3:", // r0: the most urgent
-        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
-        "mov r5, r0",
-        "cmp r1, #0",
-        poll_if_equal!(),
-        "str r7, [r4, #{top}]",
-        "mov r9, r0",
-        "b tandem_load",
+        "str r0, [r6, r1, lsl #2]",
+        "b 2b",
         // It waits: out of the ready set.
         "4:",
         trace_blocked!(),
         "ldrd r0, r1, [r5, #{next}]",
         "cmp r0, r5",
         "beq 5f",
-        "str r0, [r4, r1, lsl #2]",
+        "str r0, [r6, r1, lsl #2]",
         "ldr r2, [r5, #{prev}]",
         "strd r5, r5, [r5, #{prev}]", // and `next`
         "str r2, [r0, #{prev}]",
         "str r0, [r2, #{next}]",
-        "b 3b",
+        "b 2b",
         "5:",
         "ldr r1, [r5, #{bit}]",
-        "ldr r2, [r4, #{bitmap}]",
+        "ldr r2, [r6, #{bitmap}]",
         "bics r2, r1",
-        "str r2, [r4, #{bitmap}]",
+        "str r2, [r6, #{bitmap}]",
         "clz r2, r2",
-        "ldr r0, [r4, r2, lsl #2]",
-        "b 3b",
+        "ldr r0, [r6, r2, lsl #2]",
+        "b 2b",
+        "6:",
+        "str r4, [r6, #{top}]",
+        "mov r9, r0",
+        "b tandem_load",
         blocked = sym emit_blocked,
         check_order = sym check_order,
         runs = sym runs,
@@ -276,6 +281,20 @@ pub(super) unsafe extern "C" fn start_poll() {
     )
 }
 
+/// What PendSV needs beside `bitmap`, `current` and `top`, which lie before it, so that one instruction loads all.
+pub(crate) type Literals = [usize; 7];
+
+/// In the order of the registers: r6, r7 and r8 as the loop of polls has them, r9 MPU_RBAR, r10 where a poll returns to,
+/// r12 xPSR with the Thumb bit, lr the code that restores.
+pub(super) fn literals() -> Literals {
+    unsafe extern "C" {
+        fn tandem_poll_returned();
+    }
+    let kernel = (&raw const KERNEL).addr();
+    let (start, returned) = (start_poll as *const () as usize, tandem_poll_returned as *const () as usize);
+    [kernel, start, 0, 0xe000_ed9c, returned, 0x0100_0000, restore_preempted as *const () as usize]
+}
+
 /// Suspends the interrupted task and leaves the exception into the most urgent one, by a made-up frame on its stack.
 ///
 /// Interrupts are let in. Handlers only add to the ready set; what is more urgent than what is chosen here pends
@@ -286,44 +305,37 @@ unsafe extern "C" fn PendSV() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r0, psp",
-        "stmdb r0!, {{r3-r11, lr}}", // lr: EXC_RETURN
-        "adr r12, 9f",
-        "ldm r12, {{r4, r6-r12}}",
-        "tst lr, #16", // clear: the task had used the FPU
-        "itt eq",
+        "tst lr, #16", // EXC_RETURN; clear: the task had used the FPU
+        "it eq",
         "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
-        "moveq r9, r11",
-        "ldrd r1, r2, [r4, #{bitmap}]", // and `current`
+        "stmdb r0!, {{r3-r11, lr}}",
+        "ldr r12, ={kernel} + {bitmap}",
+        "ldm r12, {{r1, r3, r4, r6-r10, r12, lr}}", // `bitmap`, `current`, `top`, `literals`
         "clz r1, r1",
-        "ldr r5, [r4, r1, lsl #2]",
-        "strd r9, r0, [r2, #{resume}]", // and stack
-        "ldm r5, {{r1, r2, r3, r11}}", // guard, where to go on, stack, poll
-        "str r1, [r7]",
-        "cbnz r3, 2f",
+        "ldr r5, [r6, r1, lsl #2]",
+        "strd lr, r0, [r3, #{resume}]", // and stack
+        "ldm r5, {{r0, r1, r2, r11}}", // guard, where to go on, stack, poll
+        "str r0, [r9]",
+        "cbnz r2, 2f",
         // A coroutine between two polls: its poll, above the top suspended one, returns into the loop.
-        "ldr r7, [r4, #{top}]",
-        "strd r5, r5, [r4, #{current}]", // and `top`
-        "ldr r3, [r7, #{resume} + 4]",
+        "strd r5, r5, [r6, #{current}]", // and `top`
+        "ldr r2, [r4, #{resume} + 4]",
         count_switch!("r5"),
         call!("runs", "r5"),
         check_order!(),
         "bic r11, r11, #1", // no Thumb bit in a frame
-        "stmdb r3!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
-        "msr psp, r3",
+        "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
+        "msr psp, r2",
         "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
         "2:",
-        "str r5, [r4, #{current}]",
+        "str r5, [r6, #{current}]",
         count_switch!("r5"),
         call!("runs", "r5"),
-        "bic r11, r2, #1",
-        "stmdb r3!, {{r5-r12}}",
-        "msr psp, r3",
+        "bic r11, r1, #1",
+        "stmdb r2!, {{r5-r12}}",
+        "msr psp, r2",
         "cpsid i", // as its context has it
         "ldr pc, =0xfffffffd",
-        // r4, r6 to r12; r6, r7 and r8 as the loop of polls has them, but r7: MPU_RBAR, r12: xPSR with the Thumb bit.
-        ".p2align 2",
-        "9: .word {kernel}, tandem_start_poll, 0xe000ed9c, 0",
-        ".word tandem_restore_preempted, tandem_poll_returned, tandem_restore_preempted_with_fpu, 0x01000000",
         check_order = sym check_order,
         kernel = sym KERNEL,
         runs = sym runs,
@@ -331,7 +343,6 @@ unsafe extern "C" fn PendSV() {
         current = const CURRENT,
         resume = const RESUME,
         switches = const SWITCHES,
-        top = const TOP,
     )
 }
 
@@ -340,15 +351,14 @@ unsafe extern "C" fn PendSV() {
 /// From unmasking to SVC, PendSV must not come, or frames would pile up on this stack. BASEPRI holds it
 /// back, and lets SVC, which has the highest priority, through. FPCA is cleared lest SVC reserves room for s0-s15.
 #[unsafe(naked)]
-#[unsafe(export_name = "tandem_restore_preempted_with_fpu")]
+#[unsafe(export_name = "tandem_restore_preempted")]
 unsafe extern "C" fn restore_preempted() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
-        "vpop {{s16-s31}}",
-        ".global tandem_restore_preempted",
-        ".thumb_func",
-        "tandem_restore_preempted:",
         "pop {{r3-r11, lr}}",
+        "tst lr, #16",
+        "it eq",
+        "vpopeq {{s16-s31}}",
         "movs r0, #0xff",
         "msr basepri, r0",
         "movs r0, #2",
