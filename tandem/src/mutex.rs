@@ -216,6 +216,8 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     let running = KERNEL.current(m).is(task);
     KERNEL.ready.relevel(m, task, level, running);
     trace::emit(Event::Priority, task);
+    #[cfg(feature = "time-slice")]
+    crate::slice::begin_if_shared(m, KERNEL.current(m));
     if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
         // SAFETY: a task that is not ready waits, and what it waits in stands on its stack until it runs.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);

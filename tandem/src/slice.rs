@@ -1,6 +1,6 @@
 //! Time slices: threads of one priority take turns. With the feature `time-slice`.
 //!
-//! A slice begins when a thread starts to run beside a ready equal, or an equal becomes ready beside it, and ends
+//! A slice begins when a thread starts to run beside a ready equal, or an equal comes to stand beside it, and ends
 //! with its turn. So the alarm is set for a slice only while two tasks want the processor at one priority. Coroutines
 //! take their turns, but a poll is never divided. Nor is the use of a [`Ceiling`](crate::Ceiling), for an equal might
 //! use the same, or a priority that is only lent: the slice then begins anew.

@@ -97,6 +97,21 @@ fn with_a_coroutine(me: &Me) {
     hprintln!("with a coroutine: ok");
 }
 
+/// The equal becomes ready while the first is raised above it, and gets its turns when that is lowered.
+fn lowered(me: &Me) {
+    static HIGHER: Ceiling<()> = Ceiling::new(Priority::new(4), ());
+    let body = |_: &Me| {
+        HIGHER.with(|()| spawn(1));
+        spin(0);
+    };
+    assert!(THREADS[0].spawn(EQUAL, "raised", body).is_ok());
+    sleep(me, 20);
+    let turns = TURNS[1].load(Relaxed);
+    assert!((9..=11).contains(&turns), "{turns} turns");
+    end(me);
+    hprintln!("beside one that was raised: ok");
+}
+
 /// Its use takes five slices; an equal that came in between would find it in use, and panic.
 fn ceiling(me: &Me) {
     for thread in &THREADS[..2] {
@@ -126,6 +141,7 @@ fn main() -> ! {
             alone(me);
             equals(me);
             with_a_coroutine(me);
+            lowered(me);
             ceiling(me);
             board::exit(true)
         });
