@@ -172,9 +172,9 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     unsafe { arch::switch(from, to) };
 }
 
-/// `task` runs from here on: for the assembly of `arch`, where more than counting is to be done at a switch.
-#[cfg(all(any(feature = "trace", feature = "time-slice"), target_os = "none"))]
-pub(crate) unsafe extern "C" fn runs(task: Task) {
+/// `task` runs from here on: what is to be done at a switch, besides counting. The assembly of `arch` calls it if there is anything.
+#[cfg(any(feature = "trace", feature = "time-slice", not(target_arch = "arm")))]
+pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);
     #[cfg(feature = "time-slice")]
     masked(|m| crate::slice::begin(m, task));
@@ -243,7 +243,7 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
         check_order(m, task, below);
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
-        trace::emit(Event::Run, task);
+        on_run(task);
         #[cfg(feature = "count")]
         task.switches.set(m, task.switches.get(m).wrapping_add(1));
         poll(m, task);
@@ -297,12 +297,12 @@ pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     check_order(m, task, below);
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
-    trace::emit(Event::Run, task);
+    on_run(task);
     poll(m, task);
     // SAFETY: the poll has just ended.
     let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
-    trace::emit(Event::Run, next);
+    on_run(next);
     next
 }
 

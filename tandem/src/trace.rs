@@ -63,7 +63,7 @@ pub(crate) fn emit(event: Event, task: Task) {
 }
 
 /// For the assembly of `arch`.
-#[cfg(all(feature = "trace", target_os = "none"))]
+#[cfg(all(feature = "trace", target_arch = "arm"))]
 pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
     emit(Event::Blocked, task);
 }

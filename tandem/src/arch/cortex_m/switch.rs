@@ -69,7 +69,7 @@ macro_rules! call {
 }
 
 #[cfg(any(feature = "trace", feature = "time-slice"))]
-use crate::kernel::runs;
+use crate::kernel::on_run;
 /// On to label 6, which calls between may put out of the short branch's reach.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! unless_zero_6 {
@@ -85,7 +85,7 @@ macro_rules! unless_zero_6 {
 }
 
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
-use check_order as runs;
+use check_order as on_run;
 
 /// Tells the trace that the coroutine of r5 waits.
 #[cfg(feature = "trace")]
@@ -162,11 +162,11 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "ldrd r4, r5, 9f",
         "str r9, [r4, #{current}]",
         count_switch!("r9"),
-        call!("runs", "r9"),
+        call!("on_run", "r9"),
         resume!(),
         constants!(),
         kernel = sym KERNEL,
-        runs = sym runs,
+        on_run = sym on_run,
         current = const CURRENT,
         resume = const RESUME,
         switches = const SWITCHES,
@@ -223,7 +223,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         unless_zero_6!("r1"),
         "mov r5, r0",
         count_switch!("r5"), // `tandem_load` has counted the first
-        call!("runs", "r5"),
+        call!("on_run", "r5"),
         "3:",
         "strd r5, r5, [r6, #{current}]", // and `top`
         check_order!(),
@@ -267,7 +267,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "b tandem_load",
         blocked = sym emit_blocked,
         check_order = sym check_order,
-        runs = sym runs,
+        on_run = sym on_run,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
         bitmap = const BITMAP,
@@ -321,7 +321,7 @@ unsafe extern "C" fn PendSV() {
         "strd r5, r5, [r6, #{current}]", // and `top`
         "ldr r2, [r4, #{resume} + 4]",
         count_switch!("r5"),
-        call!("runs", "r5"),
+        call!("on_run", "r5"),
         check_order!(),
         "bic r11, r11, #1", // no Thumb bit in a frame
         "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
@@ -330,7 +330,7 @@ unsafe extern "C" fn PendSV() {
         "2:",
         "str r5, [r6, #{current}]",
         count_switch!("r5"),
-        call!("runs", "r5"),
+        call!("on_run", "r5"),
         "bic r11, r1, #1",
         "stmdb r2!, {{r5-r12}}",
         "msr psp, r2",
@@ -338,7 +338,7 @@ unsafe extern "C" fn PendSV() {
         "ldr pc, =0xfffffffd",
         check_order = sym check_order,
         kernel = sym KERNEL,
-        runs = sym runs,
+        on_run = sym on_run,
         bitmap = const BITMAP,
         current = const CURRENT,
         resume = const RESUME,
