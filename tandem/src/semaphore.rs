@@ -38,7 +38,7 @@ impl Semaphore {
         match self.waiters.first(m) {
             None => self.count.set(m, self.count.get(m).wrapping_add(1)),
             // SAFETY: interrupts are masked.
-            Some(first) => unsafe { arch::hand_over(&self.waiters, mask, first) },
+            Some(first) => unsafe { arch::hand_over(&self.waiters, mask, NonNull::from(first)) },
         }
         mask.restore();
     }

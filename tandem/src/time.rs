@@ -154,21 +154,6 @@ impl Timer {
             TIMERS.remove(m, self);
         }
     }
-
-    /// Wakes its task, now that the time has come.
-    #[inline(always)]
-    fn wake(&self, m: Masked, mask: Mask) {
-        let task = self.task.get(m);
-        debug_assert!(task.is_some());
-        // SAFETY: a timer in the list has been set, and so has a task.
-        let task = unsafe { task.unwrap_unchecked() };
-        trace::emit(Event::TimerExpired, task);
-        #[cfg(feature = "embassy-time")]
-        if task.alarm.is(self) {
-            return crate::block_on::wake_future(m, mask, task);
-        }
-        kernel::wake_and_preempt(m, mask, task);
-    }
 }
 
 impl Timers {
@@ -279,7 +264,19 @@ pub fn expire() {
             return mask.restore();
         }
         TIMERS.remove(m, first);
-        first.wake(m, mask);
+        let task = first.task.get(m);
+        debug_assert!(task.is_some());
+        // SAFETY: a timer in the list has been set, and so has a task.
+        let task = unsafe { task.unwrap_unchecked() };
+        trace::emit(Event::TimerExpired, task);
+        #[cfg(feature = "embassy-time")]
+        if task.alarm.is(first) {
+            crate::block_on::wake_future(m, mask, task);
+            mask.restore();
+            continue;
+        }
+        // From here on the timer may be gone.
+        kernel::wake_and_preempt(m, mask, task);
         mask.restore();
     }
 }

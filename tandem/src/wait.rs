@@ -306,11 +306,13 @@ impl Waiter {
 /// # Safety
 /// Interrupts are masked. They are so on return, and in between let in by other tasks.
 #[inline(never)]
-pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: &Waiter) {
+pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
-    queue.serve(m, first);
-    kernel::wake_and_preempt(m, mask, first.task());
+    // A pointer, not a reference: the task that is woken may free its waiter before this returns.
+    let task = at(m, first).task();
+    queue.serve(m, at(m, first));
+    kernel::wake_and_preempt(m, mask, task);
 }
 
 /// The running thread waits in `queue` until it is served.

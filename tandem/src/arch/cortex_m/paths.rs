@@ -15,7 +15,7 @@ use crate::{
     task::{Header, Task},
     wait::{self, WaitQueue, Waiter},
 };
-use core::{arch::naked_asm, mem::offset_of};
+use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 
 /// Makes a task ready and lets it run if it is the most urgent: at once, or when the handler or critical section ends.
 /// As `kernel::wake_here`, whole.
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
 /// # Safety
 /// Interrupts are masked. They are so on return, and in between let in by other tasks.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: &Waiter) {
+pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r3, ipsr",
