@@ -9,10 +9,9 @@ use crate::{
     task::masked,
     thread::Me,
     time::TimedOut,
-    wait::{WaitQueue, Waiter},
+    wait::{Phase, WaitQueue, Waiter},
 };
 use core::{
-    marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
@@ -104,7 +103,7 @@ impl Semaphore {
     /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
     #[inline(always)]
     pub fn taken(&self) -> Taken<'_> {
-        Taken { semaphore: self, waits: false, waiter: MaybeUninit::uninit(), _pinned: PhantomPinned }
+        Taken { semaphore: self, phase: Phase::Free, waiter: MaybeUninit::uninit() }
     }
 }
 
@@ -112,9 +111,8 @@ impl Semaphore {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Taken<'a> {
     semaphore: &'a Semaphore,
-    waits: bool,
+    phase: Phase,
     waiter: MaybeUninit<Waiter>,
-    _pinned: PhantomPinned,
 }
 
 impl Taken<'_> {
@@ -122,7 +120,7 @@ impl Taken<'_> {
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
         // SAFETY: `enter` has written what there is to be read.
-        self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
+        (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
     }
 }
 
@@ -137,7 +135,7 @@ impl Future for Taken<'_> {
             if !waiter.was_served() {
                 return Poll::Pending;
             }
-            this.waits = false;
+            this.phase = Phase::Free;
             return Poll::Ready(());
         }
         let semaphore = this.semaphore;
@@ -145,7 +143,7 @@ impl Future for Taken<'_> {
         let count = semaphore.count.get(m);
         if count == 0 {
             Waiter::enter(&mut this.waiter, m, &semaphore.waiters, task_of(context), core::ptr::null_mut());
-            this.waits = true;
+            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }

@@ -144,6 +144,18 @@ impl Waiter {
     }
 }
 
+/// How far a future has got.
+///
+/// Not a `bool`: its `false`, beside a waiter that is not written yet, LLVM merges into zeros for all of it, by a call.
+/// (Where another flag beside it is set, it does not.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Phase {
+    /// It has not begun to wait, or was told that it was served.
+    Free = 1,
+    Waits = 2,
+}
+
 pub(crate) struct WaitQueue {
     head: Shared<Option<NonNull<Waiter>>>,
 }

@@ -1,9 +1,14 @@
 //! How a coroutine sends and receives.
 
 use super::Queue;
-use crate::{arch::Mask, coroutine::task_of, kernel, task::masked, wait::Waiter};
+use crate::{
+    arch::Mask,
+    coroutine::task_of,
+    kernel,
+    task::masked,
+    wait::{Phase, Waiter},
+};
 use core::{
-    marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll},
@@ -13,22 +18,21 @@ use core::{
 #[must_use = "futures do nothing unless awaited"]
 pub struct Received<'a, T, const N: usize> {
     queue: &'a Queue<T, N>,
-    waits: bool,
+    phase: Phase,
     waiter: MaybeUninit<Waiter>,
-    _pinned: PhantomPinned,
 }
 
 impl<'a, T, const N: usize> Received<'a, T, N> {
     #[inline(always)]
     pub(super) fn new(queue: &'a Queue<T, N>) -> Self {
-        Self { queue, waits: false, waiter: MaybeUninit::uninit(), _pinned: PhantomPinned }
+        Self { queue, phase: Phase::Free, waiter: MaybeUninit::uninit() }
     }
 
     /// The waiter, once it waits, until it is told that it was served.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
         // SAFETY: `enter` has written what there is to be read.
-        self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
+        (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
     }
 }
 
@@ -54,12 +58,12 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
             unsafe { queue.get(m, mask, message.as_mut_ptr()) };
         } else {
             Waiter::enter(&mut this.waiter, m, &queue.receivers, task_of(context), core::ptr::null_mut());
-            this.waits = true;
+            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }
         mask.restore();
-        this.waits = false;
+        this.phase = Phase::Free;
         // SAFETY: written just now.
         Poll::Ready(unsafe { message.assume_init() })
     }
@@ -100,20 +104,12 @@ pub struct Sent<'a, T, const N: usize> {
     whole: bool,
     waits: bool,
     waiter: MaybeUninit<Waiter>,
-    _pinned: PhantomPinned,
 }
 
 impl<'a, T, const N: usize> Sent<'a, T, N> {
     #[inline(always)]
     pub(super) fn new(queue: &'a Queue<T, N>, message: T) -> Self {
-        Self {
-            queue,
-            message: MaybeUninit::new(message),
-            whole: true,
-            waits: false,
-            waiter: MaybeUninit::uninit(),
-            _pinned: PhantomPinned,
-        }
+        Self { queue, message: MaybeUninit::new(message), whole: true, waits: false, waiter: MaybeUninit::uninit() }
     }
 
     /// The waiter, once it waits, until it is told that it was served.

@@ -29,6 +29,9 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         "mrs r3, ipsr",
         "orrs r3, r1",
         "bne tandem_wake_later", // in a handler or a critical section
+        ".global tandem_wake_now",
+        ".thumb_func",
+        "tandem_wake_now:",
         "ldr r2, ={kernel}",
         "ldrd r3, r12, [r0, #{level}]", // and `bit`
         "ldr r1, [r2, #{bitmap}]",
@@ -109,7 +112,7 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
 
 /// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
 ///
-/// Here: it is alone at its level, and its task pre-empts the running one at once.
+/// Here: it is alone at its level.
 ///
 /// # Safety
 /// Interrupts are masked. They are so on return, and in between let in by other tasks.
@@ -130,7 +133,7 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         "ldrd r6, r7, [r9, #{level}]", // and `bit`
         "cmp r7, r1",
         "bls 2f", // it is not the most urgent
-        "str r12, [r0]", // the next waiter heads the queue
+        "str r12, [r0]", // the next waiter leads the queue
         "str r2, [r2, #{state}]", // served
         "orrs r1, r7",
         "str r9, [r4, r6, lsl #2]",
@@ -147,9 +150,11 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         "ldr r0, [r2, #{task}]",
         "b tandem_wake_later",
         "2:",
-        "movs r1, #0", // the mask, as it was tested
         "pop {{r3-r11, lr}}",
-        "b {rust}",
+        "str r12, [r0]",
+        "str r2, [r2, #{state}]",
+        "ldr r0, [r2, #{task}]",
+        "b tandem_wake_now",
         constants!(),
         kernel = sym KERNEL,
         rust = sym wait::hand_over,
@@ -165,8 +170,8 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
 
 /// The running thread waits in `queue` until it is served.
 ///
-/// Here: nobody else waits there, and no equal of the thread is ready. The waiter lies below the suspended
-/// context, where the stack is unused for just as long as the thread waits.
+/// Here: nobody else waits there. The waiter lies below the suspended context, where the stack is unused for just as
+/// long as the thread waits.
 ///
 /// # Safety
 /// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
@@ -181,11 +186,12 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "cbnz r2, 2f", // others wait
         "ldrd r3, r8, [r10, #{next}]", // and `level`
         "cmp r3, r10",
-        "bne 2f", // an equal is ready
+        "bne 3f", // an equal is ready
         "ldr r12, [r10, #{bit}]",
         "bic r1, r1, r12",
         "clz r2, r1",
         "ldr r9, [r4, r2, lsl #2]",
+        "4:",
         "strd r1, r9, [r4, #{bitmap}]",
         suspend!(),
         "subs r7, #{waiter_size}",
@@ -196,6 +202,14 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "str r7, [r10, #{waiter}]",
         count_switch!("r9"),
         resume!(),
+        "3:",
+        "mov r9, r3",
+        "str r9, [r4, r8, lsl #2]",
+        "ldr r12, [r10, #{prev}]",
+        "strd r10, r10, [r10, #{prev}]", // and `next`
+        "str r12, [r9, #{prev}]",
+        "str r9, [r12, #{next}]",
+        "b 4b",
         "2:",
         "pop {{r3-r11, lr}}",
         "b {rust}",
@@ -206,6 +220,7 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         bitmap = const BITMAP,
         leading = const Waiter::LEADING,
         next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
         resume = const RESUME,
         switches = const SWITCHES,
         waiter = const offset_of!(Header, waiter),
