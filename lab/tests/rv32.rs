@@ -25,6 +25,16 @@ fn two_runs_give_the_same_bytes() {
 }
 
 #[test]
+fn interrupts_are_off_for_a_constant_time_in_tandem() {
+    let set = ["--set", "tasks=2,10,30", "--set", "loops=200", "--repeat", "1", "--target", "tandem@rv32"];
+    for case in cases(&[&["masked"], &set[..]].concat()) {
+        let figures = case["figures"].as_array().expect("a case has figures");
+        let masked = figures.iter().find(|figure| figure["name"] == "masked").expect("it has this one");
+        assert!(masked["value"].as_f64().is_some_and(|masked| masked < 170.0), "{case:#}");
+    }
+}
+
+#[test]
 fn every_figure_has_evidence() {
     let bare = ["switch", "message", "interrupt"];
     let timers = ["interrupt", "--set", "source=timer", "--target", "tandem@rv32,embassy@rv32,bare@rv32"];

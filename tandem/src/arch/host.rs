@@ -72,7 +72,11 @@ fn interrupts() {
     }
 }
 
+/// As on Cortex-M.
+pub(crate) const HANDLERS_NEST: bool = true;
+
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Mask(bool);
 
 impl Mask {

@@ -38,7 +38,7 @@ impl Alarm {
     pub fn set(&self, due: u64) {
         critical_section::with(|_| {
             self.0.set(due);
-            set_hardware(if is_experiments_turn() { EXPERIMENT.0.get() } else { KERNEL.0.get() });
+            set_hardware(EXPERIMENT.0.get().min(KERNEL.0.get()));
         });
     }
 
@@ -47,12 +47,7 @@ impl Alarm {
     pub fn stop(&self) {}
 }
 
-/// Whether experiments' alarm comes first. With interrupts masked, as all below.
-#[inline(always)]
-fn is_experiments_turn() -> bool {
-    EXPERIMENT.0.get() <= KERNEL.0.get()
-}
-
+/// With interrupts masked, as all below.
 #[inline(always)]
 fn set_hardware(due: u64) {
     ALARM_HIGH.write((due >> 32) as u32);
@@ -67,7 +62,8 @@ pub(crate) fn fired() {
         // It was set anew after it had gone off, where interrupts were masked.
         return;
     }
-    if is_experiments_turn() {
+    // Experiments' is the more urgent one: it goes first when both are due, whichever was due sooner.
+    if EXPERIMENT.0.get() <= clock::now() {
         goes_off(&EXPERIMENT, &KERNEL);
         interrupts::timer();
     } else {

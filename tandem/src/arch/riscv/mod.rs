@@ -100,6 +100,9 @@ impl Saved {
 /// Lets interrupts in, in `mstatus`.
 const MIE: u32 = 1 << 3;
 
+/// Whether a more urgent interrupt's handler may run on top of a less urgent one's.
+pub(crate) const HANDLERS_NEST: bool = false;
+
 /// `mstatus` as it was before: only MIE can differ.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -131,7 +134,7 @@ impl Mask {
     }
 }
 
-/// Masks interrupts where they are known to be on.
+/// Masks interrupts where they are known to be on, or never to be as they were.
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
