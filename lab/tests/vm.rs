@@ -61,6 +61,39 @@ fn the_model_of_preemption_shows_beside_long_system_calls() {
 }
 
 #[test]
+fn a_peer_runs_in_the_guest_with_its_libraries() {
+    let study = |arguments: &str| {
+        format!(
+            r#"
+            name = "test"
+            title = "A peer in a guest."
+            repeat = 1
+            [[peer]]
+            name = "peer"
+            package = "coreutils"
+            command = ["printf"{arguments}]
+            reads = "perf-bench-pipe"
+            experiment = "switch"
+            target = "linux-full@vm"
+            set = {{ loops = 100, load = "messages" }}
+            beside = [{{ ours = "mean", theirs = "operation" }}]
+            "#
+        )
+    };
+    let folder = Folder::new("vm-peer");
+    let run = |arguments, format| {
+        let file = folder.file("study.toml", study(arguments));
+        chronoscope(&["run", "-q", "--no-store", "--study", &file, "--format", format])
+    };
+    let answer = run(r#", "%s\\040usecs/op", "5""#, "json");
+    let paired = &answer.exits(0).json()["peers"][0]["statistics"][0];
+    assert_eq!(paired["theirs"], serde_json::json!([2500.0]), "5 µs of the guest's clock, {paired}");
+    assert_eq!(paired["unit"], "instructions");
+    run("", "table").exits(4).shows("theirs: the guest failed").shows("printf failed (exit status: 1)");
+    run(r#", "two words""#, "table").exits(4).shows("holds a space");
+}
+
+#[test]
 fn a_case_keeps_what_it_was_made_with() {
     let case = &cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"])[0];
     for name in ["emulator", "kernel", "kernel's origin", "initramfs", "machine", "boot arguments"] {
