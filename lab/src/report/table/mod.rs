@@ -230,6 +230,21 @@ mod tests {
     }
 
     #[test]
+    fn what_figures_follow_from_is_told_in_short() {
+        let mut run = sample::run();
+        for case in &mut run.cases {
+            let facts =
+                [("emulator", "qemu 7.2.22 (Debian), sha256 01"), ("kernel's origin", "linux-image 6.1, sha256 23")];
+            case.identity = facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into();
+        }
+        let one = text(&run);
+        let told = line(&one, &["qemu 7.2.22 · linux-image 6.1 · identity "]);
+        assert_eq!(told.matches("identity").count(), 1, "{told}");
+        run.cases[0].identity.insert("boot arguments".to_owned(), "preempt=full".to_owned());
+        assert_eq!(text(&run).matches("identity ").count(), 2);
+    }
+
+    #[test]
     fn a_noisy_machine_is_called_so() {
         let mut run = sample::run();
         run.cases[0].figures.push(sample::figure("reference loop before", "ns", 80_000.0));
