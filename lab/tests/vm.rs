@@ -60,6 +60,23 @@ fn the_model_of_preemption_shows_beside_long_system_calls() {
     assert!(none > 10.0 * real_time, "{none} and {real_time}");
 }
 
+/// P4: what brings a short program back to the time that it takes alone.
+#[test]
+fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
+    let set = ["--set", "class=ordinary,urgent", "--target", "linux-full@vm,linux-rt@vm"];
+    let cases = cases(&[&["interference"], &set[..]].concat());
+    let stretched = |case: &Value| {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let figures = case["figures"].as_array().expect("a case has figures");
+        let figure = figures.iter().find(|figure| figure["name"] == "latency stretched");
+        figure.and_then(|figure| figure["value"].as_f64()).unwrap_or_else(|| panic!("{case:#}"))
+    };
+    let stretched: Vec<f64> = cases.iter().map(stretched).collect();
+    let [ordinary, urgent, ordinary_rt, urgent_rt] = stretched[..] else { panic!("{cases:#?}") };
+    assert!(ordinary > 1.7 && urgent < 1.1, "{stretched:?}");
+    assert!((ordinary / ordinary_rt - 1.0).abs() < 0.05 && (urgent / urgent_rt - 1.0).abs() < 0.05, "{stretched:?}");
+}
+
 #[test]
 fn a_peer_runs_in_the_guest_with_its_libraries() {
     let study = |arguments: &str| {
