@@ -31,7 +31,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
-    if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
+    let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
+    if !arguments.output.quiet && all.any(|case| case.target.machine == "host") {
         warn();
     }
     let stop = stop_on_signal()?;

@@ -36,7 +36,10 @@ pub fn section(run: &Run, paint: Paint) -> String {
             sheet.row(row(peer, paired, if index == 0 { verdict(peer, paint) } else { String::new() }));
         }
     }
-    let notes: String = run.peers.iter().map(|peer| notes(peer, paint)).collect();
+    let mut notes: Vec<String> = run.peers.iter().map(|peer| notes(peer, paint)).collect();
+    // One peer beside several cases may have run with the same command.
+    notes.dedup();
+    let notes = notes.concat();
     format!(
         "Beside the peers: medians of the pairs; the ratio is the median of the pairs' ratios\n{}\n{notes}",
         sheet.render()
