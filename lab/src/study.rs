@@ -63,7 +63,7 @@ pub struct Entry {
     published: Vec<PublishedRow>,
 }
 
-fn linux_here() -> Vec<String> {
+pub(crate) fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
 }
 

@@ -34,7 +34,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.output.quiet {
         report::be_quiet();
     }
-    if !arguments.output.quiet && (!peers.is_empty() || cases.iter().any(|case| case.target.machine == "host")) {
+    let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
+    if !arguments.output.quiet && all.any(|case| case.target.machine == "host") {
         warn();
     }
     let stop = stop_on_signal()?;

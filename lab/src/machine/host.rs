@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::Machine;
+use super::{Machine, Program};
 use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
@@ -93,6 +93,23 @@ impl Machine for Host {
     ) -> Result<()> {
         let port = port()?;
         child::run(Command::new(&port).args(request.split(' ')), "the port", limit, stop, sink)
+    }
+
+    fn run_program(
+        &self,
+        program: &Program<'_>,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if request.split(' ').any(|word| word.starts_with("load=") && word != "load=none") {
+            bail!("load is beside another program in guests only");
+        }
+        let mut command = Command::new(&program.command[0]);
+        // Numbers as C writes them, whatever the user's language.
+        command.args(&program.command[1..]).env("LC_ALL", "C");
+        child::run(&mut command, program.name, limit, stop, sink)
     }
 }
 

@@ -59,6 +59,39 @@ pub trait Machine {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()>;
+
+    /// Runs another program there, once, beside the load that `request` asks for; the rest is as for [`run`](Self::run).
+    ///
+    /// # Errors
+    /// What went wrong, with what the program had to say about it.
+    fn run_program(
+        &self,
+        program: &Program<'_>,
+        _request: &str,
+        _limit: Duration,
+        _stop: &AtomicBool,
+        _sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        bail!("{} cannot run here: peers run on {HOST} and in Linux guests", program.name)
+    }
+}
+
+/// A program that is no port.
+pub struct Program<'a> {
+    /// As people know it.
+    pub name: &'a str,
+    pub command: &'a [String],
+}
+
+/// As [`find`]; a machine without a disk is given these programs of the host.
+///
+/// # Errors
+/// As [`find`].
+pub fn with_programs(target: &Target, programs: &[&str]) -> Result<Box<dyn Machine>> {
+    match vm::find(&target.kernel).filter(|_| target.machine == "vm") {
+        Some(vm) => Ok(Box::new(vm.with_programs(programs))),
+        None => find(target),
+    }
 }
 
 /// The machine that a target names.
@@ -86,7 +119,7 @@ pub fn targets() -> impl Iterator<Item = String> {
 }
 
 /// This computer.
-const HOST: &str = "linux@host";
+pub const HOST: &str = "linux@host";
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,8 @@
 //! through both; each side of a pair is a fresh process. Placeholders in the command, as `{loops}` or
 //! `{loops/2}`, are the case's own parameters, so that both run with the same priority, on the same processor, equally long.
 //!
+//! Both run on this computer, or in a Linux guest, which is given the host's program (`docs/machines/vm.md`).
+//!
 //! For each statistic that the study names, every pair gives a ratio, ours to theirs. The median of the ratios is what is
 //! judged: a pass when it lies within the tolerance of 1, else a limit missed. A statistic without a tolerance is
 //! shown, not judged; one with only one side is shown without a ratio.
@@ -31,9 +33,6 @@ use crate::{
     study::{self, Overrides, Study},
 };
 
-/// Where both run: a peer is a program for the machine that the lab runs on.
-const TARGET: &str = "linux@host";
-
 /// A peer as a study writes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -48,6 +47,9 @@ pub struct Entry {
     reads: Format,
     /// The case of ours.
     experiment: String,
+    /// Where both run: this computer, or Linux guests.
+    #[serde(default = "study::linux_here", deserialize_with = "study::words")]
+    target: Vec<String>,
     #[serde(default)]
     set: toml::Table,
     /// As many of each; the study's `repeat`, unless given.
@@ -171,11 +173,15 @@ impl Entry {
     /// # Errors
     /// An unknown name or value, with the nearest valid one.
     pub fn peers(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Peer>> {
-        let here: Target = TARGET.parse()?;
-        if !overrides.targets.is_empty() && !overrides.targets.contains(&here) {
+        let mut targets = self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        if let Some(other) = targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str())) {
+            bail!("`{}` cannot run on {other}: peers run on linux@host and in Linux guests", self.name);
+        }
+        targets.retain(|target| overrides.targets.is_empty() || overrides.targets.contains(target));
+        if targets.is_empty() {
             return Ok(Vec::new());
         }
-        let overrides = Overrides { targets: vec![here], ..overrides.clone() };
+        let overrides = Overrides { targets, ..overrides.clone() };
         let mut ours = study::Entry::of(case::experiment(&self.experiment)?);
         ours.set = self.set.clone();
         ours.repeat = self.pairs;

@@ -3,7 +3,6 @@
 use std::{
     env,
     path::Path,
-    process::Command,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -15,8 +14,7 @@ use super::{
     result::{Paired, PeerResult},
 };
 use crate::{
-    child,
-    machine::{self, Machine},
+    machine::{self, Machine, Program},
     observation::Observation,
     run::CaseResult,
     runner::{self, Progress},
@@ -74,7 +72,7 @@ impl<'a> UnderWay<'a> {
     fn new(peer: &'a Peer) -> Result<Self> {
         Ok(Self {
             peer,
-            machine: machine::find(&peer.case.target)?,
+            machine: machine::with_programs(&peer.case.target, &peer.programs())?,
             statistics: peer.beside.iter().map(Paired::of).collect(),
             pairs: 0,
             spent: Duration::ZERO,
@@ -151,17 +149,17 @@ impl<'a> UnderWay<'a> {
     fn theirs(&self, stop: &AtomicBool) -> Result<Vec<Reading>> {
         let peer = self.peer;
         let mut output = Vec::new();
-        // Numbers as C writes them, whatever the user's language.
-        let mut command = Command::new(&peer.command[0]);
-        command.args(&peer.command[1..]).env("LC_ALL", "C");
-        child::run(&mut command, &peer.name, runner::patience(&peer.case, 1), stop, &mut |bytes| {
-            output.extend_from_slice(bytes);
-            if output.len() > MAX_OUTPUT {
-                bail!("{} writes more than {MAX_OUTPUT} bytes", peer.name);
-            }
-            Ok(())
-        })
-        .context("theirs")?;
+        let program = Program { name: &peer.name, command: &peer.command };
+        let patience = runner::patience(&peer.case, self.machine.slowness());
+        self.machine
+            .run_program(&program, &peer.case.request(), patience, stop, &mut |bytes| {
+                output.extend_from_slice(bytes);
+                if output.len() > MAX_OUTPUT {
+                    bail!("{} writes more than {MAX_OUTPUT} bytes", peer.name);
+                }
+                Ok(())
+            })
+            .context("theirs")?;
         let text = String::from_utf8_lossy(&output);
         peer.format.read(&text).with_context(|| format!("the output of `{}` cannot be read", peer.command.join(" ")))
     }
@@ -195,6 +193,7 @@ impl Paired {
         if let Some(statistic) = &beside.theirs {
             let reading = theirs.iter().find(|reading| reading.name == statistic);
             let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
+            let reading = &by_clock(reading, ours);
             if reading.value <= 0.0 && beside.ours.is_some() {
                 bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
             }
@@ -211,6 +210,16 @@ impl Paired {
     }
 }
 
+/// Theirs reads in ns a clock whose ticks we count.
+fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
+    match ours.clock.as_ref().filter(|clock| clock.domain == "instructions" && reading.unit == "ns") {
+        Some(clock) => {
+            Reading { unit: "instructions", value: reading.value * clock.hertz as f64 / 1e9, name: reading.name }
+        }
+        None => *reading,
+    }
+}
+
 fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
     let found = match series {
         [] => study::statistics(result, statistic, None),
@@ -221,6 +230,15 @@ fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f
     };
     let found = found.into_iter().next().with_context(|| format!("ours has no `{statistic}`"))?;
     Ok((found.1, found.2))
+}
+
+impl Peer {
+    /// What must be there.
+    fn programs(&self) -> Vec<&str> {
+        let mut programs = vec![self.command[0].as_str(), self.tool.as_str()];
+        programs.dedup();
+        programs
+    }
 }
 
 /// What must be installed first, if anything.

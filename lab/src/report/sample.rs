@@ -57,7 +57,7 @@ pub fn full() -> Run {
         at_least: Some(Quantity(1.0)),
     };
     first.limits = vec![limit(50e3)];
-    first.published = vec![published("mean", 3595.2)];
+    first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }];
     first.verdict = Verdict::new(Status::LimitMissed, "a reason");
     let series = &mut first.series[0];
     series.summary.worst = vec![Worst { at: 17, value: 69_500.0 }];
@@ -105,6 +105,7 @@ pub fn published(statistic: &str, value: f64) -> Published {
         series: None,
         value,
         unit: "ns".to_owned(),
+        same_clock: false,
         when: BTreeMap::from([("pair".to_owned(), "thread-thread".to_owned())]),
         note: "all logging off".to_owned(),
     }

@@ -27,6 +27,9 @@ pub struct Published {
     /// What it counts, where that is told: `instructions`.
     #[serde(default)]
     pub unit: String,
+    /// It is a time by the clock that the case is measured with, so that what is counted here may be told as a time beside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_clock: bool,
     /// The parameters of the cases that it belongs to.
     pub when: BTreeMap<String, String>,
     /// What the reader must know of it.
@@ -51,6 +54,8 @@ pub(super) struct PublishedRow {
     series: Option<String>,
     #[serde(default)]
     unit: String,
+    #[serde(default)]
+    same_clock: bool,
     /// The parameter, or `series`, that the row runs over.
     by: Option<String>,
     #[serde(default, deserialize_with = "words")]
@@ -80,6 +85,7 @@ impl PublishedRow {
                 series: self.series.clone(),
                 value: value.0,
                 unit: self.unit.clone(),
+                same_clock: self.same_clock,
                 when: when.clone(),
                 note: self.note.clone(),
             };

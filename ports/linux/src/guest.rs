@@ -4,10 +4,13 @@
 //! booted, and start every case from it. `lab/src/machine/vm` is the other side of all this.
 
 mod ports;
+mod program;
 mod request;
 mod system;
 
 use std::{io, thread, time::Duration};
+
+use chronoscope_suite::Refusal;
 
 use crate::guest::ports::{Access, write_byte, write_bytes, write_word};
 
@@ -57,12 +60,20 @@ fn case() -> io::Result<()> {
     write_byte(PAUSE, PANICKED);
     // The machine goes on here, now or in a later life.
     let text = request::read()?;
+    let program = request::program()?;
     // Switches between processes that may use ports take longer.
     drop(access);
-    crate::run(&text, &mut |stream| {
+    let mut deliver = |stream: &[u8]| {
         let _access = Access::take()?;
         write_bytes(STREAM, stream);
         Ok(())
-    })
-    .map_err(|refusal| io::Error::other(format!("{}: {}", refusal.what, refusal.mend)))
+    };
+    if let Some(program) = program {
+        return deliver(&program::run(&text, &program)?);
+    }
+    crate::run(&text, &mut deliver).map_err(refused)
+}
+
+fn refused(refusal: Refusal) -> io::Error {
+    io::Error::other(format!("{}: {}", refusal.what, refusal.mend))
 }

@@ -97,7 +97,12 @@ impl Load {
     /// Tells how much was done beside the case.
     pub fn report(&self, trial: &mut Trial<'_, Linux>) {
         let text = name(format_args!("load {}: {}", self.kind.name(), self.kind.unit()));
-        trial.evidence(&text, (self.done.load(Relaxed) - self.before) as f64, 1.0, f64::INFINITY);
+        trial.evidence(&text, self.done() as f64, 1.0, f64::INFINITY);
+    }
+
+    /// Units of work since it was under way.
+    pub fn done(&self) -> u64 {
+        self.done.load(Relaxed) - self.before
     }
 
     /// A process that runs `work` over and over. It sends no signal when it ends, so that an experiment that waits for its own

@@ -1,7 +1,11 @@
 //! The guest's files: an archive that the kernel unpacks into memory, in cpio's `newc` form
 //! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux).
 
-use std::fmt::Write;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
@@ -17,6 +21,22 @@ pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
     archive.add("modules", FOLDER, (0, 0), b"");
     for (number, (name, module)) in modules.iter().enumerate() {
         archive.add(&format!("modules/{number:03}-{name}"), PROGRAM, (0, 0), module);
+    }
+    archive.add("TRAILER!!!", 0, (0, 0), b"");
+    archive.bytes
+}
+
+/// Files by their paths, which start at the root, and the folders that they lie in.
+pub fn files(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<u8> {
+    let mut archive = Archive::default();
+    // A folder sorts before what lies in it.
+    let folders: BTreeSet<&Path> = files.keys().flat_map(|path| path.ancestors().skip(1)).collect();
+    let name = |path: &Path| path.to_string_lossy().trim_start_matches('/').to_owned();
+    for folder in folders.into_iter().filter(|folder| !name(folder).is_empty()) {
+        archive.add(&name(folder), FOLDER, (0, 0), b"");
+    }
+    for (path, data) in files {
+        archive.add(&name(path), PROGRAM, (0, 0), data);
     }
     archive.add("TRAILER!!!", 0, (0, 0), b"");
     archive.bytes
@@ -66,5 +86,15 @@ mod tests {
         let init = &archive[starts[2]..];
         assert_eq!(&init[6 + 6 * 8..6 + 7 * 8], b"00000005");
         assert!(init[110..].starts_with(b"init\0"));
+    }
+
+    #[test]
+    fn folders_come_before_what_lies_in_them() {
+        let files = BTreeMap::from([("/usr/bin/tool".into(), b"#".to_vec()), ("/lib/l.so".into(), b"*".to_vec())]);
+        let archive = super::files(&files);
+        let place = |name: &[u8]| archive.windows(name.len()).position(|window| window == name).unwrap();
+        let names: [&[u8]; 5] = [b"\0\0lib\0", b"usr\0", b"usr/bin\0", b"lib/l.so\0", b"usr/bin/tool\0"];
+        assert!(names[1..].windows(2).all(|pair| place(pair[0]) < place(pair[1])));
+        assert!(archive.len().is_multiple_of(4));
     }
 }

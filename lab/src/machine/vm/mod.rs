@@ -4,11 +4,12 @@
 //! `docs/machines/vm.md` says why the machine is built as it is; `ports/linux/src/guest.rs` is the other side.
 
 mod bzimage;
-mod identity;
+pub mod identity;
 mod initramfs;
 pub mod kernel;
 mod options;
 mod port;
+mod programs;
 mod qmp;
 mod start;
 
@@ -26,7 +27,7 @@ use self::{
     options::Mode,
     start::Guest,
 };
-use super::{Machine, Made, host};
+use super::{Machine, Made, Program, host};
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -50,11 +51,13 @@ static DEFAULTS: [(&str, &str, &str); 5] = [
 #[derive(Debug)]
 pub struct Vm {
     flavour: &'static Flavour,
+    /// Of the host, for the guest.
+    programs: Vec<String>,
 }
 
 /// The kernel of that name, if this machine runs it.
 pub fn find(kernel: &str) -> Option<Vm> {
-    FLAVOURS.iter().find(|flavour| flavour.name == kernel).map(|flavour| Vm { flavour })
+    FLAVOURS.iter().find(|flavour| flavour.name == kernel).map(|flavour| Vm { flavour, programs: Vec::new() })
 }
 
 /// Every kernel here, as `kernel@machine`.
@@ -62,15 +65,21 @@ pub fn targets() -> impl Iterator<Item = String> {
     FLAVOURS.iter().map(|flavour| format!("{}@vm", flavour.name))
 }
 
-/// What was found of each kernel in each mode: once in the lab's life.
+/// What was found of each kernel in each mode, with these programs: once in the lab's life.
 static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
-type Guests = BTreeMap<(&'static str, Mode), Result<Arc<Guest>, String>>;
+type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, String>>;
 
 impl Vm {
+    /// The same machine, with these programs of the host in it.
+    pub fn with_programs(self, programs: &[&str]) -> Self {
+        Self { programs: programs.iter().map(|&name| name.to_owned()).collect(), ..self }
+    }
+
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
         let mut guests = GUESTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let guest = guests.entry((self.flavour.name, mode)).or_insert_with(|| {
-            Guest::ready(self.flavour, mode, stop).map(Arc::new).map_err(|error| format!("{error:#}"))
+        let guest = guests.entry((self.flavour.name, mode, self.programs.clone())).or_insert_with(|| {
+            let guest = Guest::ready(self.flavour, mode, &self.programs, stop);
+            guest.map(Arc::new).map_err(|error| format!("{error:#}"))
         });
         match guest {
             Ok(guest) => Ok(Arc::clone(guest)),
@@ -115,7 +124,20 @@ impl Machine for Vm {
     ) -> Result<()> {
         let (mode, request) = split(request);
         let guest = self.guest(mode, stop)?;
-        guest.run(&(request + &mode.request(self.flavour)), limit, stop, sink)
+        guest.run(&(request + &mode.request(self.flavour)), None, limit, stop, sink)
+    }
+
+    fn run_program(
+        &self,
+        program: &Program<'_>,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (mode, request) = split(request);
+        let command = programs::command(program.command)?;
+        self.guest(mode, stop)?.run(&request, Some(&command), limit, stop, sink)
     }
 }
 

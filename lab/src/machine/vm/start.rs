@@ -18,7 +18,7 @@ use super::{
     initramfs,
     kernel::Flavour,
     options::Mode,
-    port,
+    port, programs,
     qmp::{self, Qmp},
 };
 use crate::{cache::Cache, child, machine::qemu::told_when_long, units::printable};
@@ -43,14 +43,18 @@ impl Guest {
     ///
     /// # Errors
     /// What is missing, with the mend.
-    pub fn ready(flavour: &Flavour, mode: Mode, stop: &AtomicBool) -> Result<Self> {
+    pub fn ready(flavour: &Flavour, mode: Mode, programs: &[String], stop: &AtomicBool) -> Result<Self> {
         // This also installs QEMU where it may.
         let program = port::program()?;
         let emulator = Emulator::find()?;
         mode.check(&emulator)?;
         let cache = Cache::of_user()?;
         let kernel = flavour.kernel(&cache)?;
-        let initramfs = initramfs::archive(&program, &kernel.modules);
+        let mut initramfs = initramfs::archive(&program, &kernel.modules);
+        if !programs.is_empty() {
+            // The kernel unpacks archives that stand one behind the other.
+            initramfs.extend(initramfs::files(&programs::files(programs)?));
+        }
         let boot_arguments = mode.boot_arguments(flavour, &kernel.append);
         let identity = Identity::from([
             ("emulator".to_owned(), format!("{PROGRAM} {}, sha256 {}", emulator.version, emulator.sha256)),
@@ -107,21 +111,25 @@ impl Guest {
         })
     }
 
-    /// Runs one case.
+    /// Runs one case, or the command of another program in its place.
     ///
     /// # Errors
     /// What went wrong, with what QEMU or the guest had to say about it.
     pub fn run(
         &self,
         request: &str,
+        command: Option<&str>,
         limit: Duration,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
-        // In an option a comma is written twice.
-        let request = request.replace(',', ",,");
-        qemu.arg("-fw_cfg").arg(format!("name=opt/chronoscope/request,string={request}"));
+        for (name, text) in [("request", Some(request)), ("program", command)] {
+            let Some(text) = text else { continue };
+            // In an option a comma is written twice.
+            let text = text.replace(',', ",,");
+            qemu.arg("-fw_cfg").arg(format!("name=opt/chronoscope/{name},string={text}"));
+        }
         if !self.mode.is_kept() {
             self.with_kernel(&mut qemu);
             let limit = limit.saturating_add(BOOT);

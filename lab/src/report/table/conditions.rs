@@ -1,7 +1,10 @@
 //! What the machines did meanwhile, over all cases.
 
+use std::collections::BTreeSet;
+
 use super::WIDTH;
 use crate::{
+    machine::vm::identity::key,
     report::sheet::wrap,
     run::{CaseResult, FigureResult, Run},
     units::{digits, show},
@@ -79,8 +82,23 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     }
     let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
     items.extend(drift(&reference));
+    items.extend(made_with(cases));
     let indent = target.chars().count() + 2;
     if items.is_empty() { String::new() } else { format!("{target}: {}\n", wrap(&items, indent, WIDTH)) }
+}
+
+/// What the figures follow from, in short; the run keeps all of it.
+fn made_with(cases: &[&CaseResult]) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty()) {
+        // Each begins with a name and a version, unless it is a file's name.
+        let facts = ["emulator", "kernel's origin"].iter().filter_map(|name| identity.get(*name));
+        let short = |fact: &String| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
+        items.extend(facts.map(short).chain([format!("identity {}", key(identity))]));
+    }
+    let mut known = BTreeSet::new();
+    items.retain(|item| known.insert(item.clone()));
+    items
 }
 
 /// The smallest step of a wall clock, in ns.

@@ -214,6 +214,37 @@ mod tests {
     }
 
     #[test]
+    fn published_times_of_the_same_clock_stand_beside_ours_in_its_time() {
+        let mut run = sample::run();
+        let published = crate::study::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
+        run.cases[0].published = vec![published];
+        run.cases[0].series[0].unit = "instructions".to_owned();
+        run.cases[0].clock =
+            Some(crate::run::Clock { domain: "instructions".to_owned(), hertz: 500_000_000, resolution: 1 });
+        let one = text(&run);
+        line(&one, &["p50", "2900 instructions = 5.80 µs", "24 µs"]);
+        line(&one, &["= µs: ", "500 instructions a µs"]);
+        assert!(!one.contains("switch linux@host pair"), "there is one target");
+        run.cases[1].target = "linux-rt@vm".to_owned();
+        line(&text(&run), &["switch linux@host pair=thread-thread", "5.80 µs"]);
+    }
+
+    #[test]
+    fn what_figures_follow_from_is_told_in_short() {
+        let mut run = sample::run();
+        for case in &mut run.cases {
+            let facts =
+                [("emulator", "qemu 7.2.22 (Debian), sha256 01"), ("kernel's origin", "linux-image 6.1, sha256 23")];
+            case.identity = facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into();
+        }
+        let one = text(&run);
+        let told = line(&one, &["qemu 7.2.22 · linux-image 6.1 · identity "]);
+        assert_eq!(told.matches("identity").count(), 1, "{told}");
+        run.cases[0].identity.insert("boot arguments".to_owned(), "preempt=full".to_owned());
+        assert_eq!(text(&run).matches("identity ").count(), 2);
+    }
+
+    #[test]
     fn a_noisy_machine_is_called_so() {
         let mut run = sample::run();
         run.cases[0].figures.push(sample::figure("reference loop before", "ns", 80_000.0));

@@ -1,6 +1,7 @@
 //! Peers: ours beside theirs, and the ratio; below, what ran and how the two differ.
 
 use crate::{
+    machine::HOST,
     peer::{Paired, PeerResult},
     report::{
         Paint,
@@ -29,12 +30,16 @@ pub fn section(run: &Run, paint: Paint) -> String {
     ]);
     for peer in &run.peers {
         sheet.gap();
-        sheet.line(format!("{}, beside {} {}", peer.name, peer.experiment, peer.label).trim_end());
+        let place = if peer.target == HOST { String::new() } else { format!("{} ", peer.target) };
+        sheet.line(format!("{}, beside {} {place}{}", peer.name, peer.experiment, peer.label).trim_end());
         for (index, paired) in peer.statistics.iter().enumerate() {
             sheet.row(row(peer, paired, if index == 0 { verdict(peer, paint) } else { String::new() }));
         }
     }
-    let notes: String = run.peers.iter().map(|peer| notes(peer, paint)).collect();
+    let mut notes: Vec<String> = run.peers.iter().map(|peer| notes(peer, paint)).collect();
+    // One peer beside several cases may have run with the same command.
+    notes.dedup();
+    let notes = notes.concat();
     format!(
         "Beside the peers: medians of the pairs; the ratio is the median of the pairs' ratios\n{}\n{notes}",
         sheet.render()

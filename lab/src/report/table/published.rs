@@ -3,17 +3,20 @@
 use super::{Group, figures::whole};
 use crate::{
     report::sheet::{Sheet, Side},
-    run::{CaseResult, Run},
+    run::{CaseResult, Clock, Run},
     study::{Published, statistics},
+    units::{digits, show},
 };
 
 pub fn section(run: &Run) -> String {
     let mut notes: Vec<&str> = Vec::new();
     // By source, in the order in which the cases name them.
     let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
     for group in Group::all(run) {
         for case in group.cases {
-            let name = format!("{} {}", case.experiment, group.label(case));
+            let target = if several { format!(" {}", case.target) } else { String::new() };
+            let name = format!("{}{target} {}", case.experiment, group.label(case));
             for figure in &case.published {
                 let source = format!("{}, on {}", figure.source, figure.on);
                 let row = cells(name.trim_end(), case, figure, &mark(figure, &mut notes));
@@ -37,10 +40,31 @@ pub fn section(run: &Run) -> String {
     }
     let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
     format!(
-        "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}",
+        "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}{}",
         sheet.render(),
-        notes.collect::<String>()
+        notes.collect::<String>(),
+        conversions(run)
     )
+}
+
+/// The clock whose ticks stand as times beside figures that were taken by the same clock.
+fn same_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
+    case.clock.as_ref().filter(|clock| figure.same_clock && clock.domain != "wall")
+}
+
+/// What such a time is worth, for each clock.
+fn conversions(run: &Run) -> String {
+    let figures = run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
+    let clocks = figures.filter_map(|(case, figure)| same_clock(case, figure));
+    let mut lines: Vec<String> = clocks
+        .map(|Clock { domain, hertz, .. }| {
+            let (count, time) = (digits(*hertz as f64 / 1e6), "by the clock that both were measured with");
+            format!("\n= µs: {time}, {count} {domain} a µs; no processor's time")
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.concat()
 }
 
 /// The number of the figure's note; a note is printed once.
@@ -72,13 +96,18 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         (true, _) => ("ns", 0.0),
         (false, unit) => (unit, nominal),
     };
+    let by_clock = |ticks: f64| {
+        let clock = same_clock(case, figure).filter(|clock| clock.domain == unit)?;
+        Some(format!(" = {}", show(ticks * 1e9 / clock.hertz as f64, "ns")))
+    };
+    let shown = |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
     // One of several series, or one that is not the obvious one.
     let is_named = figure.series.is_some() || case.measured().count() > 1;
     let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
     vec![
         format!("  {name}{series}"),
         format!("{}{mark}", figure.statistic),
-        value.map_or("–".to_owned(), |value| whole(value - nominal, nominal, &unit)),
+        value.map_or("–".to_owned(), shown),
         whole(figure.value - published_nominal, published_nominal, published),
     ]
 }

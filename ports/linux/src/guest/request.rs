@@ -1,4 +1,4 @@
-//! The request, from QEMU's `fw_cfg`: files that the lab names on QEMU's command line. They are no part of a saved machine,
+//! The request, and the program to run in its place, from QEMU's `fw_cfg`: files that the lab names on QEMU's command line. They are no part of a saved machine,
 //! so a restored one reads those of the QEMU that it runs in now.
 
 use std::io;
@@ -8,7 +8,11 @@ use chronoscope_suite::request::MAX_REQUEST;
 use super::ports::{read_bytes, write_word};
 
 /// The file that holds the request.
-const NAME: &[u8] = b"opt/chronoscope/request";
+const REQUEST: &[u8] = b"opt/chronoscope/request";
+/// The file that holds the command of another program, where there is one.
+const PROGRAM: &[u8] = b"opt/chronoscope/program";
+/// Longer than any command that the lab sends.
+const MAX_PROGRAM: usize = 4096;
 
 const SELECTOR: u16 = 0x510;
 const DATA: u16 = 0x511;
@@ -35,6 +39,17 @@ impl Entry {
 /// # Errors
 /// When there is no request, or it is none.
 pub fn read() -> io::Result<String> {
+    file(REQUEST, MAX_REQUEST)?.ok_or_else(|| io::Error::other("fw_cfg holds no request"))
+}
+
+/// # Errors
+/// When the command is no text.
+pub fn program() -> io::Result<Option<String>> {
+    file(PROGRAM, MAX_PROGRAM)
+}
+
+/// The file of that name, if it is there and not longer than `limit`.
+fn file(name: &[u8], limit: usize) -> io::Result<Option<String>> {
     write_word(SELECTOR, DIRECTORY);
     let mut count = [0; 4];
     read_bytes(DATA, &mut count);
@@ -43,10 +58,10 @@ pub fn read() -> io::Result<String> {
         read_bytes(DATA, &mut entry.0);
         entry
     });
-    let entry = entries.find(|entry| entry.name() == NAME && entry.size() <= MAX_REQUEST);
-    let entry = entry.ok_or_else(|| io::Error::other("fw_cfg holds no request"))?;
+    let entry = entries.find(|entry| entry.name() == name && entry.size() <= limit);
+    let Some(entry) = entry else { return Ok(None) };
     let mut text = vec![0; entry.size()];
     write_word(SELECTOR, entry.selector());
     read_bytes(DATA, &mut text);
-    String::from_utf8(text).map_err(io::Error::other)
+    String::from_utf8(text).map(Some).map_err(io::Error::other)
 }

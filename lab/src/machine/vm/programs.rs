@@ -1,0 +1,75 @@
+//! Programs of the host in the guest, which has no others: each with the libraries that its loader would take, all in the places
+//! that they have on the host.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+
+/// The programs of these names, and their libraries.
+///
+/// # Errors
+/// What is missing.
+pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for name in names {
+        let program = find(name)?;
+        let ldd = Command::new("ldd").arg(&program).env("LC_ALL", "C").output().context("ldd")?;
+        // A program that is linked statically has none, and ldd says so as an error.
+        let libraries = libraries(&String::from_utf8_lossy(&ldd.stdout));
+        for path in libraries.into_iter().chain([program]) {
+            let data = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+            files.insert(path, data);
+        }
+    }
+    Ok(files)
+}
+
+/// The command as the guest takes it: the program by its place, and spaces between the words.
+///
+/// # Errors
+/// When the program is not there, or a word would be taken for two.
+pub fn command(words: &[String]) -> Result<String> {
+    let Some((name, arguments)) = words.split_first() else { bail!("there is no command") };
+    if let Some(word) = arguments.iter().find(|word| word.is_empty() || word.contains(char::is_whitespace)) {
+        bail!("`{word}` cannot be passed to a program in a guest: it is empty, or holds a space");
+    }
+    let name = find(name)?.display().to_string();
+    Ok([&[name], arguments].concat().join(" "))
+}
+
+fn find(name: &str) -> Result<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Joining a path that starts at the root leaves that path.
+    let places = env::split_paths(&path).map(|folder| folder.join(name));
+    places.into_iter().find(|place| place.is_file()).with_context(|| format!("{name} is not installed"))
+}
+
+/// Paths among what ldd prints: `libc.so.6 => /lib/…/libc.so.6 (0x…)`, `/lib64/ld-linux-x86-64.so.2 (0x…)`.
+fn libraries(text: &str) -> Vec<PathBuf> {
+    text.split_whitespace().filter(|word| word.starts_with('/')).map(|word| Path::new(word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_the_loader_are_found() {
+        let text = "\tlinux-vdso.so.1 (0x00007fa7)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007fa8)\n\t/lib64/ld.so.2 (0x00007fa9)\n";
+        assert_eq!(libraries(text), [Path::new("/lib/libc.so.6"), Path::new("/lib64/ld.so.2")]);
+        assert!(libraries("\tnot a dynamic executable\n").is_empty());
+    }
+
+    #[test]
+    fn words_stay_words() {
+        let command = |words: [&str; 2]| super::command(&words.map(str::to_owned));
+        assert!(command(["sh", "-c"]).unwrap().ends_with("/sh -c"));
+        assert!(command(["sh", "two words"]).unwrap_err().to_string().contains("holds a space"));
+        assert!(command(["no-such-program", "x"]).unwrap_err().to_string().contains("not installed"));
+    }
+}
