@@ -127,6 +127,8 @@ pub enum Format {
     Json,
     GoogleBenchmark,
     Csv,
+    Junit,
+    Github,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -209,7 +211,7 @@ pub struct Compare {
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
     #[command(flatten)]
-    pub print: Print,
+    pub print: PrintComparison,
     #[command(flatten)]
     pub keep: Keep,
 }
@@ -255,6 +257,29 @@ pub enum PrintFormat {
     #[default]
     Table,
     Json,
+}
+
+/// How to print a comparison.
+#[derive(Args)]
+pub struct PrintComparison {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ComparisonFormat,
+    /// Write the result to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress, no remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ComparisonFormat {
+    #[default]
+    Table,
+    Json,
+    Junit,
+    Github,
 }
 
 #[derive(Args)]

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::run;
 use crate::{
     case::{Case, experiment},
-    cli::{self, PrintFormat},
+    cli,
     comparison::{self, Comparison, Line, Pair, Side},
     reference::{self, Reference},
     report,
@@ -28,9 +28,7 @@ struct Outcome {
 }
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
-    if !(0.0..=1000.0).contains(&arguments.threshold) {
-        bail!("`--threshold {}`: it is a percentage from 0 to 1000", arguments.threshold);
-    }
+    threshold(arguments.threshold)?;
     for name in &arguments.experiments {
         experiment(name)?;
     }
@@ -44,15 +42,19 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         report::remark("interrupted: nothing is compared or stored");
         return Ok(130);
     };
-    let text = match arguments.print.format {
-        PrintFormat::Table => report::comparison::table(&comparison),
-        PrintFormat::Json => report::comparison::json(&comparison)?,
-    };
     // Each is tried even when the other fails, so that what was measured is not lost.
-    let written = report::emit(&text, arguments.print.output.as_deref());
+    let written = report::write_comparison(&comparison, &arguments.print);
     let stored = run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
+}
+
+/// `--threshold` as a share.
+pub(super) fn threshold(percent: f64) -> Result<f64> {
+    if !(0.0..=1000.0).contains(&percent) {
+        bail!("`--threshold {percent}`: it is a percentage from 0 to 1000");
+    }
+    Ok(percent / 100.0)
 }
 
 fn mixed(run: &str, variant: &str) -> String {
@@ -107,7 +109,7 @@ fn of_runs(arguments: &cli::Compare) -> Result<Outcome> {
 }
 
 /// What the reader should know of two runs.
-fn notes(a: &Context, b: &Context) -> Vec<String> {
+pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     let mut notes = Vec::new();
     for (side, context) in [("A", a), ("B", b)] {
         if context.interrupted {

@@ -3,9 +3,12 @@
 pub mod comparison;
 pub mod csv;
 mod file;
+pub mod github;
 pub mod google_benchmark;
 pub mod history;
 pub mod json;
+pub mod junit;
+pub mod outcomes;
 pub mod progress;
 pub mod sheet;
 pub mod table;
@@ -23,9 +26,11 @@ use std::{
 
 use anyhow::Result;
 pub use file::{print, remark};
+use outcomes::Outcomes;
 
 use crate::{
-    cli::{Format, Output},
+    cli::{ComparisonFormat, Format, Output, PrintComparison},
+    comparison::Comparison,
     run::Run,
     verdict::Status,
 };
@@ -48,8 +53,24 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
         Format::Json => json::render(run)?,
         Format::GoogleBenchmark => google_benchmark::render(run)?,
         Format::Csv => csv::render(run),
+        Format::Junit => junit::render(&Outcomes::of_run(run)),
+        Format::Github => github::render(&Outcomes::of_run(run)),
     };
     emit(&text, output.output.as_deref())
+}
+
+/// Writes a comparison as asked.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_comparison(comparison: &Comparison, print: &PrintComparison) -> Result<()> {
+    let text = match print.format {
+        ComparisonFormat::Table => comparison::table(comparison),
+        ComparisonFormat::Json => comparison::json(comparison)?,
+        ComparisonFormat::Junit => junit::render(&Outcomes::of_comparison(comparison)),
+        ComparisonFormat::Github => github::render(&Outcomes::of_comparison(comparison)),
+    };
+    emit(&text, print.output.as_deref())
 }
 
 /// Writes a finished text to a file, or to standard output.
