@@ -7,6 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::store;
 
+mod baseline;
+
+pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
+
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
 #[command(version, subcommand_required = true, arg_required_else_help = true)]
@@ -31,6 +35,8 @@ pub enum Command {
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
+    /// A small file of a run's medians to commit, and whether a later run is slower.
+    Baseline(Baseline),
     /// List the runs in the store, or how an experiment's figures went from run to run.
     History(History),
     /// Show all experiments, their parameters, and all targets.
