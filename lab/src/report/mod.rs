@@ -5,6 +5,7 @@ pub mod csv;
 mod file;
 pub mod google_benchmark;
 pub mod history;
+pub mod html;
 pub mod json;
 pub mod progress;
 pub mod sheet;
@@ -16,12 +17,12 @@ mod google_benchmark_test;
 pub(crate) mod sample;
 
 use std::{
-    env,
+    env, fs,
     io::{IsTerminal, stdout},
     path::Path,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 pub use file::{print, remark};
 
 use crate::{
@@ -48,8 +49,19 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
         Format::Json => json::render(run)?,
         Format::GoogleBenchmark => google_benchmark::render(run)?,
         Format::Csv => csv::render(run),
+        Format::Html => html::render(&[(String::new(), run)]),
     };
     emit(&text, output.output.as_deref())
+}
+
+/// Writes the run's page, and makes its folder.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn page(run: &Run, file: &Path) -> Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
+    file::write(file, &html::render(&[(String::new(), run)]))
 }
 
 /// Writes a finished text to a file, or to standard output.
