@@ -1,6 +1,10 @@
 //! The command line: what may be said, and how a mistake is answered.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -112,9 +116,9 @@ pub struct Run {
 
 #[derive(Args)]
 pub struct Output {
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    /// How to print the result [default: table; html for a file named so].
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// As --format, under the name that Google Benchmark uses.
     #[arg(long = "benchmark_format", value_enum, hide = true, value_name = "FORMAT", conflicts_with = "format")]
     pub benchmark_format: Option<BenchmarkFormat>,
@@ -126,15 +130,15 @@ pub struct Output {
     pub quiet: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    #[default]
     Table,
     Json,
     GoogleBenchmark,
     Csv,
     Junit,
     Github,
+    Html,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -145,15 +149,20 @@ pub enum BenchmarkFormat {
 }
 
 impl Output {
-    /// The format asked for, under either name.
+    /// The format asked for, under either name; or the one that the file's name tells.
     pub fn format(&self) -> Format {
         match self.benchmark_format {
-            None => self.format,
+            None => self.format.unwrap_or(if is_page(self.output.as_deref()) { Format::Html } else { Format::Table }),
             Some(BenchmarkFormat::Console) => Format::Table,
             Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
             Some(BenchmarkFormat::Csv) => Format::Csv,
         }
     }
+}
+
+/// Whether a file is named as a page.
+fn is_page(file: Option<&Path>) -> bool {
+    file.and_then(Path::extension).is_some_and(|extension| extension == "html")
 }
 
 /// Where runs are stored.
@@ -186,9 +195,9 @@ pub struct Keep {
 
 #[derive(Args)]
 pub struct Report {
-    /// A number, last, last-1, or a JSON file.
-    #[arg(default_value = "last")]
-    pub run: String,
+    /// A number, last, last-1, or a JSON file; several for a page.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub runs: Vec<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -202,7 +211,7 @@ pub struct Compare {
     pub a: String,
     /// The run or variant in question.
     pub b: String,
-    /// Only these experiments; for variants, those of the quick study, unless given.
+    /// Only these experiments; for variants, those of the quick study, unless given. For a page: more runs.
     pub experiments: Vec<String>,
     /// The smallest growth that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
@@ -220,6 +229,23 @@ pub struct Compare {
     pub print: PrintComparison,
     #[command(flatten)]
     pub keep: Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    Table,
+    Json,
+    Junit,
+    Github,
+    Html,
+}
+
+impl PrintComparison {
+    /// The format asked for, or the one that the file's name tells.
+    pub fn format(&self) -> CompareFormat {
+        let is_page = is_page(self.output.as_deref());
+        self.format.unwrap_or(if is_page { CompareFormat::Html } else { CompareFormat::Table })
+    }
 }
 
 #[derive(Args)]
@@ -268,24 +294,15 @@ pub enum PrintFormat {
 /// How to print a comparison.
 #[derive(Args)]
 pub struct PrintComparison {
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: ComparisonFormat,
+    /// How to print the result [default: table; html for a file named so].
+    #[arg(long, value_enum)]
+    pub format: Option<CompareFormat>,
     /// Write the result to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// No progress, no remarks.
     #[arg(short = 'q', long)]
     pub quiet: bool,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ComparisonFormat {
-    #[default]
-    Table,
-    Json,
-    Junit,
-    Github,
 }
 
 #[derive(Args)]

@@ -7,9 +7,15 @@ use crate::{
     study::{Published, statistics},
 };
 
-pub fn section(run: &Run) -> String {
+/// The published figures by their source, and the notes that their marks refer to.
+pub struct Sources<'a> {
+    pub sources: Vec<(String, Vec<Vec<String>>)>,
+    pub notes: Vec<&'a str>,
+}
+
+/// In the order in which the cases name the sources.
+pub fn sources(run: &Run) -> Sources<'_> {
     let mut notes: Vec<&str> = Vec::new();
-    // By source, in the order in which the cases name them.
     let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     for group in Group::all(run) {
         for case in group.cases {
@@ -24,6 +30,11 @@ pub fn section(run: &Run) -> String {
             }
         }
     }
+    Sources { sources, notes }
+}
+
+pub fn section(run: &Run) -> String {
+    let Sources { sources, notes } = sources(run);
     if sources.is_empty() {
         return String::new();
     }
