@@ -1,11 +1,19 @@
 //! The command line: what may be said, and how a mistake is answered.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::store;
+
+mod baseline;
+
+pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -31,6 +39,8 @@ pub enum Command {
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
+    /// A small file of a run's medians to commit, and whether a later run is slower.
+    Baseline(Baseline),
     /// List the runs in the store, or how an experiment's figures went from run to run.
     History(History),
     /// Show all experiments, their parameters, and all targets.
@@ -110,9 +120,9 @@ pub struct Run {
 
 #[derive(Args)]
 pub struct Output {
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    /// How to print the result [default: table; html for a file named so].
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// As --format, under the name that Google Benchmark uses.
     #[arg(long = "benchmark_format", value_enum, hide = true, value_name = "FORMAT", conflicts_with = "format")]
     pub benchmark_format: Option<BenchmarkFormat>,
@@ -124,14 +134,16 @@ pub struct Output {
     pub quiet: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    #[default]
     Table,
     Json,
     GoogleBenchmark,
     GoogleBenchmarkConsole,
     Csv,
+    Junit,
+    Github,
+    Html,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -142,15 +154,20 @@ pub enum BenchmarkFormat {
 }
 
 impl Output {
-    /// The format asked for, under either name.
+    /// The format asked for, under either name; or the one that the file's name tells.
     pub fn format(&self) -> Format {
         match self.benchmark_format {
-            None => self.format,
+            None => self.format.unwrap_or(if is_page(self.output.as_deref()) { Format::Html } else { Format::Table }),
             Some(BenchmarkFormat::Console) => Format::GoogleBenchmarkConsole,
             Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
             Some(BenchmarkFormat::Csv) => Format::Csv,
         }
     }
+}
+
+/// Whether a file is named as a page.
+fn is_page(file: Option<&Path>) -> bool {
+    file.and_then(Path::extension).is_some_and(|extension| extension == "html")
 }
 
 /// Where runs are stored.
@@ -183,9 +200,9 @@ pub struct Keep {
 
 #[derive(Args)]
 pub struct Report {
-    /// A number, last, last-1, or a JSON file.
-    #[arg(default_value = "last")]
-    pub run: String,
+    /// A number, last, last-1, or a JSON file; several for a page.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub runs: Vec<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -199,7 +216,7 @@ pub struct Compare {
     pub a: String,
     /// The run or variant in question.
     pub b: String,
-    /// Only these experiments; for variants, those of the quick study, unless given.
+    /// Only these experiments; for variants, those of the quick study, unless given. For a page: more runs.
     pub experiments: Vec<String>,
     /// The smallest growth that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
@@ -214,9 +231,26 @@ pub struct Compare {
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
     #[command(flatten)]
-    pub print: Print,
+    pub print: PrintComparison,
     #[command(flatten)]
     pub keep: Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    Table,
+    Json,
+    Junit,
+    Github,
+    Html,
+}
+
+impl PrintComparison {
+    /// The format asked for, or the one that the file's name tells.
+    pub fn format(&self) -> CompareFormat {
+        let is_page = is_page(self.output.as_deref());
+        self.format.unwrap_or(if is_page { CompareFormat::Html } else { CompareFormat::Table })
+    }
 }
 
 #[derive(Args)]
@@ -260,6 +294,20 @@ pub enum PrintFormat {
     #[default]
     Table,
     Json,
+}
+
+/// How to print a comparison.
+#[derive(Args)]
+pub struct PrintComparison {
+    /// How to print the result [default: table; html for a file named so].
+    #[arg(long, value_enum)]
+    pub format: Option<CompareFormat>,
+    /// Write the result to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress, no remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
 }
 
 #[derive(Args)]

@@ -269,7 +269,7 @@ impl Prepared {
 }
 
 /// The clock's step in the unit of the values. Counts have none.
-fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
+pub(crate) fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
     match &case.clock {
         Some(clock) if series.unit == "ns" => clock.resolution as f64 * 1e9 / clock.hertz as f64 / series.per,
         _ => 0.0,
@@ -277,7 +277,7 @@ fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
 }
 
 /// How long the reference loop took beside the case.
-fn reference(case: &CaseResult) -> Option<f64> {
+pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
     let [before, after] = ["before", "after"].map(|when| case.figure(&format!("reference loop {when}")));
     Some((before?.value * after?.value).sqrt()).filter(|mean| mean.is_finite() && *mean > 0.0)
 }

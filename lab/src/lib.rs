@@ -8,10 +8,12 @@
 //!
 //! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes; [`stream`] decodes them;
 //! [`observation`] collects the samples of all repetitions; [`verdict`] judges; [`run`] is what remains,
-//! and is written by [`report`] and kept in the [`store`]. Two of them meet in a [`comparison`].
+//! and is written by [`report`] and kept in the [`store`]. Two of them meet in a [`comparison`]; what is
+//! kept of one to hold later ones against is a [`baseline`].
 
 #![forbid(unsafe_code)]
 
+pub mod baseline;
 pub mod cache;
 pub mod case;
 mod child;

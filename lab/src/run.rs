@@ -58,6 +58,9 @@ pub struct Context {
     pub build: String,
     /// The command line.
     pub command: Vec<String>,
+    /// What the doctor found to spoil measurements when it started, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doctor: Vec<String>,
     /// The run was ended early; every repetition that is here is complete.
     pub interrupted: bool,
 }
@@ -91,6 +94,7 @@ impl Context {
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
             program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
             command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            doctor: Vec::new(),
             interrupted: false,
         }
     }

@@ -7,7 +7,7 @@ use std::{fs::File, io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use self::published::PublishedRow;
 pub use self::{
@@ -271,6 +271,11 @@ pub fn load(path: &Path) -> Result<Study> {
 /// # Errors
 /// With the line.
 pub fn parse(text: &str) -> Result<Study> {
+    from_toml(text)
+}
+
+/// Reads TOML; what is wrong is told with the line.
+pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = 1 + before.matches('\n').count();

@@ -43,7 +43,7 @@ pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
 }
 
 /// The unit that a value is best shown in, and its size. What would be rounded to 1000 of a unit is one of the next.
-fn scale(value: f64, unit: &str) -> (&str, f64) {
+pub(crate) fn scale(value: f64, unit: &str) -> (&str, f64) {
     match (unit, value.abs()) {
         ("ns", size) if size >= 0.9995e9 => ("s", 1e9),
         ("ns", size) if size >= 0.9995e6 => ("ms", 1e6),

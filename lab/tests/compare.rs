@@ -78,6 +78,11 @@ fn stored_runs_are_held_together() {
     let json = compare(&[&a, &slower, "switch", "--format", "json"]).exits(3).json();
     assert_eq!((&json["verdict"], &json["lines"][0]["finding"]), (&"regression".into(), &"regression".into()));
     assert_eq!(json["interleaved"], json!(false));
+    compare(&[&a, &slower, "--format", "github"])
+        .exits(3)
+        .shows("::error title=switch loops=100 policy=other")
+        .shows("× 1.100");
+    compare(&[&a, &slower, "--format", "junit"]).exits(3).shows("<failure message=").shows("type=\"regression\"");
     assert!(json["lines"][0]["figures"]["interval"]["low"].as_f64().unwrap() > 1.05);
 }
 

@@ -97,6 +97,20 @@ fn google_benchmark_s_flag_gives_its_json() {
 }
 
 #[test]
+fn ci_systems_are_told_of_each_case() {
+    let more = ["--set", "tasks=2,3", "--format"];
+    let junit = short(&[&more[..], &["junit"]].concat()).stdout;
+    let document = roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}: {junit}"));
+    let names = document.descendants().filter(|node| node.has_tag_name("testcase")).map(|case| case.attribute("name"));
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["2", "3"].map(|tasks| Some(format!("linux@host tasks={tasks} policy=other"))).each_ref().map(Option::as_deref)
+    );
+    let github = short(&[&more[..], &["github"]].concat()).stdout;
+    assert!(github.starts_with("::notice title=chronoscope%3A experiments::"), "{github}");
+}
+
+#[test]
 fn csv_has_a_row_for_each_series() {
     let text = short(&["--format", "csv"]).stdout;
     let lines: Vec<&str> = text.lines().collect();

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use chronoscope_suite::spec;
 
 use super::run;
 use crate::{
     case::{Case, experiment},
-    cli::{self, PrintFormat},
+    cli::{self, CompareFormat},
     comparison::{self, Comparison, Line, Pair, Side},
     reference::{self, Reference},
     report,
@@ -16,6 +17,7 @@ use crate::{
     store::Store,
     study::{Overrides, Study},
     variant::{self, Variant},
+    verdict::Status,
 };
 
 /// Repetitions of each side: ten find 10 % in noise of 2 % (see [`statistics::compare`](crate::statistics::compare())).
@@ -28,14 +30,18 @@ struct Outcome {
 }
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
-    if !(0.0..=1000.0).contains(&arguments.threshold) {
-        bail!("`--threshold {}`: it is a percentage from 0 to 1000", arguments.threshold);
-    }
-    for name in &arguments.experiments {
+    threshold(arguments.threshold)?;
+    // More runs may follow the first two; a word that names an experiment is one.
+    let is_more = |word: &&String| spec::find(word).is_none() && word.parse::<Reference>().is_ok();
+    let (more, experiments): (Vec<&String>, Vec<&String>) = arguments.experiments.iter().partition(is_more);
+    for name in experiments {
         experiment(name)?;
     }
+    if !more.is_empty() {
+        return of_many(arguments, &more);
+    }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(of_runs(arguments)?),
+        (true, true) => Some(of_runs(arguments, &arguments.b)?),
         (false, false) => of_variants(arguments)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
@@ -44,15 +50,33 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         report::remark("interrupted: nothing is compared or stored");
         return Ok(130);
     };
-    let text = match arguments.print.format {
-        PrintFormat::Table => report::comparison::table(&comparison),
-        PrintFormat::Json => report::comparison::json(&comparison)?,
-    };
     // Each is tried even when the other fails, so that what was measured is not lost.
-    let written = report::emit(&text, arguments.print.output.as_deref());
+    let written = report::write_comparison(&comparison, &arguments.print);
     let stored = run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
+}
+
+/// `--threshold` as a share.
+pub(super) fn threshold(percent: f64) -> Result<f64> {
+    if !(0.0..=1000.0).contains(&percent) {
+        bail!("`--threshold {percent}`: it is a percentage from 0 to 1000");
+    }
+    Ok(percent / 100.0)
+}
+
+/// Several runs, each held against the first.
+fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
+    if arguments.print.format() != CompareFormat::Html {
+        bail!("more than two runs are compared in a page only: write `-o FILE.html`, or name two runs");
+    }
+    if let Some(variant) = [&arguments.a, &arguments.b].into_iter().find(|side| !reference::is_run(side)) {
+        bail!("{}", mixed(more[0], variant));
+    }
+    let runs = [&arguments.b].into_iter().chain(more.iter().copied());
+    let comparisons: Vec<Comparison> = runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+    report::emit(&report::html::comparison::render(&comparisons), arguments.print.output.as_deref())?;
+    Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
 fn mixed(run: &str, variant: &str) -> String {
@@ -78,23 +102,23 @@ fn comparison(arguments: &cli::Compare, [a, b]: [Side; 2], interleaved: bool, li
     }
 }
 
-/// Two runs that lie behind.
-fn of_runs(arguments: &cli::Compare) -> Result<Outcome> {
+/// Two runs that lie behind: the first, and `b`.
+fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
         ("--set", !arguments.set.is_empty()),
     ];
     if let Some((flag, _)) = live.iter().find(|(_, given)| *given) {
-        bail!("`{flag}` is for variants, which are run now: `{}` and `{}` are runs", arguments.a, arguments.b);
+        bail!("`{flag}` is for variants, which are run now: `{}` and `{b}` are runs", arguments.a);
     }
     let load = |text: &String| -> Result<(Side, Run)> {
         let (found, run) = text.parse::<Reference>()?.load(|| Store::open(&arguments.keep.store.path()?))?;
         Ok((Side { name: found.to_string(), context: run.context.clone() }, run))
     };
-    let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(&arguments.b)?);
-    let wanted =
-        |case: &CaseResult| arguments.experiments.is_empty() || arguments.experiments.contains(&case.experiment);
+    let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
+    let named: Vec<&String> = arguments.experiments.iter().filter(|word| spec::find(word).is_some()).collect();
+    let wanted = |case: &CaseResult| named.is_empty() || named.contains(&&case.experiment);
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
         bail!("neither {} nor {} has such a case", a_side.name, b_side.name);
@@ -107,7 +131,7 @@ fn of_runs(arguments: &cli::Compare) -> Result<Outcome> {
 }
 
 /// What the reader should know of two runs.
-fn notes(a: &Context, b: &Context) -> Vec<String> {
+pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     let mut notes = Vec::new();
     for (side, context) in [("A", a), ("B", b)] {
         if context.interrupted {

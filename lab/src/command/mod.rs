@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod baseline;
 mod cache;
 mod compare;
 mod doctor;
@@ -20,6 +21,7 @@ use crate::cli::{Cli, Command};
 /// What went wrong, in one line, with its mend.
 pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
+        Command::Baseline(baseline) => baseline::execute(&baseline),
         Command::Cache(cache) => cache::execute(&cache),
         Command::Run(run) => run::execute(&run),
         Command::Report(report) => report::execute(&report),

@@ -35,13 +35,15 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         report::be_quiet();
     }
     let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
-    if !arguments.output.quiet && all.any(|case| case.target.machine == "host") {
-        warn();
+    let on_this_machine = all.any(|case| case.target.machine == "host");
+    let doctor = if on_this_machine { spoilers() } else { Vec::new() };
+    if !arguments.output.quiet {
+        doctor.iter().for_each(|finding| report::remark(&format!("doctor: {finding}")));
     }
     let stop = stop_on_signal()?;
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
-    let mut context = Context::now();
+    let mut context = Context { doctor, ..Context::now() };
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
     let beside = peer::run(&peers, progress.as_mut(), &stop)?;
     context.interrupted = outcome.interrupted || beside.interrupted;
@@ -67,22 +69,29 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     Ok(run.status().exit_code())
 }
 
-/// Tells what spoils measurements here, as far as it is known at a glance.
-fn warn() {
-    for finding in doctor::quick() {
-        report::remark(&format!("doctor: {}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend));
-    }
+/// What spoils measurements here, as far as it is known at a glance.
+fn spoilers() -> Vec<String> {
+    let findings = doctor::quick().into_iter();
+    findings.map(|finding| format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend)).collect()
 }
 
-/// Stores runs that hold anything, and says under which numbers.
+/// Stores runs that hold anything, each with a page beside the store, and says under which numbers.
 pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
     if keep.no_store || runs.iter().all(|run| run.cases.is_empty() && run.peers.is_empty()) {
         return Ok(());
     }
-    let numbers = Store::create(&keep.store.path()?)?.add(runs)?;
+    let mut store = Store::create(&keep.store.path()?)?;
+    let numbers = store.add(runs)?;
     if !quiet {
         let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
         report::remark(&format!("stored as {}", numbers.join(" and ")));
+    }
+    for (run, number) in runs.iter().zip(numbers) {
+        let page = store.page(number);
+        report::page(run, &page)?;
+        if !quiet {
+            report::remark(&format!("page: {}", page.display()));
+        }
     }
     Ok(())
 }

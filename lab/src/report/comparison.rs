@@ -8,6 +8,7 @@ use super::sheet::{
 };
 use crate::{
     comparison::{Comparison, Finding, Line, Side, steady},
+    run::Context,
     units::{digits, show},
 };
 
@@ -40,8 +41,11 @@ pub fn table(comparison: &Comparison) -> String {
 }
 
 fn side(letter: &str, side: &Side) -> String {
-    let system: Vec<&str> = side.context.system.split(' ').take(2).collect();
-    format!("{letter}: {} · {} · {} · {}\n", side.name, side.context.date, side.context.host, system.join(" "))
+    let Context { date, host, system, .. } = &side.context;
+    let system = system.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    // A baseline knows less of itself than a run.
+    let known = [&side.name, date, host, &system].into_iter().filter(|text| !text.is_empty());
+    format!("{letter}: {}\n", known.map(String::as_str).collect::<Vec<_>>().join(" · "))
 }
 
 fn figures(lines: &[Line]) -> String {

@@ -3,10 +3,14 @@
 pub mod comparison;
 pub mod csv;
 mod file;
+pub mod github;
 pub mod google_benchmark;
 pub mod google_benchmark_console;
 pub mod history;
+pub mod html;
 pub mod json;
+pub mod junit;
+pub mod outcomes;
 pub mod progress;
 pub mod sheet;
 pub mod table;
@@ -17,16 +21,19 @@ mod google_benchmark_test;
 pub(crate) mod sample;
 
 use std::{
-    env,
+    env, fs,
     io::{IsTerminal, stdout},
     path::Path,
+    slice,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 pub use file::{be_quiet, note, print, remark};
+use outcomes::Outcomes;
 
 use crate::{
-    cli::{Format, Output},
+    cli::{CompareFormat, Format, Output, PrintComparison},
+    comparison::Comparison,
     run::Run,
     verdict::Status,
 };
@@ -50,8 +57,36 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
         Format::GoogleBenchmark => google_benchmark::render(run)?,
         Format::GoogleBenchmarkConsole => google_benchmark_console::render(run),
         Format::Csv => csv::render(run),
+        Format::Junit => junit::render(&Outcomes::of_run(run)),
+        Format::Github => github::render(&Outcomes::of_run(run)),
+        Format::Html => html::render(&[(String::new(), run)]),
     };
     emit(&text, output.output.as_deref())
+}
+
+/// Writes a comparison as asked.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_comparison(comparison: &Comparison, print: &PrintComparison) -> Result<()> {
+    let text = match print.format() {
+        CompareFormat::Table => comparison::table(comparison),
+        CompareFormat::Json => comparison::json(comparison)?,
+        CompareFormat::Junit => junit::render(&Outcomes::of_comparison(comparison)),
+        CompareFormat::Github => github::render(&Outcomes::of_comparison(comparison)),
+        CompareFormat::Html => html::comparison::render(slice::from_ref(comparison)),
+    };
+    emit(&text, print.output.as_deref())
+}
+
+/// Writes the run's page, and makes its folder.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn page(run: &Run, file: &Path) -> Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
+    file::write(file, &html::render(&[(String::new(), run)]))
 }
 
 /// Writes a finished text to a file, or to standard output.

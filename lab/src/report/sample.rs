@@ -65,6 +65,7 @@ pub fn full() -> Run {
     series.misses = Some(MissRate::new(0, 5000));
     series.samples = vec![(17.0, 2_900.0)];
     run.peers = vec![peer()];
+    run.context.doctor = vec!["load: busy: samples are late: stop it".to_owned()];
     run
 }
 
@@ -124,6 +125,7 @@ fn context() -> Context {
         program: "chronoscope 0.1.0".to_owned(),
         build: "release".to_owned(),
         command: vec!["chronoscope".to_owned(), "run".to_owned()],
+        doctor: Vec::new(),
         interrupted: false,
     }
 }

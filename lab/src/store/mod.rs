@@ -209,22 +209,48 @@ impl Store {
         })
     }
 
-    /// Forgets one run. Says whether there was one.
+    /// Where the page of a run lies: in a folder beside the store, so that two stores in one folder do not mix.
+    pub fn page(&self, number: i64) -> PathBuf {
+        self.path.with_extension("pages").join(format!("{number}.html"))
+    }
+
+    /// Takes away the pages of runs that the store no longer has.
+    fn sweep(&self) -> Result<()> {
+        let Ok(pages) = fs::read_dir(self.path.with_extension("pages")) else { return Ok(()) };
+        for page in pages.filter_map(|page| Some(page.ok()?.path())) {
+            let number = page.file_stem().and_then(|stem| stem.to_str()?.parse::<i64>().ok());
+            let Some(number) = number.filter(|_| page.extension().is_some_and(|extension| extension == "html")) else {
+                continue;
+            };
+            let known = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)";
+            let known = self.connection.query_row(known, [number], |row| row.get(0));
+            if !known.map_err(|error| explain(&self.path, error))? {
+                fs::remove_file(&page).with_context(|| format!("cannot remove {}", page.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets one run, with its page. Says whether there was one.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub fn forget(&self, number: i64) -> Result<bool> {
         let gone = self.connection.execute("DELETE FROM runs WHERE id = ?", [number]);
-        Ok(gone.map_err(|error| explain(&self.path, error))? > 0)
+        let gone = gone.map_err(|error| explain(&self.path, error))?;
+        self.sweep()?;
+        Ok(gone > 0)
     }
 
-    /// Forgets all but the newest runs. Says how many went.
+    /// Forgets all but the newest runs, with their pages. Says how many went.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub fn keep(&self, newest: u32) -> Result<usize> {
         let old = "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?)";
-        self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))
+        let gone = self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))?;
+        self.sweep()?;
+        Ok(gone)
     }
 
     /// An error of this store, with its name.

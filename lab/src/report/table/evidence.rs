@@ -15,19 +15,7 @@ pub fn section(run: &Run) -> String {
 
 fn of_group(group: &Group<'_>) -> String {
     let first = &group.cases[0];
-    let mut lines: Vec<(String, Vec<String>)> = group
-        .cases
-        .iter()
-        .map(|case| (group.label(case), items(case)))
-        .filter(|(_, items)| !items.is_empty())
-        .collect();
-    if lines.len() > 1 {
-        let of_all = |item: &String| lines.iter().all(|(_, items)| items.contains(item));
-        let common: Vec<String> = lines[0].1.iter().filter(|item| of_all(item)).cloned().collect();
-        lines.iter_mut().for_each(|(_, items)| items.retain(|item| !common.contains(item)));
-        lines.insert(0, ("all cases".to_owned(), common));
-        lines.retain(|(_, items)| !items.is_empty());
-    }
+    let lines = lines(group);
     let width = |label: &String| label.chars().count();
     let widest = lines.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(40);
     let indent = if widest == 0 { 2 } else { widest + 4 };
@@ -41,6 +29,24 @@ fn of_group(group: &Group<'_>) -> String {
         text.push_str(&format!("{}\n", wrap(&items, indent, WIDTH)));
     }
     text
+}
+
+/// What proves each case, and what else was counted; first what is so of all.
+pub fn lines(group: &Group<'_>) -> Vec<(String, Vec<String>)> {
+    let mut lines: Vec<(String, Vec<String>)> = group
+        .cases
+        .iter()
+        .map(|case| (group.label(case), items(case)))
+        .filter(|(_, items)| !items.is_empty())
+        .collect();
+    if lines.len() > 1 {
+        let of_all = |item: &String| lines.iter().all(|(_, items)| items.contains(item));
+        let common: Vec<String> = lines[0].1.iter().filter(|item| of_all(item)).cloned().collect();
+        lines.iter_mut().for_each(|(_, items)| items.retain(|item| !common.contains(item)));
+        lines.insert(0, ("all cases".to_owned(), common));
+        lines.retain(|(_, items)| !items.is_empty());
+    }
+    lines
 }
 
 fn items(case: &CaseResult) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! The table that `run` prints: one line a series, verdict last; below it why a verdict is not a pass, what proves the
 //! figures, what is published, and what the machine did meanwhile.
 
-mod conditions;
-mod evidence;
+pub(in crate::report) mod conditions;
+pub(in crate::report) mod evidence;
 mod figures;
 mod peers;
-mod published;
+pub(in crate::report) mod published;
 
 use crate::{
     report::Paint,
@@ -37,14 +37,14 @@ fn name(case: &CaseResult) -> String {
 }
 
 /// Cases that stand together: neighbours with one experiment and one target.
-struct Group<'a> {
-    cases: &'a [CaseResult],
+pub(in crate::report) struct Group<'a> {
+    pub(in crate::report) cases: &'a [CaseResult],
     /// The words that all labels have, and that therefore tell no case from another.
     common: Vec<&'a str>,
 }
 
 impl<'a> Group<'a> {
-    fn all(run: &'a Run) -> impl Iterator<Item = Self> {
+    pub(in crate::report) fn all(run: &'a Run) -> impl Iterator<Item = Self> {
         run.cases.chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target).map(|cases| {
             let in_all = |word: &&str| cases.iter().all(|case| case.label.split(' ').any(|other| other == *word));
             let words = cases[0].label.split_whitespace();
@@ -61,7 +61,7 @@ impl<'a> Group<'a> {
 }
 
 /// Why cases are no passes, and what targets had to say; each thing once, with the cases that it is true of.
-fn reasons(run: &Run, paint: Paint) -> String {
+pub(in crate::report) fn reasons(run: &Run, paint: Paint) -> String {
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
     for case in &run.cases {
         let status = paint.status(case.verdict.status);

@@ -8,9 +8,15 @@ use crate::{
     units::{digits, show},
 };
 
-pub fn section(run: &Run) -> String {
+/// The published figures by their source, and the notes that their marks refer to.
+pub struct Sources<'a> {
+    pub sources: Vec<(String, Vec<Vec<String>>)>,
+    pub notes: Vec<&'a str>,
+}
+
+/// In the order in which the cases name the sources.
+pub fn sources(run: &Run) -> Sources<'_> {
     let mut notes: Vec<&str> = Vec::new();
-    // By source, in the order in which the cases name them.
     let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
     for group in Group::all(run) {
@@ -27,6 +33,11 @@ pub fn section(run: &Run) -> String {
             }
         }
     }
+    Sources { sources, notes }
+}
+
+pub fn section(run: &Run) -> String {
+    let Sources { sources, notes } = sources(run);
     if sources.is_empty() {
         return String::new();
     }

@@ -1,0 +1,169 @@
+//! A baseline as TOML: sorted, a line a series, no date; so that a change of a figure is a change of one line.
+
+use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Deserialize;
+
+use super::{Baseline, Key, Machine, Series};
+use crate::study::from_toml;
+
+/// The version of this form.
+const SCHEMA: u32 = 1;
+
+/// More than any baseline; what is larger is something else.
+const MAX_BYTES: u64 = 8 << 20;
+
+const HEAD: &str = "# Medians that later runs are held against: `chronoscope baseline check` reads it, `baseline write` makes it anew.\n";
+
+/// What every version of the form has.
+#[derive(Deserialize)]
+struct Head {
+    schema: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "schema")]
+    _schema: u32,
+    host: Option<String>,
+    processor: Option<String>,
+    series: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    case: String,
+    series: String,
+    domain: Option<String>,
+    unit: String,
+    p50: Vec<f64>,
+    #[serde(default)]
+    nominal: f64,
+    #[serde(default)]
+    step: f64,
+    reference: Option<f64>,
+}
+
+/// The text of the file. Numbers are in full, so that they are read back exactly.
+pub fn render(baseline: &Baseline) -> String {
+    let mut text = format!("{HEAD}schema = {SCHEMA}\n");
+    if let Some(Machine { host, processor }) = &baseline.machine {
+        text.push_str(&format!("host = {}\nprocessor = {}\n", quoted(host), quoted(processor)));
+    }
+    text.push_str("series = [\n");
+    for (Key { case, series: name }, series) in &baseline.series {
+        let p50: Vec<String> = series.p50.iter().map(|value| number(*value)).collect();
+        let mut fields = vec![("case", quoted(case)), ("series", quoted(name))];
+        fields.extend(series.domain.as_ref().map(|domain| ("domain", quoted(domain))));
+        fields.extend([("unit", quoted(&series.unit)), ("p50", format!("[{}]", p50.join(", ")))]);
+        let some = [("nominal", series.nominal), ("step", series.step)].into_iter().filter(|(_, value)| *value != 0.0);
+        fields.extend(
+            some.chain(series.reference.map(|loops| ("reference", loops))).map(|(name, value)| (name, number(value))),
+        );
+        let fields: Vec<String> = fields.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        text.push_str(&format!("  {{ {} }},\n", fields.join(", ")));
+    }
+    text + "]\n"
+}
+
+/// On one line. What JSON escapes, TOML reads the same; it wants one character more to be escaped.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { format!("{value:?}") }
+}
+
+/// Reads a file that [`render`] made.
+///
+/// # Errors
+/// With the file's name and the line.
+pub fn load(path: &Path) -> Result<Baseline> {
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        Ok::<_, std::io::Error>(text)
+    };
+    let text = read().with_context(|| format!("cannot read the baseline {}", path.display()))?;
+    if text.len() as u64 > MAX_BYTES {
+        bail!("{}: a file of more than {MAX_BYTES} bytes is not a baseline", path.display());
+    }
+    parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// As [`load`], from text.
+///
+/// # Errors
+/// With the line, or the series.
+pub fn parse(text: &str) -> Result<Baseline> {
+    let Head { schema } = from_toml(text)?;
+    if schema != SCHEMA {
+        bail!(
+            "this baseline has schema {schema}; this program reads {SCHEMA}: make it anew with `chronoscope baseline write`"
+        );
+    }
+    let document: Document = from_toml(text)?;
+    if document.series.is_empty() {
+        bail!("this baseline holds nothing: make it anew with `chronoscope baseline write`");
+    }
+    let mut series: BTreeMap<Key, Series> = BTreeMap::new();
+    for entry in document.series {
+        let (key, kept) = checked(entry)?;
+        if let Some((key, _)) = series.get_key_value(&key) {
+            bail!("`{}` of `{}` is there twice: leave one out", key.series, key.case);
+        }
+        series.insert(key, kept);
+    }
+    let machine = document.host.zip(document.processor).map(|(host, processor)| Machine { host, processor });
+    Ok(Baseline { machine, series })
+}
+
+fn checked(entry: Entry) -> Result<(Key, Series)> {
+    let Entry { case, series, domain, unit, p50, nominal, step, reference } = entry;
+    let sound = |value: &f64| value.is_finite() && *value >= 0.0;
+    let numbers_are_sound = p50.iter().chain([&step]).chain(&reference).all(sound) && nominal.is_finite();
+    if p50.is_empty() || !numbers_are_sound {
+        bail!("`{series}` of `{case}` needs a median, and numbers that are not below zero");
+    }
+    Ok((Key { case, series }, Series { domain, unit, nominal, p50, step, reference }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str =
+        "schema = 1\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
+
+    #[test]
+    fn the_least_file_is_read() {
+        let baseline = parse(FILE).unwrap();
+        assert_eq!(baseline.series.values().next().unwrap().p50, [1.0, 2.5]);
+        assert_eq!(render(&baseline), HEAD.to_owned() + FILE);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        let table = [
+            ("schema = 1", "schema = 2", "this baseline has schema 2"),
+            ("schema = 1\n", "", "missing field `schema`"),
+            ("p50", "p90", "line 3: unknown field `p90`"),
+            ("[1, 2.5]", "[]", "needs a median"),
+            ("[1, 2.5]", "[-1]", "`s` of `c` needs a median"),
+            ("[1, 2.5]", "[nan]", "not below zero"),
+            ("[1, 2.5]", "[1, 2.5], step = inf", "not below zero"),
+            ("2.5", "'2.5'", "line 3: invalid type"),
+            ("]\n", "", "line"),
+            ("\n]", "\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [3] },\n]", "`s` of `c` is there twice"),
+        ];
+        for (from, to, text) in table {
+            let error = parse(&FILE.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(text) && !error.contains('\n'), "{error}");
+        }
+        assert!(parse("schema = 1\nseries = []").unwrap_err().to_string().contains("holds nothing"));
+    }
+}

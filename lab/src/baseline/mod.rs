@@ -1,0 +1,294 @@
+//! A baseline: what is kept of a run so that later runs can be held against it. One line a series, small enough to commit;
+//! `docs/ci.md` tells how it is used.
+//!
+//! A check is a [`comparison`] with the baseline as A, so the rules are those of `docs/compare.md`, with what follows from a
+//! baseline's being a promise: what it has figures of must still be offered and measured.
+
+mod file;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use file::{load, parse, render};
+
+use crate::{
+    comparison::{self, Finding, Line, Pair},
+    run::{CaseResult, Clock, Context, FigureResult, Repetition, Run, SeriesResult},
+    statistics::Summary,
+    verdict::{Status, Verdict},
+};
+
+/// What is kept of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Baseline {
+    /// The machine that the times were taken on; none where there are no times.
+    pub machine: Option<Machine>,
+    /// By case and name: sorted, and none twice.
+    pub series: BTreeMap<Key, Series>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    pub host: String,
+    pub processor: String,
+}
+
+/// [`CaseResult::key`], and the name of a measured series.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub case: String,
+    pub series: String,
+}
+
+/// All that a comparison asks of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The clock's domain; none where there is no clock.
+    pub domain: Option<String>,
+    pub unit: String,
+    pub nominal: f64,
+    /// The median of each repetition; one where an exact clock gave the same in all.
+    pub p50: Vec<f64>,
+    /// The clock's step in the unit; 0 where it has none.
+    pub step: f64,
+    /// How long the reference loop took beside the case, in ns; only of times, and where it ran.
+    pub reference: Option<f64>,
+}
+
+/// What came of holding a run against a baseline.
+pub struct Check {
+    pub lines: Vec<Line>,
+    /// Cases of the baseline that the run does not have.
+    pub vanished: Vec<String>,
+    /// Cases of the run that the baseline does not have.
+    pub new: Vec<String>,
+}
+
+impl Baseline {
+    /// Of all that could be checked later: what does not pass when it is held against itself (no proof, too few repetitions)
+    /// never would. The second result tells what was left out, and why.
+    pub fn of(run: &Run) -> (Self, Vec<String>) {
+        let (mut baseline, mut left_out) = (Self::default(), Vec::new());
+        for (key, label, case) in cases(run) {
+            let itself = Pair { label, a: case, b: case };
+            for line in comparison::compare(&[itself], false, 0.0) {
+                let measured = case.measured().find(|series| series.name == line.series);
+                let Some(series) = measured.filter(|_| line.finding == Finding::Pass) else {
+                    let name = [line.experiment.as_str(), &line.case, &line.series];
+                    let name = name.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+                    left_out.push(format!("{name}: {}", line.reasons.join("; ")));
+                    continue;
+                };
+                let key = Key { case: key.clone(), series: series.name.clone() };
+                baseline.series.entry(key).or_insert_with(|| Series::of(case, series));
+            }
+        }
+        if baseline.series.values().any(|series| series.unit == "ns") {
+            let Context { host, processor, .. } = run.context.clone();
+            baseline.machine = Some(Machine { host, processor });
+        }
+        (baseline, left_out)
+    }
+
+    /// Holds a run against it.
+    pub fn check(&self, run: &Run, threshold: f64) -> Check {
+        let mut kept: BTreeMap<&str, CaseResult> = BTreeMap::new();
+        for (key, series) in &self.series {
+            let case = kept.entry(&key.case).or_insert_with(|| series.case(&key.case));
+            case.series.push(series.result(&key.series));
+        }
+        let (mut pairs, mut new) = (Vec::new(), Vec::new());
+        let mut vanished: BTreeSet<&str> = kept.keys().copied().collect();
+        for (key, label, b) in cases(run) {
+            vanished.remove(key.as_str());
+            match kept.get(key.as_str()) {
+                Some(a) => pairs.push(Pair { label, a, b }),
+                None => new.push(key),
+            }
+        }
+        let mut lines = comparison::compare(&pairs, false, threshold);
+        for line in lines.iter_mut().filter(|line| line.finding == Finding::NotOffered) {
+            line.finding = Finding::Inconclusive;
+            line.reasons.push("the baseline has figures of it".to_owned());
+        }
+        Check { lines, vanished: vanished.into_iter().map(str::to_owned).collect(), new }
+    }
+}
+
+/// The cases of a run with what they are found by and what they are called. Of those that are there twice, the first.
+fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
+    let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
+    let mut seen = BTreeSet::new();
+    let named = run.cases.iter().map(|case| {
+        let target = if several { case.target.as_str() } else { "" };
+        (case.key(), format!("{target} {}", case.label).trim().to_owned(), case)
+    });
+    named.filter(|(key, ..)| seen.insert(key.clone())).collect()
+}
+
+impl Series {
+    fn of(case: &CaseResult, series: &SeriesResult) -> Self {
+        let mut p50: Vec<f64> = series.by_repetition.iter().map(|repetition| repetition.p50).collect();
+        let domain = case.clock.as_ref().map(|clock| clock.domain.clone());
+        if domain.as_ref().is_some_and(|domain| domain != "wall") && p50.iter().all(|value| *value == p50[0]) {
+            p50.truncate(1);
+        }
+        Self {
+            domain,
+            unit: series.unit.clone(),
+            nominal: series.nominal,
+            p50,
+            step: Some(comparison::step(case, series)).filter(|step| step.is_finite() && *step > 0.0).unwrap_or(0.0),
+            // Only a time depends on how fast the machine ran.
+            reference: comparison::reference(case).filter(|_| series.unit == "ns"),
+        }
+    }
+
+    /// Its case, still without series, as a comparison takes it: what it does not look at is empty.
+    fn case(&self, key: &str) -> CaseResult {
+        let beside = |when: &str, value: f64| {
+            let name = format!("reference loop {when}");
+            FigureResult { name, unit: "ns".to_owned(), value, min: value, max: value }
+        };
+        let reference = self.reference.iter().flat_map(|loops| ["before", "after"].map(|when| beside(when, *loops)));
+        CaseResult {
+            experiment: key.split(' ').next().unwrap_or_default().to_owned(),
+            target: String::new(),
+            release: String::new(),
+            identity: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            label: String::new(),
+            start: String::new(),
+            end: String::new(),
+            clock: self.domain.clone().map(|domain| Clock { domain, hertz: NANOSECONDS, resolution: 1 }),
+            repetitions: self.p50.len(),
+            series: Vec::new(),
+            slope: None,
+            figures: reference.collect(),
+            evidence: Vec::new(),
+            log: Vec::new(),
+            attachments: BTreeMap::new(),
+            limits: Vec::new(),
+            published: Vec::new(),
+            verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
+        }
+    }
+
+    fn result(&self, name: &str) -> SeriesResult {
+        let repetition = |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
+        SeriesResult {
+            name: name.to_owned(),
+            role: "measured".to_owned(),
+            unit: self.unit.clone(),
+            nominal: self.nominal,
+            // So that one tick of the clock above, shared by the operations of a sample, is the step.
+            per: 1.0 / self.step,
+            x: None,
+            summary: Summary::default(),
+            p50_interval: None,
+            deadline: None,
+            misses: None,
+            by_repetition: self.p50.iter().copied().map(repetition).collect(),
+            histogram: Vec::new(),
+            samples: Vec::new(),
+        }
+    }
+}
+
+/// In a second.
+const NANOSECONDS: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::report::sample;
+
+    /// A run of one case for each series: what it is called, its clock and the medians of its repetitions.
+    fn run(series: &[(String, &str, Vec<f64>)]) -> Run {
+        let cases = series.iter().enumerate().map(|(at, (name, domain, p50s))| {
+            let mut case = sample::case("switch", &format!("tasks={at}"));
+            case.clock = Some(Clock { domain: (*domain).to_owned(), hertz: 62_500_000, resolution: 3 });
+            case.series[0].name.clone_from(name);
+            case.series[0].unit = if *domain == "wall" { "ns" } else { domain }.to_owned();
+            let first = case.series[0].by_repetition[0];
+            case.series[0].by_repetition = p50s.iter().map(|p50| Repetition { p50: *p50, ..first }).collect();
+            case.figures.extend(
+                ["before", "after"].map(|when| sample::figure(&format!("reference loop {when}"), "ns", 1e6 / 3.0)),
+            );
+            case
+        });
+        Run { cases: cases.collect(), ..sample::run() }
+    }
+
+    fn findings(baseline: &Baseline, run: &Run) -> Vec<Finding> {
+        baseline.check(run, 0.05).lines.iter().map(|line| line.finding).collect()
+    }
+
+    fn exact(p50: f64) -> Run {
+        run(&[("switch".to_owned(), "instructions", vec![p50; 2])])
+    }
+
+    proptest! {
+        // Each resamples every series thousands of times.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_run_passes_against_its_own_baseline(
+            series in prop::collection::vec(
+                (any::<String>(), prop::sample::select(vec!["wall", "instructions", "cycles"]),
+                 prop::collection::vec(prop_oneof![1e-3..1e9_f64, (0_u32..5000).prop_map(f64::from)], 0..12)),
+                0..5,
+            ),
+            threshold in 0.0..1.0_f64,
+        ) {
+            let run = run(&series);
+            let (baseline, left_out) = Baseline::of(&run);
+            prop_assert_eq!(baseline.series.len() + left_out.len(), series.len());
+            let text = render(&baseline);
+            prop_assert_eq!(text.lines().filter(|line| line.starts_with("  {")).count(), baseline.series.len());
+            // An empty one is no file.
+            if !baseline.series.is_empty() {
+                prop_assert_eq!(&parse(&text).unwrap(), &baseline);
+            }
+            let check = baseline.check(&run, threshold);
+            prop_assert!(check.lines.iter().all(|line| line.finding == Finding::Pass), "{:?}", check.lines);
+            prop_assert!(check.vanished.is_empty());
+            prop_assert_eq!((check.lines.len(), check.new.len()), (baseline.series.len(), left_out.len()));
+        }
+    }
+
+    #[test]
+    fn an_exact_figure_may_not_grow() {
+        let (baseline, _) = Baseline::of(&exact(1_000_000.0));
+        assert_eq!(baseline.series.values().next().unwrap().p50, [1_000_000.0], "twice the same is told once");
+        assert_eq!(baseline.machine, None, "instructions are no matter of the machine");
+        assert_eq!(findings(&baseline, &exact(1_000_001.0)), [Finding::Regression]);
+        assert_eq!(findings(&baseline, &exact(999_999.0)), [Finding::Improvement]);
+    }
+
+    #[test]
+    fn times_are_judged_by_their_scatter_and_the_machine_s_speed() {
+        let wall = |scale: f64| {
+            let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2].map(|value| value * 30.0 * scale);
+            run(&[("switch".to_owned(), "wall", p50s.to_vec())])
+        };
+        let (baseline, _) = Baseline::of(&wall(1.0));
+        assert_eq!(findings(&baseline, &wall(1.02)), [Finding::Pass]);
+        assert_eq!(findings(&baseline, &wall(1.2)), [Finding::Regression]);
+        assert_eq!(findings(&baseline, &wall(0.8)), [Finding::Improvement]);
+        let mut slow = wall(1.2);
+        slow.cases[0].figures.iter_mut().for_each(|figure| figure.value *= 1.2);
+        assert_eq!(findings(&baseline, &slow), [Finding::Inconclusive]);
+    }
+
+    #[test]
+    fn what_has_figures_must_keep_them() {
+        let (baseline, _) = Baseline::of(&exact(41.0));
+        let mut refused = exact(41.0);
+        refused.cases[0].verdict = Verdict::new(Status::NotOffered, "coroutines are not offered");
+        assert_eq!(findings(&baseline, &refused), [Finding::Inconclusive]);
+        refused.cases.clear();
+        assert_eq!(baseline.check(&refused, 0.05).vanished, ["switch linux@host tasks=0"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! `chronoscope baseline`: writes a run's medians to a file, and holds later runs against it.
+
+use anyhow::{Result, bail};
+
+use super::compare;
+use crate::{
+    baseline::{self, Baseline, Machine},
+    cli::{self, BaselineCommand},
+    comparison::{self, Comparison, Finding, Line, Side},
+    reference::Reference,
+    report,
+    run::{Context, Run, SCHEMA},
+    store::Store,
+};
+
+pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
+    match &arguments.command {
+        BaselineCommand::Write(arguments) => write(arguments),
+        BaselineCommand::Check(arguments) => check(arguments),
+    }
+}
+
+fn load(run: &str, store: &cli::Store) -> Result<(String, Run)> {
+    let (found, run) = run.parse::<Reference>()?.load(|| Store::open(&store.path()?))?;
+    Ok((found.to_string(), run))
+}
+
+fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
+    let (found, run) = load(&arguments.run, &arguments.store)?;
+    let (baseline, left_out) = Baseline::of(&run);
+    if baseline.series.is_empty() {
+        let why = left_out.first().map_or("it has no case", String::as_str);
+        bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");
+    }
+    report::emit(&baseline::render(&baseline), arguments.output.as_deref())?;
+    if !arguments.quiet {
+        let interrupted =
+            run.context.interrupted.then(|| format!("{found} was interrupted: it has only what was complete"));
+        let left_out = left_out.iter().map(|what| format!("left out: {what}"));
+        interrupted.into_iter().chain(left_out).for_each(|line| report::remark(&line));
+    }
+    Ok(0)
+}
+
+fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
+    let threshold = compare::threshold(arguments.threshold)?;
+    let baseline = baseline::load(&arguments.file)?;
+    let (found, run) = load(&arguments.run, &arguments.store)?;
+    let checked = baseline.check(&run, threshold);
+    let machine = baseline.machine.as_ref();
+    let context = machine.map(|Machine { host, processor }| Context {
+        host: host.clone(),
+        processor: processor.clone(),
+        ..Context::default()
+    });
+    // Without times, it is no matter where they ran.
+    let mut notes = compare::notes(context.as_ref().unwrap_or(&run.context), &run.context);
+    notes.extend(shrunk(&checked.lines, arguments));
+    let comparison = Comparison {
+        schema: SCHEMA,
+        a: Side { name: arguments.file.display().to_string(), context: context.unwrap_or_default() },
+        b: Side { name: found, context: run.context },
+        interleaved: false,
+        threshold,
+        verdict: comparison::verdict(&checked.lines, &checked.vanished),
+        lines: checked.lines,
+        only_in_a: checked.vanished,
+        only_in_b: checked.new,
+        notes,
+    };
+    report::write_comparison(&comparison, &arguments.print)?;
+    Ok(comparison.verdict.exit_code())
+}
+
+/// An exact figure that shrank may grow again unseen, until the baseline is tightened.
+fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
+    let shrunk = lines.iter().filter(|line| line.finding == Finding::Improvement && line.unit != "ns").count();
+    let (run, file) = (&arguments.run, arguments.file.display());
+    (shrunk > 0).then(|| {
+        format!("exact figures that shrank: {shrunk}; to hold them: chronoscope baseline write {run} -o {file}")
+    })
+}

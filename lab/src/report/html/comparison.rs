@@ -1,0 +1,117 @@
+//! The page of a comparison: each case's ratio with its interval, then the figures and the reasons.
+
+use super::{
+    figure::Figure,
+    overview::{counted, list, verdict},
+    page,
+    ratio::{self, Heading, Ratio, Tone},
+    text::{escape, joined, table},
+};
+use crate::{
+    comparison::{Comparison, Finding, Line},
+    units::{digits, show},
+    verdict::Status,
+};
+
+/// One comparison, or several with the same A.
+pub fn render(comparisons: &[Comparison]) -> String {
+    let names: Vec<&str> = comparisons.iter().map(|comparison| comparison.b.name.as_str()).collect();
+    let first = comparisons.first().map_or("", |comparison| comparison.a.name.as_str());
+    let body: String = comparisons.iter().map(section).collect();
+    page(&format!("{} against {first}", names.join(", ")), &body)
+}
+
+fn section(comparison: &Comparison) -> String {
+    let side = |letter: &str, side: &crate::comparison::Side| {
+        let context = &side.context;
+        let system: Vec<&str> = context.system.split(' ').take(2).collect();
+        let text = joined(&[letter, &side.name, &context.date, &context.host, &system.join(" "), &context.processor]);
+        format!("<p>{}</p>\n", escape(&text))
+    };
+    let statuses: Vec<Status> = comparison.lines.iter().map(|line| line.finding.status()).collect();
+    let improved = comparison.lines.iter().filter(|line| line.finding == Finding::Improvement).count();
+    let turns = if comparison.interleaved { "A and B took turns" } else { "A ran before B" };
+    let better = if improved > 0 { format!("{improved} of the passes are improvements") } else { String::new() };
+    let how = joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
+    let mut reasons = String::new();
+    for line in &comparison.lines {
+        let told = line.reasons.iter().map(|reason| format!("{}: {}: {reason}\n", name(line), line.finding.words()));
+        reasons.extend(told);
+    }
+    for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
+        reasons.extend(keys.iter().map(|key| format!("only in {side}: {key}\n")));
+    }
+    reasons.extend(comparison.notes.iter().map(|note| format!("{note}\n")));
+    format!(
+        "<section class=\"comparison\">\n<h2>{} {}</h2>\n{}{}{}<p class=\"facts\">{}</p>\n{}<div class=\"charts\">\n{}</div>\n{}</section>\n",
+        escape(&comparison.b.name),
+        verdict(comparison.verdict),
+        side("A", &comparison.a),
+        side("B", &comparison.b),
+        counted(&statuses),
+        escape(&how),
+        list("reasons", "What to know of it", &reasons),
+        charts(comparison),
+        figures(&comparison.lines),
+    )
+}
+
+fn charts(comparison: &Comparison) -> String {
+    let ratios: Vec<Ratio> = comparison
+        .lines
+        .iter()
+        .filter_map(|line| {
+            let figures = line.figures.as_ref()?;
+            Some(Ratio {
+                name: name(line),
+                value: figures.ratio?,
+                range: figures.interval.as_ref().map(|ends| (ends.low, ends.high)),
+                within: Some(comparison.threshold),
+                verdict: line.finding.words(),
+                tone: match line.finding {
+                    Finding::Improvement => Tone::Good,
+                    Finding::Pass | Finding::NotOffered => Tone::Plain,
+                    Finding::Inconclusive => Tone::Doubtful,
+                    Finding::Regression => Tone::Bad,
+                },
+            })
+        })
+        .collect();
+    let heading = Heading {
+        title: "B / A, medians".to_owned(),
+        reading: "To the right B is slower. The line is the 95 % interval, the band the threshold.".to_owned(),
+        axis: "B / A (logarithmic)",
+        facts: "a ratio within one clock; repetitions are resampled, not samples".to_owned(),
+    };
+    ratio::figures(&heading, &ratios).iter().map(Figure::html).collect()
+}
+
+fn figures(lines: &[Line]) -> String {
+    let rows: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| {
+            let figures = line.figures.as_ref();
+            let shown = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, &line.unit));
+            let ratio = |value: f64| format!("×{value:.3}");
+            let interval = figures.and_then(|figures| figures.interval.as_ref());
+            vec![
+                name(line),
+                shown(figures.and_then(|figures| figures.a)),
+                shown(figures.and_then(|figures| figures.b)),
+                figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
+                interval.map_or("–".to_owned(), |ends| format!("{}…{}", ratio(ends.low), ratio(ends.high))),
+                line.finding.words().to_owned(),
+            ]
+        })
+        .collect();
+    table("figures", &["case", "A p50", "B p50", "B / A", "95 %", "verdict"], &rows)
+}
+
+fn name(line: &Line) -> String {
+    let series = if line.series == line.experiment { "" } else { &line.series };
+    [&line.experiment, line.case.as_str(), series]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}

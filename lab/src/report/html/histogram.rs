@@ -1,0 +1,131 @@
+//! The latency histogram of a case: linear across, logarithmic upwards, as plots of acceptance tests are, since
+//! the one late sample in a million is what is looked for.
+
+use super::{
+    figure::Figure,
+    frame::{Axis, BOTTOM, TOP, across, draw, upwards},
+    panel::{Entry, Panel},
+    scale::Scale,
+    svg::Anchor,
+};
+use crate::units::show;
+
+/// Bars across the picture.
+const BARS: usize = 60;
+
+/// Fewer samples, or fewer values, make no shape.
+const SAMPLES: u64 = 100;
+const VALUES: usize = 8;
+
+/// So many of an experiment are drawn, those with the longest maxima; all stand in the table.
+const SHOWN: usize = 8;
+
+pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
+    let has_shape =
+        |entry: &&Entry<'_>| entry.series.summary.count >= SAMPLES && entry.series.histogram.len() >= VALUES;
+    let all: Vec<&Entry<'_>> =
+        panel.entries.iter().filter(has_shape).filter(|entry| entry.series.role == "measured").collect();
+    let mut longest: Vec<f64> = all.iter().filter_map(|entry| entry.series.summary.max).collect();
+    longest.sort_by(|one, other| other.total_cmp(one));
+    let least = longest.get(SHOWN - 1).copied().unwrap_or(f64::NEG_INFINITY);
+    let shown = all.iter().filter(|entry| entry.series.summary.max.is_some_and(|max| max >= least)).take(SHOWN);
+    let mut figures: Vec<Figure> = shown.map(|entry| figure(panel, entry)).collect();
+    if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
+        last.notes.push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+    }
+    figures
+}
+
+fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
+    let series = entry.series;
+    let (low, high) = ends(entry);
+    let (from, to) = across();
+    let x = Scale::linear(if low > 0.0 && low < 0.5 * high { 0.0 } else { low }, high, from, to);
+    let bins = bins(&series.histogram, &x);
+    let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1) as f64;
+    let (base, top) = upwards();
+    // From under one, so that a single sample is seen.
+    let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
+    let mut svg =
+        draw(&Axis::of(x, &panel.beyond("from start to end"), &series.unit), &Axis::of(y, "samples (logarithmic)", ""));
+    let width = (to - from) / BARS as f64;
+    let mut rows = Vec::new();
+    for (index, samples) in bins {
+        let left = from + index as f64 * width;
+        let span = (x.high - x.low) / BARS as f64;
+        let start = x.low + index as f64 * span;
+        let range = format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit));
+        let place = y.at(samples as f64);
+        svg.bar("c0", [left, place], [width - 0.7, BOTTOM - place], &format!("{range}: {samples}"));
+        rows.push(vec![range, samples.to_string()]);
+    }
+    let mut labels = Labels { free: from, svg: &mut svg };
+    let summary = &series.summary;
+    for (name, value) in [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)] {
+        if let Some(value) = value {
+            labels.add(name, x.at(value), &format!("{name} {}", show(value, &series.unit)));
+        }
+    }
+    if let Some(deadline) = series.deadline.filter(|deadline| (x.low..=x.high).contains(deadline)) {
+        let place = x.at(deadline);
+        svg.line("limit", [place, BOTTOM], [place, TOP]);
+        svg.text("limit-text", [place - 3.0, TOP + 22.0], Anchor::End, "deadline");
+    }
+    Figure {
+        kind: "histogram",
+        title: if panel.entries.len() > 1 { entry.name.clone() } else { format!("{}: distribution", panel.experiment) },
+        facts: panel.facts(&[entry]),
+        svg: svg.finish(&format!("Histogram of {} {}", panel.experiment, entry.name)),
+        header: vec!["value", "samples"],
+        rows,
+        ..Figure::default()
+    }
+}
+
+/// Lines with names on top; a name that would touch the one before is left out, its line stays.
+struct Labels<'a> {
+    free: f64,
+    svg: &'a mut super::svg::Svg,
+}
+
+impl Labels<'_> {
+    fn add(&mut self, name: &str, place: f64, tip: &str) {
+        self.svg.line("marker", [place, BOTTOM], [place, TOP]);
+        let half = 3.1 * name.chars().count() as f64;
+        let middle = place.min(super::frame::RIGHT - half);
+        if middle - half >= self.free {
+            self.svg.text("small", [middle, TOP - 4.0], Anchor::Middle, name);
+            self.free = middle + half + 4.0;
+        }
+        self.svg.mark(4, "ink", [place, TOP + 4.0], tip);
+    }
+}
+
+fn ends(entry: &Entry<'_>) -> (f64, f64) {
+    let values = entry.series.histogram.iter().map(|bucket| bucket.0);
+    (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// The bars that are not empty, and the samples in each.
+fn bins(histogram: &[(f64, u64)], x: &Scale) -> Vec<(usize, u64)> {
+    let mut bins = vec![0_u64; BARS];
+    for (value, samples) in histogram {
+        let share = (value - x.low) / (x.high - x.low);
+        let bin = (share * BARS as f64).clamp(0.0, BARS as f64 - 1.0) as usize;
+        bins[bin] = bins[bin].saturating_add(*samples);
+    }
+    bins.into_iter().enumerate().filter(|(_, samples)| *samples > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_sample_is_lost_in_bars() {
+        let histogram: Vec<(f64, u64)> = (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
+        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0));
+        assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 3000);
+        assert!(bars.iter().all(|bar| bar.0 < BARS));
+    }
+}

@@ -1,0 +1,151 @@
+//! The percentile ladder: what share of samples took no longer than a value. Each rung is a tenth as many samples, so that
+//! the tail has as much room as the rest.
+
+use super::{
+    figure::Figure,
+    frame::{Axis, across, draw, upwards},
+    panel::{Entry, Panel, statistic},
+    scale::Scale,
+};
+use crate::{run::SeriesResult, units::show};
+
+/// More lines than this are not told apart.
+const LINES: usize = 6;
+
+/// Fewer samples have no tail.
+const SAMPLES: u64 = 1_000;
+
+const RUNGS: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("99.999", 0.99999),
+    ("99.9999", 0.999_999),
+];
+
+pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
+    let mut entries: Vec<&Entry<'_>> = panel
+        .entries
+        .iter()
+        .filter(|entry| entry.series.role == "measured" && entry.series.summary.count >= SAMPLES)
+        // An emulator gives one value again and again: there is no tail to see.
+        .filter(|entry| entry.series.histogram.len() > 3)
+        .collect();
+    let all = entries.len();
+    if all == 0 {
+        return Vec::new();
+    }
+    entries.sort_by(|one, other| longest(other).total_cmp(&longest(one)));
+    entries.truncate(LINES);
+    let mut figure = figure(panel, &entries);
+    if all > LINES {
+        figure.notes.push(format!("The {LINES} of {all} with the longest maximum are drawn."));
+    }
+    vec![figure]
+}
+
+fn longest(entry: &Entry<'_>) -> f64 {
+    entry.series.summary.max.unwrap_or(0.0)
+}
+
+fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
+    let most = entries.iter().map(|entry| entry.series.summary.count).max().unwrap_or(1) as f64;
+    let (from, to) = across();
+    let x = Scale { low: 0.0, high: most.log10() + 0.1, from, to, log: false };
+    let rungs = RUNGS.iter().map(|(name, share)| (rung(*share), (*name).to_owned()));
+    let ticks: Vec<(f64, String)> = rungs.filter(|(place, _)| *place <= x.high).collect();
+    let (base, top) = upwards();
+    let lows = entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
+    let y = Scale::fitting(
+        lows.chain(entries.iter().map(|entry| longest(entry))).collect::<Vec<_>>().into_iter(),
+        base,
+        top,
+    );
+    let mut svg = draw(
+        &Axis::with(x, "share of samples that took no longer", ticks),
+        &Axis::of(y, &panel.beyond("latency"), panel.unit),
+    );
+    let mut rows = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let points: Vec<[f64; 2]> =
+            curve(entry.series).into_iter().map(|(share, value)| [x.at(share), y.at(value)]).collect();
+        svg.curve(&format!("line c{index}"), &thin(&points));
+        let mut row = vec![entry.name.clone()];
+        for (name, share) in &RUNGS[..5] {
+            let value = statistic(entry.series, name);
+            row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit)));
+            if let Some(value) = value {
+                let tip = format!("{}: {name} {}", entry.name, show(value, panel.unit));
+                svg.mark(index, &format!("c{index}"), [x.at(rung(*share)), y.at(value)], &tip);
+            }
+        }
+        if let Some(max) = entry.series.summary.max {
+            let tip = format!("{}: maximum {}", entry.name, show(max, panel.unit));
+            let end = (entry.series.summary.count as f64).log10();
+            svg.mark(index, &format!("c{index}"), [x.at(end), y.at(max)], &tip);
+            row.push(show(max, panel.unit));
+        }
+        rows.push(row);
+    }
+    Figure {
+        kind: "ladder",
+        title: format!("{}: percentile ladder", panel.experiment),
+        reading: "Each step to the right is a tenth as many samples; a line ends at its maximum.".to_owned(),
+        facts: panel.facts(entries),
+        svg: svg.finish(&format!("Percentiles of {}", panel.experiment)),
+        legend: entries.iter().map(|entry| entry.name.clone()).collect(),
+        header: vec!["case", "p50", "p90", "p99", "p99.9", "p99.99", "max"],
+        rows,
+        ..Figure::default()
+    }
+}
+
+/// Where a share stands: as many steps as the samples above it are tenths of all.
+fn rung(share: f64) -> f64 {
+    -(1.0 - share).log10()
+}
+
+/// Steps from the smallest value to the largest: each bucket starts where those before it end.
+fn curve(series: &SeriesResult) -> Vec<(f64, f64)> {
+    let all: u64 = series.histogram.iter().map(|bucket| bucket.1).sum();
+    let (mut points, mut before) = (Vec::new(), 0_u64);
+    for (value, samples) in &series.histogram {
+        points.push((rung(before as f64 / all as f64), *value));
+        before += samples;
+        // The last step ends where one sample is left.
+        points.push((rung(before.min(all - 1) as f64 / all as f64), *value));
+    }
+    points
+}
+
+/// Leaves out points that no eye can tell from the one before.
+fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut kept: Vec<[f64; 2]> = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let far = |last: &[f64; 2]| (last[0] - point[0]).abs() > 1.5 || (last[1] - point[1]).abs() > 1.5;
+        if index + 1 == points.len() || kept.last().is_none_or(far) {
+            kept.push(*point);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn the_ladder_ends_at_the_maximum_with_one_sample_left() {
+        let mut series = sample::series("switch", 10.0);
+        series.histogram = vec![(10.0, 900), (20.0, 99), (30.0, 1)];
+        let points = curve(&series);
+        let round = |(x, y): &(f64, f64)| ((x * 100.0).round() / 100.0, *y);
+        assert_eq!(
+            points.iter().map(round).collect::<Vec<_>>(),
+            [(0.0, 10.0), (1.0, 10.0), (1.0, 20.0), (3.0, 20.0), (3.0, 30.0), (3.0, 30.0)]
+        );
+    }
+}

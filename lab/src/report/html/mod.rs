@@ -1,0 +1,99 @@
+//! The page: one file that shows a run, or several, to people. `docs/report.md` says why it looks as it does.
+//!
+//! Everything is in it: no script, style, letter or picture comes from elsewhere, and the page forbids itself to ask for any.
+
+mod beside;
+pub mod comparison;
+mod figure;
+mod frame;
+mod heat;
+mod histogram;
+mod ladder;
+mod overview;
+mod panel;
+mod peers;
+mod published;
+mod ratio;
+mod rules;
+mod scale;
+mod section;
+mod slope;
+mod svg;
+mod sweep;
+#[cfg(test)]
+mod test;
+mod text;
+mod timeline;
+
+use self::{panel::Subject, text::escape};
+use crate::{report::table::conditions, run::Run};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page of a run, or of several side by side, each with its name.
+pub fn render(runs: &[(String, &Run)]) -> String {
+    let subjects: Vec<Subject<'_>> = runs.iter().map(|(name, run)| Subject { name: name.clone(), run }).collect();
+    let mut experiments: Vec<&str> = Vec::new();
+    for case in subjects.iter().flat_map(|subject| &subject.run.cases) {
+        if !experiments.contains(&case.experiment.as_str()) {
+            experiments.push(&case.experiment);
+        }
+    }
+    let title = match runs {
+        [(_, run)] => run.title.clone(),
+        runs => runs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    let overview: String = subjects
+        .iter()
+        .map(|subject| overview::html(if subjects.len() > 1 { &subject.name } else { "" }, subject.run))
+        .collect();
+    let sections: String = experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
+    let rest: String = subjects
+        .iter()
+        .map(|subject| {
+            let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
+            peers::html(name, subject.run) + &published::html(name, subject.run) + &context(name, subject.run)
+        })
+        .collect();
+    page(&title, &format!("<div class=\"overview\">\n{overview}</div>\n{}{sections}{rest}", contents(&experiments)))
+}
+
+/// Links to the experiments, where there are enough to look for one.
+fn contents(experiments: &[&str]) -> String {
+    if experiments.len() < 3 {
+        return String::new();
+    }
+    let link = |name: &&str| format!("<a href=\"#{}\">{}</a>", section::anchor(name), escape(name));
+    format!("<nav>{}</nav>\n", experiments.iter().map(link).collect::<Vec<_>>().join(" "))
+}
+
+/// How to read the run, and all that is known of the machine.
+fn context(name: &str, run: &Run) -> String {
+    let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
+    let notes: String = run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect();
+    let notes = if notes.is_empty() { notes } else { format!("<h2>Notes{of}</h2>\n{notes}") };
+    let conditions: String = conditions::section(run).lines().map(paragraph).collect();
+    let command = paragraph(&run.context.command.join(" "));
+    format!("<section class=\"context\">\n{notes}<h2>Context{of}</h2>\n{conditions}{command}</section>\n")
+}
+
+fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text.trim()))
+}
+
+/// The frame of every page.
+fn page(title: &str, body: &str) -> String {
+    let title = escape(if title.is_empty() { "Chronoscope" } else { title });
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"generator\" content=\"{}\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <header><h1>{title}</h1><button id=\"theme\" type=\"button\" hidden=\"\">dark</button></header>\n\
+         <main>\n{body}</main>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden=\"\"></div>\n\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        concat!("chronoscope ", env!("CARGO_PKG_VERSION")),
+    )
+}

@@ -1,0 +1,96 @@
+//! The top of the page: what was measured, on what, and what came of it.
+
+use super::text::{escape, joined};
+use crate::{
+    report::{Paint, table},
+    run::Run,
+    units::digits,
+    verdict::Status,
+};
+
+/// A verdict's sign, so that it is not told by colour alone.
+pub fn sign(status: Status) -> (&'static str, &'static str) {
+    match status {
+        Status::Pass => ("✓", "good"),
+        Status::NotOffered => ("–", "none"),
+        Status::Inconclusive => ("?", "doubt"),
+        Status::Regression => ("▲", "bad"),
+        Status::LimitMissed => ("✗", "bad"),
+    }
+}
+
+pub fn verdict(status: Status) -> String {
+    let (sign, class) = sign(status);
+    format!("<span class=\"verdict {class}\">{sign} {}</span>", status.words())
+}
+
+/// `✓ 12 pass  ✗ 1 limit missed`.
+pub fn counted(statuses: &[Status]) -> String {
+    let order = [Status::LimitMissed, Status::Regression, Status::Inconclusive, Status::NotOffered, Status::Pass];
+    let counts = order.into_iter().map(|status| (status, statuses.iter().filter(|one| **one == status).count()));
+    let chips = counts.filter(|(_, count)| *count > 0).map(|(status, count)| {
+        let (sign, class) = sign(status);
+        format!("<span class=\"verdict {class}\">{sign} {count} {}</span>", status.words())
+    });
+    format!("<p class=\"verdicts\">{}</p>\n", chips.collect::<Vec<_>>().join(" "))
+}
+
+/// Of one run; `name` tells it from others, where there are any.
+pub fn html(name: &str, run: &Run) -> String {
+    let context = &run.context;
+    let mut targets: Vec<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let mut text = String::new();
+    if !name.is_empty() {
+        text.push_str(&format!("<h2>{}</h2>\n", escape(&joined(&[name, &run.title]))));
+    }
+    text.push_str(&line("what", &targets.join(" · ")));
+    let speed = context.megahertz.map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
+    let machine = [context.host.as_str(), &context.system, &context.processor, &speed];
+    text.push_str(&line("where", &joined(&machine)));
+    let length = format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
+    text.push_str(&line("when", &joined(&[&context.date, &length, &context.program])));
+    let cases = run.cases.iter().map(|case| case.verdict.status);
+    let statuses: Vec<Status> = cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();
+    text.push_str(&counted(&statuses));
+    text.push_str(&remarks(run));
+    text.push_str(&list("reasons", "Why a case is no pass, and what targets said", &table::reasons(run, Paint::Plain)));
+    text
+}
+
+/// What the reader must know before any figure.
+fn remarks(run: &Run) -> String {
+    let mut remarks = Vec::new();
+    if run.cases.is_empty() && run.peers.is_empty() {
+        remarks.push("This run holds no case: there is nothing to show.".to_owned());
+    } else if !run.cases.is_empty() && run.cases.iter().all(|case| !case.is_proven()) {
+        remarks.push("No case of this run is proven, so there is no figure to draw.".to_owned());
+    }
+    if run.context.interrupted {
+        remarks.push("The run was interrupted; every repetition that is here is complete.".to_owned());
+    }
+    if run.context.build == "debug" {
+        remarks.push("A debug build measured: the code around the kernel is slow.".to_owned());
+    }
+    remarks.extend(run.context.doctor.iter().map(|finding| format!("doctor: {finding}")));
+    if remarks.is_empty() {
+        return String::new();
+    }
+    let items: String = remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
+    format!("<ul class=\"remarks\">\n{items}</ul>\n")
+}
+
+fn line(class: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("<p class=\"{class}\">{}</p>\n", escape(text)) }
+}
+
+/// Lines as a list; a long one is folded.
+pub fn list(class: &str, title: &str, lines: &str) -> String {
+    if lines.trim().is_empty() {
+        return String::new();
+    }
+    let items: String = lines.lines().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
+    let open = if lines.lines().count() <= 6 { " open=\"\"" } else { "" };
+    format!("<details class=\"{class}\"{open}><summary>{title}</summary>\n<ul>\n{items}</ul></details>\n")
+}

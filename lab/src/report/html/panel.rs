@@ -1,0 +1,189 @@
+//! What one chart may hold: figures of one experiment, in one unit of one clock.
+
+use std::collections::BTreeSet;
+
+use super::text::joined;
+use crate::{
+    run::{CaseResult, Run, SeriesResult},
+    study::Published,
+    units::{count, show},
+};
+
+/// A run in a page, and what it is called where there are several.
+pub struct Subject<'a> {
+    pub name: String,
+    pub run: &'a Run,
+}
+
+/// A series of a case.
+#[derive(Clone)]
+pub struct Entry<'a> {
+    pub case: &'a CaseResult,
+    pub series: &'a SeriesResult,
+    /// The run's name; empty in a page of one run.
+    pub subject: &'a str,
+    /// What tells it from the others of its panel.
+    pub name: String,
+}
+
+/// Series that may share an axis.
+pub struct Panel<'a> {
+    pub experiment: &'a str,
+    /// The clock's domain; empty where nothing is timed.
+    pub domain: &'a str,
+    pub unit: &'a str,
+    /// What all values are beyond.
+    pub nominal: f64,
+    pub entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Panel<'a> {
+    /// The panels of an experiment: proven series only, those that a study holds a published figure against among them.
+    pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
+        let mut panels: Vec<Self> = Vec::new();
+        for subject in subjects {
+            let cases = subject.run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+            for case in cases {
+                let told = |series: &&SeriesResult| series.role == "measured" || is_published(case, series);
+                for series in
+                    case.series.iter().filter(told).filter(|series| series.summary.p50.or(series.summary.max).is_some())
+                {
+                    let domain = if series.unit == "bytes" { "" } else { domain(case) };
+                    let fits = |panel: &&mut Self| {
+                        panel.domain == domain && panel.unit == series.unit && panel.nominal == series.nominal
+                    };
+                    let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
+                    let entry = Entry { case, series, subject: name, name: String::new() };
+                    match panels.iter_mut().find(fits) {
+                        Some(panel) => panel.entries.push(entry),
+                        None => panels.push(Self {
+                            experiment,
+                            domain,
+                            unit: &series.unit,
+                            nominal: series.nominal,
+                            entries: vec![entry],
+                        }),
+                    }
+                }
+            }
+        }
+        panels.iter_mut().for_each(Self::name_entries);
+        panels
+    }
+
+    /// Gives each entry the words that not all have.
+    fn name_entries(&mut self) {
+        let words: Vec<Vec<String>> = self.entries.iter().map(words).collect();
+        let common: BTreeSet<&String> = match words.split_first() {
+            Some((first, rest)) if !rest.is_empty() => {
+                first.iter().filter(|word| rest.iter().all(|other| other.contains(word))).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        for (entry, words) in self.entries.iter_mut().zip(&words) {
+            let own: Vec<&String> = words.iter().filter(|word| !common.contains(word)).collect();
+            entry.name = joined(&own);
+            if entry.name.is_empty() {
+                entry.name = entry.series.name.clone();
+            }
+        }
+    }
+
+    /// `p50 beyond 50 ms`.
+    pub fn beyond(&self, what: &str) -> String {
+        if self.nominal > 0.0 { format!("{what} beyond {}", show(self.nominal, self.unit)) } else { what.to_owned() }
+    }
+
+    /// Clock, control, evidence and number of samples of what a chart shows.
+    pub fn facts(&self, entries: &[&Entry<'_>]) -> String {
+        let clock = match self.domain {
+            "" => "counted, not timed".to_owned(),
+            "instructions" => "instructions of an emulator, not time".to_owned(),
+            domain => format!("{domain} clock"),
+        };
+        let samples = entries.iter().map(|entry| entry.series.summary.count);
+        let n = match (samples.clone().min(), samples.max()) {
+            (Some(least), Some(most)) if least == most => format!("n = {most}"),
+            (Some(least), Some(most)) => format!("n = {least}…{most}"),
+            _ => String::new(),
+        };
+        joined(&[clock, control(entries), evidence(entries), n])
+    }
+}
+
+/// What a series is called by, word by word, its target first.
+fn words(entry: &Entry<'_>) -> Vec<String> {
+    let mut words = vec![entry.subject.to_owned(), entry.case.target.clone()];
+    words.extend(entry.case.label.split_whitespace().map(str::to_owned));
+    words.push(entry.series.name.clone());
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
+    case.published.iter().any(|figure| figure.series.as_ref() == Some(&series.name))
+}
+
+pub fn domain(case: &CaseResult) -> &str {
+    case.clock.as_ref().map_or("", |clock| clock.domain.as_str())
+}
+
+/// `control 20…22 ns`.
+fn control(entries: &[&Entry<'_>]) -> String {
+    let costs = entries.iter().filter_map(|entry| {
+        let control = entry.case.control()?;
+        Some((control.summary.p50?, control.unit.as_str()))
+    });
+    let low = costs.clone().min_by(|one, other| one.0.total_cmp(&other.0));
+    let high = costs.max_by(|one, other| one.0.total_cmp(&other.0));
+    match (low, high) {
+        (Some((low, unit)), Some((high, _))) if low == high => format!("control {}", show(low, unit)),
+        (Some((low, unit)), Some((high, _))) => format!("control {} to {}", show(low, unit), show(high, unit)),
+        _ => "no control".to_owned(),
+    }
+}
+
+/// The first proof, told in full where one case is shown.
+fn evidence(entries: &[&Entry<'_>]) -> String {
+    let mut cases: Vec<&CaseResult> = entries.iter().map(|entry| entry.case).collect();
+    cases.dedup_by(|one, other| std::ptr::eq(*one, *other));
+    let first = cases.first().and_then(|case| case.evidence.first());
+    match (first, cases.len()) {
+        (Some(evidence), 1) => format!("✓ {} {}", evidence.name, count(evidence.value)),
+        (Some(evidence), cases) => format!("✓ {}, in all {cases} cases", evidence.name),
+        (None, _) => String::new(),
+    }
+}
+
+/// A published figure's value beside values of the panel's unit, without the nominal part; `None` where it was taken with
+/// another clock: such figures share no axis.
+pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
+    let same = figure.unit == panel.unit || (figure.unit.is_empty() && ["ns", "count", ""].contains(&panel.unit));
+    let nominal = if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
+    Some(figure.value - nominal).filter(|value| same && value.is_finite())
+}
+
+/// Whether a published figure is of this series.
+pub fn is_of(figure: &Published, entry: &Entry<'_>) -> bool {
+    match &figure.series {
+        Some(name) => *name == entry.series.name,
+        None => entry.case.measured().next().is_some_and(|first| first.name == entry.series.name),
+    }
+}
+
+/// A statistic of a series by its name, without the nominal part.
+pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
+    let summary = &series.summary;
+    match name {
+        "min" => summary.min,
+        "p50" => summary.p50.or(summary.max),
+        "p90" => summary.p90,
+        "p99" => summary.p99,
+        "p99.9" => summary.p999,
+        "p99.99" => summary.p9999,
+        "max" => summary.max,
+        "mean" => summary.mean,
+        "sigma" => summary.sigma,
+        _ => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! Tools that ran beside cases of ours, pair by pair.
+
+use super::{
+    overview::verdict,
+    ratio::{self, Heading, Ratio, Tone},
+    text::{escape, joined, table},
+};
+use crate::{run::Run, statistics::median, units::show, verdict::Status};
+
+pub fn html(name: &str, run: &Run) -> String {
+    if run.peers.is_empty() {
+        return String::new();
+    }
+    let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
+    let ratios: Vec<Ratio> = run
+        .peers
+        .iter()
+        .flat_map(|peer| {
+            peer.statistics.iter().filter_map(|paired| {
+                let found = paired.ratio?;
+                let far = paired.within.is_some_and(|within| (found.median - 1.0).abs() > within);
+                Some(Ratio {
+                    name: joined(&[&peer.name, &paired.ours_is]),
+                    value: found.median,
+                    range: Some((found.min, found.max)),
+                    within: paired.within,
+                    verdict: if far { "apart" } else { "" },
+                    tone: if far { Tone::Bad } else { Tone::Plain },
+                })
+            })
+        })
+        .collect();
+    let heading = Heading {
+        title: "ours / theirs".to_owned(),
+        reading: "Median of the pairs and their range; the band is what the study allows.".to_owned(),
+        axis: "ours / theirs (logarithmic)",
+        facts: "both sides in turn, each a fresh process".to_owned(),
+    };
+    let charts: String = ratio::figures(&heading, &ratios).iter().map(super::figure::Figure::html).collect();
+    let lists: String = run
+        .peers
+        .iter()
+        .map(|peer| {
+            let rows: Vec<Vec<String>> = peer
+                .statistics
+                .iter()
+                .map(|paired| {
+                    let middle =
+                        |values: &[f64]| median(values).map_or("–".to_owned(), |value| show(value, &paired.unit));
+                    vec![paired.ours_is.clone(), middle(&paired.ours), paired.theirs_is.clone(), middle(&paired.theirs)]
+                })
+                .collect();
+            let case = joined(&[&peer.name, &format!("{} {}", peer.experiment, peer.label), &peer.target]);
+            let reasons: String =
+                peer.verdict.reasons.iter().map(|reason| format!("<p>{}</p>\n", escape(reason))).collect();
+            let status: Status = peer.verdict.status;
+            format!(
+                "<h3>{} {}</h3>\n{reasons}<p class=\"note\">{}</p>\n{}",
+                escape(&case),
+                verdict(status),
+                escape(&peer.note),
+                table("numbers", &["ours", "median", "theirs", "median"], &rows)
+            )
+        })
+        .collect();
+    format!(
+        "<section class=\"peers\">\n<h2>Peers{of}</h2>\n<div class=\"charts\">\n{charts}</div>\n{lists}</section>\n"
+    )
+}

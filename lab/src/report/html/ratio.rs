@@ -1,0 +1,110 @@
+//! Ratios with their ranges, one row each, around 1: B / A of two runs, or ours / theirs of a peer.
+
+use super::{
+    figure::Figure,
+    frame::{Axis, RIGHT, bottom},
+    scale::Scale,
+    svg::{Anchor, Svg, fit},
+};
+
+/// Rows of a picture.
+const ROWS: usize = 14;
+
+const ROW: f64 = 30.0;
+const LEFT: f64 = 10.0;
+const TOP: f64 = 6.0;
+
+pub struct Ratio {
+    pub name: String,
+    pub value: f64,
+    /// From where to where, when that is known.
+    pub range: Option<(f64, f64)>,
+    /// How far it may lie from 1.
+    pub within: Option<f64>,
+    /// What is said of it; shape and colour follow.
+    pub verdict: &'static str,
+    pub tone: Tone,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    Plain,
+    Doubtful,
+    Bad,
+}
+
+impl Tone {
+    fn class(self) -> (usize, &'static str) {
+        match self {
+            Tone::Good => (4, "good"),
+            Tone::Plain => (0, "c0"),
+            Tone::Doubtful => (3, "doubt"),
+            Tone::Bad => (2, "bad"),
+        }
+    }
+}
+
+/// What all pictures of a list share.
+pub struct Heading {
+    pub title: String,
+    pub reading: String,
+    pub axis: &'static str,
+    pub facts: String,
+}
+
+pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
+    let drawable: Vec<&Ratio> = ratios.iter().filter(|ratio| ratio.value.is_finite() && ratio.value > 0.0).collect();
+    let ends = drawable.iter().flat_map(|ratio| {
+        let (low, high) = ratio.range.unwrap_or((ratio.value, ratio.value));
+        let within = ratio.within.unwrap_or(0.0).min(0.9);
+        [low, high, 1.0 - within, 1.0 + within]
+    });
+    let ends: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
+    let low = ends.iter().copied().fold(0.95, f64::min);
+    let high = ends.iter().copied().fold(1.05, f64::max);
+    let scale = Scale::log(low, high, LEFT, RIGHT - 4.0);
+    let pages = drawable.len().div_ceil(ROWS);
+    let part = |index: usize| if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() };
+    drawable.chunks(ROWS).enumerate().map(|(index, rows)| figure(heading, &part(index), rows, &scale)).collect()
+}
+
+fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Figure {
+    let base = TOP + ROW * ratios.len() as f64;
+    let mut svg = Svg::new(base + 38.0);
+    let mut rows = Vec::new();
+    for (index, ratio) in ratios.iter().enumerate() {
+        let top = TOP + ROW * index as f64;
+        let middle = top + 21.0;
+        if let Some(within) = ratio.within {
+            let left = scale.at((1.0 - within).max(scale.low));
+            svg.rect("band", [left, top + 1.0], [scale.at(1.0 + within) - left, ROW - 2.0]);
+        }
+        let (shape, class) = ratio.tone.class();
+        let told = format!("×{:.3} {}", ratio.value, ratio.verdict);
+        let mut tip = format!("{}: {told}", ratio.name);
+        if let Some((low, high)) = ratio.range {
+            svg.line("range", [scale.at(low), middle], [scale.at(high), middle]);
+            tip.push_str(&format!(", from ×{low:.3} to ×{high:.3}"));
+        }
+        svg.mark(shape, class, [scale.at(ratio.value), middle], &tip);
+        let room = RIGHT - LEFT - 6.3 * told.chars().count() as f64 - 10.0;
+        svg.text("row", [LEFT, top + 12.0], Anchor::Start, &fit(&ratio.name, room));
+        svg.text("row", [RIGHT, top + 12.0], Anchor::End, &told);
+        let range = ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));
+        rows.push(vec![ratio.name.clone(), format!("×{:.3}", ratio.value), range, ratio.verdict.to_owned()]);
+    }
+    svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
+    bottom(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
+    svg.line("axis", [LEFT, base], [RIGHT, base]);
+    Figure {
+        kind: "ratio",
+        title: format!("{}{part}", heading.title),
+        reading: heading.reading.clone(),
+        facts: heading.facts.clone(),
+        svg: svg.finish(&heading.title),
+        header: vec!["case", "ratio", "range", "verdict"],
+        rows,
+        ..Figure::default()
+    }
+}

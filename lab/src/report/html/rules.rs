@@ -1,0 +1,28 @@
+//! Which charts an experiment gets: whatever its figures have the shape for. A rule draws nothing where they
+//! have another.
+
+use super::{beside, figure::Figure, heat, histogram, ladder, panel::Panel, slope, sweep, timeline};
+
+type Draw = fn(&Panel<'_>) -> Vec<Figure>;
+
+/// In the order in which the charts stand: from the answer to its details.
+const RULES: [Draw; 7] = [
+    // Cases have a `load`, and there are two loads and two targets.
+    heat::figures,
+    // Three cases differ in one number alone.
+    sweep::figures,
+    // The series of a case have an x, and a slope.
+    slope::figures,
+    // There are two series, or a published figure, on one axis.
+    beside::figures,
+    // Samples were kept.
+    timeline::figures,
+    // A series has a thousand samples, of more than three values.
+    ladder::figures,
+    // A series has a hundred samples, of eight values.
+    histogram::figures,
+];
+
+pub fn charts(panel: &Panel<'_>) -> Vec<Figure> {
+    RULES.iter().flat_map(|draw| draw(panel)).collect()
+}

@@ -1,0 +1,145 @@
+//! From values to places in a picture, and where an axis has its ticks.
+
+/// A scale of an axis: values from `low` to `high` lie between `from` and `to`, in the picture's units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    pub low: f64,
+    pub high: f64,
+    pub from: f64,
+    pub to: f64,
+    pub log: bool,
+}
+
+/// Values that span more than this factor are shown on a logarithmic scale: the smallest of them would be a
+/// hundredth of the picture.
+const WIDE: f64 = 100.0;
+
+impl Scale {
+    /// A linear scale; its ends are rounded outwards to ticks.
+    pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
+        let (low, high) = apart(low, high);
+        let step = step(low, high);
+        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, from, to, log: false }
+    }
+
+    /// A logarithmic scale that holds both ends, which must be above zero.
+    pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
+        let (low, high) = apart(low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
+        // A little air, so that no mark lies on the frame.
+        let air = (high / low).powf(0.04);
+        Self { low: low / air, high: high * air, from, to, log: true }
+    }
+
+    /// Logarithmic where the values span much, else linear from zero.
+    pub fn fitting(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let low = finite.clone().fold(f64::INFINITY, f64::min);
+        let high = finite.fold(f64::NEG_INFINITY, f64::max);
+        match (low, high) {
+            (low, high) if low > high => Self::linear(0.0, 1.0, from, to),
+            (low, high) if low > 0.0 && high / low > WIDE => Self::log(low, high, from, to),
+            (low, high) => Self::linear(low.min(0.0), high.max(0.0), from, to),
+        }
+    }
+
+    pub fn at(&self, value: f64) -> f64 {
+        let share = if self.log {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Round values, few enough that their labels do not touch.
+    pub fn ticks(&self) -> Vec<f64> {
+        if !self.log {
+            let step = step(self.low, self.high);
+            let first = (self.low / step - 1e-9).ceil() as i64;
+            let last = (self.high / step + 1e-9).floor() as i64;
+            return (first..=last).map(|index| index as f64 * step).collect();
+        }
+        let decades = (self.high / self.low).log10();
+        let within = |mantissas: &[f64], every: i32| -> Vec<f64> {
+            let exponents = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+            let exponents = exponents.filter(|exponent| exponent.rem_euclid(every) == 0);
+            let all =
+                exponents.flat_map(|exponent| mantissas.iter().map(move |mantissa| mantissa * 10_f64.powi(exponent)));
+            all.filter(|value| (self.low..=self.high).contains(value)).collect()
+        };
+        match decades {
+            small if small < 0.8 => {
+                // Too little for 1, 2, 5: round values of a linear scale, which then lie unevenly.
+                let step = step(self.low, self.high);
+                let first = (self.low / step).ceil() as i64;
+                (first..).map(|index| index as f64 * step).take_while(|value| *value <= self.high).collect()
+            }
+            some if some < 2.0 => within(&[1.0, 2.0, 5.0], 1),
+            many if many <= 5.5 => within(&[1.0], 1),
+            _ => within(&[1.0], (decades / 4.0).ceil() as i32),
+        }
+    }
+}
+
+/// The ends in order, finite, and not the same.
+fn apart(low: f64, high: f64) -> (f64, f64) {
+    match (low, high) {
+        _ if !low.is_finite() || !high.is_finite() => (0.0, 1.0),
+        (low, high) if low < high => (low, high),
+        (low, _) if low > 0.0 => (low * 0.5, low * 1.5),
+        (low, _) => (low, low + 1.0),
+    }
+}
+
+/// 1, 2 or 5 times a power of ten: three to six steps from one end to the other.
+fn step(low: f64, high: f64) -> f64 {
+    let rough = (high - low) / 5.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let mantissa = rough / power;
+    let round = [1.0, 2.0, 5.0].into_iter().find(|round| mantissa <= *round * 1.0001).unwrap_or(10.0);
+    round * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_ticks_are_round_and_hold_all_values() {
+        for (low, high) in [(0.0, 1.0), (0.0, 7.3e9), (-3.0, 11.0), (41.0, 41.0), (0.0, 0.0), (1e-9, 2e-9)] {
+            let scale = Scale::linear(low, high, 0.0, 100.0);
+            let ticks = scale.ticks();
+            assert!((3..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
+            assert!(scale.low <= low && high <= scale.high, "{scale:?}");
+            assert!((0.0..=100.0).contains(&scale.at(low)));
+        }
+        assert_eq!(Scale::linear(0.0, 98.0, 0.0, 1.0).ticks(), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+    }
+
+    #[test]
+    fn logarithmic_ticks_are_few_and_within() {
+        for (low, high) in [(1.0, 1e9), (3.0, 900.0), (0.02, 0.03), (1.0, 15.0), (5.0, 5.0), (1e-12, 1e12)] {
+            let scale = Scale::log(low, high, 0.0, 100.0);
+            let ticks = scale.ticks();
+            assert!((1..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
+            assert!(ticks.iter().all(|tick| (scale.low..=scale.high).contains(tick)), "{ticks:?}");
+        }
+        assert_eq!(Scale::log(10.0, 10_000.0, 0.0, 1.0).ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn places_follow_values() {
+        let scale = Scale::linear(0.0, 10.0, 100.0, 0.0);
+        assert_eq!([0.0, 5.0, 10.0, 99.0, -1.0].map(|value| scale.at(value)), [100.0, 50.0, 0.0, 0.0, 100.0]);
+        let scale = Scale { low: 1.0, high: 100.0, from: 0.0, to: 10.0, log: true };
+        assert_eq!([1.0, 10.0, 100.0, 0.0].map(|value| scale.at(value).round()), [0.0, 5.0, 10.0, 0.0]);
+    }
+
+    #[test]
+    fn what_spans_much_is_logarithmic() {
+        assert!(Scale::fitting([1.0, 1e6].into_iter(), 0.0, 1.0).log);
+        assert!(!Scale::fitting([50.0, 60.0].into_iter(), 0.0, 1.0).log);
+        assert!(!Scale::fitting([0.0, 1e6].into_iter(), 0.0, 1.0).log, "zero has no logarithm");
+        assert!(!Scale::fitting([f64::NAN].into_iter(), 0.0, 1.0).log);
+    }
+}

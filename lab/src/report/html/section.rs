@@ -1,0 +1,126 @@
+//! One experiment: what it is, its charts, its figures, and what proves them.
+
+use chronoscope_suite::spec;
+
+use super::{
+    overview::verdict,
+    panel::{Panel, Subject},
+    rules,
+    text::{escape, joined},
+};
+use crate::{
+    report::table::{Group, evidence},
+    run::{CaseResult, SeriesResult},
+    statistics::median,
+    units::{show, show_range},
+};
+
+const NONE: &str = "–";
+
+pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
+    let cases: Vec<(&str, &CaseResult)> = subjects
+        .iter()
+        .flat_map(|subject| subject.run.cases.iter().map(move |case| (subject.name.as_str(), case)))
+        .filter(|(_, case)| case.experiment == experiment)
+        .collect();
+    let Some((_, first)) = cases.first() else { return String::new() };
+    let summary = spec::find(experiment).map_or("", |spec| spec.summary);
+    let panels = Panel::all(experiment, subjects);
+    let charts: String = panels.iter().flat_map(rules::charts).map(|figure| figure.html()).collect();
+    let charts = if charts.is_empty() { charts } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
+    let name = escape(experiment);
+    format!(
+        "<section id=\"{}\">\n<h2>{name}</h2>\n<p class=\"lead\">{}</p>\n<p class=\"events\">from: {}<br/>to: {}</p>\n\
+         {charts}{}{}</section>\n",
+        anchor(experiment),
+        escape(summary),
+        escape(&first.start),
+        escape(&first.end),
+        figures(&cases, subjects.len() > 1),
+        proofs(experiment, subjects),
+    )
+}
+
+/// An experiment's name as a place in the page.
+pub fn anchor(experiment: &str) -> String {
+    let letters = experiment.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    format!("experiment-{}", letters.collect::<String>())
+}
+
+/// The table of all figures; a case without proof has none.
+fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
+    let header = ["case", "n", "cold", "p50", "95 %", "p99", "max", "control", "verdict"];
+    let head: String = header.iter().map(|name| format!("<th>{name}</th>")).collect();
+    let mut body = String::new();
+    for (subject, case) in cases {
+        let mut words = vec![if many { *subject } else { "" }, &case.target, &case.label];
+        words.retain(|word| !word.is_empty());
+        let name = escape(&joined(&words));
+        let verdict = verdict(case.verdict.status);
+        let shown = case.series.iter().filter(|series| series.role != "control" && case.is_proven());
+        let shown: Vec<&SeriesResult> = shown.collect();
+        match shown.as_slice() {
+            [] => body.push_str(&format!(
+                "<tr><td>{name}</td>{}<td>{verdict}</td></tr>\n",
+                format!("<td>{NONE}</td>").repeat(7)
+            )),
+            [series] => body.push_str(&row("", &name, case, series, &verdict)),
+            many => {
+                body.push_str(&format!("<tr class=\"case\"><td colspan=\"8\">{name}</td><td>{verdict}</td></tr>\n"));
+                let rows = many.iter().map(|series| row("series", &escape(&series.name), case, series, ""));
+                body.extend(rows);
+            }
+        }
+    }
+    format!(
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
+    )
+}
+
+fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdict: &str) -> String {
+    let summary = &series.summary;
+    let above = if series.nominal > 0.0 { "+ " } else { "" };
+    let plain =
+        |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, &series.unit));
+    let interval = series.p50_interval.zip(summary.p50);
+    let control = case.control().filter(|control| control.unit == series.unit && series.role == "measured");
+    let nominal =
+        if series.nominal > 0.0 { format!(" (beyond {})", show(series.nominal, &series.unit)) } else { String::new() };
+    let beside = if series.role == "auxiliary" { " beside" } else { "" };
+    let cells = [
+        summary.count.to_string(),
+        plain(median(&summary.cold)),
+        plain(summary.p50),
+        interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, &series.unit)),
+        plain(summary.p99),
+        plain(summary.max),
+        control.and_then(|control| Some(show(control.summary.p50?, &control.unit))).unwrap_or_default(),
+    ];
+    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+    format!("<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n")
+}
+
+fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
+    let mut lists = String::new();
+    for subject in subjects {
+        for group in Group::all(subject.run).filter(|group| group.cases[0].experiment == experiment) {
+            let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
+            let lines = evidence::lines(&group);
+            if lines.is_empty() {
+                continue;
+            }
+            let title = joined(&[name, &group.cases[0].target, &group.cases[0].release]);
+            lists.push_str(&format!("<dt>{}</dt>\n", escape(&title)));
+            for (label, items) in lines {
+                let label = if label.is_empty() { String::new() } else { format!("<b>{}</b> ", escape(&label)) };
+                lists.push_str(&format!("<dd>{label}{}</dd>\n", escape(&joined(&items))));
+            }
+        }
+    }
+    if lists.is_empty() {
+        return lists;
+    }
+    format!(
+        "<details class=\"evidence\"><summary>evidence, and what else was counted</summary>\n<dl>\n{lists}</dl></details>\n"
+    )
+}

@@ -1,0 +1,92 @@
+//! What a case costs more for each unit of something else: series over their x, and the line through their medians. A
+//! protocol against priority inversion is told by its slope: 0 where the urgent task does not wait for the hog, 1 where it does.
+
+use super::{
+    figure::Figure,
+    frame::{Axis, across, draw, upwards},
+    panel::{Entry, Panel},
+    scale::Scale,
+};
+use crate::{statistics::Slope, units::show};
+
+const LINES: usize = 6;
+
+pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
+    let with_x: Vec<&Entry<'_>> = panel.entries.iter().filter(|entry| entry.series.x.is_some()).collect();
+    let mut cases: Vec<Vec<&Entry<'_>>> = Vec::new();
+    for entry in with_x {
+        match cases.iter_mut().find(|case| std::ptr::eq(case[0].case, entry.case)) {
+            Some(case) => case.push(entry),
+            None => cases.push(vec![entry]),
+        }
+    }
+    cases.retain(|case| case.len() > 1 && case[0].case.slope.is_some());
+    cases.chunks(LINES).map(|cases| figure(panel, cases)).collect()
+}
+
+fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
+    let entries: Vec<&Entry<'_>> = cases.iter().flatten().copied().collect();
+    let value = |entry: &Entry<'_>| entry.series.summary.p50.or(entry.series.summary.max).unwrap_or(0.0);
+    let (from, to) = across();
+    let (base, top) = upwards();
+    let xs = entries.iter().filter_map(|entry| entry.series.x);
+    let x = Scale::linear(0.0, xs.fold(0.0, f64::max), from, to);
+    let y = Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
+    let mut svg = draw(&Axis::with(x, &what(&cases[0]), ticks(&cases[0])), &Axis::of(y, "p50", panel.unit));
+    let mut rows = Vec::new();
+    let mut legend = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        let name = case_name(case);
+        if let Some(slope) = case[0].case.slope {
+            let ends = [0.0, case.iter().filter_map(|entry| entry.series.x).fold(0.0, f64::max)];
+            let line = ends.map(|at| [x.at(at), y.at(slope.intercept + slope.slope * at)]);
+            svg.curve(&format!("line c{index}"), &line);
+            legend.push(format!("{name}: slope {}", told(&slope)));
+        }
+        for entry in case {
+            let place = [x.at(entry.series.x.unwrap_or(0.0)), y.at(value(entry))];
+            let told = show(value(entry), panel.unit);
+            svg.mark(index, &format!("c{index}"), place, &format!("{name}, {}: {told}", entry.series.name));
+            rows.push(vec![name.clone(), entry.series.name.clone(), told]);
+        }
+    }
+    Figure {
+        kind: "slope",
+        title: format!("{}: what it grows with", panel.experiment),
+        reading: "The line goes through the medians. Slope 1: all of it is waited for; slope 0: none.".to_owned(),
+        facts: panel.facts(&entries),
+        svg: svg.finish(&format!("{}: medians and their slope", panel.experiment)),
+        legend,
+        header: vec!["case", "series", "p50"],
+        rows,
+        ..Figure::default()
+    }
+}
+
+/// The words of an entry's name that are not its series'.
+fn case_name(case: &[&Entry<'_>]) -> String {
+    let words = case[0].name.split(" · ").filter(|word| *word != case[0].series.name);
+    let name = words.collect::<Vec<_>>().join(" · ");
+    if name.is_empty() { case[0].case.experiment.clone() } else { name }
+}
+
+/// The word that all series' names start with: `hog` of `hog 0 us`, `hog 2000 us`.
+fn what(case: &[&Entry<'_>]) -> String {
+    let first = |entry: &Entry<'_>| entry.series.name.split(' ').next().unwrap_or_default().to_owned();
+    let word = first(case[0]);
+    if case.iter().all(|entry| first(entry) == word) { word } else { "x".to_owned() }
+}
+
+fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
+    let word = what(case);
+    let label =
+        |entry: &Entry<'_>| entry.series.name.strip_prefix(&word).unwrap_or(&entry.series.name).trim().to_owned();
+    case.iter().filter_map(|entry| Some((entry.series.x?, label(entry)))).collect()
+}
+
+fn told(slope: &Slope) -> String {
+    match slope.standard_error {
+        Some(error) => format!("{:.4} ± {:.4}", slope.slope, error),
+        None => format!("{:.4}", slope.slope),
+    }
+}

@@ -1,0 +1,141 @@
+//! Pictures: the few SVG elements that charts are made of.
+//!
+//! A picture is drawn 400 units wide, about as wide as a phone's screen, so that its letters keep their size there; on a
+//! wider one, charts stand beside each other instead of growing.
+
+use std::fmt::Write as _;
+
+use super::text::escape;
+
+pub const WIDTH: f64 = 400.0;
+
+/// About how wide a letter of an axis is.
+const LETTER: f64 = 6.1;
+
+/// Colours and shapes that tell series apart; both go round.
+pub const SHAPES: [&str; 7] = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
+
+pub struct Svg {
+    height: f64,
+    body: String,
+}
+
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Svg {
+    pub fn new(height: f64) -> Self {
+        Self { height, body: String::new() }
+    }
+
+    pub fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+        let (x1, y1, x2, y2) = (short(x1), short(y1), short(x2), short(y2));
+        self.add(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+    }
+
+    /// A line through points.
+    pub fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
+        if points.len() < 2 {
+            return;
+        }
+        let mut path = String::new();
+        for (index, [x, y]) in points.iter().enumerate() {
+            let _ = write!(path, "{}{} {}", if index == 0 { 'M' } else { 'L' }, short(*x), short(*y));
+        }
+        self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+    }
+
+    pub fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
+        let (x, y, width, height) = (short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
+        self.add(format_args!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+    }
+
+    /// A rectangle that stands for a value, and tells it when it is pointed at.
+    pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
+        let (x, y, width, height) = (short(x), short(y), short(width.max(0.6)), short(height.max(0.6)));
+        let tip = escape(tip);
+        self.add(format_args!(
+            "<rect class=\"m {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" data-t=\"{tip}\"/>"
+        ));
+    }
+
+    /// A mark that stands for a value, and tells it when it is pointed at.
+    pub fn mark(&mut self, shape: usize, class: &str, [x, y]: [f64; 2], tip: &str) {
+        let outline = match shape % SHAPES.len() {
+            0 => "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+            1 => "m-3.5-3.5h7v7h-7z",
+            2 => "m0-4.5l4.5 8h-9z",
+            3 => "m0-5l5 5l-5 5l-5-5z",
+            4 => "m0 4.5l-4.5-8h9z",
+            5 => "m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
+            _ => {
+                "m-4-2.3l1.7-1.7l2.3 2.3l2.3-2.3l1.7 1.7l-2.3 2.3l2.3 2.3l-1.7 1.7l-2.3-2.3l-2.3 2.3l-1.7-1.7l2.3-2.3z"
+            }
+        };
+        let (x, y, tip) = (short(x), short(y), escape(tip));
+        self.add(format_args!("<path class=\"m {class}\" d=\"M{x} {y}{outline}\" data-t=\"{tip}\"/>"));
+    }
+
+    pub fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let (x, y, text) = (short(x), short(y), escape(text));
+        self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
+    }
+
+    /// The whole picture; `label` is read aloud in its place.
+    pub fn finish(self, label: &str) -> String {
+        let (height, label) = (short(self.height), escape(label));
+        let body = self.body;
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{label}\">\n{body}</svg>\n"
+        )
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.body, "{element}");
+    }
+}
+
+/// At most one decimal: finer than a pixel.
+pub fn short(place: f64) -> String {
+    let place = if place.is_finite() { place } else { 0.0 };
+    let text = format!("{place:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// The text, shortened in its middle where it is wider than `width`.
+pub fn fit(text: &str, width: f64) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let room = ((width / LETTER) as usize).max(3);
+    if letters.len() <= room {
+        return text.to_owned();
+    }
+    let (front, back) = (room.div_ceil(2), room - room.div_ceil(2) - 1);
+    letters[..front].iter().chain(&['…']).chain(&letters[letters.len() - back..]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_shortened_in_the_middle() {
+        assert_eq!(fit("short", 100.0), "short");
+        assert_eq!(fit("pair=thread-thread primitive=yield", 80.0), "pair=th…=yield");
+        assert_eq!(fit("µµµµµµµµ", 1.0), "µµ…");
+    }
+
+    #[test]
+    fn places_are_short() {
+        assert_eq!([1.0, 1.26, f64::NAN, -0.04].map(short), ["1", "1.3", "0", "-0"]);
+    }
+}

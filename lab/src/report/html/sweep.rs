@@ -1,0 +1,198 @@
+//! Cost against one number: cases that differ in nothing else, joined by a line, with published curves behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    figure::Figure,
+    frame::{Axis, RIGHT, across, draw, upwards},
+    panel::{Entry, Panel, beside, is_of, statistic},
+    scale::Scale,
+    svg::{Anchor, Svg},
+    text::joined,
+};
+use crate::units::show;
+
+/// Two points are a pair; three show how the cost grows.
+const POINTS: usize = 3;
+
+/// More lines than this are not told apart.
+const LINES: usize = 6;
+
+/// Cases that differ in the number alone.
+struct Line<'p, 'a> {
+    name: String,
+    /// What it has in common with other targets' lines.
+    label: String,
+    points: Vec<(f64, &'p Entry<'a>)>,
+}
+
+/// A published curve.
+#[derive(PartialEq)]
+struct Curve {
+    name: String,
+    note: String,
+    points: Vec<(f64, f64)>,
+}
+
+pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
+    let mut parameters: BTreeSet<&str> = BTreeSet::new();
+    parameters.extend(panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)));
+    parameters.into_iter().flat_map(|parameter| of_parameter(panel, parameter)).collect()
+}
+
+fn of_parameter(panel: &Panel<'_>, parameter: &str) -> Vec<Figure> {
+    let lines = lines(panel, parameter);
+    let statistic_name = published_statistic(&lines, panel).unwrap_or("p50").to_owned();
+    let targets: BTreeSet<&str> = lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
+    // Many lines: those that may be held against each other stand in one picture.
+    let mut groups: Vec<Vec<&Line<'_, '_>>> = Vec::new();
+    for line in &lines {
+        let joins = |group: &&mut Vec<&Line<'_, '_>>| {
+            group.len() < LINES && (lines.len() <= LINES || targets.len() < 2 || group[0].label == line.label)
+        };
+        match groups.iter_mut().find(joins) {
+            Some(group) => group.push(line),
+            None => groups.push(vec![line]),
+        }
+    }
+    groups.iter().map(|group| figure(panel, parameter, &statistic_name, group)).collect()
+}
+
+fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
+    let mut found: BTreeMap<(usize, String), Vec<(f64, &Entry<'_>)>> = BTreeMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for entry in &panel.entries {
+        let Some(x) = entry.case.parameters.get(parameter).and_then(|value| value.parse::<f64>().ok()) else {
+            continue;
+        };
+        let others: Vec<String> = entry
+            .case
+            .parameters
+            .iter()
+            .filter(|(name, _)| *name != parameter)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let key = joined(&[entry.subject, &entry.case.target, &entry.series.name, &others.join(" ")]);
+        let place = order.iter().position(|known| *known == key).unwrap_or_else(|| {
+            order.push(key.clone());
+            order.len() - 1
+        });
+        let points = found.entry((place, key)).or_default();
+        if points.iter().all(|(other, _)| *other != x) {
+            points.push((x, entry));
+        }
+    }
+    let own = |entry: &Entry<'_>| {
+        let words = entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
+        joined(&words.collect::<Vec<_>>())
+    };
+    let kept = found.into_values().filter(|points| points.len() >= POINTS);
+    kept.map(|mut points| {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let name = own(points[0].1);
+        let label = name.replace(&points[0].1.case.target, "");
+        let name = if name.is_empty() { panel.experiment.to_owned() } else { name };
+        Line { name, label, points }
+    })
+    .collect()
+}
+
+/// What most published figures are of, so that ours are of the same.
+fn published_statistic<'a>(lines: &[Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
+    let entries = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| entry));
+    let figures = entries.flat_map(|entry| entry.case.published.iter().filter(move |figure| is_of(figure, entry)));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for figure in figures.filter(|figure| beside(figure, panel).is_some()) {
+        *counts.entry(figure.statistic.as_str()).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
+}
+
+fn curves(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for (x, entry) in lines.iter().flat_map(|line| &line.points) {
+        for figure in entry.case.published.iter().filter(|figure| is_of(figure, entry)) {
+            let Some(value) = beside(figure, panel) else { continue };
+            let when = figure.when.iter().filter(|(name, _)| *name != parameter);
+            let when: Vec<String> = when.map(|(name, value)| format!("{name}={value}")).collect();
+            let name = joined(&[&figure.on, &when.join(" ")]);
+            let note = joined(&[&format!("{} of {}", figure.statistic, figure.source), &figure.note]);
+            let point = (*x, value);
+            match curves.iter_mut().find(|curve| curve.name == name && curve.note == note) {
+                Some(curve) if curve.points.contains(&point) => {}
+                Some(curve) => curve.points.push(point),
+                None => curves.push(Curve { name, note, points: vec![point] }),
+            }
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.points.sort_by(|one, other| one.0.total_cmp(&other.0)));
+    curves
+}
+
+fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Line<'_, '_>]) -> Figure {
+    let entries: Vec<&Entry<'_>> = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
+    let curves = curves(panel, parameter, lines);
+    let value = |entry: &Entry<'_>| statistic(entry.series, statistic_name).unwrap_or(f64::NAN);
+    let published = curves.iter().flat_map(|curve| &curve.points);
+    let ys: Vec<f64> = entries.iter().map(|entry| value(entry)).chain(published.map(|point| point.1)).collect();
+    let xs: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
+    let (from, to) = across();
+    let (base, top) = upwards();
+    // Room at the right for the letters of published curves.
+    let x = Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
+    let y = Scale::fitting(ys.iter().copied(), base, top);
+    let mut svg = draw(&Axis::of(x, parameter, ""), &Axis::of(y, &panel.beyond(statistic_name), panel.unit));
+    let mut rows = draw_curves(&mut svg, panel, &curves, &x, &y);
+    let mut ours = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let points: Vec<[f64; 2]> = line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
+        svg.curve(&format!("line c{index}"), &points);
+        for ((at, entry), point) in line.points.iter().zip(&points) {
+            let told = show(value(entry), panel.unit);
+            svg.mark(index, &format!("c{index}"), *point, &format!("{}, {parameter}={at}: {told}", line.name));
+            ours.push(vec![line.name.clone(), at.to_string(), told]);
+        }
+    }
+    ours.append(&mut rows);
+    let letter = |index: usize| char::from(b'a' + (index % 26) as u8);
+    Figure {
+        kind: if parameter == "size" { "payload" } else { "sweep" },
+        title: format!("{}: {statistic_name} against {parameter}", panel.experiment),
+        facts: panel.facts(&entries),
+        svg: svg.finish(&format!("{} against {parameter}", panel.experiment)),
+        legend: lines.iter().map(|line| line.name.clone()).collect(),
+        notes: curves
+            .iter()
+            .enumerate()
+            .map(|(index, curve)| format!("{} published: {} ({})", letter(index), curve.name, curve.note))
+            .collect(),
+        header: vec!["case", "at", "value"],
+        rows: ours,
+        ..Figure::default()
+    }
+}
+
+/// Dashed, hollow, and named by a letter at the end, which makes way for others.
+fn draw_curves(svg: &mut Svg, panel: &Panel<'_>, curves: &[Curve], x: &Scale, y: &Scale) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut ends: Vec<(f64, f64, char)> = Vec::new();
+    for (index, curve) in curves.iter().enumerate() {
+        let letter = char::from(b'a' + (index % 26) as u8);
+        let points: Vec<[f64; 2]> = curve.points.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
+        svg.curve("line published", &points);
+        for ((at, value), point) in curve.points.iter().zip(&points) {
+            let told = show(*value, panel.unit);
+            svg.mark(3, "hollow", *point, &format!("published, {letter}: {}, at {at}: {told}", curve.name));
+            rows.push(vec![format!("published, {letter}: {}", curve.name), at.to_string(), told]);
+        }
+        ends.extend(points.last().map(|point| (point[0], point[1], letter)));
+    }
+    ends.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut free = f64::NEG_INFINITY;
+    for (right, height, letter) in ends {
+        let place = height.max(free);
+        svg.text("small", [(right + 8.0).min(RIGHT), place + 3.5], Anchor::Start, &letter.to_string());
+        free = place + 10.0;
+    }
+    rows
+}

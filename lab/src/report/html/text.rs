@@ -1,0 +1,57 @@
+//! Text from elsewhere in the page.
+
+/// The text for an element or a quoted attribute. Controls, which HTML forbids, and marks that would turn the direction of the
+/// text after them are shown as replacement characters.
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                safe.push(char::REPLACEMENT_CHARACTER);
+            }
+            letter if letter.is_control() => safe.push(char::REPLACEMENT_CHARACTER),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// A table with a header; columns of numbers lean right. It scrolls in itself where it is wider than the page.
+pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
+        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+    };
+    let head = cells("th", &mut header.iter().copied());
+    let body: String =
+        rows.iter().map(|row| format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str)))).collect();
+    format!(
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
+    )
+}
+
+/// Items joined by a dot, without empty ones.
+pub fn joined<S: AsRef<str>>(items: &[S]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).filter(|item| !item.is_empty()).collect();
+    items.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_elsewhere_is_markup() {
+        assert_eq!(
+            escape("<script>alert('a' & \"b\")</script>"),
+            "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"
+        );
+        assert_eq!(escape("a\0b\x1b[31mc\u{202e}d\ne"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
+        assert_eq!(escape("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
+    }
+}

@@ -1,0 +1,106 @@
+//! Samples in the order in which they were taken, where the run kept them: whether the worst come alone, in bursts, or with a period.
+
+use super::{
+    figure::Figure,
+    frame::{Axis, BOTTOM, TOP, across, draw, upwards},
+    panel::{Entry, Panel, domain},
+    scale::Scale,
+};
+use crate::units::show;
+
+/// The picture is so many columns wide; each shows its smallest and its largest sample.
+const COLUMNS: usize = 300;
+
+const MARKED: usize = 8;
+
+/// So many of an experiment are drawn.
+const SHOWN: usize = 8;
+
+pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
+    let kept = panel.entries.iter().filter(|entry| entry.series.role == "measured" && entry.series.samples.len() > 1);
+    kept.take(SHOWN).map(|entry| figure(panel, entry)).collect()
+}
+
+/// Starts are counted from each repetition's first sample; here the repetitions stand one after the other.
+fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
+    let (mut placed, mut seams) = (Vec::with_capacity(samples.len()), Vec::new());
+    let (mut offset, mut last) = (0.0, f64::NEG_INFINITY);
+    for (start, value) in samples {
+        if *start < last {
+            offset = placed.last().map_or(0.0, |sample: &(f64, f64)| sample.0);
+            seams.push(offset);
+        }
+        last = *start;
+        placed.push((offset + start, *value));
+    }
+    (placed, seams)
+}
+
+fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
+    let (samples, seams) = in_order(&entry.series.samples);
+    let end = samples.iter().map(|sample| sample.0).fold(0.0, f64::max);
+    let (from, to) = across();
+    let (base, top) = upwards();
+    let x = Scale { low: 0.0, high: if end > 0.0 { end } else { 1.0 }, from, to, log: false };
+    let y = Scale::fitting(samples.iter().map(|sample| sample.1), base, top);
+    let unit = if domain(entry.case) == "wall" { "ns" } else { "" };
+    let title = if unit.is_empty() { "ticks since the start" } else { "since the start" };
+    let mut svg = draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit));
+    for seam in &seams {
+        svg.line("floor", [x.at(*seam), TOP], [x.at(*seam), BOTTOM]);
+    }
+    for (place, low, high) in columns(&samples, &x) {
+        svg.line("samples c0", [place, y.at(low) + 0.8], [place, y.at(high) - 0.8]);
+    }
+    let mut worst: Vec<(f64, f64)> = samples;
+    worst.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.total_cmp(&other.0)));
+    worst.truncate(MARKED);
+    let at = |start: f64| if unit.is_empty() { format!("tick {start:.0}") } else { show(start, unit) };
+    for (start, value) in worst.iter().rev() {
+        svg.mark(2, "c1", [x.at(*start), y.at(*value)], &format!("{} at {}", show(*value, panel.unit), at(*start)));
+    }
+    Figure {
+        kind: "timeline",
+        title: format!("{}: over time", entry.name),
+        reading: format!("▲ the {} worst. Dashed: the next repetition.", worst.len()),
+        facts: panel.facts(&[entry]),
+        svg: svg.finish(&format!("Samples of {} over time", entry.name)),
+        header: vec!["worst", "at"],
+        rows: worst.iter().map(|(start, value)| vec![show(*value, panel.unit), at(*start)]).collect(),
+        ..Figure::default()
+    }
+}
+
+/// For each column that has samples: its place, its smallest, and its largest.
+fn columns(samples: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64, f64)> {
+    let mut columns: Vec<Option<(f64, f64)>> = vec![None; COLUMNS];
+    for (start, value) in samples {
+        let share = (start - x.low) / (x.high - x.low);
+        let column = (share * COLUMNS as f64).clamp(0.0, COLUMNS as f64 - 1.0) as usize;
+        let (low, high) = columns[column].unwrap_or((*value, *value));
+        columns[column] = Some((low.min(*value), high.max(*value)));
+    }
+    let place = |index: usize| x.from + (index as f64 + 0.5) / COLUMNS as f64 * (x.to - x.from);
+    columns.iter().enumerate().filter_map(|(index, ends)| ends.map(|(low, high)| (place(index), low, high))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_follow_each_other() {
+        let (placed, seams) = in_order(&[(0.0, 5.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0)]);
+        assert_eq!(placed, [(0.0, 5.0), (10.0, 6.0), (10.0, 7.0), (14.0, 8.0)]);
+        assert_eq!(seams, [10.0]);
+    }
+
+    #[test]
+    fn a_column_keeps_its_extremes() {
+        let samples: Vec<(f64, f64)> = (0..10_000).map(|index| (f64::from(index), f64::from(index % 100))).collect();
+        let x = Scale { low: 0.0, high: 9_999.0, from: 0.0, to: 300.0, log: false };
+        let columns = columns(&samples, &x);
+        assert_eq!(columns.len(), COLUMNS);
+        assert!(columns.iter().any(|column| column.2 == 99.0));
+    }
+}

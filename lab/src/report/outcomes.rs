@@ -1,0 +1,133 @@
+//! What was judged, one entry a verdict, whatever judged it: a run's own evidence and limits, a comparison, or a baseline. The
+//! formats of CI systems ([`junit`](super::junit), [`github`](super::github)) are made from it.
+
+use crate::{
+    comparison::{Comparison, Line},
+    run::{CaseResult, Context, Run, SeriesResult},
+    units::show,
+    verdict::{Status, Verdict},
+};
+
+/// Everything that was judged together.
+pub struct Outcomes {
+    /// What the whole is called: the study, or the two sides of a comparison.
+    pub name: String,
+    pub context: Context,
+    pub all: Vec<Outcome>,
+}
+
+/// One verdict.
+#[derive(Clone)]
+pub struct Outcome {
+    pub experiment: String,
+    /// Tells it from the others of its experiment.
+    pub name: String,
+    pub status: Status,
+    /// Empty for a pass.
+    pub reasons: Vec<String>,
+    /// The figures, one a line.
+    pub figures: Vec<String>,
+}
+
+impl Outcomes {
+    /// A run's cases, then its peers.
+    pub fn of_run(run: &Run) -> Self {
+        let cases = run.cases.iter().map(of_case);
+        let peers = run.peers.iter().map(|peer| Outcome {
+            experiment: peer.experiment.clone(),
+            name: words(&[&peer.target, &peer.label, "beside", &peer.name]),
+            figures: Vec::new(),
+            ..judged(&peer.verdict)
+        });
+        let name = if run.study.is_empty() { "experiments".to_owned() } else { run.study.clone() };
+        Self { name, context: run.context.clone(), all: cases.chain(peers).collect() }
+    }
+
+    /// A comparison's lines, then what only one side has.
+    pub fn of_comparison(comparison: &Comparison) -> Self {
+        let (a, b) = (&comparison.a.name, &comparison.b.name);
+        let alone = |keys: &[String], status: Status, reason: String| -> Vec<Outcome> {
+            let each = keys.iter().map(|key| {
+                let (experiment, rest) = key.split_once(' ').unwrap_or((key, ""));
+                let verdict = Verdict::new(status, reason.clone());
+                Outcome { experiment: experiment.to_owned(), name: rest.to_owned(), ..judged(&verdict) }
+            });
+            each.collect()
+        };
+        let lines = comparison.lines.iter().map(of_line).collect();
+        let gone =
+            alone(&comparison.only_in_a, Status::Inconclusive, format!("only in {a}: it was not measured again"));
+        // As what a kernel does not offer: there is nothing to judge, and nothing is wrong.
+        let new = alone(
+            &comparison.only_in_b,
+            Status::NotOffered,
+            format!("only in {b}: there is nothing to compare it with"),
+        );
+        Self { name: format!("{a} and {b}"), context: comparison.b.context.clone(), all: [lines, gone, new].concat() }
+    }
+
+    pub fn count(&self, status: Status) -> usize {
+        self.all.iter().filter(|outcome| outcome.status == status).count()
+    }
+
+    /// `1 limit missed · 3 pass`, the worst first.
+    pub fn sum(&self) -> String {
+        let from_bad =
+            [Status::LimitMissed, Status::Regression, Status::Inconclusive, Status::NotOffered, Status::Pass];
+        let counts = from_bad.map(|status| (self.count(status), status.words()));
+        let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+        told.collect::<Vec<_>>().join(" · ")
+    }
+}
+
+fn of_case(case: &CaseResult) -> Outcome {
+    let proven = case.is_proven();
+    Outcome {
+        experiment: case.experiment.clone(),
+        name: words(&[&case.target, &case.label]),
+        // Without evidence that holds, samples are no figures of their case.
+        figures: case.series.iter().filter(|_| proven).map(figures).collect(),
+        ..judged(&case.verdict)
+    }
+}
+
+/// `switch: n 5000, p50 2.90 µs, p99 4.35 µs, max 69.6 µs`.
+fn figures(series: &SeriesResult) -> String {
+    let summary = &series.summary;
+    let value = |value: Option<f64>| value.map(|value| show(value + series.nominal, &series.unit));
+    let each = [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)];
+    let told = each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
+    format!("{}: n {}{}", series.name, summary.count, told.collect::<String>())
+}
+
+fn of_line(line: &Line) -> Outcome {
+    let figures = line.figures.as_ref().and_then(|figures| {
+        let (a, b) = (show(figures.a? + line.nominal, &line.unit), show(figures.b? + line.nominal, &line.unit));
+        let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
+        Some(format!("p50 {a} → {b}{ratio}"))
+    });
+    // What a comparison decides by figures alone has them as its reason.
+    let told = line.reasons.is_empty() && line.finding.status() != Status::Pass;
+    Outcome {
+        experiment: line.experiment.clone(),
+        name: words(&[&line.case, &line.series]),
+        status: line.finding.status(),
+        reasons: line.reasons.iter().cloned().chain(figures.clone().filter(|_| told)).collect(),
+        figures: figures.into_iter().collect(),
+    }
+}
+
+/// An outcome of that verdict, without a name yet.
+fn judged(verdict: &Verdict) -> Outcome {
+    Outcome {
+        experiment: String::new(),
+        name: String::new(),
+        status: verdict.status,
+        reasons: verdict.reasons.clone(),
+        figures: Vec::new(),
+    }
+}
+
+fn words(words: &[&str]) -> String {
+    words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,223 @@
+//! The report's page in a browser: pages of real runs, opened from their files in headless Chromium.
+//!
+//! Pictures of what was seen, and the browser's own words, stay in `browser/` under cargo's folder for tests.
+
+mod common;
+mod devtools;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use common::chronoscope;
+use devtools::Page;
+use serde_json::Value;
+
+/// A phone's width, a small window's and a large one's.
+const WIDTHS: [u32; 3] = [390, 900, 1400];
+
+const HEIGHT: u32 = 900;
+
+/// As fast as nobody notices. Shared machines are slow at times, so it is told and not asked for.
+const FIRST_PAINT_MS: f64 = 500.0;
+
+/// Pages by name, and what makes them: short runs, which any user may make.
+const PAGES: [(&str, &[&str]); 4] = [
+    (
+        "switch",
+        &["run", "switch", "--set", "tasks=2,3,5", "--set", "pair=thread-thread,coroutine-coroutine", "-l", "600"],
+    ),
+    ("samples", &["run", "period", "wakeup", "-l", "60", "-i", "500", "--samples"]),
+    ("comparison", &["compare", "linux@host", "linux@host,pad=20000", "switch", "--set", "loops=200"]),
+    // What Linux does not offer has no figures to draw.
+    ("nothing", &["run", "masked", "image"]),
+];
+
+/// Where a chart's picture stands, and on what it may be pointed at.
+const CHARTS: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
+    const {x, y, width, height} = figure.querySelector('svg').getBoundingClientRect();
+    return {kind: figure.dataset.kind, x: x + scrollX, y: y + scrollY, width, height};
+})";
+
+#[test]
+fn pages_of_runs() {
+    let folder = artefacts();
+    let mut browser = Page::open(&folder, "pages");
+    for (name, command) in PAGES {
+        let file = page(&folder, name, command);
+        for width in WIDTHS {
+            let place = format!("{name}-{width}");
+            browser.set_size(width, HEIGHT);
+            browser.load(&file);
+            paints_soon(&mut browser, &place);
+            fits(&mut browser, &place, width);
+            charts_are_drawn(&mut browser, &folder, &place, width);
+            pointing_tells_a_value(&mut browser, &place);
+            the_theme_can_be_changed(&mut browser, &folder, &place, width);
+            // After all of that: neither loading nor use may ask for anything else.
+            assert_eq!(browser.requests(), [format!("file://{file}")], "{place}");
+            assert!(browser.complaints().is_empty(), "{place}: {:#?}", browser.complaints());
+        }
+    }
+}
+
+/// What is never to be in a page of ours, to know that the checks above would find it.
+#[test]
+fn faults_are_seen() {
+    let folder = artefacts();
+    let mut browser = Page::open(&folder, "faults");
+    let file = folder.join("faults.html");
+    let text = "<!doctype html><figure class=chart><svg width=300 height=200></svg></figure>\
+                <img src=picture.png><p style='width: 500px'>wide</p><script>console.warn('a word')</script>";
+    fs::write(&file, text).expect("the folder can be written to");
+    browser.set_size(WIDTHS[0], HEIGHT);
+    browser.load(file.to_str().expect("the folder's name is text"));
+    assert!(browser.requests()[1].ends_with("/picture.png"), "{:?}", browser.requests());
+    let complaints = format!("{:?}", browser.complaints());
+    assert!(complaints.contains("a word") && complaints.contains("picture.png"), "{complaints}");
+    assert!(browser.value("document.documentElement.scrollWidth").as_u64() > Some(u64::from(WIDTHS[0])));
+    let picture = Picture::read(&browser.screenshot(WIDTHS[0], HEIGHT));
+    assert_eq!(picture.drawn(&browser.value(CHARTS)[0]), 0.0, "an empty chart");
+    assert_eq!(browser.value(&first_mark(0)).get("told"), None, "no mark");
+}
+
+/// The folder of pictures, pages and logs.
+fn artefacts() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
+    fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
+    folder
+}
+
+/// Makes a page.
+fn page(folder: &Path, name: &str, command: &[&str]) -> String {
+    let file = folder.join(format!("{name}.html")).display().to_string();
+    let small = ["--set", "policy=other", "--set", "mlock=no", "--repeat", "3", "--no-store", "-q"];
+    let answer = chronoscope(&[command, &small, &["--format", "html", "-o", &file]].concat());
+    // The verdict is not the point here.
+    assert!(matches!(answer.status, Some(0 | 3 | 4)), "{answer:#?}");
+    file
+}
+
+fn paints_soon(browser: &mut Page, place: &str) {
+    let paint = "performance.getEntriesByName('first-contentful-paint')";
+    assert!(browser.becomes_true(&format!("{paint}.length > 0")), "{place}: nothing is painted");
+    let ms = browser.value(&format!("{paint}[0].startTime")).as_f64().expect("a time is a number");
+    let judged = if ms < FIRST_PAINT_MS { "within" } else { "MORE THAN" };
+    println!("{place}: first paint after {ms:.0} ms, {judged} {FIRST_PAINT_MS} ms");
+}
+
+/// The page is read downwards, never sideways.
+fn fits(browser: &mut Page, place: &str, width: u32) {
+    let wide = browser.value("document.documentElement.scrollWidth");
+    assert!(wide.as_u64().is_some_and(|wide| wide <= u64::from(width)), "{place}: the page is {wide} wide");
+}
+
+fn charts_are_drawn(browser: &mut Page, folder: &Path, place: &str, width: u32) {
+    let charts = browser.value(CHARTS);
+    let charts = charts.as_array().expect("a list");
+    assert_eq!(charts.is_empty(), place.starts_with("nothing"), "{place}: {charts:#?}");
+    let height = browser.value("document.documentElement.scrollHeight").as_u64().expect("a number") as u32;
+    let png = browser.screenshot(width, height);
+    fs::write(folder.join(format!("{place}.png")), &png).expect("the folder can be written to");
+    let picture = Picture::read(&png);
+    for chart in charts {
+        let share = picture.drawn(chart);
+        // A hundredth: more than a frame of lines a pixel wide, less than any chart with its letters.
+        assert!(share > 0.01, "{place}: {:.2} % of {chart} is drawn", share * 100.0);
+    }
+}
+
+/// On every chart, the first mark that can be reached: with the mouse, and with the keyboard.
+fn pointing_tells_a_value(browser: &mut Page, place: &str) {
+    let tip =
+        "(() => { const tip = document.getElementById('tip'); return tip.checkVisibility() && tip.textContent; })()";
+    let count = browser.value("document.querySelectorAll('figure.chart').length").as_u64().expect("a number");
+    for index in 0..count {
+        browser.point_at(0.0, 0.0);
+        let mark = browser.value(&first_mark(index));
+        let (Some(left), Some(top)) = (mark["left"].as_f64(), mark["top"].as_f64()) else {
+            panic!("{place}: no mark of chart {index} can be pointed at: {mark}");
+        };
+        let told = &mark["told"];
+        let has_value = told.as_str().is_some_and(|told| told.contains(|letter: char| letter.is_ascii_digit()));
+        assert!(has_value, "{place}: no value in {mark}");
+        assert_eq!(browser.value(tip), false, "{place}: chart {index} tells before it is pointed at");
+        browser.point_at(left, top);
+        assert!(browser.becomes_true(&format!("{tip} === {told}")), "{place}: pointed at, {mark} is not told");
+        browser.point_at(0.0, 0.0);
+        assert!(browser.becomes_true(&format!("{tip} === false")), "{place}: {mark} is told for ever");
+        browser
+            .value(&format!("document.querySelectorAll('figure.chart svg')[{index}].focus({{preventScroll: true}})"));
+        browser.press("ArrowRight");
+        assert!(browser.becomes_true(&format!("{tip} !== false")), "{place}: walked to, {mark} is not told");
+        browser.press("Escape");
+    }
+}
+
+/// Where the first mark of a chart that nothing hides stands in the window, and what it tells.
+fn first_mark(chart: u64) -> String {
+    format!(
+        "(async () => {{
+            const figure = document.querySelectorAll('figure.chart')[{chart}];
+            figure.querySelector('svg').scrollIntoView({{block: 'center', behavior: 'instant'}});
+            // Scrolling is told with the next frame.
+            for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
+            for (const mark of figure.querySelectorAll('[data-t]')) {{
+                const {{x, y, width, height}} = mark.getBoundingClientRect();
+                const [left, top] = [x + width / 2, y + height / 2];
+                if (document.elementFromPoint(left, top) === mark)
+                    return {{kind: figure.dataset.kind, left, top, told: mark.dataset.t}};
+            }}
+            return {{kind: figure.dataset.kind}};
+        }})()"
+    )
+}
+
+fn the_theme_can_be_changed(browser: &mut Page, folder: &Path, place: &str, width: u32) {
+    let colours = "(() => { const {color, backgroundColor} = getComputedStyle(document.body); return color + backgroundColor; })()";
+    let before = browser.value(colours);
+    let button = browser.value(
+        "(() => {
+            scrollTo(0, 0);
+            const {x, y, width, height} = document.getElementById('theme').getBoundingClientRect();
+            return [x + width / 2, y + height / 2];
+        })()",
+    );
+    let at = |index: usize| button[index].as_f64().expect("a place is a number");
+    browser.click(at(0), at(1));
+    assert!(browser.becomes_true(&format!("{colours} !== {before}")), "{place}: the theme stays {before}");
+    fs::write(folder.join(format!("{place}-other-theme.png")), browser.screenshot(width, HEIGHT)).expect("as before");
+}
+
+/// A screenshot, as colours.
+struct Picture {
+    width: usize,
+    colours: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    fn read(png: &[u8]) -> Self {
+        let mut decoder = png::Decoder::new(Cursor::new(png));
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().expect("a screenshot is a PNG");
+        let mut bytes = vec![0; reader.output_buffer_size().expect("it fits into memory")];
+        let info = reader.next_frame(&mut bytes).expect("it has a picture");
+        let colours = bytes.chunks_exact(info.color_type.samples()).map(|pixel| [pixel[0], pixel[1], pixel[2]]);
+        Self { width: info.width as usize, colours: colours.collect() }
+    }
+
+    /// The share of a chart's pixels that have another colour than most of them.
+    fn drawn(&self, chart: &Value) -> f64 {
+        let place = |name: &str| chart[name].as_f64().expect("a place is a number") as usize;
+        let (x, y, width, height) = (place("x"), place("y"), place("width"), place("height"));
+        let rows = self.colours.chunks(self.width).skip(y).take(height);
+        let mut counts: BTreeMap<[u8; 3], usize> = BTreeMap::new();
+        rows.flat_map(|row| row.iter().skip(x).take(width)).for_each(|colour| *counts.entry(*colour).or_default() += 1);
+        let all: usize = counts.values().sum();
+        let most = counts.values().max().copied().unwrap_or_default();
+        if all == 0 { 0.0 } else { 1.0 - most as f64 / all as f64 }
+    }
+}
