@@ -6,10 +6,10 @@ use super::{
 };
 use crate::units;
 
-pub const HEIGHT: f64 = 250.0;
+pub const HEIGHT: f64 = 256.0;
 pub const LEFT: f64 = 52.0;
 pub const RIGHT: f64 = WIDTH - 12.0;
-pub const TOP: f64 = 26.0;
+pub const TOP: f64 = 36.0;
 pub const BOTTOM: f64 = HEIGHT - 40.0;
 
 pub struct Axis {
@@ -56,7 +56,7 @@ pub fn draw(x: &Axis, y: &Axis) -> Svg {
         svg.text("", [LEFT - 5.0, place + 3.8], Anchor::End, label);
     }
     bottom(&mut svg, x, LEFT, BOTTOM, TOP);
-    svg.text("title", [2.0, 13.0], Anchor::Start, &y.title);
+    svg.text("title", [2.0, 12.0], Anchor::Start, &y.title);
     svg.line("axis", [LEFT, BOTTOM], [RIGHT, BOTTOM]);
     svg
 }

@@ -5,7 +5,7 @@ use super::{
     panel::{Entry, Panel},
     svg::{Anchor, Svg, WIDTH, fit},
 };
-use crate::units::show;
+use crate::units::{digits, show};
 
 /// What a machine is put under while it is measured.
 const PARAMETER: &str = "load";
@@ -32,6 +32,12 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     targets.chunks(5).map(|targets| figure(panel, &entries, &loads, targets)).collect()
 }
 
+/// `maximum, instructions`: cells of times tell their own unit.
+fn unit_of(panel: &Panel<'_>) -> String {
+    let what = panel.beyond("maximum");
+    if panel.unit == "ns" { what } else { format!("{what}, {}", panel.unit) }
+}
+
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[&str]) -> Figure {
     let at = |load: &str, target: &str| {
         let is_here = |entry: &&&Entry<'_>| {
@@ -45,7 +51,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
     let high = all.iter().copied().fold(0.0, f64::max);
     let width = (WIDTH - LEFT) / targets.len() as f64;
     let mut svg = Svg::new(TOP + ROW * loads.len() as f64 + 4.0);
-    svg.text("title", [0.0, 13.0], Anchor::Start, &panel.beyond("maximum"));
+    svg.text("title", [0.0, 13.0], Anchor::Start, &unit_of(panel));
     let mut rows = Vec::new();
     for (column, target) in targets.iter().enumerate() {
         let middle = LEFT + width * (column as f64 + 0.5);
@@ -70,7 +76,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
             let share = if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
             // Five steps, so that equal looks equal.
             let step = (share * 4.0).round() as usize;
-            let told = show(max, if panel.unit == "instructions" { "" } else { panel.unit });
+            let told = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
             svg.bar(
                 &format!("heat{step}"),
                 [left + 1.0, top + 1.0],

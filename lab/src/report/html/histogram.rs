@@ -59,7 +59,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         svg.bar("c0", [left, place], [width - 0.7, BOTTOM - place], &format!("{range}: {samples}"));
         rows.push(vec![range, samples.to_string()]);
     }
-    let mut labels = Labels { free: from, svg: &mut svg };
+    let mut labels = Labels { free: 0.0, svg: &mut svg };
     let summary = &series.summary;
     for (name, value) in [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)] {
         if let Some(value) = value {
@@ -73,7 +73,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     }
     Figure {
         kind: "histogram",
-        title: if panel.entries.len() > 1 { entry.name.clone() } else { format!("{}: distribution", panel.experiment) },
+        title: match panel.entries.len() {
+            1 => format!("{}: distribution", panel.experiment),
+            _ => format!("{}: {}", panel.experiment, entry.name),
+        },
         facts: panel.facts(&[entry]),
         svg: svg.finish(&format!("Histogram of {} {}", panel.experiment, entry.name)),
         header: vec!["value", "samples"],

@@ -15,6 +15,9 @@ const LINES: usize = 6;
 /// Fewer samples have no tail.
 const SAMPLES: u64 = 1_000;
 
+/// An emulator gives few values, again and again: there is no tail to see.
+const VALUES: usize = 20;
+
 const RUNGS: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -30,8 +33,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .entries
         .iter()
         .filter(|entry| entry.series.role == "measured" && entry.series.summary.count >= SAMPLES)
-        // An emulator gives one value again and again: there is no tail to see.
-        .filter(|entry| entry.series.histogram.len() > 3)
+        .filter(|entry| entry.series.histogram.len() > VALUES)
         .collect();
     let all = entries.len();
     if all == 0 {
@@ -109,11 +111,11 @@ fn rung(share: f64) -> f64 {
 
 /// Steps from the smallest value to the largest: each bucket starts where those before it end.
 fn curve(series: &SeriesResult) -> Vec<(f64, f64)> {
-    let all: u64 = series.histogram.iter().map(|bucket| bucket.1).sum();
+    let all = series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
     let (mut points, mut before) = (Vec::new(), 0_u64);
     for (value, samples) in &series.histogram {
         points.push((rung(before as f64 / all as f64), *value));
-        before += samples;
+        before = before.saturating_add(*samples);
         // The last step ends where one sample is left.
         points.push((rung(before.min(all - 1) as f64 / all as f64), *value));
     }

@@ -14,6 +14,7 @@ mod panel;
 mod peers;
 mod published;
 mod ratio;
+mod rows;
 mod rules;
 mod scale;
 mod section;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::text::joined;
+use super::{frame::number, text::joined};
 use crate::{
     run::{CaseResult, Run, SeriesResult},
     study::Published,
@@ -45,9 +45,7 @@ impl<'a> Panel<'a> {
             let cases = subject.run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
             for case in cases {
                 let told = |series: &&SeriesResult| series.role == "measured" || is_published(case, series);
-                for series in
-                    case.series.iter().filter(told).filter(|series| series.summary.p50.or(series.summary.max).is_some())
-                {
+                for series in case.series.iter().filter(told).filter(|series| can_be_drawn(series)) {
                     let domain = if series.unit == "bytes" { "" } else { domain(case) };
                     let fits = |panel: &&mut Self| {
                         panel.domain == domain && panel.unit == series.unit && panel.nominal == series.nominal
@@ -91,7 +89,11 @@ impl<'a> Panel<'a> {
 
     /// `p50 beyond 50 ms`.
     pub fn beyond(&self, what: &str) -> String {
-        if self.nominal > 0.0 { format!("{what} beyond {}", show(self.nominal, self.unit)) } else { what.to_owned() }
+        match (self.nominal > 0.0, self.unit) {
+            (true, "ns") => format!("{what} beyond {}", show(self.nominal, "ns")),
+            (true, unit) => format!("{what} beyond {} {unit}", number(self.nominal)),
+            (false, _) => what.to_owned(),
+        }
     }
 
     /// Clock, control, evidence and number of samples of what a chart shows.
@@ -120,6 +122,13 @@ fn words(entry: &Entry<'_>) -> Vec<String> {
     words
 }
 
+/// It has figures, and all of them are numbers.
+fn can_be_drawn(series: &SeriesResult) -> bool {
+    let summary = &series.summary;
+    let mut figures = [summary.min, summary.p50, summary.p99, summary.max].into_iter().flatten();
+    summary.max.is_some() && figures.all(f64::is_finite)
+}
+
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
     case.published.iter().any(|figure| figure.series.as_ref() == Some(&series.name))
 }
@@ -136,11 +145,10 @@ fn control(entries: &[&Entry<'_>]) -> String {
     });
     let low = costs.clone().min_by(|one, other| one.0.total_cmp(&other.0));
     let high = costs.max_by(|one, other| one.0.total_cmp(&other.0));
-    match (low, high) {
-        (Some((low, unit)), Some((high, _))) if low == high => format!("control {}", show(low, unit)),
-        (Some((low, unit)), Some((high, _))) => format!("control {} to {}", show(low, unit), show(high, unit)),
-        _ => "no control".to_owned(),
-    }
+    let Some(((low, unit), (high, _))) = low.zip(high) else { return "no control".to_owned() };
+    // A mean of many may lie a hair beside a whole number.
+    let told = [low, high].map(|cost| show((cost * 100.0).round() / 100.0, unit));
+    if told[0] == told[1] { format!("control {}", told[0]) } else { format!("control {} to {}", told[0], told[1]) }
 }
 
 /// The first proof, told in full where one case is shown.
@@ -149,8 +157,8 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
     cases.dedup_by(|one, other| std::ptr::eq(*one, *other));
     let first = cases.first().and_then(|case| case.evidence.first());
     match (first, cases.len()) {
-        (Some(evidence), 1) => format!("✓ {} {}", evidence.name, count(evidence.value)),
-        (Some(evidence), cases) => format!("✓ {}, in all {cases} cases", evidence.name),
+        (Some(evidence), 1) => format!("evidence: {} {} ✓", evidence.name, count(evidence.value)),
+        (Some(evidence), cases) => format!("evidence: {} ✓ ({cases} cases)", evidence.name),
         (None, _) => String::new(),
     }
 }

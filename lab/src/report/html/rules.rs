@@ -17,7 +17,7 @@ const RULES: [Draw; 7] = [
     beside::figures,
     // Samples were kept.
     timeline::figures,
-    // A series has a thousand samples, of more than three values.
+    // A series has a thousand samples, of more than twenty values.
     ladder::figures,
     // A series has a hundred samples, of eight values.
     histogram::figures,

@@ -3,6 +3,7 @@
 use chronoscope_suite::spec;
 
 use super::{
+    frame::number,
     overview::verdict,
     panel::{Panel, Subject},
     rules,
@@ -79,25 +80,33 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
 
 fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdict: &str) -> String {
     let summary = &series.summary;
+    let unit = short(&series.unit);
     let above = if series.nominal > 0.0 { "+ " } else { "" };
-    let plain =
-        |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, &series.unit));
+    let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
     let interval = series.p50_interval.zip(summary.p50);
     let control = case.control().filter(|control| control.unit == series.unit && series.role == "measured");
-    let nominal =
-        if series.nominal > 0.0 { format!(" (beyond {})", show(series.nominal, &series.unit)) } else { String::new() };
+    let nominal = match unit {
+        _ if series.nominal <= 0.0 => String::new(),
+        "ns" => format!(" (beyond {})", show(series.nominal, "ns")),
+        unit => format!(" (beyond {} {unit})", number(series.nominal)),
+    };
     let beside = if series.role == "auxiliary" { " beside" } else { "" };
     let cells = [
         summary.count.to_string(),
         plain(median(&summary.cold)),
         plain(summary.p50),
-        interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, &series.unit)),
+        interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
         plain(summary.p99),
         plain(summary.max),
-        control.and_then(|control| Some(show(control.summary.p50?, &control.unit))).unwrap_or_default(),
+        control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
     ];
     let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
     format!("<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n")
+}
+
+/// Cells are narrow.
+fn short(unit: &str) -> &str {
+    if unit == "instructions" { "instr" } else { unit }
 }
 
 fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {

@@ -12,7 +12,8 @@ use crate::{statistics::Slope, units::show};
 const LINES: usize = 6;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let with_x: Vec<&Entry<'_>> = panel.entries.iter().filter(|entry| entry.series.x.is_some()).collect();
+    let with_x: Vec<&Entry<'_>> =
+        panel.entries.iter().filter(|entry| entry.series.x.is_some_and(f64::is_finite)).collect();
     let mut cases: Vec<Vec<&Entry<'_>>> = Vec::new();
     for entry in with_x {
         match cases.iter_mut().find(|case| std::ptr::eq(case[0].case, entry.case)) {

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn long_names_are_shortened_in_the_middle() {
         assert_eq!(fit("short", 100.0), "short");
-        assert_eq!(fit("pair=thread-thread primitive=yield", 80.0), "pair=th…=yield");
+        assert_eq!(fit("pair=thread-thread primitive=yield", 80.0), "pair=th…yield");
         assert_eq!(fit("µµµµµµµµ", 1.0), "µµ…");
     }
 

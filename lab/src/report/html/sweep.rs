@@ -10,7 +10,7 @@ use super::{
     svg::{Anchor, Svg},
     text::joined,
 };
-use crate::units::show;
+use crate::{run::SeriesResult, units::show};
 
 /// Two points are a pair; three show how the cost grows.
 const POINTS: usize = 3;
@@ -40,22 +40,41 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     parameters.into_iter().flat_map(|parameter| of_parameter(panel, parameter)).collect()
 }
 
+/// The series that a line goes through.
+pub fn shown<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
+    let parameters: BTreeSet<&str> =
+        panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)).collect();
+    let lines = parameters.into_iter().flat_map(|parameter| lines(panel, parameter));
+    lines.flat_map(|line| line.points.into_iter().map(|(_, entry)| entry.series)).collect()
+}
+
 fn of_parameter(panel: &Panel<'_>, parameter: &str) -> Vec<Figure> {
     let lines = lines(panel, parameter);
     let statistic_name = published_statistic(&lines, panel).unwrap_or("p50").to_owned();
     let targets: BTreeSet<&str> = lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
-    // Many lines: those that may be held against each other stand in one picture.
+    // Many lines: those that may be held against each other stand in one picture, and what stands alone in another.
     let mut groups: Vec<Vec<&Line<'_, '_>>> = Vec::new();
     for line in &lines {
+        let alike = |other: &Line<'_, '_>| other.label == line.label;
+        let alone = |line: &Line<'_, '_>| lines.iter().filter(|other| other.label == line.label).count() == 1;
         let joins = |group: &&mut Vec<&Line<'_, '_>>| {
-            group.len() < LINES && (lines.len() <= LINES || targets.len() < 2 || group[0].label == line.label)
+            let fits = lines.len() <= LINES || targets.len() < 2 || alike(group[0]) || (alone(group[0]) && alone(line));
+            group.len() < LINES && fits
         };
         match groups.iter_mut().find(joins) {
             Some(group) => group.push(line),
             None => groups.push(vec![line]),
         }
     }
-    groups.iter().map(|group| figure(panel, parameter, &statistic_name, group)).collect()
+    // On one scale, so that pictures compare.
+    let all: Vec<&Line<'_, '_>> = lines.iter().collect();
+    let value = |entry: &Entry<'_>| statistic(entry.series, &statistic_name).unwrap_or(f64::NAN);
+    let ours = all.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
+    let published =
+        curves(panel, parameter, &all).into_iter().flat_map(|curve| curve.points.into_iter().map(|point| point.1));
+    let (base, top) = upwards();
+    let y = Scale::fitting(ours.chain(published).collect::<Vec<_>>().into_iter(), base, top);
+    groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
 fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
@@ -129,19 +148,28 @@ fn curves(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Cu
     curves
 }
 
-fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Line<'_, '_>]) -> Figure {
+fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Line<'_, '_>], y: Scale) -> Figure {
     let entries: Vec<&Entry<'_>> = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
     let curves = curves(panel, parameter, lines);
+    // What stands beside a case is named; what it measures goes without saying.
+    let what = match entries.first().filter(|entry| entry.series.role != "measured") {
+        Some(entry) => format!("{statistic_name} of {}", entry.series.name),
+        None => statistic_name.to_owned(),
+    };
     let value = |entry: &Entry<'_>| statistic(entry.series, statistic_name).unwrap_or(f64::NAN);
-    let published = curves.iter().flat_map(|curve| &curve.points);
-    let ys: Vec<f64> = entries.iter().map(|entry| value(entry)).chain(published.map(|point| point.1)).collect();
     let xs: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
     let (from, to) = across();
-    let (base, top) = upwards();
     // Room at the right for the letters of published curves.
     let x = Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
-    let y = Scale::fitting(ys.iter().copied(), base, top);
-    let mut svg = draw(&Axis::of(x, parameter, ""), &Axis::of(y, &panel.beyond(statistic_name), panel.unit));
+    let mut svg = draw(&Axis::of(x, parameter, ""), &Axis::of(y, &panel.beyond(&what), panel.unit));
+    let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
+    let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
+    common.retain(|word| lines.iter().all(|line| words(line).contains(word)));
+    let own = |line: &Line<'_, '_>| {
+        let mut own = words(line);
+        own.retain(|word| !common.contains(word));
+        joined(&own)
+    };
     let mut rows = draw_curves(&mut svg, panel, &curves, &x, &y);
     let mut ours = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -157,10 +185,11 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
     let letter = |index: usize| char::from(b'a' + (index % 26) as u8);
     Figure {
         kind: if parameter == "size" { "payload" } else { "sweep" },
-        title: format!("{}: {statistic_name} against {parameter}", panel.experiment),
+        title: format!("{}: {what} against {parameter}", panel.experiment),
         facts: panel.facts(&entries),
         svg: svg.finish(&format!("{} against {parameter}", panel.experiment)),
-        legend: lines.iter().map(|line| line.name.clone()).collect(),
+        reading: joined(&common),
+        legend: lines.iter().map(|line| own(line)).collect(),
         notes: curves
             .iter()
             .enumerate()
@@ -168,7 +197,6 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
             .collect(),
         header: vec!["case", "at", "value"],
         rows: ours,
-        ..Figure::default()
     }
 }
 

@@ -1,1 +1,232 @@
 //! Tests of whole pages.
+
+use super::{panel, panel::Subject, render};
+use crate::{
+    comparison,
+    report::sample,
+    run::{CaseResult, Run, SeriesResult},
+    verdict::{Status, Verdict},
+};
+
+/// Elements that have no end.
+const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+
+fn page_of(run: &Run) -> String {
+    let text = render(&[(String::new(), run)]);
+    check(&text);
+    text
+}
+
+/// Every element ends, in order; every attribute is quoted; nothing is fetched; no control is in it.
+fn check(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (inside, after) = tag.split_once('>').expect("a tag ends");
+        rest = after;
+        let name = inside.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if inside.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "<{inside}> ends another, before {:.80}", after);
+        } else if !inside.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+        let attributes = inside.strip_prefix(name).unwrap_or_default();
+        assert!(attributes.matches('"').count() % 2 == 0, "<{inside}>");
+        if matches!(name, "style" | "script") && !inside.starts_with('/') {
+            let end = rest.find(&format!("</{name}>")).expect("it ends");
+            assert!(!rest[..end].contains("http") && !rest[..end].contains("url("), "{name} is whole");
+            rest = &rest[end..];
+        }
+        for fetching in [" src=\"", " href=\"h", " href=\"/", " srcset=\"", " data=\""] {
+            assert!(!inside.contains(fetching), "<{inside}>");
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    assert!(page.chars().all(|letter| !letter.is_control() || letter == '\n'), "a control is left");
+}
+
+/// How many charts of a kind there are.
+fn charts(page: &str, kind: &str) -> usize {
+    page.matches(&format!("<figure class=\"chart\" data-kind=\"{kind}\">")).count()
+}
+
+fn run_of(cases: Vec<CaseResult>) -> Run {
+    Run { cases, ..sample::run() }
+}
+
+/// A case with so much to draw as a real one.
+fn rich(experiment: &str, label: &str) -> CaseResult {
+    let mut case = sample::case(experiment, label);
+    let series = &mut case.series[0];
+    series.histogram = (0..400_u32).map(|step| (1000.0 + 37.0 * f64::from(step), u64::from(400 - step))).collect();
+    series.summary.max = Some(1000.0 + 37.0 * 399.0);
+    series.summary.count = series.histogram.iter().map(|bucket| bucket.1).sum();
+    case
+}
+
+#[test]
+fn a_page_is_whole_and_shows_what_there_is() {
+    let mut run = sample::full();
+    run.cases.push(rich("switch", "tasks=9"));
+    let text = page_of(&run);
+    for kind in ["beside", "histogram", "ladder", "slope", "ratio"] {
+        assert!(charts(&text, kind) > 0, "no {kind}");
+    }
+    for words in ["Is this a sample?", "limit missed", "inconclusive", "not offered", "doctor: load", "STM32F401"] {
+        assert!(text.contains(words), "no {words}");
+    }
+    assert!(text.matches("<svg ").count() == text.matches("class=\"chart\"").count());
+}
+
+#[test]
+fn names_are_text_and_no_markup() {
+    let evil = "<script>alert(1)</script>\"'&\0\x1b[2J\u{202e}</style>--><img src=x onerror=y>";
+    let mut run = sample::full();
+    for text in [&mut run.title, &mut run.notes, &mut run.study, &mut run.context.host, &mut run.context.processor] {
+        *text = evil.to_owned();
+    }
+    run.context.command = vec![evil.to_owned()];
+    run.cases.push(rich("switch", "tasks=9"));
+    for case in &mut run.cases {
+        for text in [&mut case.target, &mut case.label, &mut case.start, &mut case.end, &mut case.release] {
+            *text = evil.to_owned();
+        }
+        case.parameters.insert(evil.to_owned(), evil.to_owned());
+        case.log = vec![evil.to_owned()];
+        case.verdict.reasons = vec![evil.to_owned()];
+        case.series.iter_mut().for_each(|series| series.name = evil.to_owned());
+        case.evidence.iter_mut().for_each(|evidence| evidence.name = evil.to_owned());
+        case.published.iter_mut().for_each(|figure| figure.on = evil.to_owned());
+    }
+    let mut odd = rich(evil, evil);
+    odd.series[0].unit = evil.to_owned();
+    run.cases.push(odd);
+    run.peers[0].name = evil.to_owned();
+    let text = page_of(&run);
+    assert!(!text.contains("<img") && text.matches("<script").count() == 1 && text.matches("</style").count() == 1);
+}
+
+#[test]
+fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
+    let experiments =
+        ["delay", "period", "switch", "ticks", "spawn", "interrupt", "wakeup", "message", "log", "masked"];
+    let cases = (0..500).map(|index| {
+        let mut case = rich(experiments[index % 10], &format!("kind=thread pad={} load=messages", index / 10));
+        case.series.push(SeriesResult { role: "auxiliary".to_owned(), ..sample::series("due already", 20.0) });
+        case
+    });
+    let run = run_of(cases.collect());
+    let start = std::time::Instant::now();
+    let text = page_of(&run);
+    assert!(text.len() < 2_000_000, "{} bytes", text.len());
+    // In a release build it takes a tenth of a second; a shared machine and a debug build take longer.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(charts(&text, "histogram"), 80);
+}
+
+#[test]
+fn a_run_without_figures_says_so() {
+    assert!(page_of(&run_of(Vec::new())).contains("This run holds no case"));
+    let mut unproven = sample::case("switch", "");
+    unproven.evidence.clear();
+    unproven.verdict = Verdict::new(Status::Inconclusive, "no evidence that the mechanism happened");
+    let text = page_of(&run_of(vec![unproven]));
+    assert!(text.contains("No case of this run is proven") && text.contains("no evidence that the mechanism"));
+    assert_eq!(text.matches("class=\"chart\"").count(), 0, "no empty chart");
+}
+
+#[test]
+fn numbers_that_are_none_break_no_chart() {
+    let mut case = rich("switch", "tasks=2");
+    case.series[0].histogram = vec![(f64::NAN, 1), (f64::INFINITY, 2), (0.0, u64::MAX), (-5.0, 1)];
+    case.series[0].samples = vec![(f64::NAN, 1.0), (0.0, f64::NAN), (5.0, -1.0)];
+    let mut other = sample::case("switch", "tasks=3");
+    other.series[0].summary.p50 = Some(f64::NAN);
+    other.series.push(SeriesResult { x: Some(f64::NAN), ..sample::series("hog", 5.0) });
+    let text = page_of(&run_of(vec![case, other]));
+    for wrong in ["=\"NaN", "MNaN", "LNaN", "Minf", "=\"inf"] {
+        assert!(!text.contains(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn clocks_never_share_an_axis() {
+    let mut emulated = rich("switch", "tasks=3");
+    emulated.clock.as_mut().unwrap().domain = "instructions".to_owned();
+    emulated.series[0].unit = "instructions".to_owned();
+    let wall = rich("switch", "tasks=2");
+    let run = run_of(vec![wall, emulated]);
+    let subjects = [Subject { name: String::new(), run: &run }];
+    let panels = panel::Panel::all("switch", &subjects);
+    assert_eq!(panels.iter().map(|panel| panel.entries.len()).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn a_published_time_stands_beside_times_only() {
+    let mut case = sample::case("switch", "pair=thread-thread");
+    case.published = vec![sample::published("p50", 3595.2)];
+    let text = page_of(&run_of(vec![case.clone()]));
+    assert!(text.contains("◇ published: P1.switch.timer") && charts(&text, "beside") == 1);
+    case.series[0].unit = "cycles".to_owned();
+    case.published[0].unit = String::new();
+    let text = page_of(&run_of(vec![case]));
+    assert!(charts(&text, "beside") == 0 && text.contains("3.60 µs"), "it stands in the table");
+}
+
+#[test]
+fn cases_that_differ_in_a_number_make_a_curve() {
+    let cases = [2, 5, 10].map(|tasks| sample::case("switch", &format!("tasks={tasks}")));
+    assert_eq!(charts(&page_of(&run_of(cases.to_vec())), "sweep"), 1);
+    let sizes = [4, 64, 1024].map(|size| sample::case("message", &format!("size={size}")));
+    assert_eq!(charts(&page_of(&run_of(sizes.to_vec())), "payload"), 1);
+}
+
+#[test]
+fn loads_and_targets_make_a_map() {
+    let mut cases = Vec::new();
+    for target in ["linux-rt@vm", "linux-none@vm"] {
+        for load in ["none", "udp"] {
+            cases.push(CaseResult { target: target.to_owned(), ..sample::case("period", &format!("load={load}")) });
+        }
+    }
+    let text = page_of(&run_of(cases));
+    assert_eq!(charts(&text, "heat"), 1);
+}
+
+#[test]
+fn kept_samples_are_drawn_with_the_worst_marked() {
+    let mut case = sample::case("switch", "");
+    case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
+    assert_eq!(charts(&page_of(&run_of(vec![case])), "timeline"), 1);
+}
+
+#[test]
+fn several_runs_stand_in_one_page() {
+    let run = sample::run();
+    let text = render(&[("run 1".to_owned(), &run), ("run 2".to_owned(), &run)]);
+    check(&text);
+    assert!(text.contains("run 1 · linux@host") && text.contains("run 2 · linux@host"));
+}
+
+#[test]
+fn a_comparison_is_a_page_too() {
+    let (a, b) = (sample::run(), sample::full());
+    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, |_| true);
+    let lines = comparison::compare(&pairs, false, 0.05);
+    let side = |name: &str| comparison::Side { name: name.to_owned(), context: a.context.clone() };
+    let comparison = comparison::Comparison {
+        schema: 1,
+        a: side("<a>"),
+        b: side("<b>"),
+        interleaved: false,
+        threshold: 0.05,
+        verdict: Status::Pass,
+        lines,
+        only_in_a,
+        only_in_b,
+        notes: vec!["<note>".to_owned()],
+    };
+    let text = super::comparison::render(&[comparison]);
+    check(&text);
+    assert!(charts(&text, "ratio") >= 1 && text.contains("&lt;note&gt;"));
+}

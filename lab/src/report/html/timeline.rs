@@ -25,7 +25,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
     let (mut placed, mut seams) = (Vec::with_capacity(samples.len()), Vec::new());
     let (mut offset, mut last) = (0.0, f64::NEG_INFINITY);
-    for (start, value) in samples {
+    for (start, value) in samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite()) {
         if *start < last {
             offset = placed.last().map_or(0.0, |sample: &(f64, f64)| sample.0);
             seams.push(offset);
@@ -61,7 +61,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     }
     Figure {
         kind: "timeline",
-        title: format!("{}: over time", entry.name),
+        title: match panel.entries.len() {
+            1 => format!("{}: over time", panel.experiment),
+            _ => format!("{} over time: {}", panel.experiment, entry.name),
+        },
         reading: format!("▲ the {} worst. Dashed: the next repetition.", worst.len()),
         facts: panel.facts(&[entry]),
         svg: svg.finish(&format!("Samples of {} over time", entry.name)),

@@ -1,0 +1,128 @@
+//! The rows of a chart that sets cases side by side: ours, and what is published beside them.
+
+use std::collections::BTreeSet;
+
+use super::{
+    panel::{Entry, Panel, beside, is_of, statistic},
+    text::joined,
+};
+
+/// Rows of a picture; more go on in the next, with the same scale.
+const ROWS: usize = 14;
+
+/// Where a row has its mark: the first of these that is published.
+const MIDDLES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
+
+pub struct Row<'p, 'a> {
+    /// What those that compare directly have in common.
+    pub group: String,
+    pub name: String,
+    /// It belongs to no row before it.
+    starts: bool,
+    pub kind: Kind<'p, 'a>,
+}
+
+pub enum Kind<'p, 'a> {
+    Ours(&'p Entry<'a>),
+    /// A value, and its range where that is published too.
+    Published {
+        value: f64,
+        range: Option<(f64, f64)>,
+        note: String,
+    },
+}
+
+/// Ours, and after those of one group what is published beside them, once.
+pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<'p, 'a>> {
+    let targets: BTreeSet<&str> = entries.iter().map(|entry| entry.case.target.as_str()).collect();
+    let group = |entry: &Entry<'_>| {
+        let words = entry.name.split(" · ").filter(|word| *word != entry.case.target);
+        if targets.len() > 1 { joined(&words.collect::<Vec<_>>()) } else { String::new() }
+    };
+    let mut groups: Vec<(String, Vec<&'p Entry<'a>>)> = Vec::new();
+    for entry in entries {
+        match groups.iter_mut().find(|(name, _)| *name == group(entry)) {
+            Some((_, members)) => members.push(entry),
+            None => groups.push((group(entry), vec![entry])),
+        }
+    }
+    let mut rows = Vec::new();
+    for (group, members) in groups {
+        for entry in &members {
+            let name = if targets.len() > 1 { entry.case.target.clone() } else { entry.name.clone() };
+            rows.push(Row { group: group.clone(), name, starts: targets.len() < 2, kind: Kind::Ours(entry) });
+            if targets.len() < 2 {
+                rows.extend(published(panel, &[entry], &group));
+            }
+        }
+        if targets.len() > 1 {
+            rows.extend(published(panel, &members, &group));
+        }
+    }
+    rows
+}
+
+/// One row for each place of measurement: its middle, with the ends where they are published too.
+fn published<'p, 'a>(panel: &Panel<'_>, members: &[&'p Entry<'a>], group: &str) -> Vec<Row<'p, 'a>> {
+    let mut rows: Vec<Row<'p, 'a>> = Vec::new();
+    for entry in members {
+        let figures = || entry.case.published.iter().filter(|figure| is_of(figure, entry));
+        let mut places: Vec<&str> = figures().map(|figure| figure.on.as_str()).collect();
+        places.dedup();
+        for on in places {
+            let find = |statistic: &'static str| {
+                figures().find(|figure| figure.on == on && figure.statistic == statistic).zip(Some(statistic))
+            };
+            // A sigma has no place on an axis of durations.
+            let Some((figure, statistic)) = MIDDLES.iter().find_map(|statistic| find(statistic)) else { continue };
+            let Some(value) = beside(figure, panel) else { continue };
+            let end = |statistic| find(statistic).and_then(|(figure, _)| beside(figure, panel));
+            let range = end("min").zip(end("max"));
+            let name = format!("{on}, {statistic}");
+            if rows.iter().all(|row| row.name != name) {
+                let kind = Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
+                rows.push(Row { group: group.to_owned(), name, starts: false, kind });
+            }
+        }
+    }
+    rows
+}
+
+/// Limits of the entry's own series, on values that the axis shows.
+pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
+    let limits =
+        entry.case.limits.iter().filter(|limit| limit.series.as_ref().is_none_or(|name| *name == entry.series.name));
+    let limits =
+        limits.filter(|limit| statistic(entry.series, &limit.statistic).is_some() && limit.statistic != "sigma");
+    limits.filter_map(|limit| Some((limit.statistic.as_str(), limit.at_most?.0 - panel.nominal))).collect()
+}
+
+pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {
+    match &row.kind {
+        Kind::Ours(entry) => {
+            let summary = &entry.series.summary;
+            let own = [summary.min, summary.p50, summary.max].into_iter().flatten();
+            own.chain(limits(entry, panel).into_iter().map(|limit| limit.1)).collect()
+        }
+        Kind::Published { value, range, .. } => {
+            let ends = range.map(|(low, high)| [low, high]);
+            ends.into_iter().flatten().chain([*value]).collect()
+        }
+    }
+}
+
+/// Rows of a picture each, about as many in all; groups stay together where they fit.
+pub fn pages<'r, 'p, 'a>(rows: &'r [Row<'p, 'a>]) -> Vec<Vec<&'r Row<'p, 'a>>> {
+    // Two more, so that a group that breaks leaves no row alone.
+    let most = rows.len().div_ceil(rows.len().div_ceil(ROWS)) + 2;
+    let mut pages: Vec<Vec<&Row<'_, '_>>> = Vec::new();
+    for group in rows.chunk_by(|one, next| one.group == next.group && !next.starts) {
+        for part in group.chunks(ROWS) {
+            match pages.last_mut() {
+                Some(page) if page.len() + part.len() <= most => page.extend(part),
+                _ => pages.push(part.iter().collect()),
+            }
+        }
+    }
+    pages
+}
