@@ -1,5 +1,7 @@
 //! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
 
+use std::collections::BTreeSet;
+
 use super::{Group, figures::whole};
 use crate::{
     report::sheet::{Sheet, Side},
@@ -15,11 +17,13 @@ pub struct Sources<'a> {
 
 /// In the order in which the cases name the sources.
 pub fn sources(run: &Run) -> Sources<'_> {
+    let targets: BTreeSet<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
     let mut notes: Vec<&str> = Vec::new();
     let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     for group in Group::all(run) {
         for case in group.cases {
-            let name = format!("{} {}", case.experiment, group.label(case));
+            let target = if targets.len() > 1 { format!(" {}", case.target) } else { String::new() };
+            let name = format!("{}{target} {}", case.experiment, group.label(case));
             for figure in &case.published {
                 let source = format!("{}, on {}", figure.source, figure.on);
                 let row = cells(name.trim_end(), case, figure, &mark(figure, &mut notes));
