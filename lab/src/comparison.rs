@@ -125,19 +125,30 @@ pub fn match_cases<'a>(
     wanted: impl Fn(&CaseResult) -> bool,
 ) -> (Vec<Pair<'a>>, Vec<String>, Vec<String>) {
     let (mut pairs, mut only_in_a) = (Vec::new(), Vec::new());
+    let targets = has_several_targets(a);
     let mut left: Vec<&CaseResult> = b.cases.iter().filter(|case| wanted(case)).collect();
     for a in a.cases.iter().filter(|case| wanted(case)) {
         let key = a.key();
         match left.iter().position(|b| b.key() == key) {
             Some(place) => {
                 let b = left.remove(place);
-                let label = if a.label.is_empty() { &b.label } else { &a.label };
-                pairs.push(Pair { label: label.clone(), a, b });
+                let label = if a.label.is_empty() { label(b, targets) } else { label(a, targets) };
+                pairs.push(Pair { label, a, b });
             }
             None => only_in_a.push(key),
         }
     }
     (pairs, only_in_a, left.into_iter().map(CaseResult::key).collect())
+}
+
+pub(crate) fn has_several_targets(run: &Run) -> bool {
+    run.cases.iter().any(|case| case.target != run.cases[0].target)
+}
+
+/// What tells a case from the others of its experiment.
+pub(crate) fn label(case: &CaseResult, with_target: bool) -> String {
+    let target = if with_target { case.target.as_str() } else { "" };
+    format!("{target} {}", case.label).trim().to_owned()
 }
 
 /// Compares all cases, as one family.

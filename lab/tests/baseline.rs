@@ -77,6 +77,12 @@ fn an_exact_figure_fails_by_one_and_tells_when_it_shrank() {
     let fewer = bench.exact("fewer", 5600.0);
     let tighten = format!("exact figures that shrank: 2; to hold them: chronoscope baseline write {fewer} -o {file}");
     chronoscope(&["baseline", "check", &file, &fewer]).exits(0).shows(&tighten);
+    // With several targets, a case is called by its own.
+    let targets = bench.run("targets", |cases| {
+        cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, 41.0));
+        cases[1]["target"] = json!("tandem@cortex-m4");
+    });
+    chronoscope(&["compare", &targets, &targets]).exits(0).shows("linux@host loops=").shows("tandem@cortex-m4 loops=");
     let junit = chronoscope(&["baseline", "check", &file, &more, "--format", "junit"]).exits(3).stdout.clone();
     assert_eq!(roxmltree::Document::parse(&junit).unwrap().root_element().attribute("failures"), Some("2"));
 }

@@ -42,6 +42,12 @@ const CHARTS: &str = "[...document.querySelectorAll('figure.chart')].map(figure 
     return {kind: figure.dataset.kind, x: x + scrollX, y: y + scrollY, width, height};
 })";
 
+/// Whether all of what a mark tells can be read.
+const TIP_IN_WINDOW: &str = "(() => {
+    const {left, top, right, bottom} = document.getElementById('tip').getBoundingClientRect();
+    return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+})()";
+
 #[test]
 fn pages_of_runs() {
     let folder = artefacts();
@@ -147,6 +153,7 @@ fn pointing_tells_a_value(browser: &mut Page, place: &str) {
         assert_eq!(browser.value(tip), false, "{place}: chart {index} tells before it is pointed at");
         browser.point_at(left, top);
         assert!(browser.becomes_true(&format!("{tip} === {told}")), "{place}: pointed at, {mark} is not told");
+        assert_eq!(browser.value(TIP_IN_WINDOW), true, "{place}: what {mark} tells is cut off");
         browser.point_at(0.0, 0.0);
         assert!(browser.becomes_true(&format!("{tip} === false")), "{place}: {mark} is told for ever");
         browser

@@ -116,12 +116,9 @@ impl Baseline {
 
 /// The cases of a run with what they are found by and what they are called. Of those that are there twice, the first.
 fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
-    let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
+    let targets = comparison::has_several_targets(run);
     let mut seen = BTreeSet::new();
-    let named = run.cases.iter().map(|case| {
-        let target = if several { case.target.as_str() } else { "" };
-        (case.key(), format!("{target} {}", case.label).trim().to_owned(), case)
-    });
+    let named = run.cases.iter().map(|case| (case.key(), comparison::label(case, targets), case));
     named.filter(|(key, ..)| seen.insert(key.clone())).collect()
 }
 

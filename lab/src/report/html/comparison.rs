@@ -1,6 +1,7 @@
 //! The page of a comparison: each case's ratio with its interval, then the figures and the reasons.
 
 use super::{
+    brief,
     figure::Figure,
     overview::{counted, list, verdict},
     page,
@@ -15,8 +16,8 @@ use crate::{
 
 /// One comparison, or several with the same A.
 pub fn render(comparisons: &[Comparison]) -> String {
-    let names: Vec<&str> = comparisons.iter().map(|comparison| comparison.b.name.as_str()).collect();
-    let first = comparisons.first().map_or("", |comparison| comparison.a.name.as_str());
+    let names: Vec<&str> = comparisons.iter().map(|comparison| brief(&comparison.b.name)).collect();
+    let first = comparisons.first().map_or("", |comparison| brief(&comparison.a.name));
     let body: String = comparisons.iter().map(section).collect();
     page(&format!("{} against {first}", names.join(", ")), &body)
 }
@@ -44,7 +45,7 @@ fn section(comparison: &Comparison) -> String {
     reasons.extend(comparison.notes.iter().map(|note| format!("{note}\n")));
     format!(
         "<section class=\"comparison\">\n<h2>{} {}</h2>\n{}{}{}<p class=\"facts\">{}</p>\n{}<div class=\"charts\">\n{}</div>\n{}</section>\n",
-        escape(&comparison.b.name),
+        escape(brief(&comparison.b.name)),
         verdict(comparison.verdict),
         side("A", &comparison.a),
         side("B", &comparison.b),

@@ -34,7 +34,8 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The page of a run, or of several side by side, each with its name.
 pub fn render(runs: &[(String, &Run)]) -> String {
-    let subjects: Vec<Subject<'_>> = runs.iter().map(|(name, run)| Subject { name: name.clone(), run }).collect();
+    let subjects: Vec<Subject<'_>> =
+        runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
     let mut experiments: Vec<&str> = Vec::new();
     for case in subjects.iter().flat_map(|subject| &subject.run.cases) {
         if !experiments.contains(&case.experiment.as_str()) {
@@ -43,7 +44,7 @@ pub fn render(runs: &[(String, &Run)]) -> String {
     }
     let title = match runs {
         [(_, run)] => run.title.clone(),
-        runs => runs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", "),
+        runs => runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", "),
     };
     let overview: String = subjects
         .iter()
@@ -58,6 +59,11 @@ pub fn render(runs: &[(String, &Run)]) -> String {
         })
         .collect();
     page(&title, &format!("<div class=\"overview\">\n{overview}</div>\n{}{sections}{rest}", contents(&experiments)))
+}
+
+/// A file's name without its folders; other names as they are.
+fn brief(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Links to the experiments, where there are enough to look for one.

@@ -46,9 +46,10 @@ impl<'a> Panel<'a> {
             for case in cases {
                 let told = |series: &&SeriesResult| series.role == "measured" || is_published(case, series);
                 for series in case.series.iter().filter(told).filter(|series| can_be_drawn(series)) {
-                    let domain = if series.unit == "bytes" { "" } else { domain(case) };
+                    let unit = unit(case, series);
+                    let domain = if unit == "bytes" { "" } else { domain(case) };
                     let fits = |panel: &&mut Self| {
-                        panel.domain == domain && panel.unit == series.unit && panel.nominal == series.nominal
+                        panel.domain == domain && panel.unit == unit && panel.nominal == series.nominal
                     };
                     let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
                     let entry = Entry { case, series, subject: name, name: String::new() };
@@ -57,7 +58,7 @@ impl<'a> Panel<'a> {
                         None => panels.push(Self {
                             experiment,
                             domain,
-                            unit: &series.unit,
+                            unit,
                             nominal: series.nominal,
                             entries: vec![entry],
                         }),
@@ -120,6 +121,11 @@ fn words(entry: &Entry<'_>) -> Vec<String> {
     words.push(entry.series.name.clone());
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// The unit of a series' values. What `image` counts is bytes, for which the stream of records has no word.
+fn unit<'a>(case: &CaseResult, series: &'a SeriesResult) -> &'a str {
+    if case.experiment == "image" && series.unit == "count" { "bytes" } else { &series.unit }
 }
 
 /// It has figures, and all of them are numbers.

@@ -1,6 +1,6 @@
 //! All published figures beside ours, in a table: also those that were taken with another clock, which no chart can show.
 
-use super::text::{escape, table};
+use super::text::escape;
 use crate::{
     report::table::published::{Sources, sources},
     run::Run,
@@ -12,15 +12,16 @@ pub fn html(name: &str, run: &Run) -> String {
         return String::new();
     }
     let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
-    let tables: String = sources
-        .iter()
-        .map(|(source, rows)| {
-            let rows: Vec<Vec<String>> =
-                rows.iter().map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).collect();
-            let numbers = table("numbers", &["case", "statistic", "measured here", "published"], &rows);
-            format!("<h3>{}</h3>\n{numbers}", escape(source))
-        })
-        .collect();
+    let head =
+        ["source and case", "statistic", "measured here", "published"].map(|name| format!("<th>{name}</th>")).concat();
+    let mut body = String::new();
+    for (source, rows) in &sources {
+        body.push_str(&format!("<tr class=\"case\"><td colspan=\"4\">{}</td></tr>\n", escape(source)));
+        for row in rows {
+            let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(cell.trim()))).collect();
+            body.push_str(&format!("<tr class=\"series\">{cells}</tr>\n"));
+        }
+    }
     let notes: String = notes
         .iter()
         .enumerate()
@@ -28,6 +29,6 @@ pub fn html(name: &str, run: &Run) -> String {
         .collect();
     format!(
         "<section class=\"published\">\n<h2>Published figures{of}</h2>\n<p>They were measured on other machines: compare shapes, not \
-         sizes.</p>\n{tables}{notes}</section>\n"
+         sizes.</p>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n{notes}</section>\n"
     )
 }

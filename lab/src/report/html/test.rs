@@ -5,6 +5,7 @@ use crate::{
     comparison,
     report::sample,
     run::{CaseResult, Run, SeriesResult},
+    study::Published,
     verdict::{Status, Verdict},
 };
 
@@ -191,6 +192,17 @@ fn loads_and_targets_make_a_map() {
     }
     let text = page_of(&run_of(cases));
     assert_eq!(charts(&text, "heat"), 1);
+}
+
+#[test]
+fn images_are_bytes_beside_published_ones() {
+    let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
+        .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
+        .to_vec();
+    cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
+    cases[0].published = vec![Published { unit: "bytes".to_owned(), ..sample::published("max", 2080.0) }];
+    let text = page_of(&run_of(cases));
+    assert!(charts(&text, "memory") == 1 && text.contains("2080 bytes") && text.contains("the floor"));
 }
 
 #[test]
