@@ -14,7 +14,7 @@ use super::{
 };
 use crate::units::{digits, show};
 
-const ROW: f64 = 30.0;
+const ROW: f64 = 32.0;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
@@ -111,7 +111,7 @@ fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
 
 /// Draws the row, and tells its value.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
-    let middle = top + 19.5;
+    let middle = top + 21.0;
     let tell = |value: f64| show(value, panel.unit);
     // The axis tells the unit; times have different ones.
     let end = |value: f64| if panel.unit == "ns" { show(value, "ns") } else { digits(value) };
