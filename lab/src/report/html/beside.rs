@@ -14,7 +14,7 @@ use super::{
 };
 use crate::units::{digits, show};
 
-const ROW: f64 = 30.0;
+const ROW: f64 = 32.0;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
@@ -29,7 +29,11 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         return Vec::new();
     }
     let values: Vec<f64> = rows.iter().flat_map(|row| values(row, panel)).collect();
-    let scale = Scale::fitting(values.into_iter(), LEFT, RIGHT - 4.0);
+    // A bar's length is its value, which a logarithm would belie.
+    let scale = match panel.unit {
+        "bytes" => Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0),
+        _ => Scale::fitting(values.into_iter(), LEFT, RIGHT - 4.0),
+    };
     let pages = pages(&rows);
     let count = pages.len();
     let part = |index: usize| if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() };
@@ -47,7 +51,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     let mut table = Vec::new();
     let mut notes: Vec<String> = Vec::new();
-    let mut has_limit = false;
+    let mut limited: BTreeSet<&str> = BTreeSet::new();
     let mut top = TOP;
     for rows in groups {
         if !rows[0].group.is_empty() {
@@ -66,7 +70,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
             svg.text(class, [RIGHT, top + 12.0], Anchor::End, &told);
             table.push(vec![row.group.clone(), row.name.clone(), told]);
             match &row.kind {
-                Kind::Ours(entry) => has_limit |= !limits(entry, panel).is_empty(),
+                Kind::Ours(entry) => limited.extend(limits(entry, panel).iter().map(|limit| limit.0)),
                 Kind::Published { note, .. } => {
                     let note = format!("◇ published: {note}");
                     if !notes.contains(&note) {
@@ -77,8 +81,9 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
             top += ROW;
         }
     }
-    if has_limit {
-        notes.insert(0, "┃ the limit that the study sets".to_owned());
+    if !limited.is_empty() {
+        let names: Vec<&str> = limited.into_iter().collect();
+        notes.insert(0, format!("┃ the limit that the study sets on {}", names.join(", ")));
     }
     if page.iter().any(|row| row.name.starts_with("bare@")) {
         notes.insert(0, "┆ the floor: without any kernel (bare)".to_owned());
@@ -106,7 +111,7 @@ fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
 
 /// Draws the row, and tells its value.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
-    let middle = top + 19.5;
+    let middle = top + 21.0;
     let tell = |value: f64| show(value, panel.unit);
     // The axis tells the unit; times have different ones.
     let end = |value: f64| if panel.unit == "ns" { show(value, "ns") } else { digits(value) };

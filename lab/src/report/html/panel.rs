@@ -88,6 +88,16 @@ impl<'a> Panel<'a> {
         }
     }
 
+    /// What is measured, in a word.
+    pub fn measure(&self) -> String {
+        match (self.unit, self.nominal > 0.0) {
+            ("ns", true) => format!("time beyond {}", show(self.nominal, "ns")),
+            ("ns", false) => "time".to_owned(),
+            ("count", _) => "counts".to_owned(),
+            (unit, _) => unit.to_owned(),
+        }
+    }
+
     /// `p50 beyond 50 ms`.
     pub fn beyond(&self, what: &str) -> String {
         match (self.nominal > 0.0, self.unit) {

@@ -78,7 +78,7 @@ fn published<'p, 'a>(panel: &Panel<'_>, members: &[&'p Entry<'a>], group: &str) 
             let Some(value) = beside(figure, panel) else { continue };
             let end = |statistic| find(statistic).and_then(|(figure, _)| beside(figure, panel));
             let range = end("min").zip(end("max"));
-            let name = format!("{on}, {statistic}");
+            let name = if panel.unit == "bytes" { on.to_owned() } else { format!("{on}, {statistic}") };
             if rows.iter().all(|row| row.name != name) {
                 let kind = Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
                 rows.push(Row { group: group.to_owned(), name, starts: false, kind });

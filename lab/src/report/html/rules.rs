@@ -1,5 +1,5 @@
 //! Which charts an experiment gets: whatever its figures have the shape for. A rule draws nothing where they
-//! have another.
+//! have another. A new kind of chart (of pins over time, or of where the cycles went) is a file and a line here.
 
 use super::{beside, figure::Figure, heat, histogram, ladder, panel::Panel, slope, sweep, timeline};
 

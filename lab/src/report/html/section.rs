@@ -27,7 +27,15 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let Some((_, first)) = cases.first() else { return String::new() };
     let summary = spec::find(experiment).map_or("", |spec| spec.summary);
     let panels = Panel::all(experiment, subjects);
-    let charts: String = panels.iter().flat_map(rules::charts).map(|figure| figure.html()).collect();
+    let mut charts = String::new();
+    for panel in &panels {
+        // Charts of two clocks look alike: the title tells them apart.
+        let of = if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
+        for mut figure in rules::charts(panel) {
+            figure.title.push_str(&of);
+            charts.push_str(&figure.html());
+        }
+    }
     let charts = if charts.is_empty() { charts } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
     let name = escape(experiment);
     format!(

@@ -85,9 +85,13 @@ fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
     case.iter().filter_map(|entry| Some((entry.series.x?, label(entry)))).collect()
 }
 
+/// With as many places as the error has two digits of.
 fn told(slope: &Slope) -> String {
-    match slope.standard_error {
-        Some(error) => format!("{:.4} ± {:.4}", slope.slope, error),
-        None => format!("{:.4}", slope.slope),
+    match slope.standard_error.filter(|error| *error > 0.0) {
+        Some(error) => {
+            let places = (1.0 - error.log10().floor()).clamp(0.0, 7.0) as usize;
+            format!("{:.places$} ± {error:.places$}", slope.slope)
+        }
+        None => format!("{:.3}", slope.slope),
     }
 }
