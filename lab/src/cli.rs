@@ -35,6 +35,10 @@ pub enum Command {
     History(History),
     /// Show all experiments, their parameters, and all targets.
     List(List),
+    /// Real-time and ordinary callers of a service through binder, as Android's binder latency test has it.
+    BinderLatency(Latency),
+    /// The same through hwbinder, as libhwbinder_latency has it.
+    HwbinderLatency(Latency),
     /// List what was fetched or booted once: kernels and virtual machines. All of it can be made again.
     Cache(Cache),
     /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
@@ -126,6 +130,7 @@ pub enum Format {
     Table,
     Json,
     GoogleBenchmark,
+    GoogleBenchmarkConsole,
     Csv,
 }
 
@@ -141,7 +146,7 @@ impl Output {
     pub fn format(&self) -> Format {
         match self.benchmark_format {
             None => self.format,
-            Some(BenchmarkFormat::Console) => Format::Table,
+            Some(BenchmarkFormat::Console) => Format::GoogleBenchmarkConsole,
             Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
             Some(BenchmarkFormat::Csv) => Format::Csv,
         }
@@ -287,12 +292,57 @@ pub enum DoctorFormat {
     Json,
 }
 
+/// Flags as in the original, which has one dash before long names too.
+#[derive(Args)]
+pub struct Latency {
+    /// Rounds of each pair: a real-time call and an ordinary one.
+    #[arg(short = 'i', default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub iterations: u64,
+    /// Pairs of a client and a service.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
+    pub pair: u64,
+    /// Calls that take longer are misses.
+    #[arg(long = "deadline_us", default_value_t = 2500, value_name = "US", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub deadline_us: u64,
+    /// Tell, on standard error, who made and who served each call.
+    #[arg(short = 'v')]
+    pub verbose: bool,
+    /// Record the kernel's scheduling, stop at the first real-time miss, and save the trace.
+    #[arg(long)]
+    pub trace: bool,
+    /// Real percentiles beside the original's figures.
+    #[arg(long)]
+    pub detail: bool,
+    /// Miss the limit (exit status 2) when a real-time call takes longer.
+    #[arg(long, value_name = "US", value_parser = one_or_more)]
+    pub limit: Option<u64>,
+    /// The service works so long before it answers.
+    #[arg(long, default_value_t = 0, value_name = "US")]
+    pub work_us: u64,
+    /// Ordinary processes that compete for the processor.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub hogs: u64,
+    /// The client gives the service its own class before each call: an emulation of inheritance.
+    #[arg(long)]
+    pub boost: bool,
+    /// Where to run; this host if it has the device, else linux-full@vm.
+    #[arg(long, value_name = "KERNEL@MACHINE")]
+    pub target: Option<String>,
+}
+
 /// Reads the command line.
 ///
 /// # Errors
 /// In one line, with the mend.
 pub fn parse() -> Result<Cli> {
-    let arguments: Vec<OsString> = env::args_os().collect();
+    let mut arguments: Vec<OsString> = env::args_os().collect();
+    if arguments.get(1).is_some_and(|command| command == "hwbinder-latency" || command == "binder-latency") {
+        for argument in &mut arguments {
+            if matches!(argument.to_str(), Some("-pair" | "-deadline_us" | "-trace")) {
+                *argument = OsString::from(format!("-{}", argument.display()));
+            }
+        }
+    }
     for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         check_cluster(argument)?;
     }

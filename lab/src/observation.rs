@@ -27,6 +27,9 @@ const MAX_KEPT: usize = 1_000_000;
 /// at fault.
 const MAX_NAMES: usize = 256;
 
+/// Of all attachments of a case together, in bytes.
+const MAX_ATTACHED: usize = 4 << 20;
+
 /// More series than any experiment has. Each may take 2 MB.
 const MAX_SERIES: usize = 80;
 
@@ -40,6 +43,7 @@ pub struct Observation {
     figures: Vec<(String, String, Vec<f64>)>,
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
+    attachments: BTreeMap<String, Vec<u8>>,
     identity: BTreeMap<String, String>,
     refusal: Option<Verdict>,
     repetitions: usize,
@@ -76,6 +80,7 @@ impl Observation {
             figures: Vec::new(),
             evidence: Vec::new(),
             log: Vec::new(),
+            attachments: BTreeMap::new(),
             identity: BTreeMap::new(),
             refusal: None,
             repetitions: 0,
@@ -145,6 +150,15 @@ impl Observation {
                 let line = printable(line);
                 if self.log.len() < MAX_NAMES && !self.log.contains(&line) {
                     self.log.push(line);
+                }
+            }
+            Record::Attachment { name, bytes } => {
+                if self.attachments.values().map(Vec::len).sum::<usize>() + bytes.len() > MAX_ATTACHED {
+                    bail!("more than {MAX_ATTACHED} bytes of attachments");
+                }
+                self.attachments.entry(printable(name)).or_default().extend_from_slice(bytes);
+                if self.attachments.len() > MAX_NAMES {
+                    bail!("more than {MAX_NAMES} attachments");
                 }
             }
             Record::Refused { reason, what, mend, code } => self.refusal = Some(refused(*reason, what, mend, *code)),
@@ -264,6 +278,7 @@ impl Observation {
     pub fn finish(self, case: &Case) -> CaseResult {
         let (tick, unit) = self.tick();
         let (refusal, log) = (self.refusal, self.log);
+        let text = |(name, bytes): (String, Vec<u8>)| (name, String::from_utf8_lossy(&bytes).into_owned());
         let whole = self.series.into_iter().filter(|series| !series.pers.is_empty());
         let series: Vec<SeriesResult> = whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
         let points: Vec<(f64, f64)> = series
@@ -288,6 +303,7 @@ impl Observation {
             figures: self.figures.into_iter().map(figure).collect(),
             evidence: self.evidence,
             log,
+            attachments: self.attachments.into_iter().map(text).collect(),
             limits: case.limits.clone(),
             published: case.published.iter().filter(|published| published.fits(case)).cloned().collect(),
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },

@@ -121,6 +121,9 @@ pub struct CaseResult {
     pub evidence: Vec<EvidenceResult>,
     /// Lines that the target had for the user.
     pub log: Vec<String>,
+    /// Texts that the target left beside its samples, by name: a trace, for example.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attachments: BTreeMap<String, String>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
     pub verdict: Verdict,

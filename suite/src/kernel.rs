@@ -229,6 +229,103 @@ pub trait ProcessorTime: Tasks {
     fn processor_time(kernel: &'static Self::Kernel) -> u64;
 }
 
+/// Why a call to a server came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallFailure {
+    /// The server is no more.
+    Dead,
+    /// What carries the call would not take it: it is too long, or there is no room for it.
+    Refused,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The client has no connection, for want of what a connection needs; with the system's error number.
+    Unconnected(i32),
+    /// Any other error of the system's, by its number.
+    Failed(i32),
+}
+
+/// What a client is made to lack or to do, to see what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It gives back no answer's memory.
+    Hoard,
+    /// It may open no more files when it connects.
+    Descriptors,
+    /// It may have no more memory when it connects.
+    Memory,
+}
+
+/// Calls that carry bytes from a client to a server in another task, and back.
+///
+/// All services of a case are made together, so that each task can let go of those ends that are not its own. A server that
+/// dies is noticed by its clients only if nobody else holds its end.
+pub trait Transport: Sized + 'static {
+    type Kernel: Kernel;
+    /// What servers and clients must know of each other; in the arena.
+    type Services: Sync + 'static;
+    /// A client's ways to all services, kept by the client's task. When it is dropped, the services learn that
+    /// this client has left.
+    type Client: Send;
+    /// The server is a task of its own. If not, a call is a call of a function.
+    const SERVED: bool = true;
+    /// Clients can be made to have a [`Fault`].
+    const FAULTS: bool = false;
+
+    /// Called by the director before it creates the tasks. `largest`: of all messages, in bytes.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the kernel has no such transport, or not for this user.
+    fn services(
+        kernel: &'static Self::Kernel,
+        arena: &Arena,
+        services: usize,
+        clients: usize,
+        largest: usize,
+    ) -> Result<&'static Self::Services, Refusal>;
+
+    /// Called by the director when all tasks have been created: it lets go of its own ends.
+    fn release(_services: &'static Self::Services) {}
+
+    /// The life of a server: answers calls until all clients have left. `answer` makes the message of a call into its answer,
+    /// of the same length; when it says `false`, the server ends instead.
+    ///
+    /// # Errors
+    /// [`CallFailure`]
+    fn serve(
+        services: &'static Self::Services,
+        service: usize,
+        answer: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure>;
+
+    /// Called once by each client, in its own task.
+    ///
+    /// # Errors
+    /// [`CallFailure`]
+    fn connect(services: &'static Self::Services, client: usize) -> Result<Self::Client, CallFailure>;
+
+    /// As [`connect`](Self::connect), but to have this fault; asked for only with [`FAULTS`](Self::FAULTS).
+    ///
+    /// # Errors
+    /// [`CallFailure`]
+    fn connect_with(services: &'static Self::Services, client: usize, _: Fault) -> Result<Self::Client, CallFailure> {
+        Self::connect(services, client)
+    }
+
+    /// How many calls of this client's task a driver has carried so far, by the driver's own account, where it has one.
+    fn counted(_client: &Self::Client) -> Option<u32> {
+        None
+    }
+
+    /// One call. Returns when the answer is there, which stays until the next call.
+    ///
+    /// # Errors
+    /// [`CallFailure`]
+    fn call<'a>(client: &'a mut Self::Client, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure>;
+
+    /// Called by a thread of the client's that has called, before it ends, if the client has several.
+    fn end_thread(_client: &mut Self::Client) {}
+}
+
 /// The kernel's usual way to log.
 pub trait Log: Kernel {
     /// Writes one line: `round` and a clock value, formatted as the kernel's users would. It may wait for the

@@ -77,6 +77,8 @@ pub static EXPERIMENTS: &[&Spec] = &[
     &experiments::masked::SPEC,
     &experiments::wakeup::SPEC,
     &experiments::message::SPEC,
+    &experiments::transaction::SPEC,
+    &experiments::latency::SPEC,
     &experiments::inversion::SPEC,
     &experiments::interference::SPEC,
     &experiments::log::SPEC,

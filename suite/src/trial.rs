@@ -7,7 +7,7 @@ use crate::{
     kernel::{Kernel, Reason, Refusal, Tasks},
     mark::{Marks, Slot},
     request::Request,
-    wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, Record, Sample, Samples, Series},
+    wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Record, Sample, Samples, Series},
 };
 
 /// A name made at run time, such as `task 3`.
@@ -87,6 +87,11 @@ impl<'a, K: Kernel> Trial<'a, K> {
     /// A line for the user.
     pub fn log(&mut self, line: &str) {
         self.send(&Record::Log(line));
+    }
+
+    /// A file, or more of it.
+    pub fn attach(&mut self, name: &str, bytes: &[u8]) {
+        bytes.chunks(PART).for_each(|bytes| self.send(&Record::Attachment { name, bytes }));
     }
 
     /// A series of samples, each `(start, value)`: when it started, in ticks from any fixed point, and

@@ -13,13 +13,16 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Reason;
 
 /// The version of everything in this module. The lab refuses a stream of another version.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The longest frame, in bytes, without its closing zero.
 pub const MAX_FRAME: usize = 640;
 
 /// The longest encoded record: what is left of a frame after COBS (a byte in 254, and one).
 const MAX_RECORD: usize = MAX_FRAME - MAX_FRAME / 254 - 2;
+
+/// Bytes of an attachment in one record at most.
+pub const PART: usize = 512;
 
 /// Samples in one block at most: each takes up to 20 bytes.
 pub const BLOCK: usize = 28;
@@ -55,6 +58,11 @@ pub enum Record<'a> {
     Evidence(Evidence<'a>),
     /// A line for the user.
     Log(&'a str),
+    /// A part of a file that the target leaves beside its samples, a trace for example. Parts of one name follow each other.
+    Attachment {
+        name: &'a str,
+        bytes: &'a [u8],
+    },
     /// The case could not run; nothing follows.
     Refused {
         reason: Reason,

@@ -4,12 +4,14 @@ mod cache;
 mod compare;
 mod doctor;
 mod history;
+mod latency;
 mod list;
 mod report;
 mod run;
 
 use anyhow::Result;
 
+use self::latency::Transport;
 use crate::cli::{Cli, Command};
 
 /// Does what the command line asks; the result is the program's exit status.
@@ -24,6 +26,8 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Compare(compare) => compare::execute(&compare),
         Command::History(history) => history::execute(&history),
         Command::List(list) => list::execute(&list),
+        Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
+        Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),
         Command::Doctor(doctor) => doctor::execute(&doctor),
     }
 }

@@ -5,11 +5,13 @@
 //! mean here:
 //!
 //! - `name`: `switch/pair:thread-thread/tasks:2`, from the parameters that were asked for; after them the target
-//!   where a run has several, and the series where a case has several.
+//!   where a run has several, and the series where a case has several. `transaction` is named as Android's benchmarks name it:
+//!   `BM_sendVec_binderize/64`.
 //! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark; with the nominal part (a delay of 50 ms is
 //!   told as 50.06 ms). The counters `p50`, `p99` and `max` tell what a mean hides; `p99` is there when every repetition
 //!   had the samples for it.
-//! - `cpu_time`: the same as `real_time`, because compare.py needs one and no target tells processor time.
+//! - `cpu_time`: the mean of the case's series `processor time`, where the experiment has one (`transaction`); else the same as
+//!   `real_time`, because compare.py needs one.
 //! - `iterations`: the samples of the repetition.
 //! - `time_unit`: always `ns`. Where the values are instructions, cycles or counts, for which Google Benchmark has no unit,
 //!   `label` says so.
@@ -54,8 +56,8 @@ struct Context<'a> {
 
 /// One benchmark's repetition, or an aggregate of all; the fields in Google Benchmark's order.
 #[derive(Clone, Default, Serialize)]
-struct Entry {
-    name: String,
+pub(super) struct Entry {
+    pub(super) name: String,
     family_index: usize,
     per_family_instance_index: usize,
     run_name: String,
@@ -65,28 +67,28 @@ struct Entry {
     repetition_index: Option<usize>,
     threads: u32,
     #[serde(flatten)]
-    aggregate: Option<Aggregate>,
+    pub(super) aggregate: Option<Aggregate>,
     #[serde(flatten)]
-    problem: Option<Problem>,
-    iterations: u64,
-    real_time: f64,
-    cpu_time: f64,
-    time_unit: &'static str,
+    pub(super) problem: Option<Problem>,
+    pub(super) iterations: u64,
+    pub(super) real_time: f64,
+    pub(super) cpu_time: f64,
+    pub(super) time_unit: &'static str,
     #[serde(flatten)]
     counters: BTreeMap<&'static str, f64>,
     #[serde(skip_serializing_if = "String::is_empty")]
-    label: String,
+    pub(super) label: String,
 }
 
 #[derive(Clone, Serialize)]
-struct Aggregate {
+pub(super) struct Aggregate {
     aggregate_name: &'static str,
-    aggregate_unit: &'static str,
+    pub(super) aggregate_unit: &'static str,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Problem {
+pub(super) enum Problem {
     Error { error_occurred: bool, error_message: String },
     Skipped { skipped: bool, skip_message: String },
 }
@@ -114,7 +116,7 @@ pub fn render(run: &Run) -> Result<String> {
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-fn benchmarks(run: &Run) -> Vec<Entry> {
+pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
     let several_targets = run.cases.iter().any(|case| case.target != run.cases[0].target);
     // A family is an experiment on a target; its instances are numbered in the order of the run.
     let mut families: Vec<(&str, &str, usize)> = Vec::new();
@@ -125,8 +127,7 @@ fn benchmarks(run: &Run) -> Vec<Entry> {
             families.push((&case.experiment, &case.target, 0));
             families.len() - 1
         });
-        let mut words = vec![case.experiment.clone()];
-        words.extend(case.label.split_whitespace().map(|word| word.replacen('=', ":", 1)));
+        let mut words = name(case);
         words.extend(several_targets.then(|| format!("target:{}", case.target)));
         let mut add = |name: String, entries_of: &dyn Fn(Entry) -> Vec<Entry>| {
             let instance = &mut families[family_index].2;
@@ -152,7 +153,7 @@ fn benchmarks(run: &Run) -> Vec<Entry> {
         let several = case.measured().count() > 1;
         for series in case.measured() {
             let name = if several { format!("{name}/{}", series.name) } else { name.clone() };
-            add(name, &|entry| of_series(series, entry));
+            add(name, &|entry| of_series(case, series, entry));
         }
     }
     entries
@@ -168,8 +169,39 @@ fn problem(case: &CaseResult) -> Option<Problem> {
     (!has_figures).then_some(Problem::Error { error_occurred: true, error_message: message })
 }
 
-fn of_series(series: &SeriesResult, entry: Entry) -> Vec<Entry> {
+/// The words of a case's name.
+fn name(case: &CaseResult) -> Vec<String> {
+    let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
+        "transaction" => {
+            let is_told = |word: &str| ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name));
+            (&move |word| !is_told(word), send_vec(case))
+        }
+        experiment => (&|_| true, vec![experiment.to_owned()]),
+    };
+    let given = case.label.split_whitespace().filter(|word| given(word));
+    words.extend(given.map(|word| word.replacen('=', ":", 1)));
+    words
+}
+
+/// As Android's benchmarks of binder and hwbinder have it.
+fn send_vec(case: &CaseResult) -> Vec<String> {
+    let parameter = |name: &str| case.parameters.get(name).map_or("", String::as_str);
+    let transport = match parameter("transport") {
+        "hwbinder" => "binderize",
+        other => other,
+    };
+    let size = match parameter("size").parse::<u64>() {
+        Ok(size) if size > 1024 && size % 1024 == 0 => format!("{}k", size / 1024),
+        _ => parameter("size").to_owned(),
+    };
+    vec![format!("BM_sendVec_{transport}"), size]
+}
+
+fn of_series(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entry> {
     let all = &series.by_repetition;
+    // One sample a repetition, which repetitions keep apart as their cold one: so of all together.
+    let processor_time = case.series.iter().find(|series| series.name == "processor time");
+    let processor_time = processor_time.and_then(|series| series.summary.mean);
     let label = if series.unit == "ns" { String::new() } else { format!("in {}, not ns", series.unit) };
     let entry = Entry { repetitions: all.len(), label, ..entry };
     let repetitions: Vec<Entry> = all
@@ -181,7 +213,7 @@ fn of_series(series: &SeriesResult, entry: Entry) -> Vec<Entry> {
                 repetition_index: Some(index),
                 iterations: repetition.count,
                 real_time: mean,
-                cpu_time: mean,
+                cpu_time: processor_time.unwrap_or(mean),
                 counters: counters(repetition, all).map(|(name, value)| (name, value + series.nominal)).collect(),
                 ..entry.clone()
             }
@@ -213,15 +245,14 @@ const AGGREGATES: [(&str, &str, Statistic); 4] = [
 fn aggregates(entry: &Entry, repetitions: &[Entry]) -> Vec<Entry> {
     let over = |value: &dyn Fn(&Entry) -> f64| repetitions.iter().map(value).collect::<Vec<f64>>();
     let aggregate = |(name, unit, statistic): &(&'static str, &'static str, Statistic)| {
-        let time = statistic(&over(&|one| one.real_time));
         let names = repetitions[0].counters.keys();
         Entry {
             name: format!("{}_{name}", entry.run_name),
             run_type: "aggregate",
             aggregate: Some(Aggregate { aggregate_name: name, aggregate_unit: unit }),
             iterations: repetitions.len() as u64,
-            real_time: time,
-            cpu_time: time,
+            real_time: statistic(&over(&|one| one.real_time)),
+            cpu_time: statistic(&over(&|one| one.cpu_time)),
             counters: names.map(|name| (*name, statistic(&over(&|one| one.counters[name])))).collect(),
             ..entry.clone()
         }

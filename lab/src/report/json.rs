@@ -25,8 +25,8 @@ mod tests {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     let path = format!("{at}.{name}");
-                    // The keys of these are names of parameters and of facts.
-                    if !["parameters", "when", "identity"].contains(&name.as_str()) {
+                    // The keys of these are names of parameters, of facts and of files.
+                    if !["parameters", "when", "identity", "attachments"].contains(&name.as_str()) {
                         paths(value, &path, found);
                     }
                     found.insert(path);

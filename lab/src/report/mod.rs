@@ -4,6 +4,7 @@ pub mod comparison;
 pub mod csv;
 mod file;
 pub mod google_benchmark;
+pub mod google_benchmark_console;
 pub mod history;
 pub mod json;
 pub mod progress;
@@ -47,6 +48,7 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
         Format::Table => table::render(run, Paint::for_output(output)),
         Format::Json => json::render(run)?,
         Format::GoogleBenchmark => google_benchmark::render(run)?,
+        Format::GoogleBenchmarkConsole => google_benchmark_console::render(run),
         Format::Csv => csv::render(run),
     };
     emit(&text, output.output.as_deref())

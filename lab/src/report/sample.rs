@@ -146,6 +146,7 @@ pub fn case(experiment: &str, label: &str) -> CaseResult {
         figures: vec![figure("switches per step", "", 1.0), figure("steal", "ms", 0.0)],
         evidence: vec![evidence("switches", 5_004.0, 4_954.0, None)],
         log: vec!["a line for the user".to_owned()],
+        attachments: BTreeMap::from([("trace".to_owned(), "# tracer: nop\n".to_owned())]),
         limits: Vec::new(),
         published: Vec::new(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },

@@ -12,6 +12,7 @@ mod doctor;
 mod guest;
 mod interrupts;
 mod kernel;
+mod latency;
 mod load;
 mod log;
 mod mutex;
@@ -24,6 +25,8 @@ mod queue;
 mod semaphore;
 mod settings;
 mod thread;
+mod trace;
+mod transport;
 
 use std::{
     env,
@@ -125,7 +128,24 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
     // Elsewhere the loops are those of all tasks together.
     let tasks = if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
-    (1 << 20) + loops * (32 + 16 * tasks)
+    let calls = match request.spec().name {
+        "transaction" => call_bytes(request, loops),
+        "latency" => latency_bytes(request),
+        _ => 0,
+    };
+    (1 << 20) + loops * (32 + 16 * tasks) + calls
+}
+
+/// Marks of each worker, a line from each to each service, and what is sent.
+fn call_bytes(request: &Request<'_>, loops: usize) -> usize {
+    let [size, workers, services] = ["size", "workers", "services"].map(|name| request.count(name));
+    workers * (32 * loops + services * (2 * size + 512)) + size
+}
+
+/// Marks of each pair, and who made and served its calls.
+fn latency_bytes(request: &Request<'_>) -> usize {
+    let [pairs, loops] = ["pairs", "loops"].map(|name| request.count(name));
+    pairs * (loops * (32 + 2 * 2 * 24) + pairs * 512)
 }
 
 /// Zeroed memory that forked tasks share with this process.

@@ -3,11 +3,21 @@
 use chronoscope_suite::{
     Refusal, Trial,
     experiments::{
-        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch, ticks, wakeup,
+        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch, ticks, transaction,
+        wakeup,
     },
 };
 
-use crate::{coroutine::Coroutine, kernel::Linux, process::Process, thread::Thread};
+use crate::{
+    coroutine::Coroutine,
+    kernel::Linux,
+    latency,
+    process::Process,
+    thread::Thread,
+    transport::{
+        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Passthrough, Pipe, ProcessVm, Seqpacket, Through, Unix,
+    },
+};
 
 /// Runs what the request names.
 ///
@@ -52,6 +62,39 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("wakeup", "process") => wakeup::run::<Process>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
         ("masked", _) => Err(Refusal::not_offered("Linux keeps interrupts off where no signal shows it")),
+        ("transaction", _) => transact(trial).await,
+        ("latency", _) => call(trial).await,
         _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
+    }
+}
+
+/// `transaction`, by transport.
+async fn transact(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    match trial.request.word("transport") {
+        "binder" => transaction::run::<Process, Through<Binder>>(trial).await,
+        "hwbinder" => transaction::run::<Process, Through<Hwbinder>>(trial).await,
+        "unix" => transaction::run::<Process, Descriptors<Unix>>(trial).await,
+        "seqpacket" => transaction::run::<Process, Descriptors<Seqpacket>>(trial).await,
+        "pipe" => transaction::run::<Process, Descriptors<Pipe>>(trial).await,
+        "futex" => transaction::run::<Process, Memory<Futex>>(trial).await,
+        "eventfd" => transaction::run::<Process, Memory<Eventfd>>(trial).await,
+        "process_vm" => transaction::run::<Process, Memory<ProcessVm>>(trial).await,
+        "passthrough" => transaction::run::<Process, Passthrough>(trial).await,
+        _ => Err(Refusal::not_offered("this port has no such transport")),
+    }
+}
+
+/// `latency`, by transport.
+async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    match trial.request.word("transport") {
+        "binder" => latency::run::<Through<Binder>>(trial).await,
+        "hwbinder" => latency::run::<Through<Hwbinder>>(trial).await,
+        "unix" => latency::run::<Descriptors<Unix>>(trial).await,
+        "seqpacket" => latency::run::<Descriptors<Seqpacket>>(trial).await,
+        "pipe" => latency::run::<Descriptors<Pipe>>(trial).await,
+        "futex" => latency::run::<Memory<Futex>>(trial).await,
+        "eventfd" => latency::run::<Memory<Eventfd>>(trial).await,
+        "process_vm" => latency::run::<Memory<ProcessVm>>(trial).await,
+        _ => Err(Refusal::not_offered("this port has no such transport")),
     }
 }

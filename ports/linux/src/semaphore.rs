@@ -10,7 +10,7 @@ use std::{
 use chronoscope_suite::{Reason, Refusal};
 use rustix::{
     event::{EventfdFlags, eventfd},
-    io::{read, retry_on_intr, write},
+    io::{Errno, read, write},
     pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
     thread::futex,
 };
@@ -98,18 +98,29 @@ impl Semaphore {
     /// Takes one; blocks the calling thread while there is none.
     #[inline]
     pub fn take(&self) {
+        self.take_while(|| true);
+    }
+
+    /// Takes one; blocks the calling thread while there is none, and as long as `go_on` says so each time that a signal has
+    /// ended the wait. `true` when it has taken one.
+    #[inline]
+    pub fn take_while(&self, mut go_on: impl FnMut() -> bool) -> bool {
         match &self.means {
             Means::Futex { count, waiters, flags } => {
                 while !take_one(count) {
                     waiters.fetch_add(1, Ordering::SeqCst);
                     // Returns at once if the count is no longer 0; a signal also ends it. The loop looks again.
-                    let _ = futex::wait(count, *flags, 0, None);
+                    let outcome = futex::wait(count, *flags, 0, None);
                     waiters.fetch_sub(1, Ordering::SeqCst);
+                    if outcome == Err(Errno::INTR) && !go_on() {
+                        return false;
+                    }
                 }
+                true
             }
             // Reads block until there is something; the buffers fit what is written.
-            Means::Eventfd(fd) => drop(retry_on_intr(|| read(fd, &mut [0; 8]))),
-            Means::Pipe { reader, .. } => drop(retry_on_intr(|| read(reader, &mut [0; 1]))),
+            Means::Eventfd(fd) => read_while(fd, &mut [0; 8], go_on),
+            Means::Pipe { reader, .. } => read_while(reader, &mut [0; 1], go_on),
         }
     }
 
@@ -132,6 +143,16 @@ impl Semaphore {
             return Poll::Ready(());
         }
         Poll::Pending
+    }
+}
+
+#[inline(always)]
+fn read_while(fd: &OwnedFd, buffer: &mut [u8], mut go_on: impl FnMut() -> bool) -> bool {
+    loop {
+        match read(fd, &mut *buffer) {
+            Err(Errno::INTR) if go_on() => {}
+            outcome => return outcome.is_ok(),
+        }
     }
 }
 

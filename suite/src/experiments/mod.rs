@@ -6,6 +6,7 @@ pub mod image;
 pub mod interference;
 pub mod interrupt;
 pub mod inversion;
+pub mod latency;
 pub mod log;
 pub mod masked;
 pub mod message;
@@ -14,6 +15,7 @@ pub mod pipeline;
 pub mod spawn;
 pub mod switch;
 pub mod ticks;
+pub mod transaction;
 pub mod wakeup;
 
 mod firing;

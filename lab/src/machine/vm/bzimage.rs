@@ -43,6 +43,16 @@ pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>> {
     Ok(unpacked)
 }
 
+/// A kernel's module, which newer packages hold packed.
+///
+/// # Errors
+/// When it is not what xz makes.
+pub fn unpacked_module(packed: &[u8]) -> Result<Vec<u8>> {
+    let mut unpacked = Vec::new();
+    read(XzReader::new(Cursor::new(packed), false), &mut unpacked).context("a module cannot be unpacked")?;
+    Ok(unpacked)
+}
+
 fn read(packed: impl Read, unpacked: &mut Vec<u8>) -> std::io::Result<usize> {
     packed.take(MAX_BYTES).read_to_end(unpacked)
 }

@@ -7,16 +7,16 @@ const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// The port as `/init`, and the modules that it loads, in their order.
-pub fn archive(init: &[u8], modules: &[Vec<u8>]) -> Vec<u8> {
+/// The port as `/init`, and the modules that it loads, in their order: names and contents.
+pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut archive = Archive::default();
     archive.add("dev", FOLDER, (0, 0), b"");
     // Process 1 starts with it as its standard error.
     archive.add("dev/console", CHARACTER_DEVICE, (5, 1), b"");
     archive.add("init", PROGRAM, (0, 0), init);
     archive.add("modules", FOLDER, (0, 0), b"");
-    for (number, module) in modules.iter().enumerate() {
-        archive.add(&format!("modules/{number:03}.ko"), PROGRAM, (0, 0), module);
+    for (number, (name, module)) in modules.iter().enumerate() {
+        archive.add(&format!("modules/{number:03}-{name}"), PROGRAM, (0, 0), module);
     }
     archive.add("TRAILER!!!", 0, (0, 0), b"");
     archive.bytes

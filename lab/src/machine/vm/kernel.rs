@@ -9,11 +9,14 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::identity::sha256;
+use super::{bzimage, identity::sha256};
 use crate::{
     cache::{Cache, KERNELS},
     machine::qemu::told_when_long,
 };
+
+/// Android's driver, which Debian builds as a module.
+const BINDER: &str = "binder_linux.ko";
 
 /// A kernel that has a name here.
 #[derive(Debug)]
@@ -91,7 +94,8 @@ pub struct Kernel {
     pub image: Vec<u8>,
     /// Where it comes from.
     pub origin: String,
-    pub modules: Vec<Vec<u8>>,
+    /// Files, loaded in this order.
+    pub modules: Vec<(String, Vec<u8>)>,
     /// The user's boot arguments.
     pub append: String,
 }
@@ -106,7 +110,8 @@ impl Flavour {
         })?;
         let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()));
         let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
-        Ok(Kernel { image: read("vmlinuz")?, origin, modules: Vec::new(), append: String::new() })
+        let modules = vec![(BINDER.to_owned(), read(BINDER)?)];
+        Ok(Kernel { image: read("vmlinuz")?, origin, modules, append: String::new() })
     }
 }
 
@@ -121,14 +126,15 @@ fn own() -> Result<Kernel> {
         let mut paths = list().with_context(|| format!("cannot read {}", folder.display()))?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
         paths.sort();
-        modules = paths.iter().map(|path| read(path)).collect::<Result<_>>()?;
+        let named = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        modules = paths.iter().map(|path| Ok((named(path).unwrap_or_default(), read(path)?))).collect::<Result<_>>()?;
     }
     let origin = own.image.display().to_string();
     Ok(Kernel { image: read(&own.image)?, origin, modules, append: own.append.clone() })
 }
 
 impl Build {
-    /// Fills `folder` with the image and a line that tells where it comes from.
+    /// Fills `folder` with the image, binder's module, and a line that tells where it comes from.
     fn fetch(&self, folder: &Path) -> Result<()> {
         let package = self.package()?;
         run(Command::new("apt-get").args(["download", "-q", &package]).current_dir(folder))?;
@@ -139,11 +145,17 @@ impl Build {
         unpack.arg("--fsys-tarfile").arg(&deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut unpack = unpack.spawn().map_err(|error| missing("dpkg-deb", &error))?;
         let archive = unpack.stdout.take().context("dpkg-deb has no output")?;
-        let image = ["--extract", "--wildcards", "--strip-components=2", "./boot/vmlinuz-*"];
-        let unpacked = run(Command::new("tar").args(image).current_dir(folder).stdin(archive));
-        // It complains when tar has ended early, having found what it wants.
+        let wanted = ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
+        let mut tar = Command::new("tar");
+        tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"]).args(wanted).current_dir(folder).stdin(archive);
+        let unpacked = run(&mut tar);
         unpack.wait()?;
         unpacked?;
+        let packed = folder.join(format!("{BINDER}.xz"));
+        if packed.is_file() {
+            fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?)?)?;
+            fs::remove_file(packed)?;
+        }
         let hash = sha256(&fs::read(&deb)?);
         fs::remove_file(&deb)?;
         let image = files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));

@@ -38,8 +38,13 @@ static MODE: Parameter = Parameter {
 
 /// Defaults of experiments' parameters here, where they differ from the experiments' own. Every sample of a kind is
 /// nearly like the others, and the emulator executes some hundred million instructions a second.
-static DEFAULTS: [(&str, &str, &str); 4] =
-    [("switch", "loops", "2000"), ("message", "loops", "2000"), ("log", "loops", "500"), ("spawn", "loops", "5")];
+static DEFAULTS: [(&str, &str, &str); 5] = [
+    ("switch", "loops", "2000"),
+    ("message", "loops", "2000"),
+    ("log", "loops", "500"),
+    ("spawn", "loops", "5"),
+    ("transaction", "loops", "500"),
+];
 
 /// One kernel in the virtual machine.
 #[derive(Debug)]

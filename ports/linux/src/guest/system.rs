@@ -41,22 +41,6 @@ pub fn set_up() -> io::Result<()> {
     loopback_up().map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
 }
 
-/// Loads what the lab has put there, in the order of the names.
-fn load_modules() -> io::Result<()> {
-    let mut paths = fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    paths.sort();
-    for path in paths {
-        let file = fs::File::open(&path)?;
-        // SAFETY: the descriptor is open, the text is empty and ends with its zero, and the flags are none.
-        let status = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
-        if status != 0 {
-            let error = io::Error::last_os_error();
-            return Err(io::Error::other(format!("module {} cannot be loaded: {error}", path.display())));
-        }
-    }
-    Ok(())
-}
-
 /// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for a log.
 ///
 /// # Errors
@@ -84,6 +68,19 @@ pub fn log_to_console() {
         // Where it fails nobody can be told.
         let _ = dup2_stderr(console);
     }
+}
+
+/// What the lab has put there, in the order of their names.
+fn load_modules() -> io::Result<()> {
+    let mut paths = fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        let is_binder = path.to_string_lossy().ends_with("binder_linux.ko");
+        let parameters = if is_binder { c"devices=binder,hwbinder" } else { c"" };
+        rustix::system::finit_module(fs::File::open(&path)?, parameters, 0)
+            .map_err(|error| io::Error::other(format!("module {} cannot be loaded: {error}", path.display())))?;
+    }
+    Ok(())
 }
 
 /// Sends and receives over 127.0.0.1 need it.

@@ -1,0 +1,381 @@
+//! The body of the experiment `latency`: see `suite/src/experiments/latency.rs`, which says what it is for.
+
+use std::{
+    hint,
+    sync::atomic::{
+        AtomicBool, AtomicI32, AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    thread,
+};
+
+use chronoscope_suite::{
+    Kernel, Priority, Reason, Refusal, Tasks, Trial,
+    kernel::{CallFailure, Transport},
+    mark::Marks,
+    trial::name,
+    wire::Series,
+    work::{steps_in, work},
+};
+use libc::c_int;
+
+use crate::{
+    kernel::Linux,
+    process::Process,
+    semaphore::Semaphore,
+    settings::{class_of_caller, set_class},
+    trace::Trace,
+};
+
+const FIFO: (c_int, c_int) = (libc::SCHED_FIFO, 99);
+
+/// Where and how a thread runs: six numbers, which are also a message's content.
+#[derive(Clone, Copy, Default)]
+struct Who([i32; 5]);
+
+/// What a message consists of.
+const BYTES: usize = 5 * size_of::<i32>();
+
+impl Who {
+    /// The calling thread.
+    fn here() -> Self {
+        let (policy, priority) = class_of_caller();
+        // SAFETY: these take no arguments, and cannot fail.
+        let (pid, tid, cpu) = unsafe { (libc::getpid(), libc::gettid(), libc::sched_getcpu()) };
+        Self([pid, tid, cpu, policy, priority])
+    }
+
+    fn pid(self) -> i32 {
+        self.0[0]
+    }
+
+    fn tid(self) -> i32 {
+        self.0[1]
+    }
+
+    fn cpu(self) -> i32 {
+        self.0[2]
+    }
+
+    fn class(self) -> (c_int, c_int) {
+        (self.0[3], self.0[4])
+    }
+
+    /// As the original prints it: a line, one for who it is, one for how it runs.
+    fn told(self, name: &str) -> String {
+        let policy = match self.class().0 {
+            libc::SCHED_OTHER => "SCHED_OTHER",
+            libc::SCHED_FIFO => "SCHED_FIFO",
+            libc::SCHED_RR => "SCHED_RR",
+            // With SCHED_RESET_ON_FORK, too.
+            _ => "???",
+        };
+        let (pid, tid, cpu) = (self.pid(), self.tid(), self.cpu());
+        let line = "-".repeat(50);
+        format!("{line}\n{name:<12} pid: {pid} tid: {tid} cpu: {cpu}\n{policy:<12}{}\n", self.class().1)
+    }
+
+    fn to_bytes(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        for (place, number) in bytes.chunks_exact_mut(4).zip(self.0) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut numbers = bytes.chunks_exact(4).filter_map(|place| Some(i32::from_ne_bytes(place.try_into().ok()?)));
+        let all = [(); 5].map(|()| numbers.next());
+        all.iter().all(Option::is_some).then(|| Self(all.map(Option::unwrap_or_default)))
+    }
+}
+
+/// A [`Who`] in shared memory.
+struct Kept([AtomicI32; 5]);
+
+impl Kept {
+    const fn new() -> Self {
+        Self([const { AtomicI32::new(0) }; 5])
+    }
+
+    fn set(&self, who: Who) {
+        self.0.iter().zip(who.0).for_each(|(place, number)| place.store(number, Relaxed));
+    }
+
+    fn get(&self) -> Who {
+        Who([0, 1, 2, 3, 4].map(|place: usize| self.0[place].load(Relaxed)))
+    }
+}
+
+/// The two kinds of caller.
+const CALLERS: [&str; 2] = ["fifo", "other"];
+
+struct Pair {
+    /// By caller.
+    starts: [Marks<Linux>; 2],
+    ends: [Marks<Linux>; 2],
+    service: Kept,
+    client: Kept,
+    /// Who made, and who served, each call: round by round, FIFO before OTHER. One round only, unless all are to be told.
+    calls: &'static [[Kept; 2]],
+    /// Calls served at another class than the caller's, and on another processor.
+    not_inherited: [AtomicU32; 2],
+    elsewhere: AtomicU32,
+    /// Callers that read back their class; calls answered by the process that was meant.
+    in_class: AtomicU32,
+    answered: AtomicU32,
+    /// Rounds made: fewer than asked for when the trace was stopped.
+    rounds: AtomicU32,
+    /// Calls that a driver counted, and whether one did.
+    carried: AtomicU32,
+    is_counted: AtomicBool,
+    failed: AtomicBool,
+}
+
+struct Case<W: Transport> {
+    kernel: &'static Linux,
+    services: &'static W::Services,
+    pairs: &'static [Pair],
+    loops: usize,
+    boost: bool,
+    verbose: bool,
+    /// What the service does before it answers.
+    steps: u64,
+    /// In ticks.
+    deadline: i64,
+    trace: Option<&'static Trace>,
+    gate: &'static Semaphore,
+    done: &'static Semaphore,
+    ended: &'static Semaphore,
+    over: AtomicBool,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena; [`Reason::Failed`] when a call fails.
+pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
+    let [pairs, loops, hogs] = ["pairs", "loops", "hogs"].map(|name| request.count(name));
+    let verbose = request.word("verbose") == "yes";
+    // A refusal is known before anything runs.
+    let present = class_of_caller();
+    set_class(FIFO)?;
+    set_class(present)?;
+    let marks = || Ok::<_, Refusal>([Marks::new(arena, loops)?, Marks::new(arena, loops)?]);
+    let pair = |_| {
+        Ok(Pair {
+            starts: marks()?,
+            ends: marks()?,
+            service: Kept::new(),
+            client: Kept::new(),
+            calls: arena.fill(if verbose { 2 * loops } else { 0 }, |_| Ok([Kept::new(), Kept::new()]))?,
+            not_inherited: [const { AtomicU32::new(0) }; 2],
+            elsewhere: AtomicU32::new(0),
+            in_class: AtomicU32::new(0),
+            answered: AtomicU32::new(0),
+            rounds: AtomicU32::new(0),
+            carried: AtomicU32::new(0),
+            is_counted: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+        })
+    };
+    let steps = match request.number("work_us") {
+        0 => 0,
+        work_us => steps_in(kernel, trial.ticks(work_us)),
+    };
+    let case: &'static Case<W> = arena.place(Case {
+        kernel,
+        services: W::services(kernel, arena, pairs, pairs, BYTES)?,
+        pairs: arena.fill(pairs, pair)?,
+        loops,
+        boost: request.word("boost") == "yes",
+        verbose,
+        steps,
+        deadline: trial.ticks(request.number("deadline_us")).cast_signed(),
+        trace: if request.word("trace") == "yes" { Some(arena.place(Trace::start()?)?) } else { None },
+        gate: trial.semaphore(0)?,
+        done: trial.semaphore(0)?,
+        ended: trial.semaphore(0)?,
+        over: AtomicBool::new(false),
+    })?;
+    for place in 0..pairs {
+        Process::spawn(kernel, Priority::Ordinary, serve(case, place))?;
+    }
+    for place in 0..pairs {
+        Process::spawn(kernel, Priority::Ordinary, call(case, place))?;
+    }
+    for _ in 0..hogs {
+        Process::spawn(kernel, Priority::Ordinary, hog(case))?;
+    }
+    W::release(case.services);
+    trial.wait(case.done, pairs).await;
+    (0..pairs + hogs).for_each(|_| kernel.give(case.gate));
+    trial.wait(case.done, pairs).await;
+    case.over.store(true, Release);
+    if case.pairs.iter().any(|pair| pair.failed.load(Relaxed)) {
+        return Err(Refusal::new(Reason::Failed, "a call failed, or was not answered in time", ""));
+    }
+    trial.wait(case.ended, pairs + hogs).await;
+    report(trial, case);
+    Ok(())
+}
+
+async fn hog<W: Transport>(case: &'static Case<W>) {
+    case.gate.take();
+    while !case.over.load(Acquire) {
+        hint::black_box(work(1000));
+    }
+    case.ended.give();
+}
+
+async fn serve<W: Transport>(case: &'static Case<W>, place: usize) {
+    case.pairs[place].service.set(Who::here());
+    let answer = |message: &mut [u8]| {
+        let here = Who::here().to_bytes();
+        if case.steps > 0 {
+            hint::black_box(work(case.steps));
+        }
+        // All callers here send a message of this length.
+        message.copy_from_slice(&here);
+        true
+    };
+    // If it fails, its client notices.
+    let _ = W::serve(case.services, place, answer);
+    case.ended.give();
+}
+
+async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize) {
+    let pair = &case.pairs[place];
+    pair.client.set(Who::here());
+    // The first call is to learn who serves.
+    let client = W::connect(case.services, place).and_then(|mut client| {
+        let first = W::call(&mut client, place, &Who::here().to_bytes())?;
+        let server = Who::from_bytes(first).ok_or(CallFailure::Refused)?;
+        Ok((client, server))
+    });
+    case.done.give();
+    case.gate.take();
+    let outcome = client.and_then(|(mut client, server)| {
+        let carried = W::counted(&client);
+        for round in 0..case.loops {
+            if case.trace.is_some_and(Trace::is_stopped) {
+                break;
+            }
+            let real_time = || {
+                // Whether it was entered is read back, and told as evidence.
+                let _ = set_class(FIFO);
+                let outcome = one_call(case, pair, &mut client, place, server, 0, round);
+                W::end_thread(&mut client);
+                outcome
+            };
+            thread::scope(|scope| {
+                let caller = thread::Builder::new().stack_size(64 * 1024).spawn_scoped(scope, real_time);
+                let caller = caller.map_err(|error| CallFailure::Failed(error.raw_os_error().unwrap_or(0)))?;
+                caller.join().unwrap_or(Err(CallFailure::Refused))
+            })?;
+            one_call(case, pair, &mut client, place, server, 1, round)?;
+            pair.rounds.store(round as u32 + 1, Relaxed);
+        }
+        if let (Some(before), Some(after)) = (carried, W::counted(&client)) {
+            pair.carried.store(after.wrapping_sub(before), Relaxed);
+            pair.is_counted.store(true, Relaxed);
+        }
+        Ok(())
+    });
+    pair.failed.store(outcome.is_err(), Relaxed);
+    case.done.give();
+}
+
+/// One call of the calling thread's. `which`: of the [`CALLERS`].
+fn one_call<W: Transport>(
+    case: &Case<W>,
+    pair: &Pair,
+    client: &mut W::Client,
+    place: usize,
+    server: Who,
+    which: usize,
+    round: usize,
+) -> Result<(), CallFailure> {
+    let caller = Who::here();
+    let message = caller.to_bytes();
+    pair.starts[which].mark(case.kernel, round);
+    if case.boost {
+        give_class(server.tid(), caller.class());
+    }
+    let answer = W::call(client, place, &message)?;
+    pair.ends[which].mark(case.kernel, round);
+    let served = Who::from_bytes(answer).ok_or(CallFailure::Refused)?;
+    if let Some(trace) = case.trace
+        && which == 0
+        && pair.starts[which].until(round, &pair.ends[which], round) > case.deadline
+    {
+        trace.stop();
+    }
+    let add = |count: &AtomicU32, what: bool| count.store(count.load(Relaxed) + u32::from(what), Relaxed);
+    add(&pair.not_inherited[which], served.class() != caller.class());
+    add(&pair.elsewhere, served.cpu() != caller.cpu());
+    add(&pair.in_class, caller.class() == [FIFO, (libc::SCHED_OTHER, 0)][which]);
+    add(&pair.answered, served.pid() == pair.service.get().pid());
+    if let Some([kept, kept_server]) = pair.calls.get(2 * round + which) {
+        kept.set(caller);
+        kept_server.set(served);
+    }
+    Ok(())
+}
+
+/// Boosts, or calms, the server. That it may fail shows in what the server reads back.
+fn give_class(thread: i32, (policy, priority): (c_int, c_int)) {
+    let parameter = libc::sched_param { sched_priority: priority };
+    // SAFETY: the parameter is valid for the length of the call.
+    unsafe { libc::sched_setscheduler(thread, policy, &raw const parameter) };
+}
+
+fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
+    for (place, pair) in case.pairs.iter().enumerate() {
+        let rounds = pair.rounds.load(Relaxed) as usize;
+        let calls = 2.0 * rounds as f64;
+        let count = |count: &AtomicU32| f64::from(count.load(Relaxed));
+        let mut evidence = |what: &str, value: f64| {
+            trial.evidence(&name(format_args!("P{place} {what}")), value, calls, calls);
+        };
+        evidence("callers in their class", count(&pair.in_class));
+        evidence("calls answered by its service", count(&pair.answered));
+        if pair.is_counted.load(Relaxed) {
+            evidence("transactions counted by the driver", count(&pair.carried));
+        }
+        let mut figure = |what: &str, value: f64| trial.figure(&name(format_args!("P{place} {what}")), "", value);
+        figure("calls", calls);
+        figure("calls on one processor", calls - count(&pair.elsewhere));
+        for (which, caller) in CALLERS.into_iter().enumerate() {
+            figure(&format!("{caller} served at another class"), count(&pair.not_inherited[which]));
+            let late = |&round: &usize| pair.starts[which].until(round, &pair.ends[which], round) > case.deadline;
+            figure(&format!("{caller} misses"), (0..rounds).filter(late).count() as f64);
+        }
+        for (which, caller) in CALLERS.into_iter().enumerate() {
+            let series = name(format_args!("P{place} {caller}"));
+            let starts = pair.starts[which].first(rounds);
+            trial.durations(Series::measured(&series), &starts, &pair.ends[which]);
+        }
+        if case.verbose {
+            tell(trial, pair, rounds);
+        }
+    }
+    if let Some(trace) = case.trace {
+        trace.report(trial);
+    }
+    trial.mark_control(&case.pairs[0].starts[0], 1.0);
+}
+
+/// Who called and who served, in the original's order, as a file: there may be many lines, and equal ones.
+fn tell(trial: &mut Trial<'_, Linux>, pair: &Pair, rounds: usize) {
+    let server = trial.request.word("transport");
+    let mut tell = |name: &str, who: Who| trial.attach("calls", who.told(name).as_bytes());
+    tell("service", pair.service.get());
+    tell("main", Who::here());
+    tell("client", pair.client.get());
+    for (place, [caller, served]) in pair.calls.iter().take(2 * rounds).enumerate() {
+        tell(["fifo-caller", "other-caller"][place % 2], caller.get());
+        tell(server, served.get());
+    }
+}

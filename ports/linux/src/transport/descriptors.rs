@@ -1,0 +1,314 @@
+//! `unix`, `seqpacket`, `pipe`: transports made of file descriptors.
+//!
+//! Each client has a channel of its own to each service. Through a stream, a message goes with its length before it, in one
+//! write; packets keep their bounds. A service with several clients polls their channels. An end of file tells
+//! either side that the other has gone, since every process closes the ends that are not its own.
+
+use std::{
+    marker::PhantomData,
+    os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd},
+};
+
+use chronoscope_suite::{
+    Reason, Refusal,
+    arena::Arena,
+    kernel::{CallFailure, Transport},
+};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::{Errno, read, write},
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
+};
+
+use super::Patience;
+use crate::kernel::Linux;
+
+/// What channels are made of.
+pub trait Means: Send + 'static {
+    /// A read returns one whole message.
+    const PACKETS: bool;
+
+    /// Both ends of a channel for messages of up to `largest` bytes.
+    ///
+    /// # Errors
+    /// When there are no descriptors left, or a pipe may not be so large.
+    fn channel(largest: usize) -> Result<[Channel; 2], Errno>;
+}
+
+pub enum Unix {}
+pub enum Seqpacket {}
+pub enum Pipe {}
+
+/// One end of a channel.
+pub struct Channel {
+    reader: OwnedFd,
+    /// Where it is not the reader as well.
+    writer: Option<OwnedFd>,
+}
+
+fn sockets(kind: SocketType) -> Result<[Channel; 2], Errno> {
+    let (one, other) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    Ok([one, other].map(|reader| Channel { reader, writer: None }))
+}
+
+impl Means for Unix {
+    const PACKETS: bool = false;
+
+    fn channel(_: usize) -> Result<[Channel; 2], Errno> {
+        sockets(SocketType::STREAM)
+    }
+}
+
+impl Means for Seqpacket {
+    const PACKETS: bool = true;
+
+    fn channel(_: usize) -> Result<[Channel; 2], Errno> {
+        sockets(SocketType::SEQPACKET)
+    }
+}
+
+impl Means for Pipe {
+    const PACKETS: bool = false;
+
+    fn channel(largest: usize) -> Result<[Channel; 2], Errno> {
+        let (requests, to_server) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (answers, to_client) = pipe_with(PipeFlags::CLOEXEC)?;
+        // A message that does not fit would be written in pieces, with switches between them.
+        let room = (HEADER + largest).next_power_of_two().max(2 * 4096);
+        for writer in [&to_server, &to_client] {
+            fcntl_setpipe_size(writer, room)?;
+        }
+        let client = Channel { reader: answers, writer: Some(to_server) };
+        let server = Channel { reader: requests, writer: Some(to_client) };
+        Ok([client, server])
+    }
+}
+
+/// Of a message in a stream: its length, in native order.
+const HEADER: usize = 4;
+
+impl Channel {
+    fn forget(self) -> End {
+        End { reader: self.reader.into_raw_fd(), writer: self.writer.map(OwnedFd::into_raw_fd) }
+    }
+
+    /// Writes all of `message`, its header included. `go_on`: asked when a signal interrupts.
+    #[inline]
+    fn send<M: Means>(&self, message: &[u8], mut go_on: impl FnMut() -> bool) -> Result<(), CallFailure> {
+        let mut rest = if M::PACKETS { &message[HEADER..] } else { message };
+        let writer = self.writer.as_ref().unwrap_or(&self.reader);
+        loop {
+            match write(writer, rest) {
+                Ok(written) if written >= rest.len() => return Ok(()),
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR) if go_on() => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+
+    /// Reads one message into `buffer`, behind its header. Returns its length.
+    #[inline]
+    fn receive<M: Means>(&self, buffer: &mut [u8], mut go_on: impl FnMut() -> bool) -> Result<usize, CallFailure> {
+        let start = if M::PACKETS { HEADER } else { 0 };
+        let mut have = start;
+        loop {
+            match read(&self.reader, &mut buffer[have..]) {
+                Ok(0) => return Err(CallFailure::Dead),
+                Ok(count) => have += count,
+                Err(Errno::INTR) if go_on() => continue,
+                Err(error) => return Err(failure(error)),
+            }
+            if M::PACKETS {
+                return Ok(have - HEADER);
+            }
+            if let Some(header) = buffer[..have].first_chunk() {
+                let length = u32::from_ne_bytes(*header) as usize;
+                if have == HEADER + length {
+                    return Ok(length);
+                }
+                // One message is under way at a time, and none is longer than the buffer.
+                if have > HEADER + length || HEADER + length > buffer.len() {
+                    return Err(CallFailure::Refused);
+                }
+            }
+        }
+    }
+}
+
+fn failure(error: Errno) -> CallFailure {
+    match error {
+        Errno::PIPE | Errno::CONNRESET => CallFailure::Dead,
+        Errno::MSGSIZE | Errno::NOBUFS => CallFailure::Refused,
+        Errno::INTR => CallFailure::TimedOut,
+        error => CallFailure::Failed(error.raw_os_error()),
+    }
+}
+
+/// The numbers of a channel's descriptors: the same in all processes forked since they were made, each of which owns its own
+/// copies.
+struct End {
+    reader: RawFd,
+    writer: Option<RawFd>,
+}
+
+impl End {
+    /// # Safety
+    /// Once a process and end.
+    unsafe fn take(&self) -> Channel {
+        // SAFETY: the descriptors are open in this process, and nobody else in it owns them.
+        unsafe {
+            Channel {
+                reader: OwnedFd::from_raw_fd(self.reader),
+                writer: self.writer.map(|writer| OwnedFd::from_raw_fd(writer)),
+            }
+        }
+    }
+}
+
+pub struct Services {
+    clients: usize,
+    largest: usize,
+    /// Client c's channel to service s is the one at s * clients + c: the client's end, and the server's.
+    channels: &'static [[End; 2]],
+}
+
+impl Services {
+    /// This process's ends: those at place `side` of the channels that `mine` tells. All others are closed.
+    ///
+    /// # Safety
+    /// Once in a process.
+    unsafe fn take(&self, side: usize, mine: impl Fn(usize) -> bool) -> Vec<Channel> {
+        let mut kept = Vec::new();
+        for (place, ends) in self.channels.iter().enumerate() {
+            for (which, end) in ends.iter().enumerate() {
+                // SAFETY: this is the one time in this process, by the caller's word.
+                let channel = unsafe { end.take() };
+                if which == side && mine(place) {
+                    kept.push(channel);
+                }
+            }
+        }
+        kept
+    }
+
+    /// Room for the longest message and its header.
+    fn buffer(&self) -> Vec<u8> {
+        vec![0; HEADER + self.largest]
+    }
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// The transport made of these means.
+pub struct Descriptors<M>(PhantomData<M>);
+
+pub struct Client {
+    channels: Vec<Channel>,
+    message: Vec<u8>,
+    answer: Vec<u8>,
+    patience: Patience,
+}
+
+impl<M: Means> Transport for Descriptors<M> {
+    type Kernel = Linux;
+    type Services = Services;
+    type Client = Client;
+
+    fn services(
+        _: &'static Linux,
+        arena: &Arena,
+        services: usize,
+        clients: usize,
+        largest: usize,
+    ) -> Result<&'static Services, Refusal> {
+        let channel = |_| {
+            let ends = M::channel(largest).map_err(|error| {
+                Refusal::new(
+                    Reason::Exhausted,
+                    "no channel for each worker and service",
+                    "raise `ulimit -n`, or take fewer",
+                )
+                .with_code(error.raw_os_error())
+            })?;
+            Ok(ends.map(Channel::forget))
+        };
+        arena.place(Services { clients, largest, channels: arena.fill(services * clients, channel)? })
+    }
+
+    fn release(services: &'static Services) {
+        // SAFETY: the director calls this once, and neither serves nor calls.
+        drop(unsafe { services.take(CLIENT, |_| false) });
+    }
+
+    fn serve(
+        services: &'static Services,
+        service: usize,
+        mut answer: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure> {
+        let clients = services.clients;
+        // SAFETY: a server calls this once, and nothing else here.
+        let mut channels = unsafe { services.take(SERVER, |place| place / clients == service) };
+        let mut buffer = services.buffer();
+        let mut next = 0;
+        while !channels.is_empty() {
+            let place = ready(&channels, next)?;
+            next = place + 1;
+            match channels[place].receive::<M>(&mut buffer, || true) {
+                Ok(length) => {
+                    if !answer(&mut buffer[HEADER..HEADER + length]) {
+                        break;
+                    }
+                    channels[place].send::<M>(&buffer[..HEADER + length], || true)?;
+                }
+                // The client has left.
+                Err(CallFailure::Dead) => drop(channels.swap_remove(place)),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(services: &'static Services, client: usize) -> Result<Client, CallFailure> {
+        let clients = services.clients;
+        // SAFETY: a client calls this once, and nothing else here.
+        let channels = unsafe { services.take(CLIENT, |place| place % clients == client) };
+        let (message, answer) = (services.buffer(), services.buffer());
+        Ok(Client { channels, message, answer, patience: Patience::new() })
+    }
+
+    #[inline]
+    fn call<'a>(client: &'a mut Client, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure> {
+        let Client { channels, message, answer, patience } = client;
+        let message = &mut message[..HEADER + bytes.len()];
+        message[..HEADER].copy_from_slice(&(bytes.len() as u32).to_ne_bytes());
+        message[HEADER..].copy_from_slice(bytes);
+        channels[service].send::<M>(message, || patience.go_on())?;
+        let length = channels[service].receive::<M>(answer, || patience.go_on())?;
+        patience.answered();
+        Ok(&answer[HEADER..][..length])
+    }
+}
+
+/// The place of a channel that can be read from, looked for from `first` on, so that each gets its turn. A single one is not asked:
+/// its read waits.
+#[inline]
+fn ready(channels: &[Channel], first: usize) -> Result<usize, CallFailure> {
+    if channels.len() == 1 {
+        return Ok(0);
+    }
+    let mut polled: Vec<_> = channels.iter().map(|channel| PollFd::new(&channel.reader, PollFlags::IN)).collect();
+    loop {
+        match poll(&mut polled, None) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(failure(error)),
+        }
+        let mut places = (first..first + polled.len()).map(|place| place % polled.len());
+        if let Some(place) = places.find(|&place| !polled[place].revents().is_empty()) {
+            return Ok(place);
+        }
+    }
+}

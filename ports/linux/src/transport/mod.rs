@@ -1,0 +1,67 @@
+//! Transports: what carries a call to a server process and back. One file each; `transaction` measures them.
+//!
+//! | word | there and back |
+//! |---|---|
+//! | `binder`, `hwbinder` | Android's drivers, by their own protocol |
+//! | `unix`, `seqpacket` | a pair of sockets |
+//! | `pipe` | a pipe each way |
+//! | `futex`, `eventfd` | shared memory; a semaphore made of one of these rings |
+//! | `process_vm` | read from the other's memory by `process_vm_readv`; a futex rings |
+//! | `passthrough` | a call of a function: no server |
+//!
+//! A message is copied into what carries it, and the answer is read where it arrives.
+
+mod binder;
+mod descriptors;
+mod memory;
+mod passthrough;
+
+pub use binder::{Binder, Hwbinder, Through};
+pub use descriptors::{Descriptors, Pipe, Seqpacket, Unix};
+pub use memory::{Eventfd, Futex, Memory, ProcessVm};
+pub use passthrough::Passthrough;
+
+use std::{io, ptr};
+
+/// How long a server may take for one call.
+const PATIENCE_S: u32 = 3;
+
+/// A client's patience. A timer interrupts whatever the client waits in, once a second; calls that are answered
+/// cost nothing for it. Client processes have one each.
+pub struct Patience {
+    interruptions: u32,
+}
+
+impl Patience {
+    /// From now on, waits of this process end with `EINTR` once a second.
+    pub fn new() -> Self {
+        extern "C" fn nothing(_: libc::c_int) {}
+        let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
+        let every_second = libc::itimerval { it_interval: second, it_value: second };
+        // SAFETY: the handler does nothing; without SA_RESTART, which signal(3) would set, system calls end. All pointers are
+        // to values of this frame.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as *const () as usize;
+            libc::sigaction(libc::SIGALRM, &raw const action, ptr::null_mut());
+            libc::setitimer(libc::ITIMER_REAL, &raw const every_second, ptr::null_mut());
+        }
+        Self { interruptions: 0 }
+    }
+
+    /// Called when a wait was interrupted: whether to go on waiting.
+    pub fn go_on(&mut self) -> bool {
+        self.interruptions += 1;
+        self.interruptions <= PATIENCE_S
+    }
+
+    /// Called when an answer has come.
+    #[inline(always)]
+    pub fn answered(&mut self) {
+        self.interruptions = 0;
+    }
+}
+
+fn last_error() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

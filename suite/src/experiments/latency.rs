@@ -1,0 +1,118 @@
+//! `latency`: what a real-time and an ordinary caller wait for the same server, and whether the server takes over their priority.
+//!
+//! Pairs of a client process and a service process; client n calls service n only. All clients start together. In each round
+//! a new thread of the client's, at `SCHED_FIFO` 99, makes one call and ends; then the client's main thread, `SCHED_OTHER`,
+//! makes one. The service answers with the policy, priority and processor that it runs at as it serves. The experiment is about
+//! Linux's scheduling classes, so its body stands in the port to Linux.
+//!
+//! - **Start**: the caller's mark, immediately before the call.
+//! - **End**: its mark immediately after the call has returned.
+//! - **Sample**: one call: `fifo`, or `other`.
+//! - **Control**: marks one straight after the other.
+//! - **Evidence**: each caller read back its own class; every call was answered by the process that it meant. Figures: calls
+//!   that the service served at another policy or priority than its caller's (0: it inherits), and calls that both ends made on one processor.
+//! - **Source**: P3, latency: `libhwbinder_latency`.
+//!
+//! How it differs from the source: that starts its thread at its priority, this one enters its class first of all;
+//! neither is timed. With `work_us` the service works before it answers, and `hogs` ordinary processes compete, so that priority
+//! inversion can be seen: an empty call shows none, because fair schedulers favour who slept. `boost=yes`: the *client* gives
+//! the server its own class before it calls; that is an emulation of inheritance, and no work of the driver's.
+
+use crate::spec::{Parameter, Spec, Values};
+
+pub static SPEC: Spec = Spec {
+    name: "latency",
+    summary: "what a real-time and an ordinary caller wait for a server, and whether it takes over their priority",
+    start: "immediately before the caller calls",
+    end: "immediately after the call has returned",
+    statistic: "one call of a thread at SCHED_FIFO 99, or of one at SCHED_OTHER",
+    control: "marks set one straight after the other",
+    evidence: "each caller's class read back; every call answered by the service that was meant",
+    source: "P3, latency",
+    parameters: &[
+        Parameter {
+            name: "kind",
+            unit: "",
+            default: "process",
+            values: Values::Word(&["process"]),
+            help: "the kind of task that clients and services are",
+        },
+        Parameter {
+            name: "transport",
+            unit: "",
+            default: "unix",
+            values: Values::Word(&[
+                "binder",
+                "hwbinder",
+                "unix",
+                "seqpacket",
+                "pipe",
+                "futex",
+                "eventfd",
+                "process_vm",
+            ]),
+            help: "what carries the call, as in transaction",
+        },
+        Parameter {
+            name: "pairs",
+            unit: "",
+            default: "1",
+            values: Values::Number(1, 32),
+            help: "pairs of a client and its service; at most as many as processors, or they overload them",
+        },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "100",
+            values: Values::Number(1, 1_000_000),
+            help: "rounds of each pair: two calls each",
+        },
+        Parameter {
+            name: "deadline_us",
+            unit: "us",
+            default: "2500",
+            values: Values::Number(1, 10_000_000),
+            help: "calls above it are misses",
+        },
+        Parameter {
+            name: "work_us",
+            unit: "us",
+            default: "0",
+            values: Values::Number(0, 1_000_000),
+            help: "the service works so long before it answers",
+        },
+        Parameter {
+            name: "hogs",
+            unit: "",
+            default: "0",
+            values: Values::Number(0, 32),
+            help: "ordinary processes that compete for the processor",
+        },
+        Parameter {
+            name: "boost",
+            unit: "",
+            default: "no",
+            values: Values::Word(&["no", "yes"]),
+            help: "the client gives the service its class before it calls: an emulation of inheritance",
+        },
+        Parameter {
+            name: "verbose",
+            unit: "",
+            default: "no",
+            values: Values::Word(&["no", "yes"]),
+            help: "tell who made and who served each call, where and at what priority",
+        },
+        Parameter {
+            name: "trace",
+            unit: "",
+            default: "no",
+            values: Values::Word(&["no", "yes"]),
+            help: "record the kernel's scheduling (ftrace); stop at the first miss of a real-time caller, and keep the trace",
+        },
+    ],
+    duration_us: |request| {
+        let pairs = request.number("pairs");
+        let call = 40 + (1 + request.number("hogs")) * request.number("work_us");
+        50_000 + request.number("loops") * pairs * (200 + 2 * call)
+    },
+};
