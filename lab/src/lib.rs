@@ -8,7 +8,7 @@
 //!
 //! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes; [`stream`] decodes them;
 //! [`observation`] collects the samples of all repetitions; [`verdict`] judges; [`run`] is what remains,
-//! and is written by [`report`] and kept in the [`store`]. Two of them meet in a [`comparison`].
+//! and is written by [`report`], or laid out on a [`timeline`], and kept in the [`store`]. Two of them meet in a [`comparison`].
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +30,7 @@ pub mod statistics;
 pub mod store;
 pub mod stream;
 pub mod study;
+pub mod timeline;
 pub mod units;
 pub mod variant;
 pub mod verdict;

@@ -7,9 +7,11 @@ pub mod google_benchmark;
 pub mod google_benchmark_console;
 pub mod history;
 pub mod json;
+pub mod perfetto;
 pub mod progress;
 pub mod sheet;
 pub mod table;
+pub mod vcd;
 
 #[cfg(test)]
 mod google_benchmark_test;
@@ -18,16 +20,17 @@ pub(crate) mod sample;
 
 use std::{
     env,
-    io::{IsTerminal, stdout},
+    io::{IsTerminal, Write, stdout},
     path::Path,
 };
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 pub use file::{print, remark};
 
 use crate::{
-    cli::{Format, Output},
+    cli::{Format, Output, TraceFormat},
     run::Run,
+    timeline::Timeline,
     verdict::Status,
 };
 
@@ -60,6 +63,24 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
 /// When it cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
     file.map_or_else(|| print(text), |path| file::write(path, text))
+}
+
+/// Writes a timeline to a file, or to standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path>) -> Result<()> {
+    let content = |output: &mut dyn Write| match format {
+        TraceFormat::Perfetto => perfetto::write(timeline, output),
+        TraceFormat::Vcd => vcd::write(timeline, output),
+    };
+    match file {
+        Some(path) => file::fill(path, content),
+        None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
+            bail!("a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev")
+        }
+        None => file::pour(content),
+    }
 }
 
 /// Whether verdicts are coloured: only on a terminal, and not where the user asks for none (<https://no-color.org>).
