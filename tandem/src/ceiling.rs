@@ -59,7 +59,7 @@ impl<T> Ceiling<T> {
         }
         self.busy.set(m, true);
         let me = KERNEL.current(m);
-        let (base, rise) = (me.base.get(m), mask.allows_switch());
+        let (base, rise) = (me.base(m), mask.allows_switch());
         if rise {
             self.raise(m, me);
         }
@@ -69,7 +69,8 @@ impl<T> Ceiling<T> {
         let (mask, m) = Mask::set();
         self.busy.set(m, false);
         if rise {
-            me.base.set(m, base);
+            me.use_ceiling(m, false);
+            me.set_base(m, base);
             settle(m, me);
             kernel::reschedule(m, mask);
         }
@@ -87,14 +88,15 @@ impl<T> Ceiling<T> {
         assert!(!self.busy.get(m), "a value with a ceiling is in use");
         self.busy.set(m, true);
         let me = KERNEL.current(m);
-        let base = me.base.get(m);
+        let base = me.base(m);
         self.raise(m, me);
         arch::unmask(m);
         CeilingGuard { ceiling: self, base, _not_send: PhantomData }
     }
 
     fn raise(&self, m: Masked, me: Task) {
-        me.base.set(m, me.base.get(m).min(self.level));
+        me.use_ceiling(m, true);
+        me.set_base(m, me.base(m).min(self.level));
         settle(m, me);
     }
 }
@@ -128,7 +130,8 @@ impl<T> Drop for CeilingGuard<T> {
         let (mask, m) = Mask::set();
         let me = KERNEL.current(m);
         self.ceiling.busy.set(m, false);
-        me.base.set(m, self.base);
+        me.use_ceiling(m, false);
+        me.set_base(m, self.base);
         settle(m, me);
         kernel::reschedule(m, mask);
         mask.restore();

@@ -67,7 +67,7 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 
 /// Makes a claimed coroutine ready for its first poll.
 #[inline(never)]
-fn begin(header: Task, poll: unsafe extern "C" fn(Task) -> bool) {
+fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
     header.poll.set(m, Some(poll));
     KERNEL.share_stack(m, header);
@@ -75,25 +75,24 @@ fn begin(header: Task, poll: unsafe extern "C" fn(Task) -> bool) {
     mask.restore();
 }
 
-/// Polls the future once; `true` when it has ended, and has been dropped.
+/// Polls the future once. When it has ended, drops it and ends the coroutine.
 ///
 /// # Safety
 /// `task` heads a `Coroutine<SIZE>` in which an `F` was spawned and has not ended, and nobody else polls it.
-unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) -> bool {
+unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) {
     let storage = core::ptr::with_exposed_provenance::<Coroutine<SIZE>>(core::ptr::from_ref(task).addr());
     // SAFETY: the header is the first field of the storage, exposed by `spawn`, whose future the caller vouches for.
     let future = unsafe { (*storage).future.get().cast::<F>() };
     let waker = core::mem::ManuallyDrop::new(waker(task));
     // SAFETY: the future stays where it is until it is dropped below.
-    let done = unsafe { Pin::new_unchecked(&mut *future) }.poll(&mut Context::from_waker(&waker)).is_ready();
-    if done {
+    if unsafe { Pin::new_unchecked(&mut *future) }.poll(&mut Context::from_waker(&waker)).is_ready() {
         // SAFETY: it has ended and is never polled again.
         unsafe { future.drop_in_place() };
+        kernel::end_coroutine(task);
     }
-    done
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
+pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
 
 fn waker(task: Task) -> Waker {
     // SAFETY: tasks are static and may be woken from anywhere at any time, so a copy needs no care.

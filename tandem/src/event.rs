@@ -10,14 +10,33 @@ use crate::{
     time::{TIMERS, TimedOut, Timer},
 };
 use core::{
+    marker::PhantomPinned,
     pin::Pin,
+    ptr::NonNull,
     task::{Context, Poll},
 };
 
 /// Flags, raised by anyone, taken all at once by the one task that waits for them.
+///
+/// A waiting task is handed the flags of the signal that ends its wait; what is raised later waits for its next.
 pub struct Event {
+    /// What is raised and not taken: 0 while a task waits.
     flags: Shared<u32>,
-    waiter: Shared<Option<Task>>,
+    /// Who waits, and its task.
+    listener: Shared<Option<NonNull<Listener>>>,
+    task: Shared<Option<Task>>,
+}
+
+/// A wait for an event. It lies in the future or on the stack of the task that waits, which withdraws it before it goes.
+struct Listener {
+    /// The flags it was handed; 0 while it waits.
+    flags: Shared<u32>,
+}
+
+impl Listener {
+    const fn new() -> Self {
+        Self { flags: Shared::new(0) }
+    }
 }
 
 impl Default for Event {
@@ -29,17 +48,24 @@ impl Default for Event {
 impl Event {
     #[must_use]
     pub const fn new() -> Self {
-        Self { flags: Shared::new(0), waiter: Shared::new(None) }
+        Self { flags: Shared::new(0), listener: Shared::new(None), task: Shared::new(None) }
     }
 
     /// Raises flags. Never waits; handlers may call it.
     #[inline(always)]
     pub fn signal(&self, flags: u32) {
         let (mask, m) = Mask::set();
-        self.flags.set(m, self.flags.get(m) | flags);
-        if let Some(task) = self.waiter.get(m) {
-            self.waiter.set(m, None);
-            kernel::wake_and_preempt(m, mask, task);
+        match self.listener.get(m) {
+            Some(listener) if flags != 0 => {
+                // SAFETY: a listener stays until it is served or withdrawn, either with interrupts masked.
+                let listener = unsafe { listener.as_ref() };
+                listener.flags.set(m, flags);
+                self.listener.set(m, None);
+                // SAFETY: who registers names its task.
+                let task = unsafe { self.task.get(m).unwrap_unchecked() };
+                kernel::wake_and_preempt(m, mask, task);
+            }
+            _ => self.flags.set(m, self.flags.get(m) | flags),
         }
         mask.restore();
     }
@@ -57,19 +83,17 @@ impl Event {
         flags
     }
 
-    fn register(&self, m: Masked, task: Task) {
-        let free = self.waiter.get(m).is_none_or(|other| other.is(task));
-        assert!(free, "one task at a time may wait for an event");
-        self.waiter.set(m, Some(task));
+    #[inline(always)]
+    fn register(&self, m: Masked, listener: &Listener, task: Task) {
+        assert!(self.listener.get(m).is_none(), "one task at a time may wait for an event");
+        self.task.set(m, Some(task));
+        self.listener.set(m, Some(NonNull::from(listener)));
     }
 
-    /// Forgets who waits, unless it is another by now.
-    #[inline(always)]
-    fn withdraw(&self, m: Masked, task: Option<Task>) {
-        if let Some(task) = task
-            && self.waiter.get(m).is_some_and(|waiter| waiter.is(task))
-        {
-            self.waiter.set(m, None);
+    /// Forgets who waits, unless it has been served.
+    fn withdraw(&self, m: Masked, listener: &Listener) {
+        if self.listener.get(m) == Some(NonNull::from(listener)) {
+            self.listener.set(m, None);
         }
     }
 
@@ -80,17 +104,16 @@ impl Event {
     #[inline]
     pub fn wait(&self, _: &Me) -> u32 {
         let m = arch::mask();
-        loop {
-            let flags = self.take(m);
-            if flags != 0 {
-                arch::unmask(m);
-                return flags;
-            }
-            let me = KERNEL.current(m);
-            self.register(m, me);
+        let mut flags = self.take(m);
+        if flags == 0 {
+            let (me, listener) = (KERNEL.current(m), Listener::new());
+            self.register(m, &listener, me);
             me.waiter.set(m, None);
             kernel::block(m, me);
+            flags = listener.flags.get(m);
         }
+        arch::unmask(m);
+        flags
     }
 
     /// As [`wait`](Self::wait), until `due` at the latest.
@@ -103,19 +126,18 @@ impl Event {
     pub fn wait_until(&self, _: &Me, due: u64) -> Result<u32, TimedOut> {
         let (mask, mut m) = Mask::set();
         let me = KERNEL.current(m);
-        let timer = Timer::new(me);
         let mut flags = self.take(m);
         if flags == 0 {
-            self.register(m, me);
+            let (timer, listener) = (Timer::new(me), Listener::new());
+            self.register(m, &listener, me);
             me.waiter.set(m, None);
             m = TIMERS.set(m, mask, &timer, due);
-            flags = self.take(m);
-            while flags == 0 && timer.is_set(m) {
+            while listener.flags.get(m) == 0 && timer.is_set(m) {
                 kernel::block(m, me);
-                flags = self.take(m);
             }
             timer.cancel(m);
-            self.withdraw(m, Some(me));
+            self.withdraw(m, &listener);
+            flags = listener.flags.get(m);
         }
         arch::unmask(m);
         if flags == 0 { Err(TimedOut) } else { Ok(flags) }
@@ -124,10 +146,10 @@ impl Event {
     /// Takes the flags; the coroutine waits until one is raised.
     ///
     /// # Panics
-    /// When polled while another task waits for this event.
+    /// When polled while another waits for this event.
     #[inline]
     pub fn signalled(&self) -> Signalled<'_> {
-        Signalled { event: self, waiting: None }
+        Signalled { event: self, waits: false, listener: Listener::new(), _pinned: PhantomPinned }
     }
 }
 
@@ -135,35 +157,58 @@ impl Event {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Signalled<'a> {
     event: &'a Event,
-    waiting: Option<Task>,
+    waits: bool,
+    listener: Listener,
+    _pinned: PhantomPinned,
 }
 
 impl Future for Signalled<'_> {
     type Output = u32;
 
     #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<u32> {
-        masked(|m| match self.event.take(m) {
-            0 => {
-                let task = task_of(context);
-                self.waiting = Some(task);
-                self.event.register(m, task);
-                Poll::Pending
+    fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<u32> {
+        // SAFETY: the listener is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        if this.waits {
+            // SAFETY: a word, stored once.
+            let flags = unsafe { this.listener.flags.peek() };
+            if flags == 0 {
+                return Poll::Pending;
             }
-            flags => {
-                // Whoever raised them has forgotten us.
-                self.waiting = None;
-                Poll::Ready(flags)
-            }
-        })
+            this.waits = false;
+            return Poll::Ready(flags);
+        }
+        let event = this.event;
+        let (mask, m) = Mask::set();
+        let flags = event.take(m);
+        if flags == 0 {
+            event.register(m, &this.listener, task_of(context));
+            this.waits = true;
+            mask.restore();
+            return Poll::Pending;
+        }
+        mask.restore();
+        Poll::Ready(flags)
+    }
+}
+
+impl Signalled<'_> {
+    /// Withdraws. What it was handed but never told goes back.
+    #[cold]
+    fn give_up(&self) {
+        let flags = masked(|m| {
+            self.event.withdraw(m, &self.listener);
+            self.listener.flags.get(m)
+        });
+        self.event.signal(flags);
     }
 }
 
 impl Drop for Signalled<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.waiting.is_some() {
-            masked(|m| self.event.withdraw(m, self.waiting));
+        if self.waits {
+            self.give_up();
         }
     }
 }

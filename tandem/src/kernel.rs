@@ -11,6 +11,7 @@ use crate::{
     ready::Ready,
     shared::{Masked, Shared},
     task::{Header, IDLE_LEVEL, Info, Life, Task},
+    trace::{self, Event},
 };
 
 /// The assembly of `arch` knows this layout: see `arch::offset`.
@@ -20,6 +21,8 @@ pub(crate) struct Kernel {
     current: Shared<Option<Task>>,
     /// The task of the top poll on the shared stack; the idle task when there is none, for it lives at the bottom.
     top: Shared<Option<Task>>,
+    #[cfg(target_arch = "arm")]
+    pub(crate) literals: Shared<arch::Literals>,
     idle: Header,
 }
 
@@ -34,7 +37,14 @@ impl Kernel {
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
 
     const fn new() -> Self {
-        Self { ready: Ready::new(), current: Shared::new(None), top: Shared::new(None), idle: Header::new() }
+        Self {
+            ready: Ready::new(),
+            current: Shared::new(None),
+            top: Shared::new(None),
+            #[cfg(target_arch = "arm")]
+            literals: Shared::new([0; _]),
+            idle: Header::new(),
+        }
     }
 
     #[inline(always)]
@@ -42,6 +52,15 @@ impl Kernel {
         debug_assert!(self.current.get(m).is_some(), "the kernel has not been started");
         // SAFETY: set by `start` before anything else can run, and to a task ever after.
         unsafe { self.current.get(m).unwrap_unchecked() }
+    }
+
+    /// The same, at any time: the idle task before the kernel has been started.
+    pub(crate) fn current_or_idle(&'static self, m: Masked) -> Task {
+        self.current.get(m).unwrap_or(&self.idle)
+    }
+
+    pub(crate) fn runs(&'static self, m: Masked, task: Task) -> bool {
+        self.current.get(m).is_some_and(|current| current.is(task))
     }
 
     #[cfg(any(test, target_os = "none"))]
@@ -104,13 +123,22 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
 /// The running task; in a handler, the one it interrupted. For panic handlers and traces.
 #[must_use]
 pub fn current() -> Info {
-    masked(|m| Info(KERNEL.current.get(m).unwrap_or(&KERNEL.idle)))
+    masked(|m| Info(KERNEL.current_or_idle(m)))
 }
 
 /// Makes a task ready. `true` when it should run at once: then call [`preempt`].
 #[inline(always)]
 pub(crate) fn wake(m: Masked, task: Task) -> bool {
-    KERNEL.ready.insert(m, task)
+    #[cfg(feature = "trace")]
+    if task.bit.get(m) != 0 && !KERNEL.ready.contains(m, task) {
+        trace::emit(Event::Ready, task);
+    }
+    let urgent = KERNEL.ready.insert(m, task);
+    #[cfg(feature = "time-slice")]
+    if !urgent && let Some(current) = KERNEL.current.get(m) {
+        crate::slice::begin_if_shared(m, current);
+    }
+    urgent
 }
 
 /// Lets a task that has just become the most urgent run: at once, or when the handler or critical section ends.
@@ -125,7 +153,19 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
 
 /// Wakes a task from anywhere, with whatever follows.
 #[inline(always)]
-pub(crate) fn wake_and_preempt(m: Masked, mask: Mask, task: Task) {
+pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
+    // SAFETY: interrupts are masked.
+    unsafe { arch::wake(task, mask) }
+}
+
+/// What `arch::wake` does, in Rust.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
+pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
     if wake(m, task) {
         preempt(m, mask, task);
     }
@@ -137,9 +177,18 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     unsafe { arch::switch(from, to) };
 }
 
+/// `task` runs from here on: what is to be done at a switch, besides counting. The assembly of `arch` calls it if there is anything.
+#[cfg(any(feature = "trace", feature = "time-slice", not(target_arch = "arm")))]
+pub(crate) extern "C" fn on_run(task: Task) {
+    trace::emit(Event::Run, task);
+    #[cfg(feature = "time-slice")]
+    masked(|m| crate::slice::begin(m, task));
+}
+
 /// The running thread, `me`, waits until it is woken.
 #[inline(always)]
 pub(crate) fn block(m: Masked, me: Task) {
+    trace::emit(Event::Blocked, me);
     KERNEL.ready.remove_head(m, me);
     switch(m, me, KERNEL.ready.most_urgent(m));
 }
@@ -157,6 +206,7 @@ fn bury(m: Masked, task: Task) {
     KERNEL.ready.remove(m, task);
     task.bit.set(m, 0);
     task.life.set(m, Life::Over);
+    trace::emit(Event::Ended, task);
 }
 
 /// If a ready task is more urgent than the running one, as after a priority was lowered, lets it run.
@@ -167,46 +217,63 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
     }
 }
 
+/// Ends a coroutine, within its own poll, which then returns at once. Leaves interrupts masked.
+///
+/// What follows a poll looks only at `again`, and at `next` and `level` to turn the ring. So the task that has left every
+/// ring turns the one that is next to run: it stands as if it had stood before its head.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_coroutine(task: Task) {
+    let (_, m) = Mask::set();
+    bury(m, task);
+    let next = KERNEL.ready.most_urgent(m);
+    task.next.set(m, Some(next));
+    task.level.set(m, next.level.get(m));
+    task.again.set(m, true);
+}
+
 /// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
 /// next, until the most urgent is a suspended context. Returns that one, to be resumed, with interrupts masked.
-/// `below` is the task of the poll that lies suspended underneath.
-pub(crate) unsafe extern "C" fn after_poll(mut ended: bool, mut task: Task, below: Task) -> Task {
+/// `below` is the task of the poll that lies suspended underneath. On the Cortex-M, assembly does the same.
+#[cfg(not(target_arch = "arm"))]
+pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
-        let m = arch::mask();
-        let next = put_away(m, task, ended);
+        let (_, m) = Mask::set();
+        let next = put_away(m, task);
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));
             return next;
         }
         task = next;
-        check_order(m, task, below);
+        // SAFETY: interrupts are masked.
+        unsafe { check_order(task, below) };
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
+        on_run(task);
         #[cfg(feature = "count")]
         task.switches.set(m, task.switches.get(m).wrapping_add(1));
-        ended = poll(m, task);
+        poll(m, task);
     }
 }
 
 /// Takes a coroutine that has been polled out of the ready set, unless it is to be polled again. Returns the most urgent task.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn put_away(m: Masked, task: Task, ended: bool) -> Task {
+fn put_away(m: Masked, task: Task) -> Task {
     task.saved.clear(m);
-    if !ended && task.again.get(m) {
+    if task.again.get(m) {
+        task.again.set(m, false);
         return KERNEL.ready.rotate(m, task);
     }
-    if ended {
-        bury(m, task);
-    } else {
-        KERNEL.ready.remove_head(m, task);
-    }
+    trace::emit(Event::Blocked, task);
+    KERNEL.ready.remove_head(m, task);
     KERNEL.ready.most_urgent(m)
 }
 
-/// Polls a coroutine, with interrupts let in, which they are afterwards. `true` when it has ended.
+/// Polls a coroutine, with interrupts let in.
+#[cfg(not(target_arch = "arm"))]
 #[inline(always)]
-fn poll(m: Masked, task: Task) -> bool {
-    task.again.set(m, false);
+fn poll(m: Masked, task: Task) {
     let poll = task.poll.get(m);
     debug_assert!(poll.is_some());
     // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
@@ -233,19 +300,26 @@ pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
 #[cfg(not(target_os = "none"))]
 pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     let below = KERNEL.top.get(m).unwrap_or(&KERNEL.idle);
-    check_order(m, task, below);
+    // SAFETY: interrupts are masked.
+    unsafe { check_order(task, below) };
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
-    let ended = poll(m, task);
+    on_run(task);
+    poll(m, task);
     // SAFETY: the poll has just ended.
-    let next = unsafe { after_poll(ended, task, below) };
+    let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
+    on_run(next);
     next
 }
 
 /// The invariant of the shared stack, as far as the next poll and the one below it go.
-#[inline(always)]
-pub(crate) fn check_order(m: Masked, task: Task, below: Task) {
+///
+/// # Safety
+/// Interrupts are masked, or this is PendSV, where handlers come between that only add to the ready set.
+pub(crate) unsafe extern "C" fn check_order(task: Task, below: Task) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
     let (upper, lower) = (task.level.get(m), below.level.get(m));
     debug_assert!(upper < lower, "polls on the shared stack rise in urgency");
     debug_assert!(lower == IDLE_LEVEL || KERNEL.ready.contains(m, below), "a poll waits only for more urgent tasks");

@@ -2,8 +2,11 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 mod arch;
+mod block_on;
 mod ceiling;
 mod coroutine;
+#[cfg(feature = "embassy-time")]
+mod embassy_time;
 mod event;
 mod kernel;
 mod mutex;
@@ -11,11 +14,14 @@ mod queue;
 mod ready;
 mod semaphore;
 mod shared;
+#[cfg(feature = "time-slice")]
+mod slice;
 mod task;
 #[cfg(test)]
 mod tests;
 mod thread;
 pub mod time;
+pub mod trace;
 mod wait;
 
 pub use ceiling::{Ceiling, CeilingGuard};
@@ -25,6 +31,8 @@ pub use kernel::{SharedStack, current, start};
 pub use mutex::{Guard, Mutex};
 pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
+#[cfg(feature = "time-slice")]
+pub use slice::set_time_slice;
 pub use task::{Info, Priority, StillAlive};
 pub use thread::{Me, Thread};
 pub use time::{TimedOut, delay_until};

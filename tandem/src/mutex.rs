@@ -12,6 +12,7 @@ use crate::{
     task::{Level, Task},
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
+    trace::{self, Event},
     wait::{WaitQueue, Waiter},
 };
 use core::{
@@ -85,7 +86,8 @@ impl<T> Mutex<T> {
             self.lock.give_to(m, KERNEL.current(m));
         }
         arch::unmask(m);
-        free.then_some(Guard(self, PhantomData))
+        // Made only if it is free: dropping a guard unlocks.
+        free.then(|| Guard(self, PhantomData))
     }
 }
 
@@ -121,13 +123,14 @@ impl Lock {
         self.owner.set(m, Some(task));
         self.next.set(m, task.held.get(m));
         task.held.set(m, Some(NonNull::from(self)));
+        trace::emit(Event::Lock, task);
     }
 
     /// Waits to be given the lock; `false` when `due` came first.
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
         debug_assert!(!self.owner.get(m).is_some_and(|owner| owner.is(me)), "a thread locks its mutex twice");
         let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::on_stack(&mut place, me);
+        let waiter = Waiter::in_place(&mut place, me);
         let timer = ManuallyDrop::new(Timer::new(me));
         self.waiters.insert(m, waiter);
         me.waiter.set(m, Some(NonNull::from(waiter)));
@@ -158,6 +161,7 @@ impl Lock {
     fn unlock(&self, m: Masked, mask: Mask) {
         let me = KERNEL.current(m);
         self.forget(m, me);
+        trace::emit(Event::Unlock, me);
         let heir = self.waiters.pop(m).map(Waiter::task);
         self.owner.set(m, None);
         if let Some(heir) = heir {
@@ -198,7 +202,7 @@ impl Lock {
 /// Gives a task the priority that is due to it: its own, or that of the most urgent that waits for it.
 /// `true` when it has changed. As many steps as it holds mutexes.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
-    let mut level: Level = task.base.get(m);
+    let mut level: Level = task.base(m);
     let mut link = task.held.get(m);
     while let Some(lock) = link {
         // SAFETY: held mutexes are static.
@@ -211,6 +215,9 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     }
     let running = KERNEL.current(m).is(task);
     KERNEL.ready.relevel(m, task, level, running);
+    trace::emit(Event::Priority, task);
+    #[cfg(feature = "time-slice")]
+    crate::slice::begin_if_shared(m, KERNEL.current(m));
     if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
         // SAFETY: a task that is not ready waits, and what it waits in stands on its stack until it runs.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);

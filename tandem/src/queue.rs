@@ -56,11 +56,22 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
+    /// An index into the ring that may have passed its end once.
+    #[inline(always)]
+    const fn wrap(index: u32) -> u32 {
+        if N.is_power_of_two() {
+            index & (N as u32 - 1)
+        } else if index >= N as u32 {
+            index - N as u32
+        } else {
+            index
+        }
+    }
+
     /// The place of the message at `index` from the first.
     #[inline(always)]
     fn place(&self, m: Masked, index: u32) -> *mut T {
-        let index = self.first.get(m) + index;
-        let index = if index >= N as u32 { index - N as u32 } else { index };
+        let index = Self::wrap(self.first.get(m) + index);
         // SAFETY: both `first` and the index from it are less than `N`, so the place is in the ring.
         unsafe { self.ring.get().cast::<T>().add(index as usize) }
     }
@@ -75,7 +86,7 @@ impl<T, const N: usize> Queue<T, N> {
         if let Some(receiver) = receiver {
             let place = receiver.cargo.get(m).cast::<T>();
             if !place.is_null() {
-                self.receivers.pop(m);
+                self.receivers.serve(m, receiver);
                 // SAFETY: a waiting thread names a place of its own for one message.
                 unsafe { place.copy_from_nonoverlapping(message, 1) };
                 return Some(Some(receiver.task()));
@@ -88,7 +99,12 @@ impl<T, const N: usize> Queue<T, N> {
         // SAFETY: the place behind the last message is free.
         unsafe { self.place(m, len).copy_from_nonoverlapping(message, 1) };
         self.len.set(m, len + 1);
-        Some(self.promise(m))
+        // To a coroutine it is promised, for it is nobody's yet.
+        Some(receiver.map(|receiver| {
+            self.receivers.serve(m, receiver);
+            self.promised.set(m, self.promised.get(m) + 1);
+            receiver.task()
+        }))
     }
 
     /// Moves the first message out, and that of the most urgent waiting sender in.
@@ -99,8 +115,7 @@ impl<T, const N: usize> Queue<T, N> {
     unsafe fn get(&self, m: Masked, mask: Mask, place: *mut T) {
         // SAFETY: the first message is there, by the caller's word.
         unsafe { place.copy_from_nonoverlapping(self.place(m, 0), 1) };
-        let next = self.first.get(m) + 1;
-        self.first.set(m, if next == N as u32 { 0 } else { next });
+        self.first.set(m, Self::wrap(self.first.get(m) + 1));
         self.len.set(m, self.len.get(m) - 1);
         if !self.senders.is_empty(m) {
             self.admit(m, mask);
@@ -282,7 +297,7 @@ enum Served {
 fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
     let me = KERNEL.current(m);
     let mut place = MaybeUninit::uninit();
-    let waiter = Waiter::on_stack(&mut place, me);
+    let waiter = Waiter::in_place(&mut place, me);
     waiter.cargo.set(m, cargo);
     me.waiter.set(m, Some(NonNull::from(waiter)));
     queue.insert(m, waiter);

@@ -24,6 +24,7 @@ impl Ready {
     }
 
     pub(crate) fn set_idle(&self, m: Masked, idle: Task) {
+        idle.set_base(m, IDLE_LEVEL);
         idle.set_level(m, IDLE_LEVEL);
         self.head(IDLE_LEVEL).set(m, Some(idle));
     }
@@ -61,16 +62,17 @@ impl Ready {
     #[inline(never)]
     fn insert_behind(&self, m: Masked, task: Task) {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
-        let head = self.head(task.level.get(m));
-        if bitmap & bit == 0 {
-            self.bitmap.set(m, bitmap | bit);
-            head.set(m, Some(task));
-        } else if let Some(head) = head.get(m) {
+        let slot = self.head(task.level.get(m));
+        if bitmap & bit != 0 {
+            let head = neighbour(m, slot);
             if neighbour(m, &task.next).is(task) && !head.is(task) {
                 self.join(m, task, head);
             } else {
-                task.again.set(m, true);
+                task.again.set(m, task.is_open(m));
             }
+        } else if bit != 0 {
+            self.bitmap.set(m, bitmap | bit);
+            slot.set(m, Some(task));
         }
     }
 
@@ -81,6 +83,7 @@ impl Ready {
                 || self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)))
     }
 
+    #[inline(always)]
     fn join(&self, m: Masked, task: Task, head: Task) {
         let last = neighbour(m, &head.prev);
         task.next.set(m, Some(head));
@@ -157,7 +160,7 @@ impl Ready {
 
 /// The ring link of a task that is in a ring.
 #[inline(always)]
-fn neighbour(m: Masked, link: &Shared<Option<Task>>) -> &'static Header {
+pub(crate) fn neighbour(m: Masked, link: &Shared<Option<Task>>) -> &'static Header {
     let link = link.get(m);
     debug_assert!(link.is_some());
     // SAFETY: both links of a task in a ring are set, by `start_ring` or `insert_behind`, and callers ask of such tasks only.

@@ -3,13 +3,13 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::{self, KERNEL},
+    kernel::KERNEL,
     queue::wait_until,
     shared::Shared,
     task::masked,
     thread::Me,
     time::TimedOut,
-    wait::{WaitQueue, Waiter},
+    wait::{Phase, WaitQueue, Waiter},
 };
 use core::{
     mem::MaybeUninit,
@@ -35,20 +35,10 @@ impl Semaphore {
     pub fn give(&self) {
         let (mask, m) = Mask::set();
         match self.waiters.first(m) {
-            None => {
-                self.count.set(m, self.count.get(m).wrapping_add(1));
-                mask.restore();
-            }
-            Some(first) => self.hand_over(mask, first),
+            None => self.count.set(m, self.count.get(m).wrapping_add(1)),
+            // SAFETY: interrupts are masked.
+            Some(first) => unsafe { arch::hand_over(&self.waiters, mask, NonNull::from(first)) },
         }
-    }
-
-    #[inline(never)]
-    fn hand_over(&self, mask: Mask, first: &Waiter) {
-        // SAFETY: `give` has masked interrupts.
-        let m = unsafe { crate::shared::Masked::assume() };
-        self.waiters.serve(m, first);
-        kernel::wake_and_preempt(m, mask, first.task());
         mask.restore();
     }
 
@@ -71,22 +61,10 @@ impl Semaphore {
         let count = self.count.get(m);
         if count > 0 {
             self.count.set(m, count - 1);
-            arch::unmask(m);
         } else {
-            self.wait();
+            // SAFETY: who has a `Me` is a thread, and interrupts are masked.
+            unsafe { arch::wait_in(&self.waiters) };
         }
-    }
-
-    #[inline(never)]
-    fn wait(&self) {
-        // SAFETY: `take` has masked interrupts.
-        let m = unsafe { crate::shared::Masked::assume() };
-        let me = KERNEL.current(m);
-        let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::on_stack(&mut place, me);
-        me.waiter.set(m, Some(NonNull::from(waiter)));
-        self.waiters.insert(m, waiter);
-        kernel::block(m, me);
         arch::unmask(m);
     }
 
@@ -103,7 +81,7 @@ impl Semaphore {
         } else {
             let me = KERNEL.current(m);
             let mut place = MaybeUninit::uninit();
-            let waiter = Waiter::on_stack(&mut place, me);
+            let waiter = Waiter::in_place(&mut place, me);
             me.waiter.set(m, Some(NonNull::from(waiter)));
             self.waiters.insert(m, waiter);
             wait_until(m, mask, me, waiter, due)
@@ -112,10 +90,20 @@ impl Semaphore {
         if served { Ok(()) } else { Err(TimedOut) }
     }
 
+    /// Ends a wait early. What it was given but never told goes back.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, waiter: &Waiter) {
+        masked(|m| waiter.leave(m));
+        if waiter.was_served() {
+            self.give();
+        }
+    }
+
     /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
     #[inline(always)]
     pub fn taken(&self) -> Taken<'_> {
-        Taken { semaphore: self, waiter: None }
+        Taken { semaphore: self, phase: Phase::Free, waiter: MaybeUninit::uninit() }
     }
 }
 
@@ -123,7 +111,17 @@ impl Semaphore {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Taken<'a> {
     semaphore: &'a Semaphore,
-    waiter: Option<Waiter>,
+    phase: Phase,
+    waiter: MaybeUninit<Waiter>,
+}
+
+impl Taken<'_> {
+    /// The waiter, once it waits, until it is told that it was served.
+    #[inline(always)]
+    fn waiter(&self) -> Option<&Waiter> {
+        // SAFETY: `enter` has written what there is to be read.
+        (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
+    }
 }
 
 impl Future for Taken<'_> {
@@ -133,34 +131,33 @@ impl Future for Taken<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        if let Some(waiter) = &this.waiter {
+        if let Some(waiter) = this.waiter() {
             if !waiter.was_served() {
                 return Poll::Pending;
             }
-            this.waiter = None;
+            this.phase = Phase::Free;
             return Poll::Ready(());
         }
+        let semaphore = this.semaphore;
         let (mask, m) = Mask::set();
-        let count = this.semaphore.count.get(m);
-        if count > 0 {
-            this.semaphore.count.set(m, count - 1);
-        } else {
-            this.semaphore.waiters.insert(m, this.waiter.insert(Waiter::new(task_of(context))));
+        let count = semaphore.count.get(m);
+        if count == 0 {
+            Waiter::enter(&mut this.waiter, m, &semaphore.waiters, task_of(context), core::ptr::null_mut());
+            this.phase = Phase::Waits;
+            mask.restore();
+            return Poll::Pending;
         }
+        semaphore.count.set(m, count - 1);
         mask.restore();
-        if count > 0 { Poll::Ready(()) } else { Poll::Pending }
+        Poll::Ready(())
     }
 }
 
 impl Drop for Taken<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        // Served, but never told: what it was given goes back.
-        if let Some(waiter) = &self.waiter {
-            masked(|m| waiter.leave(m));
-            if waiter.was_served() {
-                self.semaphore.give();
-            }
+        if let Some(waiter) = self.waiter() {
+            self.semaphore.give_up(waiter);
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
+    trace::{self, Event},
 };
 use core::{
     marker::PhantomPinned,
@@ -40,6 +41,7 @@ pub trait Driver {
 #[macro_export]
 macro_rules! drive_time_with {
     ($driver:ty) => {
+        const _: () = $crate::time::check_rate(<$driver as $crate::time::Driver>::HERTZ);
         #[unsafe(no_mangle)]
         extern "Rust" fn _tandem_now() -> u64 {
             <$driver as $crate::time::Driver>::now()
@@ -50,6 +52,14 @@ macro_rules! drive_time_with {
         }
     };
 }
+
+/// Nobody else counts time.
+#[cfg(not(feature = "embassy-time"))]
+#[doc(hidden)]
+pub const fn check_rate(_: u64) {}
+#[cfg(feature = "embassy-time")]
+#[doc(hidden)]
+pub use crate::embassy_time::check_rate;
 
 // SAFETY: `drive_time_with!` defines both, once in a program or the linker objects, with these very signatures.
 unsafe extern "Rust" {
@@ -72,7 +82,8 @@ const STEPS: usize = 8;
 
 /// A time at which to wake a task. It lies on the thread's stack or in the future that waits.
 pub(crate) struct Timer {
-    task: Task,
+    /// `Some` once it is set.
+    pub(crate) task: Shared<Option<Task>>,
     due: Shared<u64>,
     linked: Shared<bool>,
     next: Shared<Option<NonNull<Timer>>>,
@@ -97,9 +108,21 @@ fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
 }
 
 impl Timer {
+    #[inline(always)]
     pub(crate) const fn new(task: Task) -> Self {
+        Self::for_task(Some(task))
+    }
+
+    /// For a record: all zeros, so that it lies in `.bss`.
+    #[cfg(feature = "embassy-time")]
+    pub(crate) const fn unused() -> Self {
+        Self::for_task(None)
+    }
+
+    #[inline(always)]
+    const fn for_task(task: Option<Task>) -> Self {
         Self {
-            task,
+            task: Shared::new(task),
             due: Shared::new(0),
             linked: Shared::new(false),
             next: Shared::new(None),
@@ -121,7 +144,7 @@ impl Timer {
         unsafe { self.linked.peek() }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "embassy-time"))]
     pub(crate) fn due_if_set(&self, m: Masked) -> Option<u64> {
         self.is_set(m).then(|| self.due.get(m))
     }
@@ -164,6 +187,7 @@ impl Timers {
     fn link(&self, m: Masked, timer: &Timer, before: Option<NonNull<Timer>>, after: Option<NonNull<Timer>>) {
         let this = Some(NonNull::from(timer));
         timer.linked.set(m, true);
+        timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
         timer.prev.set(m, before);
         timer.next.set(m, after);
         if let Some(after) = after {
@@ -173,7 +197,7 @@ impl Timers {
             at(m, before).next.set(m, this);
         } else {
             self.first.set(m, this);
-            _tandem_arm(timer.due.get(m));
+            arm(m, timer.due.get(m));
         }
     }
 
@@ -204,21 +228,55 @@ impl Timers {
     }
 }
 
+/// Sets the alarm for the first timer, or the end of the running slice.
+#[inline(always)]
+fn arm(m: Masked, due: u64) {
+    #[cfg(feature = "time-slice")]
+    let due = due.min(crate::slice::end(m));
+    let _ = m;
+    _tandem_arm(due);
+}
+
+/// Sets the alarm once more, for a slice that has begun.
+#[cfg(feature = "time-slice")]
+pub(crate) fn arm_again(m: Masked) {
+    let due = TIMERS.first.get(m).map_or(u64::MAX, |first| at(m, first).due.get(m)).min(crate::slice::end(m));
+    if due < u64::MAX {
+        _tandem_arm(due);
+    }
+}
+
 /// Wakes the tasks whose time has come and arms the alarm for the next. To be called by the alarm's handler.
 #[inline]
 pub fn expire() {
     let now = now();
+    #[cfg(feature = "time-slice")]
+    crate::slice::expire(now);
     loop {
         let (mask, m) = Mask::set();
         let Some(first) = TIMERS.first.get(m).map(|first| at(m, first)) else {
+            #[cfg(feature = "time-slice")]
+            arm_again(m);
             return mask.restore();
         };
         if first.due.get(m) > now {
-            _tandem_arm(first.due.get(m));
+            arm(m, first.due.get(m));
             return mask.restore();
         }
         TIMERS.remove(m, first);
-        kernel::wake_and_preempt(m, mask, first.task);
+        let task = first.task.get(m);
+        debug_assert!(task.is_some());
+        // SAFETY: a timer in the list has been set, and so has a task.
+        let task = unsafe { task.unwrap_unchecked() };
+        trace::emit(Event::TimerExpired, task);
+        #[cfg(feature = "embassy-time")]
+        if task.alarm.is(first) {
+            crate::block_on::wake_future(m, mask, task);
+            mask.restore();
+            continue;
+        }
+        // From here on the timer may be gone.
+        kernel::wake_and_preempt(m, mask, task);
         mask.restore();
     }
 }

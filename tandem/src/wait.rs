@@ -7,38 +7,48 @@
 //! A waiter lies in the future or on the stack of the task that waits, which takes it out before it goes.
 
 use crate::{
-    kernel,
+    arch::Mask,
+    kernel::{self, KERNEL},
     shared::{Masked, Shared},
     task::{Level, Task},
 };
 use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull};
 
-/// One task's place in a queue.
+/// One task's place in a queue. The assembly of `arch` writes the first six fields at once.
+#[repr(C)]
 pub(crate) struct Waiter {
-    task: Task,
-    state: Shared<State>,
-    leads: Shared<bool>,
-    level: Shared<Level>,
-    /// The ring of equals.
-    next: Shared<NonNull<Waiter>>,
-    prev: Shared<NonNull<Waiter>>,
-    /// The list of leaders; `up` says nothing in its head.
-    down: Shared<Option<NonNull<Waiter>>>,
-    up: Shared<Option<NonNull<Waiter>>>,
     /// The queue it stands in, to be found again when the task's level changes.
     queue: Shared<Option<NonNull<WaitQueue>>>,
+    /// The list of leaders; `up` says nothing in its head.
+    down: Shared<Option<NonNull<Waiter>>>,
+    /// The ring of equals; `prev` says nothing in who is alone.
+    next: Shared<NonNull<Waiter>>,
+    level: Shared<Level>,
+    task: Task,
+    state: Shared<State>,
+    prev: Shared<NonNull<Waiter>>,
+    up: Shared<Option<NonNull<Waiter>>>,
     /// What is handed over: a message's place, or the mutex waited for. The queue's owner knows.
     pub(crate) cargo: Shared<*mut ()>,
     _pinned: PhantomPinned,
 }
 
-/// Any value above `WAITING` says "served": the waiter's own address, which lies in a register, is the cheapest to store.
+/// Any value above `LEADING` says "served": the waiter's own address, which lies in a register, is the cheapest to store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
 struct State(usize);
 
 impl State {
     const OUTSIDE: Self = Self(0);
-    const WAITING: Self = Self(1);
+    /// In a ring, behind its leader.
+    const FOLLOWING: Self = Self(1);
+    /// First of its ring.
+    const LEADING: Self = Self(2);
+
+    #[inline(always)]
+    fn waits(self) -> bool {
+        self == Self::FOLLOWING || self == Self::LEADING
+    }
 
     #[inline(always)]
     fn served(waiter: NonNull<Waiter>) -> Self {
@@ -46,26 +56,34 @@ impl State {
     }
 }
 
+#[cfg(all(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
 impl Waiter {
+    pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
+    pub(crate) const LEADING: usize = State::LEADING.0;
+    pub(crate) const STATE: usize = core::mem::offset_of!(Self, state);
+    pub(crate) const TASK: usize = core::mem::offset_of!(Self, task);
+}
+
+impl Waiter {
+    #[cfg(test)]
     pub(crate) const fn new(task: Task) -> Self {
         Self {
+            queue: Shared::new(None),
+            down: Shared::new(None),
+            next: Shared::new(NonNull::dangling()),
+            level: Shared::new(0),
             task,
             state: Shared::new(State::OUTSIDE),
-            leads: Shared::new(false),
-            level: Shared::new(0),
-            next: Shared::new(NonNull::dangling()),
             prev: Shared::new(NonNull::dangling()),
-            down: Shared::new(None),
             up: Shared::new(None),
-            queue: Shared::new(None),
             cargo: Shared::new(core::ptr::null_mut()),
             _pinned: PhantomPinned,
         }
     }
 
-    /// Makes a waiter on a thread's stack, with only the fields written that are read before `insert` writes them.
+    /// Makes a waiter, with only the fields written that are read before `insert` writes them.
     #[inline(always)]
-    pub(crate) fn on_stack(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
+    pub(crate) fn in_place(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
         let this = place.as_mut_ptr();
         // SAFETY: the place is ours. Of the fields left out, `cargo` is read only where the object's code has written
         // it, and the others only in a queue, once `insert` has.
@@ -76,31 +94,33 @@ impl Waiter {
         }
     }
 
+    /// A future queues up. It leaves the queue before it goes, and does not move until then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(place: &mut MaybeUninit<Self>, m: Masked, queue: &WaitQueue, task: Task, cargo: *mut ()) {
+        let waiter = Self::in_place(place, task);
+        waiter.cargo.set(m, cargo);
+        queue.insert(m, waiter);
+    }
+
     pub(crate) fn task(&self) -> Task {
         self.task
     }
 
     #[inline(always)]
     pub(crate) fn is_served(&self, m: Masked) -> bool {
-        self.state.get(m) > State::WAITING
+        self.state.get(m) > State::LEADING
     }
 
     /// The same, of a moment ago: what is served stays so.
     #[inline(always)]
     pub(crate) fn was_served(&self) -> bool {
         // SAFETY: a word, and nobody takes a service back.
-        unsafe { self.state.peek() > State::WAITING }
-    }
-
-    /// Likewise: only its owner makes it wait.
-    #[inline(always)]
-    fn was_waiting(&self) -> bool {
-        // SAFETY: a word; a waiter that does not wait is in no queue.
-        unsafe { self.state.peek() == State::WAITING }
+        unsafe { self.state.peek() > State::LEADING }
     }
 
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
-        self.state.get(m) == State::WAITING
+        self.state.get(m).waits()
     }
 
     /// Takes itself out of the queue, if it stands in one.
@@ -122,6 +142,18 @@ impl Waiter {
             queue.insert(m, self);
         }
     }
+}
+
+/// How far a future has got.
+///
+/// Not a `bool`: its `false`, beside a waiter that is not written yet, LLVM merges into zeros for all of it, by a call.
+/// (Where another flag beside it is set, it does not.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Phase {
+    /// It has not begun to wait, or was told that it was served.
+    Free = 1,
+    Waits = 2,
 }
 
 pub(crate) struct WaitQueue {
@@ -162,12 +194,10 @@ impl WaitQueue {
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
         let (this, level) = (NonNull::from(waiter), waiter.task.level.get(m));
         waiter.level.set(m, level);
-        waiter.state.set(m, State::WAITING);
         waiter.queue.set(m, Some(NonNull::from(self)));
         waiter.next.set(m, this);
-        waiter.prev.set(m, this);
         if self.is_empty(m) {
-            waiter.leads.set(m, true);
+            waiter.state.set(m, State::LEADING);
             waiter.down.set(m, None);
             self.head.set(m, Some(this));
         } else {
@@ -211,8 +241,9 @@ impl WaitQueue {
     }
 
     fn remove(&self, m: Masked, waiter: &Waiter) {
+        let state = waiter.state.get(m);
         waiter.state.set(m, State::OUTSIDE);
-        if !waiter.leads.get(m) {
+        if state == State::FOLLOWING {
             waiter.unlink(m);
         } else if waiter.next.get(m) != NonNull::from(waiter) {
             waiter.abdicate(m, self);
@@ -225,9 +256,10 @@ impl WaitQueue {
 impl Waiter {
     /// Becomes the last of a leader's ring.
     fn join(&self, m: Masked, leader: &Self) {
-        let (this, last) = (NonNull::from(self), leader.prev.get(m));
-        self.leads.set(m, false);
-        self.next.set(m, NonNull::from(leader));
+        let (this, first) = (NonNull::from(self), NonNull::from(leader));
+        let last = if leader.next.get(m) == first { first } else { leader.prev.get(m) };
+        self.state.set(m, State::FOLLOWING);
+        self.next.set(m, first);
         self.prev.set(m, last);
         at(m, last).next.set(m, this);
         leader.prev.set(m, this);
@@ -236,7 +268,7 @@ impl Waiter {
     /// Becomes a leader between two others.
     fn lead(&self, m: Masked, above: Option<NonNull<Self>>, below: Option<NonNull<Self>>, queue: &WaitQueue) {
         let this = Some(NonNull::from(self));
-        self.leads.set(m, true);
+        self.state.set(m, State::LEADING);
         self.up.set(m, above);
         self.down.set(m, below);
         match above {
@@ -259,7 +291,7 @@ impl Waiter {
     fn abdicate(&self, m: Masked, queue: &WaitQueue) {
         let heir = self.next.get(m);
         self.unlink(m);
-        at(m, heir).leads.set(m, true);
+        at(m, heir).state.set(m, State::LEADING);
         at(m, heir).down.set(m, self.down.get(m));
         if let Some(down) = self.down.get(m) {
             at(m, down).up.set(m, Some(heir));
@@ -281,12 +313,32 @@ impl Waiter {
     }
 }
 
-impl Drop for Waiter {
-    /// A future that is dropped while it waits: no one may follow a link to it any more.
-    #[inline(always)]
-    fn drop(&mut self) {
-        if self.was_waiting() {
-            kernel::masked(|m| self.leave(m));
-        }
-    }
+/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
+///
+/// # Safety
+/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[inline(never)]
+pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
+    // A pointer, not a reference: the task that is woken may free its waiter before this returns.
+    let task = at(m, first).task();
+    queue.serve(m, at(m, first));
+    kernel::wake_and_preempt(m, mask, task);
+}
+
+/// The running thread waits in `queue` until it is served.
+///
+/// # Safety
+/// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+#[inline(never)]
+pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
+    let me = KERNEL.current(m);
+    let mut place = MaybeUninit::uninit();
+    let waiter = Waiter::in_place(&mut place, me);
+    me.waiter.set(m, Some(NonNull::from(waiter)));
+    queue.insert(m, waiter);
+    kernel::block(m, me);
 }

@@ -3,3 +3,7 @@
 #![no_std]
 
 pub mod board;
+
+// Its implementation of critical sections.
+#[cfg(target_arch = "arm")]
+use cortex_m as _;

@@ -73,6 +73,7 @@ fn interrupts() {
 }
 
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Mask(bool);
 
 impl Mask {

@@ -18,6 +18,13 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
     word.leading_zeros()
 }
 
+/// What a processor's own code need not do: the common paths as they are in Rust, where they can be traced.
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
+pub(crate) use crate::{
+    kernel::wake_here as wake,
+    wait::{hand_over, wait_in},
+};
+
 /// Offsets into the kernel's record that assembly uses.
 #[cfg(target_os = "none")]
 pub(crate) mod offset {
@@ -27,6 +34,7 @@ pub(crate) mod offset {
     pub(crate) const BITMAP: usize = CURRENT - 4;
     pub(crate) const CURRENT: usize = Kernel::CURRENT;
     pub(crate) const TOP: usize = Kernel::TOP;
+    #[cfg(target_arch = "arm")]
     pub(crate) const AGAIN: usize = core::mem::offset_of!(Header, again);
     pub(crate) const POLL: usize = core::mem::offset_of!(Header, poll);
     #[cfg(feature = "count")]

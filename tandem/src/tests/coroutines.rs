@@ -234,3 +234,57 @@ fn a_thousand_coroutines() {
     }
     assert_eq!(done.load(Relaxed), count);
 }
+
+/// A future whose address may not change, polled by hand.
+fn poll_once<F: Future>(future: Pin<&mut F>) -> impl Future<Output = Poll<F::Output>> {
+    let mut future = Some(future);
+    std::future::poll_fn(move |context| Poll::Ready(future.take().unwrap().poll(context)))
+}
+
+#[test]
+fn flags_handed_to_a_future_that_is_dropped_go_back() {
+    let _turn = kernel::begin_test();
+    let (event, coroutine) = (leak(Event::new()), leak(Coroutine::<512>::new()));
+    let body = async {
+        let mut first = std::pin::pin!(Some(event.signalled()));
+        assert!(poll_once(first.as_mut().as_pin_mut().unwrap()).await.is_pending());
+        event.signal(4);
+        event.signal(1);
+        assert_eq!(event.try_wait(), 1, "what comes after the signal that ends a wait is for the next");
+        event.signal(2);
+        first.set(None);
+        assert_eq!(event.signalled().await, 6);
+    };
+    coroutine.spawn(Priority::new(3), "listener", body).unwrap();
+    assert!(!coroutine.info().is_alive());
+}
+
+#[test]
+fn wakes_before_a_poll_are_one() {
+    let _turn = kernel::begin_test();
+    let (polls, kept) = (leak(AtomicU32::new(0)), leak(std::sync::Mutex::new(None::<Waker>)));
+    let (low, high) = (leak(Coroutine::<256>::new()), leak(Coroutine::<256>::new()));
+    let body = std::future::poll_fn(|context| {
+        *kept.lock().unwrap() = Some(context.waker().clone());
+        match polls.fetch_add(1, Relaxed) {
+            // Woken in its own poll, it is polled once more.
+            0 => context.waker().wake_by_ref(),
+            3 => return Poll::Ready(()),
+            _ => {}
+        }
+        Poll::Pending
+    });
+    low.spawn(Priority::new(1), "low", body).unwrap();
+    assert_eq!(polls.load(Relaxed), 2);
+    let body = async {
+        let waker = kept.lock().unwrap().clone().unwrap();
+        waker.wake_by_ref();
+        waker.wake();
+        assert_eq!(polls.load(Relaxed), 2, "a less urgent task does not run now");
+    };
+    high.spawn(Priority::new(3), "high", body).unwrap();
+    assert_eq!(polls.load(Relaxed), 3);
+    let waker = kept.lock().unwrap().take().unwrap();
+    waker.wake();
+    assert!(!low.info().is_alive());
+}

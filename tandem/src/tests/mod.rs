@@ -4,6 +4,7 @@ mod coroutines;
 mod ready;
 mod timers;
 mod waiters;
+mod wakers;
 
 use crate::{
     shared::Masked,
@@ -33,6 +34,11 @@ pub(crate) const fn rounds(n: usize) -> usize {
     if cfg!(miri) { n / 200 + 1 } else { n }
 }
 
+/// The same for the length of one round.
+pub(crate) const fn steps(n: usize) -> usize {
+    if cfg!(miri) { n / 20 } else { n }
+}
+
 /// Nothing else runs on this thread.
 pub(crate) fn proof() -> Masked {
     // SAFETY: tests touch what they made themselves, on one thread.
@@ -42,7 +48,7 @@ pub(crate) fn proof() -> Masked {
 pub(crate) fn task(level: Level) -> Task {
     let task: Task = Box::leak(Box::new(Header::new()));
     assert!(task.claim("test", Priority::LOWEST).is_ok());
-    task.base.set(proof(), level);
+    task.set_base(proof(), level);
     task.set_level(proof(), level);
     task
 }

@@ -1,4 +1,4 @@
-use super::{Random, proof, rounds, task};
+use super::{Random, proof, rounds, steps, task};
 use crate::{
     ready::Ready,
     task::{Level, Task},
@@ -33,11 +33,11 @@ fn the_ready_set_is_one_queue_a_level() {
         let levels = 1 + random.below(32);
         let tasks: Vec<Task> = (0..1 + random.below(40)).map(|_| task(random.below(levels) as Level)).collect();
         let mut model = Model(vec![VecDeque::new(); 33]);
-        for _ in 0..500 {
+        for _ in 0..steps(500) {
             step(&mut random, ready, &tasks, &mut model, levels);
             let expected = model.most_urgent().unwrap_or(idle);
             assert!(ready.most_urgent(m).is(expected));
-            for task in &tasks {
+            for task in tasks.iter().step_by(if cfg!(miri) { 7 } else { 1 }) {
                 assert_eq!(ready.contains(m, task), model.contains(task));
             }
         }
@@ -60,8 +60,7 @@ fn step(random: &mut Random, ready: &'static Ready, tasks: &[Task], model: &mut 
             let urgent = model.most_urgent().is_none_or(|top| task.level.get(m) < top.level.get(m));
             let was_ready = model.contains(task);
             assert_eq!(ready.insert(m, task), urgent && !was_ready);
-            assert_eq!(task.again.get(m), was_ready);
-            task.again.set(m, false);
+            assert!(!task.again.get(m), "no poll is open");
             if !was_ready {
                 model.0[level].push_back(task);
             }
@@ -111,4 +110,7 @@ fn a_dead_task_is_never_made_ready() {
     assert!(ready.most_urgent(m).is(idle) && !ready.contains(m, dead));
     ready.insert(m, task(7));
     assert!(!ready.insert(m, dead) && !ready.contains(m, dead));
+    let equal = task(3);
+    ready.insert(m, equal);
+    assert!(!ready.insert(m, dead) && ready.most_urgent(m).is(equal));
 }

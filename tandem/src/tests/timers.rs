@@ -1,4 +1,4 @@
-use super::{ARMED, NOW, Random, rounds};
+use super::{ARMED, NOW, Random, rounds, steps};
 use crate::{
     arch::{self, Mask},
     kernel,
@@ -27,7 +27,7 @@ fn timers_expire_in_order() {
                 kernel::masked(|m| victim.cancel(m));
             }
         })));
-        for _ in 0..300 {
+        for _ in 0..steps(300) {
             let timer = timers[random.borrow_mut().below(80)];
             let due = NOW.get() + 1 + random.borrow_mut().below(1000) as u64;
             let (mask, m) = Mask::set();

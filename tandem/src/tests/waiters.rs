@@ -1,4 +1,4 @@
-use super::{Random, proof, rounds, task};
+use super::{Random, proof, rounds, steps, task};
 use crate::{
     task::Level,
     wait::{WaitQueue, Waiter},
@@ -16,7 +16,7 @@ fn waiters_come_out_by_urgency_then_by_age() {
             .map(|_| &*Box::leak(Box::new(Waiter::new(task(random.below(levels) as Level)))))
             .collect();
         let mut model: Vec<&Waiter> = Vec::new();
-        for _ in 0..600 {
+        for _ in 0..steps(600) {
             let waiter = waiters[random.below(waiters.len())];
             let waits = model.iter().any(|other| core::ptr::eq(*other, waiter));
             match random.below(5) {

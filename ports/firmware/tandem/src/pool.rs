@@ -15,7 +15,7 @@ use crate::record::Record;
 /// Of each thread, in bytes: room for what experiments call. Handlers have a stack of their own.
 pub const STACK: usize = 640;
 /// For the body of each coroutine.
-pub const FUTURE: usize = 152;
+pub const FUTURE: usize = 160;
 
 const MEMORY: usize = 26 * 1024 + 512;
 

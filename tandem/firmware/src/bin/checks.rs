@@ -1,8 +1,8 @@
-//! Inheritance along a chain, time limits, the ceiling, critical sections, and at last a stack that overflows and is named.
+//! Inheritance along a chain, time limits, a clock that wraps, the ceiling, critical sections, and at last a stack that overflows and is named.
 #![no_std]
 #![no_main]
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{
     Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
 };
@@ -23,6 +23,9 @@ static EMPTY: Semaphore = Semaphore::new(0);
 static QUEUE: Queue<u32, 1> = Queue::new();
 static EVENT: Event = Event::new();
 static HOG: AtomicU32 = AtomicU32::new(0);
+static THREAD_RAN: AtomicU32 = AtomicU32::new(0);
+static COROUTINE_RAN: AtomicU32 = AtomicU32::new(0);
+static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 const MS: u64 = nanoseconds(1_000_000);
 
@@ -98,6 +101,29 @@ fn time_limits(me: &tandem::Me) {
     println!("time limits: ok");
 }
 
+/// The board's 32-bit count wraps while a thread and a coroutine sleep and a time limit runs.
+fn clock_wraps(me: &tandem::Me) {
+    board::set_ticks(u32::MAX - 3 * MS as u32);
+    let start = time::now();
+    let on_time = |due: u64| assert!(time::now() >= due && time::now() - due < MS / 100);
+    let sleeper = COROUTINE.spawn(Priority::new(7), "sleeper", async move {
+        for n in 1..7 {
+            delay_until(start + n * MS).await;
+            on_time(start + n * MS);
+            count(&COROUTINE_RAN);
+        }
+    });
+    assert!(sleeper.is_ok());
+    me.delay_until(start + 2 * MS + MS / 2);
+    assert_eq!(EMPTY.take_until(me, start + 4 * MS + MS / 2), Err(TimedOut));
+    on_time(start + 4 * MS + MS / 2);
+    assert_eq!(COROUTINE_RAN.load(Relaxed), 4);
+    me.delay_until(start + 7 * MS);
+    on_time(start + 7 * MS);
+    assert!(time::now() >> 32 == (start >> 32) + 1 && COROUTINE_RAN.swap(0, Relaxed) == 6);
+    println!("clock wraps: ok");
+}
+
 fn ceiling(me: &tandem::Me) {
     let seen = CEILING.with(|value| {
         *value += 1;
@@ -111,27 +137,55 @@ fn ceiling(me: &tandem::Me) {
     println!("ceiling: ok");
 }
 
-/// What a critical section makes ready runs at its end, not before.
+/// Critical sections nest; what is woken in one runs when the outermost ends, or the handler in which it stands.
 fn critical_sections(me: &tandem::Me) {
-    HOG.store(0, Relaxed);
-    let thread = THREADS[0].spawn(Priority::new(8), "urgent thread", |me| {
-        GATE.take(me);
-        HOG.store(HOG.load(Relaxed) + 1, Relaxed);
+    let woken = || (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
+    let thread = THREADS[0].spawn(Priority::new(8), "woken thread", |me| {
+        loop {
+            GATE.take(me);
+            count(&THREAD_RAN);
+        }
     });
-    let coroutine = COROUTINE.spawn(Priority::new(9), "urgent coroutine", async {
-        GATE.taken().await;
-        HOG.store(HOG.load(Relaxed) + 10, Relaxed);
+    let coroutine = COROUTINE.spawn(Priority::new(9), "woken coroutine", async {
+        loop {
+            EMPTY.taken().await;
+            count(&COROUTINE_RAN);
+        }
     });
     assert!(thread.is_ok() && coroutine.is_ok());
-    for (before, after) in [(0, 10), (10, 11)] {
+    let wake = || {
+        GATE.give();
+        EMPTY.give();
+    };
+    for round in 0..10 {
         critical_section::with(|_| {
-            critical_section::with(|_| GATE.give());
-            assert_eq!(HOG.load(Relaxed), before);
+            critical_section::with(|_| wake());
+            critical_section::with(|_| board::raise(0));
+            for _ in 0..100 {
+                assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round, 3 * round), 2 * round), "within the section");
+            }
         });
-        assert_eq!(HOG.load(Relaxed), after);
+        assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round + 2, 3 * round + 2), 2 * round + 1), "behind it");
+        board::raise(0);
+        assert_eq!(woken(), (3 * round + 3, 3 * round + 3), "behind the handler");
     }
     me.delay_until(time::now() + MS);
     println!("critical sections: ok");
+}
+
+/// Wakes both in critical sections of its own: they run when it ends.
+extern "C" fn on_raise() {
+    let before = (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
+    critical_section::with(|_| {
+        critical_section::with(|_| GATE.give());
+        EMPTY.give();
+    });
+    assert_eq!(before, (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed)));
+    count(&HANDLED);
+}
+
+fn count(what: &AtomicU32) {
+    what.fetch_add(1, Relaxed);
 }
 
 fn overflow(depth: u32) -> u32 {
@@ -142,14 +196,16 @@ fn overflow(depth: u32) -> u32 {
 #[board::entry]
 fn main() -> ! {
     board::set_up();
+    board::enable_interrupt(0);
     tandem::start(&SHARED, || {
         let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
             inheritance_along_a_chain(me);
             time_limits(me);
+            clock_wraps(me);
             ceiling(me);
             critical_sections(me);
             println!("now a stack overflows, and its task is named:");
-            let deep = THREADS[0].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
+            let deep = THREADS[1].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());
             board::exit(false)
         });
@@ -163,4 +219,4 @@ fn on_alarm() {
 }
 
 tandem_firmware::alarm!(on_alarm);
-tandem_firmware::interrupts![];
+tandem_firmware::interrupts![on_raise];

@@ -23,9 +23,7 @@ fn main() -> ! {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
-    loop {
-        core::hint::spin_loop();
-    }
+    loop {}
 }
 
 #[cfg(target_arch = "arm")]

@@ -1,18 +1,28 @@
-//! Threads and coroutines do random work under random interrupts; at the end nothing is lost. Same seed, same bytes.
+//! Threads and coroutines of random priorities do random work, end, and are spawned again, under random interrupts; at the
+//! end nothing is lost. Same seed, same bytes.
 #![no_std]
 #![no_main]
 
-use portable_atomic::{AtomicU32, Ordering::Relaxed};
+use core::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+};
+use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
-    Ceiling, Coroutine, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now,
+    Ceiling, Coroutine, Event, Info, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time,
+    yield_now,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
     println,
 };
 
-/// How many pieces of work are done; each is one switch or more.
-const WORK: u32 = 2_000_000;
+/// Fewer where the emulator is slow.
+const SWITCHES: u32 = if cfg!(target_arch = "arm") { 10_000_000 } else { 1_000_000 };
+/// How many pieces of work a task does before it ends.
+const LIFE: u32 = 2000;
+const FLAGS: u32 = 0b111;
 
 static SHARED: SharedStack<4096> = SharedStack::new();
 static THREADS: [Thread<1024>; 6] = [const { Thread::new() }; 6];
@@ -20,15 +30,17 @@ static COROUTINES: [Coroutine<512>; 6] = [const { Coroutine::new() }; 6];
 static REPORTER: Thread<2048> = Thread::new();
 static GIVEN: Semaphore = Semaphore::new(0);
 static QUEUE: Queue<u32, 3> = Queue::new();
+static EVENT: Event = Event::new();
 static OUTER: Mutex<u32> = Mutex::new(0);
 static INNER: Mutex<u32> = Mutex::new(0);
 static CEILING: Ceiling<u32> = Ceiling::new(Priority::HIGHEST, 0);
-static DONE: AtomicU32 = AtomicU32::new(0);
+static OVER: AtomicBool = AtomicBool::new(false);
 static GIVES: AtomicU32 = AtomicU32::new(0);
 static TAKES: AtomicU32 = AtomicU32::new(0);
 static SENT: AtomicU32 = AtomicU32::new(0);
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
 static LOCKS: AtomicU32 = AtomicU32::new(0);
+static RAISED: AtomicU32 = AtomicU32::new(0);
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 fn count(what: &AtomicU32) {
@@ -56,86 +68,156 @@ fn give() {
     GIVEN.give();
 }
 
-fn is_over() -> bool {
-    DONE.fetch_add(1, Relaxed) >= WORK
+fn take_note(message: Option<u32>) {
+    if let Some(message) = message {
+        assert_eq!(message, 7);
+        count(&RECEIVED);
+    }
 }
 
-fn thread(me: &Me, seed: u32) {
-    let mut random = Random(seed);
-    while !is_over() {
-        match random.below(9) {
-            0 => me.yield_now(),
-            1 => me.delay_until(soon(&mut random)),
-            2 if GIVEN.take_until(me, soon(&mut random)).is_ok() => count(&TAKES),
-            3 => give(),
-            4 if QUEUE.send_until(me, 7, soon(&mut random)).is_ok() => count(&SENT),
+/// What threads and coroutines do alike.
+fn share(random: &mut Random) {
+    count(&RAISED);
+    CEILING.with(|value| *value += 1);
+    board::raise(random.below(2) as usize);
+}
+
+fn thread(me: &Me, mut random: Random, listens: bool) {
+    for _ in 0..LIFE {
+        if OVER.load(Relaxed) {
+            return;
+        }
+        match random.below(32) {
+            0 => me.delay_until(soon(&mut random)),
+            1 if GIVEN.take_until(me, soon(&mut random)).is_ok() => count(&TAKES),
+            2 if QUEUE.send_until(me, 7, soon(&mut random)).is_ok() => count(&SENT),
+            3 => take_note(QUEUE.receive_until(me, soon(&mut random)).ok()),
+            4 => nest(me, &mut random),
             5 => {
-                if let Ok(message) = QUEUE.receive_until(me, soon(&mut random)) {
-                    assert_eq!(message, 7);
-                    count(&RECEIVED);
-                }
-            }
-            6 => {
-                let mut outer = OUTER.lock(me);
-                let before = *outer;
-                if let Ok(mut inner) = INNER.lock_until(me, soon(&mut random)) {
-                    *inner += 1;
-                    me.yield_now();
-                }
-                assert_eq!(*outer, before, "nobody else had the mutex");
-                *outer += 1;
-                count(&LOCKS);
-            }
-            7 => {
                 let _inner = INNER.lock(me);
                 me.delay_until(soon(&mut random));
             }
-            _ => {
-                CEILING.with(|value| *value += 1);
-                board::raise(0);
+            6 => {
+                let mut value = CEILING.lock(me);
+                *value += 1;
+                count(&RAISED);
+                give();
             }
+            7 => share(&mut random),
+            8 if listens => {
+                let flags = EVENT.wait_until(me, soon(&mut random)).unwrap_or(FLAGS);
+                assert!(flags != 0 && flags & !FLAGS == 0);
+            }
+            9..11 => {
+                GIVEN.take(me);
+                count(&TAKES);
+            }
+            11..15 => give(),
+            15..18 => {
+                QUEUE.send(me, 7);
+                count(&SENT);
+            }
+            18..21 => take_note(Some(QUEUE.receive(me))),
+            21 => EVENT.signal(1),
+            _ => me.yield_now(),
         }
     }
 }
 
-async fn coroutine(seed: u32) {
-    let mut random = Random(seed);
-    while !is_over() {
-        match random.below(7) {
-            0 => yield_now().await,
-            1 => delay_until(soon(&mut random)).await,
-            2 => {
+/// Two mutexes, the second with a time limit.
+fn nest(me: &Me, random: &mut Random) {
+    let mut outer = OUTER.lock(me);
+    let before = *outer;
+    if let Ok(mut inner) = INNER.lock_until(me, soon(random)) {
+        *inner += 1;
+        me.yield_now();
+    } else if let Some(mut inner) = INNER.try_lock(me) {
+        *inner += 1;
+    }
+    assert_eq!(*outer, before, "nobody else had the mutex");
+    *outer += 1;
+    count(&LOCKS);
+}
+
+/// Polls a future until the task has been woken `times`, then gives it up.
+async fn give_up<F: Future>(mut times: u32, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| match Pin::as_mut(&mut future).poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if times == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            times -= 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+async fn coroutine(mut random: Random) {
+    for _ in 0..LIFE {
+        if OVER.load(Relaxed) {
+            return;
+        }
+        match random.below(32) {
+            0 => delay_until(soon(&mut random)).await,
+            1 => drop(give_up(random.below(3), delay_until(soon(&mut random))).await),
+            2 if give_up(random.below(3), GIVEN.taken()).await.is_some() => count(&TAKES),
+            3 => take_note(give_up(random.below(3), QUEUE.received()).await),
+            4 => share(&mut random),
+            5..8 => {
                 GIVEN.taken().await;
                 count(&TAKES);
             }
-            3 => give(),
-            4 => {
+            8..13 => give(),
+            13..16 => {
                 QUEUE.sent(7).await;
                 count(&SENT);
             }
-            5 => {
-                assert_eq!(QUEUE.received().await, 7);
-                count(&RECEIVED);
-            }
-            _ => {
-                CEILING.with(|value| *value += 1);
-                board::raise(0);
-            }
+            16..19 => take_note(Some(QUEUE.received().await)),
+            19 => EVENT.signal(2),
+            _ => yield_now().await,
         }
     }
+}
+
+/// Spawns what has ended, at a random priority.
+fn spawn(random: &mut Random) {
+    for (i, task) in THREADS.iter().enumerate() {
+        let (priority, seed) = (Priority::new(random.below(5) as u8), 1 + random.below(1 << 20));
+        let _still_alive = task.spawn(priority, "thread", move |me| thread(me, Random(seed), i == 0));
+    }
+    for task in &COROUTINES {
+        let (priority, seed) = (Priority::new(random.below(5) as u8), 1 + random.below(1 << 20));
+        let _still_alive = task.spawn(priority, "coroutine", coroutine(Random(seed)));
+    }
+}
+
+fn tasks() -> impl Iterator<Item = Info> {
+    THREADS.iter().map(Thread::info).chain(COROUTINES.iter().map(Coroutine::info))
+}
+
+fn switches() -> u32 {
+    tasks().chain([REPORTER.info()]).map(Info::switches).sum()
 }
 
 /// Keeps the others from waiting forever, until all have ended; then balances the books.
 fn report(me: &Me) {
-    let started = time::now();
-    let some_alive = || THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive());
-    while some_alive() {
+    let (started, mut random) = (time::now(), Random(1));
+    while tasks().any(Info::is_alive) || !OVER.load(Relaxed) {
+        OVER.store(switches() >= SWITCHES, Relaxed);
+        if !OVER.load(Relaxed) {
+            spawn(&mut random);
+        }
         me.delay_until(time::now() + nanoseconds(3000));
-        give();
-        if QUEUE.try_receive().is_some() {
-            count(&RECEIVED);
-        } else if QUEUE.try_send(7).is_ok() {
-            count(&SENT);
+        EVENT.signal(4);
+        for _ in &THREADS {
+            give();
+            if QUEUE.try_receive().is_some() {
+                count(&RECEIVED);
+            } else if QUEUE.try_send(7).is_ok() {
+                count(&SENT);
+            }
         }
     }
     while GIVEN.try_take() {
@@ -145,23 +227,12 @@ fn report(me: &Me) {
         count(&RECEIVED);
     }
     let of = |what: &AtomicU32| what.load(Relaxed);
-    println!(
-        "work {} gives {} sent {} locks {} interrupts {} ticks {}",
-        of(&DONE),
-        of(&GIVES),
-        of(&SENT),
-        of(&LOCKS),
-        of(&HANDLED),
-        time::now() - started
-    );
-    #[cfg(feature = "count")]
-    {
-        let switches = |sum: u32, info: tandem::Info| sum + info.switches();
-        let infos =
-            THREADS.iter().map(Thread::info).chain(COROUTINES.iter().map(Coroutine::info)).chain([REPORTER.info()]);
-        println!("switches {}", infos.fold(0, switches));
-    }
-    let balanced = of(&GIVES) == of(&TAKES) && of(&SENT) == of(&RECEIVED) && *OUTER.lock(me) == of(&LOCKS);
+    println!("switches {} in {} ticks", switches(), time::now() - started);
+    println!("gives {} sent {} locks {} interrupts {}", of(&GIVES), of(&SENT), of(&LOCKS), of(&HANDLED));
+    let balanced = of(&GIVES) == of(&TAKES)
+        && of(&SENT) == of(&RECEIVED)
+        && *OUTER.lock(me) == of(&LOCKS)
+        && CEILING.with(|value| *value) == of(&RAISED);
     println!("{}", if balanced { "soak: nothing was lost" } else { "soak: the books do not balance" });
     board::exit(balanced)
 }
@@ -170,24 +241,21 @@ fn report(me: &Me) {
 fn main() -> ! {
     board::set_up();
     board::enable_interrupt(0);
-    tandem::start(&SHARED, || {
-        for (i, task) in THREADS.iter().enumerate() {
-            let seed = 1 + 77 * i as u32;
-            assert!(task.spawn(Priority::new((i % 4) as u8), "thread", move |me| thread(me, seed)).is_ok());
-        }
-        for (i, task) in COROUTINES.iter().enumerate() {
-            let seed = 1000 + 77 * i as u32;
-            assert!(task.spawn(Priority::new((i % 5) as u8), "coroutine", coroutine(seed)).is_ok());
-        }
-        assert!(REPORTER.spawn(Priority::new(6), "reporter", report).is_ok());
-    })
+    board::enable_interrupt(1);
+    tandem::start(&SHARED, || assert!(REPORTER.spawn(Priority::new(6), "reporter", report).is_ok()))
 }
 
-extern "C" fn on_raise() {
+extern "C" fn on_give() {
     count(&HANDLED);
     if HANDLED.load(Relaxed).is_multiple_of(3) {
-        give();
-    } else if QUEUE.try_send(7).is_ok() {
+        EVENT.signal(1);
+    }
+    give();
+}
+
+extern "C" fn on_send() {
+    count(&HANDLED);
+    if QUEUE.try_send(7).is_ok() {
         count(&SENT);
     }
 }
@@ -199,7 +267,10 @@ fn on_alarm() {
     if HANDLED.load(Relaxed).is_multiple_of(2) && QUEUE.try_receive().is_some() {
         count(&RECEIVED);
     }
+    if CEILING.try_with(|value| *value += 1).is_some() {
+        count(&RAISED);
+    }
 }
 
 tandem_firmware::alarm!(on_alarm);
-tandem_firmware::interrupts![on_raise];
+tandem_firmware::interrupts![on_give, on_send];

@@ -24,6 +24,12 @@ pub fn ticks() -> u32 {
     unsafe { TIM5.add(CNT).read_volatile() }
 }
 
+/// Lets the clock's low word go on from `count`: to see it wrap.
+pub fn set_ticks(count: u32) {
+    // SAFETY: a register of the timer.
+    unsafe { TIM5.add(CNT).write_volatile(count) };
+}
+
 /// Starts the count and turns the FPU on.
 pub fn set_up() {
     const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;

@@ -8,7 +8,7 @@ const FINISHER: *mut u32 = 0x0010_0000 as *mut u32;
 const MSIP: *mut u32 = 0x0200_0000 as *mut u32;
 /// Two words each: low, high.
 const MTIMECMP: *mut u32 = 0x0200_4000 as *mut u32;
-const MTIME: *const u32 = 0x0200_bff8 as *const u32;
+const MTIME: *mut u32 = 0x0200_bff8 as *mut u32;
 const UART: *mut u8 = 0x1000_0000 as *mut u8;
 
 const NEVER: u32 = u32::MAX;
@@ -22,6 +22,12 @@ pub fn ticks() -> u32 {
     // SAFETY: reading has no effect; as a barrier to the compiler, nothing measured moves across.
     unsafe { core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags)) };
     count
+}
+
+/// Lets the clock's low word go on from `count`: to see it wrap.
+pub fn set_ticks(count: u32) {
+    // SAFETY: a register of CLINT.
+    unsafe { MTIME.write_volatile(count) };
 }
 
 /// Lets the alarm interrupt.

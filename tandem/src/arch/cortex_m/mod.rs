@@ -1,46 +1,50 @@
 //! Cortex-M4 and M7, with or without FPU: threads on the process stack, handlers on the main stack.
 
 mod guard;
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+mod paths;
 mod switch;
 
 pub(crate) use guard::GUARD;
-pub(crate) use switch::{load, switch};
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+pub(crate) use paths::{hand_over, wait_in, wake};
+pub(crate) use switch::{Literals, load, switch};
 
 use crate::{
     kernel::KERNEL,
     shared::{Masked, Shared},
     task::Task,
 };
-use core::arch::asm;
+use core::{arch::asm, mem::offset_of};
 
 /// A suspended context: the assembly knows the order of the fields.
 #[repr(C)]
 pub(crate) struct Saved {
-    /// CONTROL: whether the FPU's registers s16 to s31 lie on the stack as well.
-    control: Shared<u32>,
-    /// Where the other registers lie; 0 when there is no suspended context.
-    stack: Shared<usize>,
     /// What to write to the MPU so that it guards the low end of the stack.
     guard: Shared<u32>,
+    /// The code that takes the context up.
+    resume: Shared<Option<unsafe extern "C" fn()>>,
+    /// Where the registers lie; 0 when there is no suspended context.
+    stack: Shared<usize>,
 }
+
+const RESUME: usize = offset_of!(Saved, resume);
 
 /// CONTROL of a task that has not used the FPU: privileged, on the process stack.
 const ON_PROCESS_STACK: u32 = 2;
 
 impl Saved {
     pub(crate) const fn new() -> Self {
-        Self { control: Shared::new(0), stack: Shared::new(0), guard: Shared::new(0) }
+        Self { guard: Shared::new(0), resume: Shared::new(None), stack: Shared::new(0) }
     }
 
-    #[inline(always)]
     pub(crate) fn exists(&self, m: Masked) -> bool {
         self.stack.get(m) != 0
     }
 
-    /// The context has ended, and its use of the FPU with it.
-    #[inline(always)]
+    /// There is no suspended context: a coroutine is between two polls.
     pub(crate) fn clear(&self, m: Masked) {
-        self.control.set(m, ON_PROCESS_STACK);
+        self.resume.set(m, Some(switch::start_poll));
         self.stack.set(m, 0);
     }
 
@@ -60,7 +64,7 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // In the order in which `load` pops them: r3 to r11, pc. What is not named here may be anything.
+        // In the order in which they are restored: r3 to r11, pc. What is not named here may be anything.
         const WORDS: usize = 10;
         let stack = high - WORDS * size_of::<usize>();
         let words = stack as *mut usize;
@@ -70,7 +74,7 @@ impl Saved {
             words.add(2).write(argument as usize);
             words.add(9).write(switch::begin_thread as *const () as usize);
         }
-        self.clear(m);
+        self.resume.set(m, Some(switch::restore));
         self.stack.set(m, stack);
         self.guard.set(m, guard::value(low));
     }
@@ -78,6 +82,7 @@ impl Saved {
 
 /// Whether interrupts were masked before.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Mask(u32);
 
 impl Mask {
@@ -150,8 +155,7 @@ macro_rules! sleep {
 ///
 /// # Safety
 /// `low..high` is as for `Saved::prepare`; interrupts are masked; this is the main program.
-pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize) -> ! {
-    idle.saved.clear(m);
+pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) -> ! {
     debug_assert!(KERNEL.is_idle(m));
     let _ = low;
     // SAFETY: from here on the main stack is the handlers' alone, and nothing of this frame is used again.
@@ -173,10 +177,11 @@ pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize)
 
 /// Sets up what the kernel uses of the processor, and the guard of the shared stack.
 pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
-    const SHPR3: *mut u32 = 0xe000_ed20 as *mut u32;
-    const PENDSV_LOWEST: u32 = 0xff << 16;
-    // SAFETY: the register exists on every ARMv7-M; only PendSV's priority changes. SVC keeps the highest.
-    unsafe { SHPR3.write_volatile(SHPR3.read_volatile() | PENDSV_LOWEST) };
+    const PENDSV_PRIORITY: *mut u8 = 0xe000_ed22 as *mut u8;
+    const LOWEST: u8 = 0xff;
+    // SAFETY: the register, a byte of SHPR3, exists on every ARMv7-M. SVC keeps the highest.
+    unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
+    KERNEL.literals.set(m, switch::literals());
     guard::set_up();
     idle.saved.guard.set(m, guard::value(low));
 }

@@ -1,34 +1,148 @@
-//! The switch: one format for every suspended context, two ways into it, two ways out.
+//! The switch: one format for every suspended context, two ways into it, three ways out.
 //!
 //! A suspended context is ten words on the task's stack, `r3`-`r11` and the address to go on at (`r3` only
-//! keeps the stack aligned), below them `s16`-`s31` if the task had used the FPU, and in its header CONTROL
-//! and the stack pointer. A task that gives the processor up gets there by a plain call and never enters an
-//! exception. A pre-empted task gets there because PendSV returns into [`preempted`] in thread mode, on the
-//! task's own stack, below the frame that the processor had pushed; when it is resumed, `resume_preempted`
-//! goes back through that frame by an exception return, the only way to restore flags and IT state.
+//! keeps the stack aligned), below them `s16`-`s31` if the task had used the FPU; its header holds the stack
+//! pointer and the code that restores just that: [`restore`] or [`restore_with_fpu`]. The header of a coroutine
+//! between two polls names [`start_poll`] there. So whoever resumes a task need not ask what it is.
 //!
-//! Interrupts are masked throughout; the context that is resumed lets them in.
+//! A task that gives the processor up gets there by a plain call and never enters an exception. A pre-empted
+//! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed, with EXC_RETURN for
+//! an address and the FPU's registers above the ten words; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
+//! flags and IT state.
+//!
+//! Interrupts are masked throughout, but in PendSV; the context that is resumed lets them in.
 
+use super::RESUME;
 use crate::{
     arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, after_poll},
+    kernel::{KERNEL, check_order},
     task::{Header, Task},
 };
-use core::arch::naked_asm;
+use core::{arch::naked_asm, mem::offset_of};
 
-/// Counts a switch to the task in r1.
+/// Counts a switch to the task in a register.
 #[cfg(feature = "count")]
 macro_rules! count_switch {
-    () => {
-        "ldr r2, [r1, #{switches}]\nadds r2, #1\nstr r2, [r1, #{switches}]"
+    ($task:literal) => {
+        concat!(
+            "push {{r0}}\nldr r0, [",
+            $task,
+            ", #{switches}]\nadds r0, #1\nstr r0, [",
+            $task,
+            ", #{switches}]\npop {{r0}}"
+        )
     };
 }
 #[cfg(not(feature = "count"))]
 macro_rules! count_switch {
-    () => {
+    ($task:literal) => {
         "// {switches}"
     };
 }
+
+/// Checks that the poll of r5 may lie above that of r4, in builds with the kernel's own checks.
+#[cfg(debug_assertions)]
+macro_rules! check_order {
+    () => {
+        "push {{r0-r3, r12, lr}}\nmov r0, r5\nmov r1, r4\nbl {check_order}\npop {{r0-r3, r12, lr}}"
+    };
+}
+#[cfg(not(debug_assertions))]
+macro_rules! check_order {
+    () => {
+        "// {check_order}"
+    };
+}
+
+/// Calls a function with the task in a register, changing none.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! call {
+    ($function:literal, $task:literal) => {
+        concat!("push {{r0-r3, r12, lr}}\nmov r0, ", $task, "\nbl {", $function, "}\npop {{r0-r3, r12, lr}}")
+    };
+}
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! call {
+    ($function:literal, $task:literal) => {
+        concat!("// {", $function, "}")
+    };
+}
+
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+use crate::kernel::on_run;
+/// On to label 6, which calls between may put out of the short branch's reach.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! unless_zero_6 {
+    ($register:literal) => {
+        concat!("cmp ", $register, ", #0\nbne 6f")
+    };
+}
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! unless_zero_6 {
+    ($register:literal) => {
+        concat!("cbnz ", $register, ", 6f")
+    };
+}
+
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+use check_order as on_run;
+
+/// Tells the trace that the coroutine of r5 waits.
+#[cfg(feature = "trace")]
+macro_rules! trace_blocked {
+    () => {
+        call!("blocked", "r5")
+    };
+}
+#[cfg(not(feature = "trace"))]
+macro_rules! trace_blocked {
+    () => {
+        "// {blocked}"
+    };
+}
+#[cfg(feature = "trace")]
+use crate::trace::emit_blocked;
+#[cfg(not(feature = "trace"))]
+use check_order as emit_blocked;
+
+/// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7.
+macro_rules! suspend {
+    () => {
+        "
+        mrs r6, control
+        lsls r6, r6, #29 // FPCA: the task has used the FPU
+        bpl 8f
+        vpush {{s16-s31}}
+        ldr r6, =tandem_restore_with_fpu
+        7:
+        mov r7, sp
+        strd r6, r7, [r10, #{resume}]"
+    };
+}
+
+/// Resumes r9; r4 and r5 as [`constants`] loads them. r9 is the current task already.
+macro_rules! resume {
+    () => {
+        "
+        ldm r9, {{r2, r3, r12}}
+        str r2, [r5]
+        mov sp, r12
+        bx r3
+        8:
+        ldr r6, =tandem_restore
+        b 7b"
+    };
+}
+
+/// Where the kernel's record and MPU_RBAR are: for `ldrd r4, r5`.
+macro_rules! constants {
+    () => {
+        ".p2align 2\n9: .word {kernel}, 0xe000ed9c"
+    };
+}
+
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+pub(super) use {constants, count_switch, resume, suspend};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
@@ -39,56 +153,23 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "push {{r3-r11, lr}}",
-        "mrs r2, control",
-        "tst r2, #4", // FPCA: the task has used the FPU
-        "it ne",
-        "vpushne {{s16-s31}}",
-        "mov r3, sp",
-        "strd r2, r3, [r0]",
-        ".global tandem_load", // r1: what to resume
+        "mov r10, r0",
+        suspend!(),
+        "mov r9, r1",
+        ".global tandem_load", // r9: what to resume
         ".thumb_func",
         "tandem_load:",
-        "ldr r0, ={kernel}",
-        "str r1, [r0, #{current}]",
-        count_switch!(),
-        "ldm r1, {{r2, r3, r12}}",
-        "cbz r3, 2f",
-        "ldr r0, =0xe000ed9c", // MPU_RBAR
-        "str r12, [r0]",
-        "mov sp, r3",
-        "msr control, r2", // FPCA as the task left it; an ISB would change nothing that follows
-        "tst r2, #4",
-        "it ne",
-        "vpopne {{s16-s31}}",
-        "pop {{r3-r11, pc}}",
-        // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
-        "2:",
-        "ldr r5, [r0, #{top}]",
-        "str r1, [r0, #{top}]",
-        "ldrd r3, r12, [r5, #4]",
-        "ldr r0, =0xe000ed9c",
-        "mov sp, r3",
-        "msr control, r2",
-        "str r12, [r0]",
-        "mov r4, r1",
-        "ldr r2, [r1, #{poll}]",
-        "movs r3, #0",
-        "strb r3, [r1, #{again}]",
-        "mov r0, r1",
-        "cpsie i",
-        "blx r2",
-        "mov r1, r4",
-        "mov r2, r5",
-        "bl {after_poll}",
-        "mov r1, r0",
-        "b tandem_load",
+        "ldrd r4, r5, 9f",
+        "str r9, [r4, #{current}]",
+        count_switch!("r9"),
+        call!("on_run", "r9"),
+        resume!(),
+        constants!(),
         kernel = sym KERNEL,
-        after_poll = sym after_poll,
-        poll = const POLL,
-        again = const AGAIN,
+        on_run = sym on_run,
         current = const CURRENT,
+        resume = const RESUME,
         switches = const SWITCHES,
-        top = const TOP,
     )
 }
 
@@ -98,60 +179,186 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
-    // SAFETY: the label lies in `switch`; it reads r1 and uses no stack of ours.
-    unsafe { core::arch::asm!("b tandem_load", in("r1") to as *const Header, options(noreturn)) }
+    // SAFETY: the label lies in `switch`; it reads r9 and uses no stack of ours.
+    unsafe { core::arch::asm!("mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn)) }
 }
 
-/// Leaves the exception by a made-up frame, into `preempted`, with EXC_RETURN of the real one in lr.
+/// Restores a context without FPU registers. Clears FPCA, so that others need not save any for this task.
+#[unsafe(naked)]
+#[unsafe(export_name = "tandem_restore")]
+pub(super) unsafe extern "C" fn restore() {
+    naked_asm!("movs r2, #2", "msr control, r2", "pop {{r3-r11, pc}}")
+}
+
+/// Restores a context with FPU registers. Using them sets FPCA.
+#[unsafe(naked)]
+#[unsafe(export_name = "tandem_restore_with_fpu")]
+unsafe extern "C" fn restore_with_fpu() {
+    naked_asm!(".fpu fpv4-sp-d16", "vpop {{s16-s31}}", "pop {{r3-r11, pc}}")
+}
+
+/// A coroutine between two polls is chosen: start one on the shared stack, above the top suspended poll. Then
+/// poll every coroutine that is the most urgent, until a suspended context is.
+///
+/// As polls keep r4-r11, the loop does: r4 is the task of the poll underneath, r5 the coroutine, r6 leads to the kernel,
+/// r7 to this function, and r8 is 0. PendSV jumps in at `tandem_poll_returned`, by the poll's return.
+#[unsafe(naked)]
+#[unsafe(export_name = "tandem_start_poll")]
+pub(super) unsafe extern "C" fn start_poll() {
+    naked_asm!(
+        "mov r6, r4",
+        "mov r5, r9",
+        "ldr r4, [r6, #{top}]",
+        "ldr r0, [r4, #{resume} + 4]", // its stack
+        "mov sp, r0",
+        "movs r0, #2",
+        "msr control, r0", // the poll has not used the FPU
+        "ldr r7, =tandem_start_poll",
+        "mov r8, #0",
+        "mov r0, r5",
+        "ldr r2, [r5, #{poll}]",
+        "b 3f",
+        "2:", // r0: the most urgent
+        "ldrd r1, r2, [r0, #{resume} + 4]", // stack and `poll`
+        unless_zero_6!("r1"),
+        "mov r5, r0",
+        count_switch!("r5"), // `tandem_load` has counted the first
+        call!("on_run", "r5"),
+        "3:",
+        "strd r5, r5, [r6, #{current}]", // and `top`
+        check_order!(),
+        "cpsie i",
+        "blx r2",
+        ".global tandem_poll_returned",
+        ".thumb_func",
+        "tandem_poll_returned:",
+        "cpsid i",
+        "ldrb r0, [r5, #{again}]",
+        "strd r7, r8, [r5, #{resume}]", // it may have been suspended meanwhile
+        "cbz r0, 4f",
+        // Woken meanwhile, yielded, or ended: on to the next in its ring.
+        "strb r8, [r5, #{again}]",
+        "ldrd r0, r1, [r5, #{next}]", // and `level`
+        "str r0, [r6, r1, lsl #2]",
+        "b 2b",
+        // It waits: out of the ready set.
+        "4:",
+        trace_blocked!(),
+        "ldrd r0, r1, [r5, #{next}]",
+        "cmp r0, r5",
+        "beq 5f",
+        "str r0, [r6, r1, lsl #2]",
+        "ldr r2, [r5, #{prev}]",
+        "strd r5, r5, [r5, #{prev}]", // and `next`
+        "str r2, [r0, #{prev}]",
+        "str r0, [r2, #{next}]",
+        "b 2b",
+        "5:",
+        "ldr r1, [r5, #{bit}]",
+        "ldr r2, [r6, #{bitmap}]",
+        "bics r2, r1",
+        "str r2, [r6, #{bitmap}]",
+        "clz r2, r2",
+        "ldr r0, [r6, r2, lsl #2]",
+        "b 2b",
+        "6:",
+        "str r4, [r6, #{top}]",
+        "mov r9, r0",
+        "b tandem_load",
+        blocked = sym emit_blocked,
+        check_order = sym check_order,
+        on_run = sym on_run,
+        again = const AGAIN,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        current = const CURRENT,
+        next = const offset_of!(Header, next),
+        poll = const POLL,
+        prev = const offset_of!(Header, prev),
+        resume = const RESUME,
+        switches = const SWITCHES,
+        top = const TOP,
+    )
+}
+
+/// What PendSV needs beside `bitmap`, `current` and `top`, which lie before it, so that one instruction loads all.
+pub(crate) type Literals = [usize; 7];
+
+/// In the order of the registers: r6, r7 and r8 as the loop of polls has them, r9 MPU_RBAR, r10 where a poll returns to,
+/// r12 xPSR with the Thumb bit, lr the code that restores.
+pub(super) fn literals() -> Literals {
+    unsafe extern "C" {
+        fn tandem_poll_returned();
+    }
+    let kernel = (&raw const KERNEL).addr();
+    let (start, returned) = (start_poll as *const () as usize, tandem_poll_returned as *const () as usize);
+    [kernel, start, 0, 0xe000_ed9c, returned, 0x0100_0000, restore_preempted as *const () as usize]
+}
+
+/// Suspends the interrupted task and leaves the exception into the most urgent one, by a made-up frame on its stack.
+///
+/// Interrupts are let in. Handlers only add to the ready set; what is more urgent than what is chosen here pends
+/// PendSV once more, which then comes before the chosen task's first instruction.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn PendSV() {
     naked_asm!(
-        "mrs r0, psp",
-        "mov r1, lr",
-        "ldr r2, ={preempted}",
-        "mov r3, #0x01000000",  // xPSR: Thumb
-        "stmdb r0!, {{r1-r3}}", // lr, pc, xPSR of the frame; r0-r3 and r12 of it do not matter
-        "subs r0, #20",
-        "msr psp, r0",
-        "cpsid i",
-        "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
-        preempted = sym preempted,
-    )
-}
-
-/// In thread mode, below the frame of the interrupted task: suspend it and resume the most urgent.
-#[unsafe(naked)]
-unsafe extern "C" fn preempted() {
-    naked_asm!(
         ".fpu fpv4-sp-d16",
-        "push {{r3, lr}}",
-        "tst lr, #16", // clear: the task had used the FPU
-        "ldr lr, ={resume}",
-        "push {{r3-r11, lr}}",
+        "mrs r0, psp",
+        "tst lr, #16", // EXC_RETURN; clear: the task had used the FPU
         "it eq",
-        "vpusheq {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
-        "mrs r2, control",
-        "ldr r0, ={kernel}",
-        "ldrd r3, r12, [r0, #{bitmap}]",
-        "clz r3, r3",
-        "ldr r1, [r0, r3, lsl #2]",
-        "mov r3, sp",
-        "strd r2, r3, [r12]",
-        "b tandem_load",
-        resume = sym resume_preempted,
+        "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
+        "stmdb r0!, {{r3-r11, lr}}",
+        "ldr r12, ={kernel} + {bitmap}",
+        "ldm r12, {{r1, r3, r4, r6-r10, r12, lr}}", // `bitmap`, `current`, `top`, `literals`
+        "clz r1, r1",
+        "ldr r5, [r6, r1, lsl #2]",
+        "strd lr, r0, [r3, #{resume}]", // and stack
+        "ldm r5, {{r0, r1, r2, r11}}", // guard, where to go on, stack, poll
+        "str r0, [r9]",
+        "cbnz r2, 2f",
+        // A coroutine between two polls: its poll, above the top suspended one, returns into the loop.
+        "strd r5, r5, [r6, #{current}]", // and `top`
+        "ldr r2, [r4, #{resume} + 4]",
+        count_switch!("r5"),
+        call!("on_run", "r5"),
+        check_order!(),
+        "bic r11, r11, #1", // no Thumb bit in a frame
+        "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
+        "msr psp, r2",
+        "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
+        "2:",
+        "str r5, [r6, #{current}]",
+        count_switch!("r5"),
+        call!("on_run", "r5"),
+        "bic r11, r1, #1",
+        "stmdb r2!, {{r5-r12}}",
+        "msr psp, r2",
+        "cpsid i", // as its context has it
+        "ldr pc, =0xfffffffd",
+        check_order = sym check_order,
         kernel = sym KERNEL,
+        on_run = sym on_run,
         bitmap = const BITMAP,
+        current = const CURRENT,
+        resume = const RESUME,
+        switches = const SWITCHES,
     )
 }
 
-/// Back in a pre-empted task: all registers are restored but those of the frame that the processor pushed.
+/// Restores a pre-empted task: r3-r11 as ever, then all that the processor pushed, by EXC_RETURN, which lies in the tenth word.
 ///
 /// From unmasking to SVC, PendSV must not come, or frames would pile up on this stack. BASEPRI holds it
 /// back, and lets SVC, which has the highest priority, through. FPCA is cleared lest SVC reserves room for s0-s15.
 #[unsafe(naked)]
-unsafe extern "C" fn resume_preempted() {
+#[unsafe(export_name = "tandem_restore_preempted")]
+unsafe extern "C" fn restore_preempted() {
     naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "pop {{r3-r11, lr}}",
+        "tst lr, #16",
+        "it eq",
+        "vpopeq {{s16-s31}}",
         "movs r0, #0xff",
         "msr basepri, r0",
         "movs r0, #2",
@@ -170,8 +377,8 @@ unsafe extern "C" fn SVCall() {
         "mrs r0, psp",
         "movs r1, #0",
         "msr basepri, r1",
-        "ldr lr, [r0, #36]", // what `preempted` pushed first
-        "adds r0, #40",
+        "ldr lr, [r0, #20]", // as it was at SVC
+        "adds r0, #32",
         "msr psp, r0",
         "bx lr",
     )

@@ -8,8 +8,8 @@
 //! Interrupts are masked throughout; the context that is resumed lets them in.
 
 use crate::{
-    arch::offset::{AGAIN, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, after_poll},
+    arch::offset::{CURRENT, POLL, SWITCHES, TOP},
+    kernel::{KERNEL, after_poll, check_order, on_run},
     task::{Header, Task},
 };
 use core::arch::{asm, naked_asm};
@@ -43,6 +43,35 @@ macro_rules! count_switch {
 macro_rules! count_switch {
     () => {
         "# {switches}"
+    };
+}
+
+/// Says that the task of a1 runs from here on. Registers and stack are those of the task that ran before, suspended or gone,
+/// which is the current one still: if this overflows its stack, it is named.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! call_on_run {
+    () => {
+        "andi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0"
+    };
+}
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! call_on_run {
+    () => {
+        "# {on_run}"
+    };
+}
+
+/// Checks that the poll of s0 may lie above that of s1, in builds with the kernel's own checks.
+#[cfg(debug_assertions)]
+macro_rules! check_order {
+    () => {
+        "mv a0, s0\nmv a1, s1\njal {check_order}"
+    };
+}
+#[cfg(not(debug_assertions))]
+macro_rules! check_order {
+    () => {
+        "# {check_order}"
     };
 }
 
@@ -85,6 +114,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "sw sp, 0(a0)",
         ".global tandem_load", // a1: what to resume
         "tandem_load:",
+        call_on_run!(),
         "lui a2, %hi({kernel} + {current})",
         "sw a1, %lo({kernel} + {current})(a2)",
         count_switch!(),
@@ -116,21 +146,22 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         move_guard!(),
         "andi sp, sp, -16",
         "mv s0, a1",
-        "lw a5, {poll}(a1)",
-        "sb zero, {again}(a1)",
-        "mv a0, a1",
+        check_order!(),
+        "lw a5, {poll}(s0)",
+        "mv a0, s0",
         "csrsi mstatus, {MIE}",
         "jalr a5",
-        "mv a1, s0",
-        "mv a2, s1",
+        "mv a0, s0",
+        "mv a1, s1",
         "jal {after_poll}",
         "mv a1, a0",
         "j tandem_load",
         ".option pop",
         kernel = sym KERNEL,
         after_poll = sym after_poll,
+        check_order = sym check_order,
+        on_run = sym on_run,
         poll = const POLL,
-        again = const AGAIN,
         current = const CURRENT,
         switches = const SWITCHES,
         top = const TOP,

@@ -1,0 +1,96 @@
+//! How long the most urgent thread waits for a mutex at the end of a chain of waiting owners, while a hog between has work to do:
+//! as long as the chain, not as the hog's work.
+#![no_std]
+#![no_main]
+
+use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use tandem::{Me, Mutex, Priority, SharedStack, Thread, time};
+use tandem_firmware::{
+    board::{self, nanoseconds, ticks},
+    println,
+};
+
+const LINKS: usize = 4;
+const HELD: u32 = 1000;
+
+static SHARED: SharedStack<1024> = SharedStack::new();
+static DIRECTOR: Thread<2048> = Thread::new();
+static OWNERS: [Thread<1024>; LINKS] = [const { Thread::new() }; LINKS];
+static HOG: Thread<1024> = Thread::new();
+static MUTEXES: [Mutex<()>; LINKS] = [const { Mutex::new(()) }; LINKS];
+static GO: AtomicBool = AtomicBool::new(false);
+static HOGGED: AtomicU32 = AtomicU32::new(0);
+/// When the last owner ran again.
+static RAN: AtomicU32 = AtomicU32::new(0);
+
+fn spin(n: u32) {
+    let start = ticks();
+    while ticks().wrapping_sub(start) < n {}
+}
+
+/// Owner 0 runs; every other waits for the one before, and holds what the next waits for.
+fn own(me: &Me, i: usize) {
+    let own = MUTEXES[i].lock(me);
+    if i == 0 {
+        while !GO.load(Relaxed) {
+            core::hint::spin_loop();
+        }
+        RAN.store(ticks(), Relaxed);
+        spin(HELD);
+    } else {
+        drop(MUTEXES[i - 1].lock(me));
+    }
+    drop(own);
+}
+
+/// Waits behind `links` owners. Returns after how many instructions the last of them ran, and how long it waited in all.
+fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
+    GO.store(false, Relaxed);
+    for (i, owner) in OWNERS[..links].iter().enumerate() {
+        assert!(owner.spawn(Priority::new(i as u8), "owner", move |me| own(me, i)).is_ok());
+        me.delay_until(time::now() + nanoseconds(100_000));
+    }
+    let hogged = HOGGED.load(Relaxed);
+    let hog = move |_: &Me| {
+        spin(work);
+        HOGGED.fetch_add(1, Relaxed);
+    };
+    assert!(HOG.spawn(Priority::new(10), "hog", hog).is_ok());
+    GO.store(true, Relaxed);
+    let start = ticks();
+    drop(MUTEXES[links - 1].lock(me));
+    let waited = ticks().wrapping_sub(start);
+    assert_eq!(HOGGED.load(Relaxed), hogged, "the hog ran while a more urgent thread waited");
+    me.delay_until(time::now() + nanoseconds(1_000_000));
+    assert!(HOGGED.load(Relaxed) == hogged + 1 && OWNERS.iter().all(|owner| !owner.info().is_alive()));
+    (RAN.load(Relaxed).wrapping_sub(start), waited)
+}
+
+fn direct(me: &Me) {
+    let mut before = (0, 0);
+    for links in 1..=LINKS {
+        let (ran, waited) = wait_behind(me, links, 0);
+        for work in [100_000, 200_000] {
+            assert_eq!(wait_behind(me, links, work), (ran, waited), "the hog's work does not matter");
+        }
+        println!("{} links: the last owner runs after {}, the mutex is ours after {}", links, ran, waited);
+        let (more, longer) = (ran - before.0, waited - before.1);
+        assert!(links == 1 || (more < 1000 && longer < 2000), "each link costs the same few instructions");
+        before = (ran, waited);
+    }
+    board::exit(true)
+}
+
+#[board::entry]
+fn main() -> ! {
+    board::set_up();
+    tandem::start(&SHARED, || assert!(DIRECTOR.spawn(Priority::new(20), "director", direct).is_ok()))
+}
+
+fn on_alarm() {
+    board::stop_alarm();
+    time::expire();
+}
+
+tandem_firmware::alarm!(on_alarm);
+tandem_firmware::interrupts![];

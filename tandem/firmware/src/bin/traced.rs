@@ -1,0 +1,172 @@
+//! A small scenario, and the exact sequence of events that it leaves; then what recording an event costs.
+#![no_std]
+#![no_main]
+
+use tandem::{
+    Coroutine, Info, Me, Mutex, Priority, Semaphore, SharedStack, Thread, delay_until, time,
+    trace::{
+        self,
+        Event::{self, *},
+        Record, Ring, Tracer,
+    },
+};
+use tandem_firmware::{
+    board::{self, nanoseconds, ticks},
+    println,
+};
+
+static SHARED: SharedStack<1024> = SharedStack::new();
+static DIRECTOR: Thread<4096> = Thread::new();
+static LOW: Thread<1024> = Thread::new();
+static HIGH: Thread<1024> = Thread::new();
+static COROUTINE: Coroutine<128> = Coroutine::new();
+static GIVEN: Semaphore = Semaphore::new(0);
+static MUTEX: Mutex<()> = Mutex::new(());
+static TRACE: Ring<128> = Ring::new();
+
+struct Recorder;
+
+tandem::trace_with!(Recorder);
+
+impl Tracer for Recorder {
+    #[inline(always)]
+    fn event(event: Event, task: Info) {
+        TRACE.push(Record { clock: ticks(), event, task });
+    }
+}
+
+/// What must have happened, in order: by whom, and what.
+const EXPECTED: [(&str, Event); 63] = [
+    ("director", Created),
+    ("director", Ready),
+    ("director", Run),
+    ("low", Created),
+    ("low", Ready),
+    ("coroutine", Created),
+    ("coroutine", Ready),
+    ("high", Created),
+    ("high", Ready),
+    ("director", TimerSet),
+    ("director", Blocked),
+    ("coroutine", Run),
+    ("coroutine", Blocked),
+    ("high", Run),
+    ("high", TimerSet),
+    ("high", Blocked),
+    ("low", Run),
+    ("low", Lock),
+    ("low", InterruptIn),
+    ("coroutine", Ready),
+    ("low", InterruptOut),
+    ("coroutine", Run),
+    ("coroutine", TimerSet),
+    ("coroutine", Blocked),
+    ("low", Run),
+    ("low", TimerSet),
+    ("low", Blocked),
+    ("idle", Run),
+    ("idle", InterruptIn),
+    ("high", TimerExpired),
+    ("high", Ready),
+    ("idle", InterruptOut),
+    ("high", Run),
+    ("low", Priority),
+    ("high", Blocked),
+    ("idle", Run),
+    ("idle", InterruptIn),
+    ("coroutine", TimerExpired),
+    ("coroutine", Ready),
+    ("idle", InterruptOut),
+    ("coroutine", Run),
+    ("coroutine", Ended),
+    ("idle", Run),
+    ("idle", InterruptIn),
+    ("low", TimerExpired),
+    ("low", Ready),
+    ("idle", InterruptOut),
+    ("low", Run),
+    ("low", Unlock),
+    ("high", Lock),
+    ("high", Ready),
+    ("low", Priority),
+    ("high", Run),
+    ("high", Unlock),
+    ("high", Ended),
+    ("low", Run),
+    ("low", Ended),
+    ("idle", Run),
+    ("idle", InterruptIn),
+    ("director", TimerExpired),
+    ("director", Ready),
+    ("idle", InterruptOut),
+    ("director", Run),
+];
+
+fn scenario(me: &Me) {
+    let start = time::now() + nanoseconds(100_000);
+    let low = LOW.spawn(Priority::new(1), "low", move |me| {
+        let held = MUTEX.lock(me);
+        board::raise(0);
+        me.delay_until(start + nanoseconds(200_000));
+        drop(held);
+    });
+    let coroutine = COROUTINE.spawn(Priority::new(3), "coroutine", async move {
+        GIVEN.taken().await;
+        delay_until(start + nanoseconds(50_000)).await;
+    });
+    let high = HIGH.spawn(Priority::new(2), "high", move |me| {
+        me.delay_until(start);
+        drop(MUTEX.lock(me));
+    });
+    assert!(low.is_ok() && coroutine.is_ok() && high.is_ok());
+    me.delay_until(start + nanoseconds(400_000));
+}
+
+/// Compares the recorded sequence with the expected one.
+fn compare() -> bool {
+    let (mut last, mut whole, mut i) = (None, true, 0);
+    while let Some((lost, record)) = TRACE.pop() {
+        let (name, event) = (record.task.name(), record.event);
+        let in_order = last.is_none_or(|last: u32| record.clock.wrapping_sub(last) < 1 << 31);
+        let as_expected = lost == 0 && in_order && EXPECTED.get(i).is_some_and(|e| *e == (name, event));
+        if !as_expected {
+            println!("{} {:?} {} {}", i, event, name, lost);
+        }
+        whole &= as_expected;
+        last = Some(record.clock);
+        i += 1;
+    }
+    whole && i == EXPECTED.len()
+}
+
+#[board::entry]
+fn main() -> ! {
+    board::set_up();
+    board::enable_interrupt(0);
+    tandem::start(&SHARED, || {
+        let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
+            scenario(me);
+            let same = compare();
+            println!("trace: {} events, {}", EXPECTED.len(), if same { "as expected" } else { "other than expected" });
+            let start = ticks();
+            trace::interrupt(|| ());
+            println!("an event recorded costs {} instructions", ticks().wrapping_sub(start) / 2);
+            board::exit(same)
+        });
+        assert!(director.is_ok());
+    })
+}
+
+extern "C" fn on_raise() {
+    trace::interrupt(|| GIVEN.give());
+}
+
+fn on_alarm() {
+    trace::interrupt(|| {
+        board::stop_alarm();
+        time::expire();
+    });
+}
+
+tandem_firmware::alarm!(on_alarm);
+tandem_firmware::interrupts![on_raise];

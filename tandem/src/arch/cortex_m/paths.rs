@@ -1,0 +1,229 @@
+//! The paths taken most often, each in one routine with one frame: a thread waits, and is given what it waits for.
+//!
+//! The last two do the common case and leave every other, with nothing changed yet, to the Rust of the same name in `wait.rs`.
+
+use super::{
+    RESUME,
+    switch::{constants, count_switch, resume, suspend},
+};
+use crate::{
+    arch::{
+        Mask,
+        offset::{AGAIN, BITMAP, CURRENT, SWITCHES},
+    },
+    kernel::KERNEL,
+    task::{Header, Task},
+    wait::{self, WaitQueue, Waiter},
+};
+use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
+
+/// Makes a task ready and lets it run if it is the most urgent: at once, or when the handler or critical section ends.
+/// As `kernel::wake_here`, whole.
+///
+/// # Safety
+/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "mrs r3, ipsr",
+        "orrs r3, r1",
+        "bne tandem_wake_later", // in a handler or a critical section
+        ".global tandem_wake_now",
+        ".thumb_func",
+        "tandem_wake_now:",
+        "ldr r2, ={kernel}",
+        "ldrd r3, r12, [r0, #{level}]", // and `bit`
+        "ldr r1, [r2, #{bitmap}]",
+        "cmp r12, r1",
+        "bls 2f", // it is not the most urgent
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldr r10, [r4, #{current}]",
+        "mov r9, r0",
+        "orr r1, r1, r12",
+        "str r9, [r4, r3, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]", // and `current`
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        ".global tandem_wake_later",
+        ".thumb_func",
+        "tandem_wake_later:",
+        "ldr r2, ={kernel}",
+        "ldrd r3, r12, [r0, #{level}]",
+        "ldr r1, [r2, #{bitmap}]",
+        "cmp r12, r1",
+        "bls 2f",
+        "orr r1, r1, r12",
+        "str r1, [r2, #{bitmap}]",
+        "str r0, [r2, r3, lsl #2]",
+        "ldr r1, =0xe000ed04", // ICSR
+        "mov r3, #0x10000000", // PENDSVSET
+        "str r3, [r1]",
+        "bx lr",
+        // Not the most urgent: behind its equals.
+        "2:",
+        "tst r1, r12",
+        "beq 4f",
+        "ldr r2, [r2, r3, lsl #2]", // their head
+        "ldr r3, [r0, #{next}]",
+        "cmp r3, r0",
+        "bne 3f",
+        "cmp r2, r0",
+        "beq 3f",
+        "ldr r1, [r2, #{prev}]",
+        "strd r1, r2, [r0, #{prev}]", // and `next`
+        "str r0, [r1, #{next}]",
+        "str r0, [r2, #{prev}]",
+        "bx lr",
+        // It is ready: if its poll has started, it is to be polled again.
+        "3:",
+        "ldr r2, ={kernel}",
+        "ldr r2, [r2, #{current}]",
+        "ldr r1, [r0, #{resume} + 4]", // its stack
+        "subs r2, r0",
+        "it eq",
+        "moveq r1, #1",
+        "cbz r1, 5f",
+        "movs r1, #1",
+        "strb r1, [r0, #{again}]",
+        "bx lr",
+        // The first of its level, unless it has ended.
+        "4:",
+        "cmp r12, #0",
+        "beq 5f",
+        "orr r1, r1, r12",
+        "str r1, [r2, #{bitmap}]",
+        "str r0, [r2, r3, lsl #2]",
+        "5: bx lr",
+        constants!(),
+        kernel = sym KERNEL,
+        again = const AGAIN,
+        bitmap = const BITMAP,
+        current = const CURRENT,
+        level = const offset_of!(Header, level),
+        next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
+        resume = const RESUME,
+        switches = const SWITCHES,
+    )
+}
+
+/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
+///
+/// Here: it is alone at its level.
+///
+/// # Safety
+/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "mrs r3, ipsr",
+        "orrs r3, r1",
+        "bne 3f", // in a handler or a critical section
+        "ldrd r12, r3, [r2, #{down}]", // and `next`
+        "cmp r3, r2",
+        "bne {rust}", // it has equals
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldr r9, [r2, #{task}]",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldrd r6, r7, [r9, #{level}]", // and `bit`
+        "cmp r7, r1",
+        "bls 2f", // it is not the most urgent
+        "str r12, [r0]", // the next waiter leads the queue
+        "str r2, [r2, #{state}]", // served
+        "orrs r1, r7",
+        "str r9, [r4, r6, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]",
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        "3:",
+        "ldrd r12, r3, [r2, #{down}]",
+        "cmp r3, r2",
+        "bne {rust}",
+        "str r12, [r0]",
+        "str r2, [r2, #{state}]",
+        "ldr r0, [r2, #{task}]",
+        "b tandem_wake_later",
+        "2:",
+        "pop {{r3-r11, lr}}",
+        "str r12, [r0]",
+        "str r2, [r2, #{state}]",
+        "ldr r0, [r2, #{task}]",
+        "b tandem_wake_now",
+        constants!(),
+        kernel = sym KERNEL,
+        rust = sym wait::hand_over,
+        bitmap = const BITMAP,
+        down = const Waiter::DOWN,
+        level = const offset_of!(Header, level),
+        resume = const RESUME,
+        state = const Waiter::STATE,
+        switches = const SWITCHES,
+        task = const Waiter::TASK,
+    )
+}
+
+/// The running thread waits in `queue` until it is served.
+///
+/// Here: nobody else waits there. The waiter lies below the suspended context, where the stack is unused for just as
+/// long as the thread waits.
+///
+/// # Safety
+/// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldr r2, [r0]",
+        "cbnz r2, 2f", // others wait
+        "ldrd r3, r8, [r10, #{next}]", // and `level`
+        "cmp r3, r10",
+        "bne 3f", // an equal is ready
+        "ldr r12, [r10, #{bit}]",
+        "bic r1, r1, r12",
+        "clz r2, r1",
+        "ldr r9, [r4, r2, lsl #2]",
+        "4:",
+        "strd r1, r9, [r4, #{bitmap}]",
+        suspend!(),
+        "subs r7, #{waiter_size}",
+        "movs r6, #0",
+        "mov r11, #{leading}",
+        "stm r7, {{r0, r6-r8, r10, r11}}", // queue, down, next, level, task, state
+        "str r7, [r0]",
+        "str r7, [r10, #{waiter}]",
+        count_switch!("r9"),
+        resume!(),
+        "3:",
+        "mov r9, r3",
+        "str r9, [r4, r8, lsl #2]",
+        "ldr r12, [r10, #{prev}]",
+        "strd r10, r10, [r10, #{prev}]", // and `next`
+        "str r12, [r9, #{prev}]",
+        "str r9, [r12, #{next}]",
+        "b 4b",
+        "2:",
+        "pop {{r3-r11, lr}}",
+        "b {rust}",
+        constants!(),
+        kernel = sym KERNEL,
+        rust = sym wait::wait_in,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        leading = const Waiter::LEADING,
+        next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
+        resume = const RESUME,
+        switches = const SWITCHES,
+        waiter = const offset_of!(Header, waiter),
+        waiter_size = const size_of::<Waiter>().next_multiple_of(8),
+    )
+}
