@@ -205,6 +205,25 @@ fn a_kernel_s_trace_is_tasks_processors_and_arrows() {
     assert_eq!(flows.iter().sum::<usize>(), 2 + 2 * 2, "{flows:?}");
 }
 
+/// Two tasks of tandem and a handler, the clock's low half wrapping between them.
+#[test]
+fn tandem_s_trace_is_tasks_and_handlers() {
+    let text = "# tandem 1\n4294967000 3 20000300 thread\n4294967100 1 20000600 thread\n4294967200 6 20000300 thread\n\
+                4294967210 2 20000600 thread\n4294967220 7 20000300 thread\n4294967290 3 20000600 thread\n4 4 20000600 thread\n\
+                10 3 2001f7ac idle\n20 99 20000600 thread\n30 3 2000";
+    let mut case = case("", &wall(), &[], None);
+    case["attachments"] = json!({"tandem": text});
+    let case: CaseResult = serde_json::from_value(case).unwrap();
+    let (tracks, flows) = read(&perfetto_of(&case));
+    assert_eq!(slices(find(&tracks, "thread-1")), [("runs on 0", 0, 290), ("ready", 290, 316)]);
+    assert_eq!(slices(find(&tracks, "thread-2")), [("ready", 210, 290), ("runs on 0", 290, 300)]);
+    assert_eq!(slices(find(&tracks, "handlers")), [("handler", 200, 220)]);
+    assert_eq!(find(&tracks, "processor 0").marks, [("wakes thread-2".to_owned(), 210)]);
+    assert_eq!(flows, [1]);
+    let remarks = Timeline::of(&[&case]).remarks;
+    assert!(remarks[0].contains("2 of 11 lines of its trace are no events of tandem"), "{remarks:?}");
+}
+
 /// The same file, read with the classes that Perfetto publishes.
 #[test]
 fn perfetto_reads_it() {
@@ -340,6 +359,14 @@ proptest! {
         let mut bytes = Vec::new();
         vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
         prop_assert!(::vcd::Parser::new(bytes.as_slice()).all(|command| command.is_ok()));
+    }
+
+    #[test]
+    fn whatever_tandem_tells_the_timeline_is_sound(events in vec((any::<u32>(), 0..14_u8, 0..4_u32, select(vec!["a", "idle"])), 0..100)) {
+        let line = |(clock, event, task, name): (u32, u8, u32, &str)| format!("{clock} {event} {task} {name}\n");
+        let mut case = case("", &wall(), &[], None);
+        case["attachments"] = json!({"tandem": events.into_iter().map(line).collect::<String>()});
+        read(&perfetto_of(&serde_json::from_value(case).unwrap()));
     }
 
     #[test]

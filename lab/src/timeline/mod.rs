@@ -3,8 +3,10 @@
 //! A source (one file each) makes tracks and streams of events; [`Timeline::events`] merges the streams into one in the order of
 //! time, so that a writer needs no more memory than one event takes.
 
-pub mod ftrace;
-pub mod samples;
+mod ftrace;
+mod samples;
+mod schedule;
+mod tandem;
 
 use std::{
     cmp::Reverse,
@@ -116,17 +118,20 @@ impl<'a> Timeline<'a> {
         let name = [&case.experiment, &case.target, &case.label].map(String::as_str).join(" ");
         let description =
             format!("a sample is from: {}; to: {}; verdict: {}", case.start, case.end, case.verdict.status.words());
-        let before = (self.tracks.len(), self.remarks.len());
+        let before = (self.streams.len(), self.remarks.len());
         let group = self.track(None, name.trim_end(), &description, false);
         samples::add(self, group, case);
         if let Some(text) = case.attachments.get("trace") {
             ftrace::add(self, group, text);
         }
+        if let Some(text) = case.attachments.get("tandem") {
+            tandem::add(self, group, case, text);
+        }
         for remark in &mut self.remarks[before.1..] {
             *remark = format!("{}: {remark}", name.trim_end());
         }
-        if self.tracks.len() == before.0 + 1 {
-            self.tracks.pop();
+        if self.streams.len() == before.0 {
+            self.tracks.truncate(group.index());
         }
     }
 

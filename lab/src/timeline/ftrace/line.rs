@@ -6,6 +6,8 @@
 //!
 //! Names of tasks may hold any character, so what stands around them is looked for from the line's end.
 
+use crate::timeline::schedule::Task;
+
 /// No machine has more processors.
 const PROCESSORS: u32 = 1 << 13;
 
@@ -35,13 +37,6 @@ pub struct Event<'a> {
     /// In ns.
     pub at: u64,
     pub what: What<'a>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Task<'a> {
-    pub name: &'a str,
-    /// 0: the processor is idle.
-    pub id: u32,
 }
 
 #[derive(Debug, PartialEq)]
