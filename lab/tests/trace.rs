@@ -2,51 +2,15 @@
 
 mod common;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    process::Command,
-};
+#[path = "common/timeline.rs"]
+mod timeline;
 
-use chronoscope::{
-    report::{perfetto, vcd},
-    run::CaseResult,
-    timeline::Timeline,
-};
+use std::{env, fs, process::Command};
+
+use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
 use common::{Answer, Folder, chronoscope, run};
-use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
-
-const FTRACE: &str = include_str!("common/ftrace.txt");
-
-/// A series with its samples, as starts and values, repetition by repetition.
-fn series(name: &str, unit: &str, repetitions: &[&[(f64, f64)]]) -> Value {
-    let by_repetition: Vec<Value> = repetitions
-        .iter()
-        .map(|samples| json!({"count": samples.len(), "min": 0, "p50": 0, "p99": null, "max": 0, "mean": 0}))
-        .collect();
-    let count: usize = repetitions.iter().map(|samples| samples.len()).sum();
-    json!({
-        "name": name, "role": "measured", "unit": unit, "nominal": 0, "per": 2, "x": null, "count": count,
-        "min": 0, "p50": 0, "p90": null, "p99": null, "p999": null, "p9999": null, "max": 0, "mean": 0, "sigma": null,
-        "worst": [], "cold": [], "cold_count": 0, "p50_interval": null, "deadline": null, "misses": null,
-        "by_repetition": by_repetition, "histogram": [], "samples": repetitions.concat(),
-    })
-}
-
-fn case(label: &str, clock: &Value, series: &[Value], trace: Option<&str>) -> Value {
-    let attachments = trace.map_or_else(|| json!({}), |trace| json!({"trace": trace}));
-    json!({
-        "experiment": "switch", "target": "linux@host", "release": "6.18", "parameters": {"tasks": "2", "cpu": "1"},
-        "label": label, "start": "a", "end": "b", "clock": clock, "repetitions": 2, "series": series, "slope": null,
-        "figures": [], "evidence": [], "log": [], "attachments": attachments, "limits": [], "published": [],
-        "verdict": {"status": "pass", "reasons": []},
-    })
-}
-
-fn wall() -> Value {
-    json!({"domain": "wall", "hertz": 1_000_000_000, "resolution": 1})
-}
+use timeline::{FTRACE, Shown, case, perfetto_of, read, series, wall};
 
 fn run_of(cases: &[Value]) -> String {
     let context = json!({
@@ -69,75 +33,6 @@ fn sample() -> String {
 
 fn trace(file: &str, arguments: &[&str]) -> Answer {
     chronoscope(&[&["trace", file], arguments].concat())
-}
-
-/// What one track of a Perfetto trace holds.
-#[derive(Debug, Default)]
-struct Shown {
-    name: String,
-    description: String,
-    parent: Option<u64>,
-    slices: Vec<(String, u64, u64)>,
-    marks: Vec<(String, u64)>,
-    open: Vec<(String, u64)>,
-    latest: u64,
-}
-
-/// The outermost message, as its reader has it.
-#[derive(Clone, PartialEq, prost::Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<perfetto::TracePacket>,
-}
-
-/// Reads a trace with what the program writes it with, and holds it against the rules of the format.
-#[track_caller]
-fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
-    let trace: Trace = prost::Message::decode(bytes).expect("a trace");
-    let mut tracks: BTreeMap<u64, Shown> = BTreeMap::new();
-    let mut names = BTreeMap::new();
-    let (mut begun, mut ended) = (BTreeMap::<u64, usize>::new(), BTreeSet::new());
-    for packet in trace.packet {
-        for name in packet.interned_data.into_iter().flat_map(|data| data.event_names) {
-            assert!(names.insert(name.iid, name.name.unwrap()).is_none(), "a name is told twice");
-        }
-        if let Some(track) = packet.track_descriptor {
-            assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)), "{track:?}");
-            let (name, description) = (track.name.unwrap(), track.description.unwrap_or_default());
-            let shown = Shown { name, description, parent: track.parent_uuid, ..Shown::default() };
-            assert!(tracks.insert(track.uuid.unwrap(), shown).is_none(), "a track is told twice");
-        }
-        let Some(event) = packet.track_event else { continue };
-        let at = packet.timestamp.unwrap();
-        let track = tracks.get_mut(&event.track_uuid.unwrap()).expect("its track is told before it");
-        assert!(at >= track.latest, "{}: {at} after {}", track.name, track.latest);
-        track.latest = at;
-        match event.r#type() {
-            perfetto::Type::SliceBegin => track.open.push((names[&event.name_iid].clone(), at)),
-            perfetto::Type::SliceEnd => {
-                let (name, begin) = track.open.pop().expect("what ends has begun");
-                track.slices.push((name, begin, at));
-            }
-            perfetto::Type::Instant => track.marks.push((names[&event.name_iid].clone(), at)),
-            perfetto::Type::Unspecified => panic!("{event:?}"),
-        }
-        for flow in event.flow_ids {
-            assert!(!ended.contains(&flow), "flow {flow} goes on after its end");
-            *begun.entry(flow).or_default() += 1;
-        }
-        for flow in event.terminating_flow_ids {
-            assert!(begun.contains_key(&flow) && ended.insert(flow), "flow {flow} ends twice, or before it begins");
-        }
-    }
-    assert!(tracks.values().all(|track| track.open.is_empty()), "a slice does not end");
-    assert!(begun.keys().all(|flow| ended.contains(flow)), "a flow does not end");
-    (tracks.into_values().collect(), begun.into_values().collect())
-}
-
-fn perfetto_of(case: &CaseResult) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    perfetto::write(&mut Timeline::of(&[case]), &mut bytes).expect("memory can be written to");
-    bytes
 }
 
 #[track_caller]
@@ -327,56 +222,4 @@ fn extremes_are_shown() {
     let mut bytes = Vec::new();
     vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
     ::vcd::Parser::new(bytes.as_slice()).parse_header().unwrap();
-}
-
-/// Lines of a trace, whole, cut or made up.
-fn lines() -> impl Strategy<Value = String> {
-    let known: Vec<&str> = FTRACE.lines().chain(["CPU:1 [LOST 9 EVENTS]"]).collect();
-    let cut = (select(known.clone()), any::<prop::sample::Index>())
-        .prop_map(|(line, at)| line[..at.index(line.len() + 1)].to_owned());
-    let made = (0..3_u32, 0..4_u32, 0..50_u64, 0..4_u32, select(vec!["R", "R+", "S", "D", "X"]), 0..6_usize).prop_map(
-        |(cpu, id, at, other, state, which)| {
-            let event = match which {
-                0 | 1 => format!("sched_switch: prev_comm=a prev_pid={id} prev_prio=1 prev_state={state} ==> next_comm=b next_pid={other} next_prio=1"),
-                2 => format!("sched_waking: comm=b pid={other} prio=1 target_cpu=000"),
-                3 => format!("sched_wakeup: comm=b pid={other} prio=1 target_cpu=000"),
-                4 => format!("binder_transaction: transaction={other} dest_node=1 dest_proc={other} dest_thread=0 reply=0 flags=0x0 code=0x0"),
-                _ => format!("binder_transaction_received: transaction={other}"),
-            };
-            format!(" a-{id} [{cpu:03}] d.h2. 1.{at:06}: {event}")
-        },
-    );
-    prop_oneof![2 => select(known).prop_map(str::to_owned), 2 => cut, 8 => made, 1 => ".{0,80}"]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn whatever_the_trace_the_timeline_is_sound(lines in vec(lines(), 0..80)) {
-        let case: CaseResult = serde_json::from_value(case("", &wall(), &[], Some(&lines.join("\n")))).unwrap();
-        read(&perfetto_of(&case));
-        let mut bytes = Vec::new();
-        vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
-        prop_assert!(::vcd::Parser::new(bytes.as_slice()).all(|command| command.is_ok()));
-    }
-
-    #[test]
-    fn whatever_tandem_tells_the_timeline_is_sound(events in vec((any::<u32>(), 0..14_u8, 0..4_u32, select(vec!["a", "idle"])), 0..100)) {
-        let line = |(clock, event, task, name): (u32, u8, u32, &str)| format!("{clock} {event} {task} {name}\n");
-        let mut case = case("", &wall(), &[], None);
-        case["attachments"] = json!({"tandem": events.into_iter().map(line).collect::<String>()});
-        read(&perfetto_of(&serde_json::from_value(case).unwrap()));
-    }
-
-    #[test]
-    fn whatever_the_samples_the_timeline_is_sound(first in vec((-50.0..50.0, -5.0..60.0), 0..200), second in vec((any::<f64>(), any::<f64>()), 0..20)) {
-        let samples = series("s", "ns", &[&first, &second]);
-        // JSON has no numbers that are none.
-        let samples = serde_json::from_value(case("", &wall(), &[samples], None));
-        if let Ok(case) = samples {
-            let case: CaseResult = case;
-            read(&perfetto_of(&case));
-        }
-    }
 }
