@@ -38,7 +38,7 @@ scipy_figures() {
     venv=$target/venv
     pinned=$root/tools/test-requirements.txt
     if ! { cmp -s "$pinned" "$venv/installed.txt" && "$venv/bin/python" -c ''; }; then
-        say "installing SciPy into $venv"
+        say "installing SciPy and Perfetto's classes into $venv"
         /usr/bin/python3 -m venv --clear "$venv"
         "$venv/bin/pip" install --quiet --require-hashes --only-binary :all: --requirement "$pinned"
         cp "$pinned" "$venv/installed.txt"
@@ -84,4 +84,5 @@ step "clippy of the smallest images" firmware ../../tools/firmware-cargo thumbv7
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"
+export CHRONOSCOPE_TEST_PYTHON="$target/venv/bin/python"
 step "tests" run_tests "$@"

@@ -36,6 +36,8 @@ pub enum Command {
     Run(Run),
     /// Show a run that is stored, or a JSON file of one, in any format.
     Report(Report),
+    /// Show when what happened: write a run as a timeline, for Perfetto (ui.perfetto.dev) or for a viewer of waveforms.
+    Trace(Trace),
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
@@ -207,6 +209,36 @@ pub struct Report {
     pub output: Output,
     #[command(flatten)]
     pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Trace {
+    /// A number, last, last-1, or a JSON file.
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Only this case: its number in the run, from 1, or words that are all in its experiment, target or parameters.
+    #[arg(long, value_name = "CASE")]
+    pub case: Option<String>,
+    /// What the file is for.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: TraceFormat,
+    /// Write it to a file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Perfetto's protocol buffers.
+    #[default]
+    Perfetto,
+    /// A value change dump, for GTKWave or Surfer.
+    Vcd,
 }
 
 #[derive(Args)]

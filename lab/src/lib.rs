@@ -8,8 +8,8 @@
 //!
 //! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes; [`stream`] decodes them;
 //! [`observation`] collects the samples of all repetitions; [`verdict`] judges; [`run`] is what remains,
-//! and is written by [`report`] and kept in the [`store`]. Two of them meet in a [`comparison`]; what is
-//! kept of one to hold later ones against is a [`baseline`].
+//! and is written by [`report`], or laid out on a [`timeline`], and kept in the [`store`]. Two of them meet in a
+//! [`comparison`]; what is kept of one to hold later ones against is a [`baseline`].
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +32,7 @@ pub mod statistics;
 pub mod store;
 pub mod stream;
 pub mod study;
+pub mod timeline;
 pub mod units;
 pub mod variant;
 pub mod verdict;

@@ -28,7 +28,7 @@ const MAX_KEPT: usize = 1_000_000;
 const MAX_NAMES: usize = 256;
 
 /// Of all attachments of a case together, in bytes.
-const MAX_ATTACHED: usize = 4 << 20;
+const MAX_ATTACHED: usize = 16 << 20;
 
 /// More series than any experiment has. Each may take 2 MB.
 const MAX_SERIES: usize = 80;
@@ -44,6 +44,8 @@ pub struct Observation {
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
     attachments: BTreeMap<String, Vec<u8>>,
+    /// Their bytes, those that were left out too.
+    attached: usize,
     identity: BTreeMap<String, String>,
     refusal: Option<Verdict>,
     repetitions: usize,
@@ -81,6 +83,7 @@ impl Observation {
             evidence: Vec::new(),
             log: Vec::new(),
             attachments: BTreeMap::new(),
+            attached: 0,
             identity: BTreeMap::new(),
             refusal: None,
             repetitions: 0,
@@ -153,8 +156,14 @@ impl Observation {
                 }
             }
             Record::Attachment { name, bytes } => {
-                if self.attachments.values().map(Vec::len).sum::<usize>() + bytes.len() > MAX_ATTACHED {
-                    bail!("more than {MAX_ATTACHED} bytes of attachments");
+                self.attached += bytes.len();
+                if self.attached > MAX_ATTACHED {
+                    // The first repetitions' are as good as the last ones'.
+                    let line = format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20);
+                    if !self.log.contains(&line) {
+                        self.log.push(line);
+                    }
+                    return Ok(());
                 }
                 self.attachments.entry(printable(name)).or_default().extend_from_slice(bytes);
                 if self.attachments.len() > MAX_NAMES {

@@ -9,6 +9,7 @@ mod latency;
 mod list;
 mod report;
 mod run;
+mod trace;
 
 use anyhow::Result;
 
@@ -25,6 +26,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Cache(cache) => cache::execute(&cache),
         Command::Run(run) => run::execute(&run),
         Command::Report(report) => report::execute(&report),
+        Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),
         Command::History(history) => history::execute(&history),
         Command::List(list) => list::execute(&list),

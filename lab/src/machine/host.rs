@@ -16,7 +16,7 @@ use super::{Machine, Program};
 use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
-pub(super) static PARAMETERS: [Parameter; 6] = [
+pub(super) static PARAMETERS: [Parameter; 7] = [
     Parameter {
         name: "policy",
         unit: "",
@@ -58,6 +58,13 @@ pub(super) static PARAMETERS: [Parameter; 6] = [
         default: "none",
         values: Values::Word(&["none", "udp", "mmap", "messages"]),
         help: "ordinary processes beside the case: datagrams over the loopback interface, 96 MB mapped and forked, a storm of messages",
+    },
+    Parameter {
+        name: "trace",
+        unit: "",
+        default: "no",
+        values: Values::Word(&["no", "yes"]),
+        help: "record the kernel's scheduling (ftrace) for `chronoscope trace`; latency: stop at the first miss of a real-time caller, and keep it only then",
     },
 ];
 

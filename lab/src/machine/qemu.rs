@@ -109,6 +109,22 @@ static PORTS: [Port; 5] = [
     Port { kernel: "bare", chips: &["cortex-m4", "rv32"], kind: "thread" },
 ];
 
+/// Of the kernels whose images can record what they do.
+static TRACE: Parameter = Parameter {
+    name: "trace",
+    unit: "",
+    default: "no",
+    values: Values::Word(&["no", "yes"]),
+    help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
+};
+
+/// Whether a trace is asked for, and the request without that: it is the image that differs.
+fn split(request: &str) -> (bool, String) {
+    let is_trace = |word: &&str| word.starts_with("trace=");
+    let words = request.split(' ').filter(|word| !is_trace(word));
+    (request.split(' ').any(|word| word == "trace=yes"), words.collect::<Vec<_>>().join(" "))
+}
+
 /// One kernel on one chip.
 #[derive(Debug)]
 pub struct Qemu {
@@ -133,7 +149,7 @@ pub fn targets() -> impl Iterator<Item = String> {
 
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
+        if self.can_trace() { vec![(&TRACE, TRACE.default.to_owned())] } else { Vec::new() }
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
@@ -147,8 +163,8 @@ impl Machine for Qemu {
         }
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
-        self.image().map(|_| Made::default())
+    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+        self.image(split(request).0).map(|_| Made::default())
     }
 
     fn run(
@@ -158,11 +174,13 @@ impl Machine for Qemu {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
+        let (traced, request) = split(request);
+        let request = request.as_str();
         if request == experiments::image::SPEC.name {
             return smallest::run(self, request, limit, stop, sink);
         }
         let Chip { program, package, arguments, .. } = *self.chip;
-        let image = self.image()?;
+        let image = self.image(traced)?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = Command::new(program);
             qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
@@ -188,15 +206,21 @@ fn semihosting(request: &str) -> String {
 static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
 
 impl Qemu {
+    fn can_trace(&self) -> bool {
+        self.port.kernel == "tandem"
+    }
+
     /// The port's image, built if it is not there or older than its source.
-    fn image(&self) -> Result<PathBuf> {
+    fn image(&self, traced: bool) -> Result<PathBuf> {
         let root = repository()?;
         let target = target(root)?;
         let package = format!("chronoscope-{}", self.port.kernel);
-        let image = target.join("firmware").join(self.chip.triple).join("release").join(&package);
+        let (profile, features): (_, &[&str]) =
+            if traced { ("traced", &["--features", "traced"]) } else { ("release", &[]) };
+        let image = target.join("firmware").join(self.chip.triple).join(profile).join(&package);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = built.entry(image.clone()).or_insert_with(|| {
-            build(root, &target, self.chip.triple, &package, &[]).map_err(|error| format!("{error:#}"))
+            build(root, &target, self.chip.triple, &package, profile, features).map_err(|error| format!("{error:#}"))
         });
         match outcome {
             Ok(()) => Ok(image),
@@ -223,9 +247,16 @@ pub(super) fn repository() -> Result<&'static Path> {
     Ok(root)
 }
 
-pub(super) fn build(root: &Path, target: &Path, triple: &str, package: &str, features: &[&str]) -> Result<()> {
+pub(super) fn build(
+    root: &Path,
+    target: &Path,
+    triple: &str,
+    package: &str,
+    profile: &str,
+    features: &[&str],
+) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/firmware-cargo"));
-    cargo.args([triple, "build", "--release", "--locked", "--package", package]).args(features);
+    cargo.args([triple, "build", "--profile", profile, "--locked", "--package", package]).args(features);
     // There, since the workspace's .cargo/config.toml counts.
     cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
     // What is meant for the host's compiler is not for the chip's.
@@ -270,6 +301,12 @@ mod tests {
     #[test]
     fn the_request_reaches_the_image_word_by_word() {
         assert_eq!(semihosting("switch a=1,2"), "enable=on,target=native,arg=switch,arg=a=1,,2");
+    }
+
+    #[test]
+    fn a_trace_is_no_business_of_the_request() {
+        assert_eq!(split("switch tasks=2 trace=yes"), (true, "switch tasks=2".to_owned()));
+        assert_eq!(split("image trace=no"), (false, "image".to_owned()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn run(
         return sink(&stream.bytes);
     }
     let target = target(root)?;
-    build(root, &target, qemu.chip.triple, PACKAGE, &["--features", kernel])?;
+    build(root, &target, qemu.chip.triple, PACKAGE, "release", &["--features", kernel])?;
     let folder = target.join("firmware").join(qemu.chip.triple).join("release");
     let deadline = Instant::now() + limit;
     let mut sizes = Vec::new();

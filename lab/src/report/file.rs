@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, IntoInnerError, Write},
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicBool, Ordering},
@@ -38,21 +38,34 @@ pub fn check(path: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be written; what was there before is then still there.
 pub fn write(path: &Path, text: &str) -> Result<()> {
+    fill(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// As [`write`], piece by piece, for what is too long to be kept.
+///
+/// # Errors
+/// When it cannot be written; what was there before is then still there.
+pub fn fill(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     check(path)?;
     let written = if is_special(path) {
-        OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
+        OpenOptions::new().write(true).open(path).and_then(|file| buffered(file, content)).map(drop)
     } else {
-        replace(path, text)
+        replace(path, content)
     };
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn buffered(file: File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut writer = BufWriter::new(file);
+    content(&mut writer)?;
+    writer.into_inner().map_err(IntoInnerError::into_error)
+}
+
+fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let draft = Draft(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
-    let mut file = File::create(&draft.0)?;
-    file.write_all(text.as_bytes())?;
+    let file = buffered(File::create(&draft.0)?, content)?;
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(old.permissions())?;
     }
@@ -83,8 +96,16 @@ fn folder(path: &Path) -> &Path {
 /// # Errors
 /// When it cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    let mut output = io::stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+    pour(|output| output.write_all(text.as_bytes()))
+}
+
+/// As [`print`], piece by piece.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn pour(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    match content(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
     }

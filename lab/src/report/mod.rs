@@ -11,9 +11,11 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod outcomes;
+pub mod perfetto;
 pub mod progress;
 pub mod sheet;
 pub mod table;
+pub mod vcd;
 
 #[cfg(test)]
 mod google_benchmark_test;
@@ -22,19 +24,20 @@ pub(crate) mod sample;
 
 use std::{
     env, fs,
-    io::{IsTerminal, stdout},
+    io::{IsTerminal, Write, stdout},
     path::Path,
     slice,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 pub use file::{be_quiet, note, print, remark};
 use outcomes::Outcomes;
 
 use crate::{
-    cli::{CompareFormat, Format, Output, PrintComparison},
+    cli::{CompareFormat, Format, Output, PrintComparison, TraceFormat},
     comparison::Comparison,
     run::Run,
+    timeline::Timeline,
     verdict::Status,
 };
 
@@ -95,6 +98,24 @@ pub fn page(run: &Run, file: &Path) -> Result<()> {
 /// When it cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
     file.map_or_else(|| print(text), |path| file::write(path, text))
+}
+
+/// Writes a timeline to a file, or to standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path>) -> Result<()> {
+    let content = |output: &mut dyn Write| match format {
+        TraceFormat::Perfetto => perfetto::write(timeline, output),
+        TraceFormat::Vcd => vcd::write(timeline, output),
+    };
+    match file {
+        Some(path) => file::fill(path, content),
+        None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
+            bail!("a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev")
+        }
+        None => file::pour(content),
+    }
 }
 
 /// Whether verdicts are coloured: only on a terminal, and not where the user asks for none (<https://no-color.org>).

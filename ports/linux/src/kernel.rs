@@ -18,6 +18,7 @@ use crate::{
     semaphore::{Primitive, Semaphore},
     settings::{Settings, class_of_caller, set_class},
     thread::Thread,
+    trace::Trace,
 };
 
 /// The running kernel, set up for one case.
@@ -27,6 +28,8 @@ pub struct Linux {
     /// What semaphores and queues are made of.
     pub primitive: Primitive,
     pub standard_error: StandardError,
+    /// Where the case asks for it.
+    pub trace: Option<Trace>,
     /// The thread that polls coroutines, once there is one.
     pub executor: OnceLock<&'static Executor>,
     /// Of the tasks spawned so far, those of each class.
@@ -53,7 +56,10 @@ impl Linux {
             return Err(Refusal::not_offered("coroutines wait on futexes only, not on descriptors"));
         }
         settings.apply()?;
+        // This experiment alone looks for the cause of a miss.
+        let until_miss = request.spec().name == "latency";
         Ok(Self {
+            trace: settings.trace.then(|| Trace::new(until_miss)).transpose()?,
             settings,
             primitive,
             standard_error: StandardError::open(),

@@ -143,7 +143,6 @@ struct Case<W: Transport> {
     steps: u64,
     /// In ticks.
     deadline: i64,
-    trace: Option<&'static Trace>,
     gate: &'static Semaphore,
     done: &'static Semaphore,
     ended: &'static Semaphore,
@@ -193,7 +192,6 @@ pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> 
         verbose,
         steps,
         deadline: trial.ticks(request.number("deadline_us")).cast_signed(),
-        trace: if request.word("trace") == "yes" { Some(arena.place(Trace::start()?)?) } else { None },
         gate: trial.semaphore(0)?,
         done: trial.semaphore(0)?,
         ended: trial.semaphore(0)?,
@@ -259,7 +257,7 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
     let outcome = client.and_then(|(mut client, server)| {
         let carried = W::counted(&client);
         for round in 0..case.loops {
-            if case.trace.is_some_and(Trace::is_stopped) {
+            if case.kernel.trace.as_ref().is_some_and(Trace::is_over) {
                 break;
             }
             let real_time = || {
@@ -306,11 +304,11 @@ fn one_call<W: Transport>(
     let answer = W::call(client, place, &message)?;
     pair.ends[which].mark(case.kernel, round);
     let served = Who::from_bytes(answer).ok_or(CallFailure::Refused)?;
-    if let Some(trace) = case.trace
+    if let Some(trace) = &case.kernel.trace
         && which == 0
         && pair.starts[which].until(round, &pair.ends[which], round) > case.deadline
     {
-        trace.stop();
+        trace.miss();
     }
     let add = |count: &AtomicU32, what: bool| count.store(count.load(Relaxed) + u32::from(what), Relaxed);
     add(&pair.not_inherited[which], served.class() != caller.class());
@@ -360,9 +358,6 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
         if case.verbose {
             tell(trial, pair, rounds);
         }
-    }
-    if let Some(trace) = case.trace {
-        trace.report(trial);
     }
     trial.mark_control(&case.pairs[0].starts[0], 1.0);
 }

@@ -89,13 +89,14 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
             let conditions = Conditions::before(kernel);
             let outcome = match Load::start(kernel.settings.load) {
                 Ok(load) => {
-                    let outcome = block_on(offers::run(&mut trial));
+                    let outcome = traced(kernel, || block_on(offers::run(&mut trial)));
                     load.iter().for_each(|load| load.report(&mut trial));
                     outcome
                 }
                 Err(refusal) => Err(refusal),
             };
             conditions.report(&mut trial);
+            kernel.trace.iter().for_each(|trace| trace.report(&mut trial));
             kernel.report(&mut trial);
             preemption::report(&mut trial);
             trial.end(outcome);
@@ -103,6 +104,15 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
     }
     sink.deliver(deliver)
+}
+
+/// Runs the case, and records it where that is asked for.
+fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<(), Refusal> {
+    let Some(trace) = &kernel.trace else { return case() };
+    trace.start()?;
+    let outcome = case();
+    trace.stop();
+    outcome
 }
 
 /// The stream, kept in memory until the case is over: nothing is written while it measures.

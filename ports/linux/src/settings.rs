@@ -35,6 +35,8 @@ pub struct Settings {
     pub load: Option<load::Kind>,
     /// The preemption model that the kernel is to have.
     pub preemption: Option<&'static str>,
+    /// Record what the kernel does meanwhile.
+    pub trace: bool,
     /// Tasks of the case are processes: what they share must be visible across address spaces.
     pub processes: bool,
 }
@@ -54,6 +56,7 @@ impl Default for Settings {
             lock_memory: true,
             load: None,
             preemption: None,
+            trace: false,
             processes: false,
         }
     }
@@ -81,6 +84,8 @@ impl Settings {
                 }
                 ("mlock", "yes") => settings.lock_memory = true,
                 ("mlock", "no") => settings.lock_memory = false,
+                ("trace", "yes") => settings.trace = true,
+                ("trace", "no") => settings.trace = false,
                 ("load", "none") => settings.load = None,
                 ("load", _) => {
                     let kind = load::Kind::ALL.into_iter().find(|(_, name)| *name == value);

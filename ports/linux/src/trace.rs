@@ -1,7 +1,13 @@
-//! The kernel's own record of scheduling (ftrace), to be stopped at an event and kept.
+//! The kernel's own record of what a case did (ftrace): scheduling, wake-ups, and binder's transactions. With `trace=yes`; without, none
+//! of this runs.
+//!
+//! It is recorded in an instance of tracefs that is made for the case and removed after it, so the trace of nobody else is
+//! touched. What was left by a case that was killed is removed by the next one.
 
 use std::{
     fs, io,
+    path::{Path, PathBuf},
+    process,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
@@ -12,93 +18,140 @@ use crate::kernel::Linux;
 /// Where tracefs is mounted: since Linux 4.1, and before.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
+/// What instances are called; the number of the process follows.
+const NAME: &str = "chronoscope-";
+
 /// What is recorded, as far as this kernel has it.
-const EVENTS: [&str; 6] = [
+const EVENTS: [&str; 7] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
+    "sched/sched_wakeup_new",
     "sched/sched_waking",
     "binder/binder_transaction",
     "binder/binder_transaction_received",
     "binder/binder_set_priority",
 ];
 
-/// Of each processor's buffer, in KiB: the last few thousand events.
+/// Of each processor's buffer, in KiB: its last twenty thousand events.
 const BUFFER: &str = "1024";
 
-/// How much of a trace is kept: the end of it, which leads to the miss.
-const KEPT: usize = 256 * 1024;
+/// How much of a trace's text is kept: the end of it.
+const KEPT: usize = 2 << 20;
 
 pub struct Trace {
-    place: &'static str,
-    stopped: AtomicBool,
+    instance: PathBuf,
+    /// Only a missed deadline is a reason to keep it.
+    until_miss: bool,
+    missed: AtomicBool,
 }
 
 impl Trace {
-    /// Starts an empty trace.
+    /// Makes an empty trace. It records from [`start`](Self::start) to [`report`](Self::report), or with `until_miss` to
+    /// [`miss`](Self::miss), and is kept only then.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
-    pub fn start() -> Result<Self, Refusal> {
-        let place = PLACES.into_iter().find(|place| fs::exists(format!("{place}/tracing_on")).unwrap_or(false));
+    pub fn new(until_miss: bool) -> Result<Self, Refusal> {
         let refused = |code| {
             let mend = "run as root, where tracefs is mounted: mount -t tracefs none /sys/kernel/tracing";
             Refusal::new(Reason::NotPermitted, "the kernel's trace cannot be had", mend).with_code(code)
         };
-        let trace = Self { place: place.ok_or(refused(0))?, stopped: AtomicBool::new(false) };
-        let set_up = || -> io::Result<()> {
-            trace.write("tracing_on", "0")?;
-            trace.write("buffer_size_kb", BUFFER)?;
-            for event in EVENTS {
-                let enable = format!("events/{event}/enable");
-                if fs::exists(format!("{}/{enable}", trace.place))? {
-                    trace.write(&enable, "1")?;
-                }
-            }
-            trace.write("trace", "")?;
-            trace.write("tracing_on", "1")
-        };
-        set_up().map_err(|error| refused(error.raw_os_error().unwrap_or(0)))?;
+        let place = PLACES.into_iter().map(|place| Path::new(place).join("instances")).find(|place| place.is_dir());
+        let instances = place.ok_or(refused(0))?;
+        remove_left(&instances);
+        let instance = instances.join(format!("{NAME}{}", process::id()));
+        let trace = Self { instance, until_miss, missed: AtomicBool::new(false) };
+        trace.set_up().map_err(|error| refused(error.raw_os_error().unwrap_or(0)))?;
         Ok(trace)
     }
 
-    fn write(&self, file: &str, text: &str) -> io::Result<()> {
-        fs::write(format!("{}/{file}", self.place), text)
+    fn set_up(&self) -> io::Result<()> {
+        fs::create_dir(&self.instance)?;
+        self.write("tracing_on", "0")?;
+        self.write("buffer_size_kb", BUFFER)?;
+        for event in EVENTS {
+            let enable = format!("events/{event}/enable");
+            if self.instance.join(&enable).exists() {
+                self.write(&enable, "1")?;
+            }
+        }
+        Ok(())
     }
 
-    /// Stops the recording: the reason to keep it has just happened.
-    pub fn stop(&self) {
-        if !self.stopped.swap(true, Relaxed) {
+    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+        fs::write(self.instance.join(file), text)
+    }
+
+    /// The case begins.
+    ///
+    /// # Errors
+    /// [`Reason::Failed`] when the kernel does not record.
+    pub fn start(&self) -> Result<(), Refusal> {
+        let started = self.write("tracing_on", "1").and_then(|()| self.write("trace_marker", "the case begins"));
+        started.map_err(|error| {
+            let refusal = Refusal::new(Reason::Failed, "the kernel does not record a trace", "leave out trace=yes");
+            refusal.with_code(error.raw_os_error().unwrap_or(0))
+        })
+    }
+
+    /// Stops the recording, if it is for this: a deadline has just been missed.
+    pub fn miss(&self) {
+        if self.until_miss && !self.missed.swap(true, Relaxed) {
             // It has been started by the same way.
             let _ = self.write("tracing_on", "0");
         }
     }
 
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Relaxed)
+    /// Whether what it was to record has happened.
+    pub fn is_over(&self) -> bool {
+        self.missed.load(Relaxed)
     }
 
-    /// Sends the trace if it was stopped, and lets the kernel forget it.
-    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+    /// Stops the recording. Nothing that comes after the case is in it.
+    pub fn stop(&self) {
+        // After a miss this is no longer recorded.
+        let _ = self.write("trace_marker", "the case ends");
         let _ = self.write("tracing_on", "0");
-        if self.is_stopped() {
+    }
+
+    /// Sends what was recorded, and lets the kernel forget it.
+    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+        if !self.until_miss || self.is_over() {
+            self.send(trial);
+        }
+        // What stays is removed by the next case.
+        let _ = fs::remove_dir(&self.instance);
+    }
+
+    fn send(&self, trial: &mut Trial<'_, Linux>) {
+        if self.until_miss {
             trial.figure("the trace was stopped", "", 1.0);
-            let text = fs::read(format!("{}/trace", self.place)).unwrap_or_default();
-            let header = text.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
-            let header = &text[..header.map(<[u8]>::len).sum()];
-            // From the start of a line on.
-            let rest = &text[header.len()..];
-            let cut = rest.len().saturating_sub(KEPT);
-            let start = if cut == 0 {
-                0
-            } else {
-                cut + rest[cut..].iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1)
-            };
-            trial.attach("trace", header);
-            trial.attach("trace", &rest[start..]);
         }
-        for event in EVENTS {
-            let _ = self.write(&format!("events/{event}/enable"), "0");
+        let text = fs::read(self.instance.join("trace")).unwrap_or_default();
+        let header = text.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
+        let (header, rest) = text.split_at(header.map(<[u8]>::len).sum());
+        let cut = rest.len().saturating_sub(KEPT);
+        // From the start of a line on.
+        let start = match cut {
+            0 => 0,
+            _ => rest[cut..].iter().position(|&byte| byte == b'\n').map_or(rest.len(), |at| cut + at + 1),
+        };
+        trial.attach("trace", header);
+        trial.attach("trace", &rest[start..]);
+        if start > 0 {
+            let (kept, all) = ((rest.len() - start) >> 10, rest.len() >> 10);
+            trial.log(&format!("of the trace's {all} KiB the last {kept} were kept"));
         }
-        let _ = self.write("trace", "");
+    }
+}
+
+/// Removes the instances of processes that are gone.
+fn remove_left(instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let owner = entry.file_name().to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+        if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
+            // Another case may have been quicker.
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }

@@ -102,13 +102,6 @@ pub static SPEC: Spec = Spec {
             values: Values::Word(&["no", "yes"]),
             help: "tell who made and who served each call, where and at what priority",
         },
-        Parameter {
-            name: "trace",
-            unit: "",
-            default: "no",
-            values: Values::Word(&["no", "yes"]),
-            help: "record the kernel's scheduling (ftrace); stop at the first miss of a real-time caller, and keep the trace",
-        },
     ],
     duration_us: |request| {
         let pairs = request.number("pairs");

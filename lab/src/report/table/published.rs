@@ -1,6 +1,5 @@
 //! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
 
-
 use super::{Group, figures::whole};
 use crate::{
     report::sheet::{Sheet, Side},

@@ -12,10 +12,12 @@ mod pool;
 mod record;
 mod thread;
 mod time;
+#[cfg(feature = "traced")]
+mod trace;
 
 use board::host;
 use chronoscope_suite::{
-    Request, Trial,
+    Refusal, Request, Trial,
     task::block_on,
     trial::{Names, refuse},
 };
@@ -54,10 +56,22 @@ fn direct() {
     match Request::parse(text).and_then(|request| Ok((request, arena.place(Tandem::new(&request)?)?))) {
         Ok((request, kernel)) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
-            let outcome = block_on(offers::run(&mut trial));
+            let outcome = run(&mut trial);
             trial.end(outcome);
         }
         Err(refusal) => refuse(&mut sink, names(), text, refusal),
     }
     host::exit();
+}
+
+#[cfg(not(feature = "traced"))]
+fn run(trial: &mut Trial<'_, Tandem>) -> Result<(), Refusal> {
+    block_on(offers::run(trial))
+}
+
+#[cfg(feature = "traced")]
+fn run(trial: &mut Trial<'_, Tandem>) -> Result<(), Refusal> {
+    let outcome = trace::traced(|| block_on(offers::run(trial)));
+    trace::report(trial);
+    outcome
 }

@@ -17,7 +17,8 @@ pub const STACK: usize = 640;
 /// For the body of each coroutine.
 pub const FUTURE: usize = 160;
 
-const MEMORY: usize = 26 * 1024 + 512;
+/// Where the kernel's events are recorded, they take the place of some tasks.
+const MEMORY: usize = if cfg!(feature = "traced") { 15 } else { 26 } * 1024 + 512;
 
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {

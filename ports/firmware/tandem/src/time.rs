@@ -1,7 +1,10 @@
 //! The kernel's clock and alarm, from this machine's.
 
 use board::{alarm, clock};
-use tandem::time::{Driver, expire};
+use tandem::{
+    time::{Driver, expire},
+    trace::interrupt,
+};
 
 struct Time;
 
@@ -23,6 +26,8 @@ impl Driver for Time {
 
 #[unsafe(no_mangle)]
 extern "C" fn ALARM() {
-    alarm::KERNEL.stop();
-    expire();
+    interrupt(|| {
+        alarm::KERNEL.stop();
+        expire();
+    });
 }

@@ -1,0 +1,61 @@
+//! `chronoscope trace`: a stored run as a timeline.
+
+use anyhow::{Result, bail};
+
+use crate::{
+    cli,
+    reference::Reference,
+    report,
+    run::{CaseResult, Run},
+    store::Store,
+    timeline::Timeline,
+};
+
+pub fn execute(arguments: &cli::Trace) -> Result<u8> {
+    let reference: Reference = arguments.run.parse()?;
+    let (_, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
+    let cases = chosen(&run, arguments.case.as_deref())?;
+    let mut timeline = Timeline::of(&cases);
+    if timeline.is_empty() {
+        let what = match timeline.remarks.first() {
+            Some(remark) => remark.clone(),
+            None => "no case of it has samples, or left a trace".to_owned(),
+        };
+        bail!(
+            "there is nothing to show of the run: {what}; run it with --samples, or with --set trace=yes where the target can \
+             record what it does"
+        );
+    }
+    report::draw(&mut timeline, arguments.format, arguments.output.as_deref())?;
+    if !arguments.quiet {
+        timeline.remarks.iter().for_each(|remark| report::remark(remark));
+    }
+    Ok(0)
+}
+
+/// The cases that are asked for: all, one by its number, or all that have every word.
+fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> {
+    let Some(which) = which else { return Ok(run.cases.iter().collect()) };
+    if let Ok(number) = which.parse::<usize>() {
+        let case = number.checked_sub(1).and_then(|place| run.cases.get(place));
+        return case.map(|case| vec![case]).ok_or_else(|| {
+            anyhow::anyhow!("`--case {number}`: the run has {}, counted from 1", cases(run.cases.len()))
+        });
+    }
+    let has = |case: &CaseResult| {
+        let key = case.key();
+        which.split_whitespace().all(|word| key.split(' ').any(|known| known == word))
+    };
+    let found: Vec<_> = run.cases.iter().filter(|case| has(case)).collect();
+    if found.is_empty() {
+        let known =
+            run.cases.iter().take(3).map(|case| format!("`{} {} {}`", case.experiment, case.target, case.label));
+        let known = known.collect::<Vec<_>>().join(", ");
+        bail!("`--case {which}`: none of the run's {} has these words: there is {known}", cases(run.cases.len()));
+    }
+    Ok(found)
+}
+
+fn cases(count: usize) -> String {
+    if count == 1 { "1 case".to_owned() } else { format!("{count} cases") }
+}

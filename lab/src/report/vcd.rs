@@ -1,0 +1,149 @@
+//! A value change dump (IEEE 1364, 18), which viewers of waveforms open.
+//!
+//! Each track is a variable whose value is the name of the innermost slice, `-` outside of any; where a track has marks, a
+//! second one tells the latest, and an event when. Strings are no part of the standard, but of every viewer. Flows are not shown.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
+
+use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType, Writer};
+
+use crate::timeline::{NameId, Timeline, What};
+
+/// The value outside of any slice.
+const NOTHING: &str = "-";
+
+/// What one track is written as; a group has none.
+#[derive(Default)]
+struct Variables {
+    state: Option<IdCode>,
+    /// The latest mark, and when it came.
+    mark: Option<(IdCode, IdCode)>,
+    open: Vec<NameId>,
+}
+
+/// Writes the timeline, change by change.
+///
+/// # Errors
+/// When `output` fails.
+pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new(output);
+    writer.version(concat!("chronoscope ", env!("CARGO_PKG_VERSION")))?;
+    writer.timescale(1, TimescaleUnit::NS)?;
+    let mut variables = define(timeline, &mut writer)?;
+    writer.begin(SimulationCommand::Dumpvars)?;
+    for variable in &variables {
+        for id in variable.state.into_iter().chain(variable.mark.map(|(mark, _)| mark)) {
+            writer.change_string(id, NOTHING)?;
+        }
+    }
+    writer.end()?;
+    let mut now = None;
+    for event in timeline.events() {
+        let track = &mut variables[event.track.index()];
+        if now != Some(event.at) {
+            writer.timestamp(event.at)?;
+            now = Some(event.at);
+        }
+        match event.what {
+            What::Begin(name) => track.open.push(name),
+            What::End => drop(track.open.pop()),
+            What::Mark(name) => {
+                if let Some((mark, when)) = track.mark {
+                    writer.change_string(mark, &value(timeline.name(name)))?;
+                    writer.change_scalar(when, Value::V1)?;
+                }
+                continue;
+            }
+        }
+        if let Some(state) = track.state {
+            let shown = track.open.last().map_or(NOTHING.to_owned(), |name| value(timeline.name(*name)));
+            writer.change_string(state, &shown)?;
+        }
+    }
+    Ok(())
+}
+
+/// Defines a scope for each track that others stand under, and variables for each other one.
+fn define<W: Write>(timeline: &Timeline<'_>, writer: &mut Writer<W>) -> io::Result<Vec<Variables>> {
+    let tracks = timeline.tracks();
+    let mut children = vec![Vec::new(); tracks.len()];
+    let mut roots = Vec::new();
+    for (place, track) in tracks.iter().enumerate() {
+        track.parent.map_or(&mut roots, |parent| &mut children[parent.index()]).push(place);
+    }
+    let mut definitions = Definitions { timeline, children, writer, variables: Vec::new() };
+    definitions.variables.resize_with(tracks.len(), Variables::default);
+    definitions.writer.add_module("chronoscope")?;
+    definitions.all(roots)?;
+    definitions.writer.upscope()?;
+    definitions.writer.enddefinitions()?;
+    Ok(definitions.variables)
+}
+
+struct Definitions<'a, W: Write> {
+    timeline: &'a Timeline<'a>,
+    children: Vec<Vec<usize>>,
+    writer: &'a mut Writer<W>,
+    variables: Vec<Variables>,
+}
+
+impl<W: Write> Definitions<'_, W> {
+    /// Defines sisters, in their order. A track stands at most three deep.
+    fn all(&mut self, mut places: Vec<usize>) -> io::Result<()> {
+        let tracks = self.timeline.tracks();
+        places.sort_by_key(|place| tracks[*place].rank);
+        let mut taken = BTreeSet::new();
+        for place in places {
+            let name = unlike(&mut taken, &identifier(&tracks[place].name));
+            let below = std::mem::take(&mut self.children[place]);
+            if !below.is_empty() {
+                self.writer.add_module(&name)?;
+                self.all(below)?;
+                self.writer.upscope()?;
+                continue;
+            }
+            self.variables[place].state = Some(self.writer.add_var(VarType::String, 1, &name, None)?);
+            if tracks[place].has_marks {
+                let [mark, when] = ["mark", "marked"].map(|what| unlike(&mut taken, &format!("{name}_{what}")));
+                let mark = self.writer.add_var(VarType::String, 1, &mark, None)?;
+                self.variables[place].mark = Some((mark, self.writer.add_var(VarType::Event, 1, &when, None)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name, or one that no sister has.
+fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
+    let mut free = name.to_owned();
+    let mut number = 1;
+    while !taken.insert(free.clone()) {
+        number += 1;
+        free = format!("{name}_{number}");
+    }
+    free
+}
+
+/// A name as a word: viewers part paths at points, and take brackets for an index.
+fn identifier(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
+    let word: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    if word.is_empty() { "_".to_owned() } else { word }
+}
+
+/// A name as a string's value, which ends at a space. What is not ASCII is escaped as in C, which viewers undo.
+fn value(name: &str) -> String {
+    let mut value = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b' ' => value.push('_'),
+            b'\\' => value.push_str("\\\\"),
+            b'!'..=b'~' => value.push(byte.into()),
+            _ => value.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    if value.is_empty() { "_".to_owned() } else { value }
+}

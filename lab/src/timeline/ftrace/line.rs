@@ -1,0 +1,247 @@
+//! One line of ftrace's text, as the kernel prints it (`Documentation/trace/ftrace.rst`):
+//!
+//! ```text
+//!           <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=… prev_pid=0 … ==> next_comm=… next_pid=12 …
+//! ```
+//!
+//! Names of tasks may hold any character, so what stands around them is looked for from the line's end.
+
+use crate::timeline::schedule::Task;
+
+/// No machine has more processors.
+const PROCESSORS: u32 = 1 << 13;
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+pub enum Line<'a> {
+    Event(Event<'a>),
+    /// Events of a processor were overwritten.
+    Lost {
+        cpu: u32,
+        events: u64,
+    },
+    /// The first line of a trace.
+    Start,
+    /// A comment, or an event that is not shown.
+    Nothing,
+    Malformed,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct Event<'a> {
+    /// The task that was running.
+    pub task: Task<'a>,
+    pub cpu: u32,
+    /// It happened in a handler, which the task knows nothing of.
+    pub in_handler: bool,
+    /// In ns.
+    pub at: u64,
+    pub what: What<'a>,
+}
+
+#[derive(Debug, PartialEq)]
+pub enum What<'a> {
+    /// `state`: what became of the one before: `R` ready, `R+` pre-empted, `D` waits uninterruptibly, else waits or has ended.
+    Switch { before: Task<'a>, state: &'a str, after: Task<'a> },
+    /// Somebody wants to wake it.
+    Waking(Task<'a>),
+    /// It is ready.
+    Wakeup(Task<'a>),
+    /// A message to a process is given to binder's driver.
+    Transaction { id: u32, process: u32, is_reply: bool },
+    /// The running task takes it.
+    Received { id: u32 },
+    /// The driver changed a thread's priority.
+    Priority { thread: u32, old: &'a str, new: &'a str },
+    /// What a program wrote into the trace.
+    Mark(&'a str),
+}
+
+pub fn read(line: &str) -> Line<'_> {
+    let line = line.trim_end();
+    if line.starts_with("# tracer:") {
+        return Line::Start;
+    }
+    if line.is_empty() || line.starts_with('#') {
+        return Line::Nothing;
+    }
+    if let Some(lost) = lost(line) {
+        return lost;
+    }
+    // A task's name may look like a processor's number.
+    for (at, _) in line.match_indices('[') {
+        if let Some(found) = event(&line[..at], &line[at + 1..]) {
+            return found;
+        }
+    }
+    Line::Malformed
+}
+
+/// `CPU:1 [LOST 123 EVENTS]`
+fn lost(line: &str) -> Option<Line<'_>> {
+    let (cpu, rest) = line.strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    Some(Line::Lost { cpu: processor(cpu)?, events: rest.strip_suffix(" EVENTS]")?.parse().ok()? })
+}
+
+fn processor(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|cpu| *cpu < PROCESSORS)
+}
+
+/// What stands before and after a `[`, if that is a processor's.
+fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
+    let (cpu, rest) = after.split_once(']')?;
+    let cpu = processor(cpu)?;
+    let (time, rest) = rest.split_once(": ")?;
+    let mut words = time.split_ascii_whitespace();
+    let (first, second) = (words.next()?, words.next());
+    // Flags can be left out (the option irq-info).
+    let (flags, time) = second.map_or(("", first), |time| (first, time));
+    let at = nanoseconds(time)?;
+    let task = running(before)?;
+    let in_handler = flags.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'z' | 'Z'));
+    let (name, fields) = rest.split_once(':')?;
+    match what(name, fields.trim_start()) {
+        Some(what) => Some(Line::Event(Event { task, cpu, in_handler, at, what })),
+        None if is_shown(name) => Some(Line::Malformed),
+        None => Some(Line::Nothing),
+    }
+}
+
+/// `1234.567890`, in ns.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, fraction) = text.split_once('.')?;
+    let digits = fraction.len();
+    if !(1..=9).contains(&digits) || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let scale = 10_u64.pow(9 - u32::try_from(digits).ok()?);
+    let fraction = fraction.parse::<u64>().ok()? * scale;
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// `   name-12   `, or with its process: `   name-12   (   10) `.
+fn running(text: &str) -> Option<Task<'_>> {
+    let text = text.trim();
+    let text = text.strip_suffix(')').and_then(|text| Some(text.rsplit_once('(')?.0.trim_end())).unwrap_or(text);
+    let (name, id) = text.rsplit_once('-')?;
+    Some(Task { name: name.trim_start(), id: id.parse().ok()? })
+}
+
+fn is_shown(name: &str) -> bool {
+    const SHOWN: [&str; 8] = [
+        "sched_switch",
+        "sched_waking",
+        "sched_wakeup",
+        "sched_wakeup_new",
+        "binder_transaction",
+        "binder_transaction_received",
+        "binder_set_priority",
+        "tracing_mark_write",
+    ];
+    SHOWN.contains(&name)
+}
+
+fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
+    Some(match name {
+        "sched_switch" => {
+            let (before, after) = fields.rsplit_once(" ==> ")?;
+            let (head, state) = before.rsplit_once(" prev_state=")?;
+            What::Switch { before: task(head, "prev_")?, state, after: task(after, "next_")? }
+        }
+        "sched_waking" => What::Waking(task(fields, "")?),
+        "sched_wakeup" | "sched_wakeup_new" => What::Wakeup(task(fields, "")?),
+        "binder_transaction" => What::Transaction {
+            id: field(fields, "transaction=")?.parse().ok()?,
+            process: field(fields, "dest_proc=")?.parse().ok()?,
+            is_reply: field(fields, "reply=")? == "1",
+        },
+        "binder_transaction_received" => What::Received { id: field(fields, "transaction=")?.parse().ok()? },
+        "binder_set_priority" => What::Priority {
+            thread: field(fields, "thread=")?.parse().ok()?,
+            old: field(fields, "old=")?,
+            new: field(fields, "=> new=").or_else(|| field(fields, "new="))?,
+        },
+        "tracing_mark_write" | "print" => What::Mark(fields),
+        _ => return None,
+    })
+}
+
+/// `comm=… pid=12 prio=…`, with a prefix before each key.
+fn task<'a>(text: &'a str, prefix: &str) -> Option<Task<'a>> {
+    let text = text.strip_prefix(prefix)?.strip_prefix("comm=")?;
+    let (name, rest) = text.rsplit_once(&format!(" {prefix}pid="))?;
+    let id = rest.split(' ').next()?;
+    Some(Task { name, id: id.parse().ok()? })
+}
+
+/// What follows a key that stands at a word's start.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let starts_word = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b' ';
+    let at = text.match_indices(key).map(|(at, _)| at).find(starts_word)?;
+    text[at + key.len()..].split(' ').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_kernels_print_is_read() {
+        let text = "          <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 \
+                    prev_state=R ==> next_comm=a b-c [000] next_pid=12 next_prio=19";
+        let (idle, task) = (Task { name: "swapper/1", id: 0 }, Task { name: "a b-c [000]", id: 12 });
+        let expected = Event {
+            task: Task { name: "<idle>", id: 0 },
+            cpu: 1,
+            in_handler: false,
+            at: 1_234_567_890_000,
+            what: What::Switch { before: idle, state: "R", after: task },
+        };
+        assert_eq!(read(text), Line::Event(expected));
+        // A name that looks like a processor, the process's number, and no flags.
+        let text = " a b-c [000]-12      (     10) [003]   7.5: sched_waking: comm=x pid=3 prio=120 target_cpu=001";
+        let expected =
+            Event { task, cpu: 3, in_handler: false, at: 7_500_000_000, what: What::Waking(Task { name: "x", id: 3 }) };
+        assert_eq!(read(text), Line::Event(expected));
+    }
+
+    #[test]
+    fn binder_s_events_are_read() {
+        let line = |event: &str| {
+            let text = format!("  client-7  [000] .N.h1  1.000001: {event}");
+            match read(text.leak()) {
+                Line::Event(event) => event,
+                other => panic!("{other:?}"),
+            }
+        };
+        let event = line(
+            "binder_transaction: transaction=41 dest_node=3 dest_proc=9 dest_thread=0 reply=0 flags=0x10 code=0x1",
+        );
+        assert!(event.in_handler);
+        assert_eq!(event.what, What::Transaction { id: 41, process: 9, is_reply: false });
+        assert_eq!(line("binder_transaction_received: transaction=41").what, What::Received { id: 41 });
+        let priority = line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").what;
+        assert_eq!(priority, What::Priority { thread: 10, old: "120", new: "98" });
+        assert_eq!(line("tracing_mark_write: begin: now").what, What::Mark("begin: now"));
+    }
+
+    #[test]
+    fn the_rest_is_told_apart() {
+        assert_eq!(read("# tracer: nop"), Line::Start);
+        assert_eq!(read("#      TASK-PID     CPU#"), Line::Nothing);
+        assert_eq!(read("CPU:1 [LOST 123 EVENTS]"), Line::Lost { cpu: 1, events: 123 });
+        assert_eq!(read(" a-1 [000] d... 1.0: irq_handler_entry: irq=1 name=x"), Line::Nothing);
+        for text in [
+            " a-1 [000] d... 1.0: sched_switch: prev_comm=a prev_pid=1 prev_prio=1 prev_sta",
+            " a-1 [000] d... 1.0: sched_waking: comm=x pid=minus",
+            " a-1 [999999] d... 1.0: sched_waking: comm=x pid=1 prio=1",
+            " a-1 [000] d... 99999999999999999999.0: sched_waking: comm=x pid=1 prio=1",
+            " a-1 [000] d... 1.0",
+            " a-1 [00",
+            "[",
+            "nonsense",
+        ] {
+            assert_eq!(read(text), Line::Malformed, "{text}");
+        }
+    }
+}

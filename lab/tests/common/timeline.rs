@@ -1,0 +1,109 @@
+//! Runs made up for timelines, and traces read back as the rules of their format have it.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoscope::{report::perfetto, run::CaseResult, timeline::Timeline};
+use serde_json::{Value, json};
+
+pub const FTRACE: &str = include_str!("ftrace.txt");
+
+/// A series with its samples, as starts and values, repetition by repetition.
+pub fn series(name: &str, unit: &str, repetitions: &[&[(f64, f64)]]) -> Value {
+    let by_repetition: Vec<Value> = repetitions
+        .iter()
+        .map(|samples| json!({"count": samples.len(), "min": 0, "p50": 0, "p99": null, "max": 0, "mean": 0}))
+        .collect();
+    let count: usize = repetitions.iter().map(|samples| samples.len()).sum();
+    json!({
+        "name": name, "role": "measured", "unit": unit, "nominal": 0, "per": 2, "x": null, "count": count,
+        "min": 0, "p50": 0, "p90": null, "p99": null, "p999": null, "p9999": null, "max": 0, "mean": 0, "sigma": null,
+        "worst": [], "cold": [], "cold_count": 0, "p50_interval": null, "deadline": null, "misses": null,
+        "by_repetition": by_repetition, "histogram": [], "samples": repetitions.concat(),
+    })
+}
+
+pub fn case(label: &str, clock: &Value, series: &[Value], trace: Option<&str>) -> Value {
+    let attachments = trace.map_or_else(|| json!({}), |trace| json!({"trace": trace}));
+    json!({
+        "experiment": "switch", "target": "linux@host", "release": "6.18", "parameters": {"tasks": "2", "cpu": "1"},
+        "label": label, "start": "a", "end": "b", "clock": clock, "repetitions": 2, "series": series, "slope": null,
+        "figures": [], "evidence": [], "log": [], "attachments": attachments, "limits": [], "published": [],
+        "verdict": {"status": "pass", "reasons": []},
+    })
+}
+
+pub fn wall() -> Value {
+    json!({"domain": "wall", "hertz": 1_000_000_000, "resolution": 1})
+}
+
+/// What one track of a Perfetto trace holds.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub name: String,
+    pub description: String,
+    pub parent: Option<u64>,
+    pub slices: Vec<(String, u64, u64)>,
+    pub marks: Vec<(String, u64)>,
+    open: Vec<(String, u64)>,
+    latest: u64,
+}
+
+/// The outermost message, as its reader has it.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    packet: Vec<perfetto::TracePacket>,
+}
+
+/// Reads a trace with what the program writes it with, and holds it against the rules of the format.
+#[track_caller]
+pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
+    let trace: Trace = prost::Message::decode(bytes).expect("a trace");
+    let mut tracks: BTreeMap<u64, Shown> = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    let (mut begun, mut ended) = (BTreeMap::<u64, usize>::new(), BTreeSet::new());
+    for packet in trace.packet {
+        for name in packet.interned_data.into_iter().flat_map(|data| data.event_names) {
+            assert!(names.insert(name.iid, name.name.unwrap()).is_none(), "a name is told twice");
+        }
+        if let Some(track) = packet.track_descriptor {
+            assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)), "{track:?}");
+            let (name, description) = (track.name.unwrap(), track.description.unwrap_or_default());
+            let shown = Shown { name, description, parent: track.parent_uuid, ..Shown::default() };
+            assert!(tracks.insert(track.uuid.unwrap(), shown).is_none(), "a track is told twice");
+        }
+        let Some(event) = packet.track_event else { continue };
+        let at = packet.timestamp.unwrap();
+        let track = tracks.get_mut(&event.track_uuid.unwrap()).expect("its track is told before it");
+        assert!(at >= track.latest, "{}: {at} after {}", track.name, track.latest);
+        track.latest = at;
+        match event.r#type() {
+            perfetto::Type::SliceBegin => track.open.push((names[&event.name_iid].clone(), at)),
+            perfetto::Type::SliceEnd => {
+                let (name, begin) = track.open.pop().expect("what ends has begun");
+                track.slices.push((name, begin, at));
+            }
+            perfetto::Type::Instant => track.marks.push((names[&event.name_iid].clone(), at)),
+            perfetto::Type::Unspecified => panic!("{event:?}"),
+        }
+        for flow in event.flow_ids {
+            assert!(!ended.contains(&flow), "flow {flow} goes on after its end");
+            *begun.entry(flow).or_default() += 1;
+        }
+        for flow in event.terminating_flow_ids {
+            assert!(begun.contains_key(&flow) && ended.insert(flow), "flow {flow} ends twice, or before it begins");
+        }
+    }
+    assert!(tracks.values().all(|track| track.open.is_empty()), "a slice does not end");
+    assert!(begun.keys().all(|flow| ended.contains(flow)), "a flow does not end");
+    (tracks.into_values().collect(), begun.into_values().collect())
+}
+
+pub fn perfetto_of(case: &CaseResult) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    perfetto::write(&mut Timeline::of(&[case]), &mut bytes).expect("memory can be written to");
+    bytes
+}
