@@ -99,7 +99,7 @@ fn masked(target: &str) -> Vec<f64> {
 #[test]
 fn interrupts_are_off_for_a_constant_time_in_tandem() {
     let tandem = masked("tandem@cortex-m4");
-    assert!(tandem.iter().all(|masked| (50.0..=140.0).contains(masked)), "{tandem:?}");
+    assert!(tandem.iter().all(|masked| (30.0..=140.0).contains(masked)), "{tandem:?}");
     // Its timers' queue is walked with interrupts off, so this also proves that the experiment sees such things.
     let embassy = masked("embassy@cortex-m4");
     assert!(embassy.is_sorted() && embassy[2] > 5.0 * embassy[0], "{embassy:?}");

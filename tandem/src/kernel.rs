@@ -108,7 +108,7 @@ impl<const SIZE: usize> Default for SharedStack<SIZE> {
 /// # Panics
 /// When the kernel runs already.
 pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl FnOnce()) -> ! {
-    let (_, m) = Mask::set();
+    let m = arch::mask();
     assert!(KERNEL.current.get(m).is_none(), "the kernel runs already");
     let (low, high) = (stack.guard.get() as usize, stack.room.get() as usize + SIZE);
     KERNEL.ready.set_idle(m, &KERNEL.idle);

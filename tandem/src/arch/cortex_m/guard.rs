@@ -90,7 +90,7 @@ unsafe extern "C" fn report(from: u32) -> ! {
     const IN_THREAD_MODE: u32 = 1 << 3;
     // SAFETY: registers of every ARMv7-M; reading has no effect.
     let (status, address) = unsafe { (CFSR.read_volatile(), MMFAR.read_volatile()) };
-    let (_, m) = super::Mask::set();
+    let m = super::mask();
     let task = KERNEL.current_or_idle(m);
     let in_thread = from & IN_THREAD_MODE != 0;
     let (guard, size) = match handlers_guard() {

@@ -112,7 +112,7 @@ impl Mask {
     }
 }
 
-/// Masks interrupts where they are known to be on.
+/// Masks interrupts where they are known to be on, or never to be as they were.
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
