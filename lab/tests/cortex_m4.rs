@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cases, chronoscope, median};
+use common::{cases, chronoscope, gives_the_same_bytes_twice, median};
 use serde_json::Value;
 
 const TARGETS: &str = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
@@ -11,17 +11,7 @@ const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "s
 #[test]
 fn two_runs_give_the_same_bytes() {
     let arguments = [&["run", "-q", "--repeat", "2", "--target", TARGETS], &ALL[..4]].concat();
-    let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
-    let first = csv();
-    assert!(first.lines().count() > 16, "{first}");
-    assert_eq!(first, csv());
-
-    let json = || {
-        let mut run = chronoscope(&[&arguments[..], &["--format", "json"]].concat()).json();
-        run["context"] = Value::Null;
-        run
-    };
-    assert_eq!(json(), json());
+    gives_the_same_bytes_twice(&arguments, 17);
 }
 
 #[test]

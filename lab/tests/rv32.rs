@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{cases, chronoscope, median, series};
-use serde_json::Value;
+use common::{cases, chronoscope, gives_the_same_bytes_twice, median, series};
 
 const ALL: [&str; 9] = ["switch", "message", "wakeup", "interrupt", "period", "delay", "spawn", "log", "pipeline"];
 
@@ -11,17 +10,7 @@ const ALL: [&str; 9] = ["switch", "message", "wakeup", "interrupt", "period", "d
 fn two_runs_give_the_same_bytes() {
     let arguments =
         [&["run", "-q", "--repeat", "2", "--target", "tandem@rv32,embassy@rv32,bare@rv32"], &ALL[..4]].concat();
-    let csv = || chronoscope(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
-    let first = csv();
-    assert!(first.lines().count() > 12, "{first}");
-    assert_eq!(first, csv());
-
-    let json = || {
-        let mut run = chronoscope(&[&arguments[..], &["--format", "json"]].concat()).json();
-        run["context"] = Value::Null;
-        run
-    };
-    assert_eq!(json(), json());
+    gives_the_same_bytes_twice(&arguments, 13);
 }
 
 #[test]

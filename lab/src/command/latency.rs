@@ -14,6 +14,7 @@ use crate::{
     cli, report,
     run::{CaseResult, SeriesResult},
     runner,
+    statistics::rank,
     study::{Entry, Overrides, Study},
 };
 
@@ -162,9 +163,8 @@ fn of_caller(name: &str, series: &SeriesResult, millisecond: f64, misses: f64, d
     );
     if detail {
         for (key, quantile) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
-            // The nearest rank, as everywhere in the lab.
-            let rank = ((quantile * count).ceil() as usize).clamp(1, values.len().max(1)) - 1;
-            text += &format!(", \"{key}\":{}", general(values.get(rank).copied().unwrap_or(0.0), 4));
+            let value = rank(quantile, values.len() as u64).map_or(0.0, |rank| values[rank as usize - 1]);
+            text += &format!(", \"{key}\":{}", general(value, 4));
         }
     }
     text + "}"

@@ -94,6 +94,21 @@ pub fn with_programs(target: &Target, programs: &[&str]) -> Result<Box<dyn Machi
     }
 }
 
+/// A machine's own defaults of experiments' parameters: experiment, parameter, value.
+type Defaults = [(&'static str, &'static str, &'static str)];
+
+fn default_in(defaults: &Defaults, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
+    let found = defaults.iter().find(|(experiment, name, _)| (*experiment, *name) == (spec.name, parameter.name));
+    found.map(|(_, _, value)| *value)
+}
+
+/// The value of a request's key that is the machine's business, and the request without it: the port has no use for it.
+fn take<'a>(request: &'a str, key: &str) -> (Option<&'a str>, String) {
+    let value = |word: &'a str| word.strip_prefix(key)?.strip_prefix('=');
+    let rest = request.split(' ').filter(|word| value(word).is_none());
+    (request.split(' ').find_map(value), rest.collect::<Vec<_>>().join(" "))
+}
+
 /// The machine that a target names.
 ///
 /// # Errors
@@ -123,7 +138,24 @@ pub const HOST: &str = "linux@host";
 
 #[cfg(test)]
 mod tests {
+    use chronoscope_suite::spec;
+
     use super::*;
+
+    #[test]
+    fn what_is_the_machine_s_business_is_taken_out() {
+        assert_eq!(take("switch cpu=0 mode=kvm loops=3", "mode"), (Some("kvm"), "switch cpu=0 loops=3".to_owned()));
+        assert_eq!(take("switch modes=2", "mode"), (None, "switch modes=2".to_owned()));
+    }
+
+    #[test]
+    fn defaults_are_values_of_known_parameters() {
+        for (experiment, parameter, value) in qemu::DEFAULTS.iter().chain(&vm::DEFAULTS) {
+            let spec = spec::find(experiment).unwrap();
+            let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
+            assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
+        }
+    }
 
     #[test]
     fn every_target_is_found() {

@@ -22,5 +22,5 @@ mod simulation;
 
 pub use compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
 pub use resample::{Interval, SplitMix64, bootstrap_median, median};
-pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of};
+pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};
 pub use tail::{MissRate, Slope, samples_to_claim, slope};

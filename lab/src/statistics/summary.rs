@@ -259,7 +259,7 @@ fn value_at_rank(buckets: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> Op
 
 /// ceil(q·n), from 1 to n. The product is lowered by its rounding error first: 0.07 × 100 is a hair
 /// above 7 in binary, and must be 7.
-fn rank(q: f64, count: u64) -> Option<u64> {
+pub fn rank(q: f64, count: u64) -> Option<u64> {
     if count == 0 || !(0.0..=1.0).contains(&q) {
         return None;
     }

@@ -90,6 +90,21 @@ pub fn cases(arguments: &[&str]) -> Vec<Value> {
     answer.json()["cases"].as_array().expect("a run has cases").clone()
 }
 
+/// Runs this twice: both times at least so many lines of CSV, the same bytes; and the same JSON, but for its context.
+#[track_caller]
+pub fn gives_the_same_bytes_twice(arguments: &[&str], lines: usize) {
+    let csv = || chronoscope(&[arguments, &["--format", "csv"]].concat()).stdout;
+    let first = csv();
+    assert!(first.lines().count() >= lines, "{first}");
+    assert_eq!(first, csv());
+    let json = || {
+        let mut run = chronoscope(&[arguments, &["--format", "json"]].concat()).json();
+        run["context"] = Value::Null;
+        run
+    };
+    assert_eq!(json(), json());
+}
+
 /// A case's first series of that role.
 #[track_caller]
 pub fn series<'a>(case: &'a Value, role: &str) -> &'a Value {

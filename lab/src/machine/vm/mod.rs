@@ -27,7 +27,7 @@ use self::{
     options::Mode,
     start::Guest,
 };
-use super::{Machine, Made, Program, host};
+use super::{Machine, Made, Program, default_in, host, take};
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -39,7 +39,7 @@ static MODE: Parameter = Parameter {
 
 /// Defaults of experiments' parameters here, where they differ from the experiments' own. Every sample of a kind is
 /// nearly like the others, and the emulator executes some hundred million instructions a second.
-static DEFAULTS: [(&str, &str, &str); 5] = [
+pub(super) static DEFAULTS: [(&str, &str, &str); 5] = [
     ("switch", "loops", "2000"),
     ("message", "loops", "2000"),
     ("log", "loops", "500"),
@@ -90,9 +90,8 @@ impl Vm {
 
 /// The mode that a request asks for, and the request without it: the port has no use for it.
 fn split(request: &str) -> (Mode, String) {
-    let is_mode = |word: &&str| word.starts_with("mode=");
-    let mode = request.split(' ').find(is_mode).map_or(Mode::Deterministic, |word| Mode::of(&word["mode=".len()..]));
-    (mode, request.split(' ').filter(|word| !is_mode(word)).collect::<Vec<_>>().join(" "))
+    let (mode, request) = take(request, MODE.name);
+    (mode.map_or(Mode::Deterministic, Mode::of), request)
 }
 
 impl Machine for Vm {
@@ -102,8 +101,7 @@ impl Machine for Vm {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        let known = |(experiment, name, _): &&(&str, &str, &str)| (*experiment, *name) == (spec.name, parameter.name);
-        DEFAULTS.iter().find(known).map(|(_, _, value)| *value)
+        default_in(&DEFAULTS, spec, parameter)
     }
 
     fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
@@ -143,21 +141,10 @@ impl Machine for Vm {
 
 #[cfg(test)]
 mod tests {
-    use chronoscope_suite::spec;
-
     use super::*;
 
     #[test]
     fn the_mode_is_no_business_of_the_port() {
         assert_eq!(split("switch cpu=0 mode=kvm loops=3"), (Mode::Kvm, "switch cpu=0 loops=3".to_owned()));
-    }
-
-    #[test]
-    fn defaults_are_values_of_known_parameters() {
-        for (experiment, parameter, value) in DEFAULTS {
-            let spec = spec::find(experiment).unwrap();
-            let parameter = spec.parameters.iter().find(|known| known.name == parameter).unwrap();
-            assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
-        }
     }
 }
