@@ -10,7 +10,7 @@ use chronoscope_suite::{
 
 use crate::{
     case::Case,
-    machine::Made,
+    machine::{Made, Recording},
     run::{CaseResult, Clock, EvidenceResult, FigureResult, Repetition, SeriesResult},
     statistics::{Accumulator, MissRate, bootstrap_median, slope},
     units::printable,
@@ -172,6 +172,18 @@ impl Observation {
             }
             Record::Refused { reason, what, mend, code } => self.refusal = Some(refused(*reason, what, mend, *code)),
             Record::End { .. } => self.end_repetition(),
+        }
+        Ok(())
+    }
+
+    /// Takes in what the machine's instruments saw of the repetition that has just ended. All are alike where there are such
+    /// instruments: the first one's files are kept.
+    ///
+    /// # Errors
+    /// When it does not fit the stream.
+    pub fn record(&mut self, recording: Recording) -> Result<()> {
+        for (name, text) in recording {
+            self.attachments.entry(name.to_owned()).or_insert_with(|| text.into_bytes());
         }
         Ok(())
     }

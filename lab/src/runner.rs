@@ -134,11 +134,11 @@ impl UnderWay<'_> {
 /// When the target failed, or its stream is damaged.
 pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observation, stop: &AtomicBool) -> Result<()> {
     let mut decoder = Decoder::default();
-    machine
-        .run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
-            decoder.feed(bytes, &mut |record| observation.take(record))
-        })
-        .and_then(|()| decoder.finish())
+    let recording = machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
+        decoder.feed(bytes, &mut |record| observation.take(record))
+    })?;
+    decoder.finish()?;
+    observation.record(recording)
 }
 
 /// Expectations are rough, and machines differ: hung is what takes ten times as long.

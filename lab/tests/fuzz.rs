@@ -75,7 +75,7 @@ impl Owned {
             }
             Owned::Clock(clock) => Record::Clock(*clock),
             &Owned::Series(id, ref name, role, unit, per, nominal, x) => {
-                Record::Series(Series { id, name, role, unit, per, nominal, x })
+                Record::Series(Series { id, name, role, unit, per, nominal, x, pin: None })
             }
             Owned::Samples(series, block) => Record::Samples(Samples {
                 series: *series,

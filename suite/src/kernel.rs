@@ -86,6 +86,11 @@ pub trait Clock {
 
     /// Ticks per second.
     fn hertz(&self) -> u64;
+
+    /// Sets a pin for a logic analyser, at the cost of one store. Nothing at all where the image drives no pins, which is the
+    /// usual one: a store between two marks would be in every figure.
+    #[inline(always)]
+    fn drive(&self, _pin: u8, _high: bool) {}
 }
 
 /// The kernel under test. One value serves the whole case.

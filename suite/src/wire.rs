@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Reason;
 
 /// The version of everything in this module. The lab refuses a stream of another version.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// The longest frame, in bytes, without its closing zero.
 pub const MAX_FRAME: usize = 640;
@@ -130,11 +130,22 @@ pub struct Series<'a> {
     pub nominal: u64,
     /// What this series differs in from its sisters, when a slope over them tells something.
     pub x: Option<f64>,
+    /// The pin that shows the same samples to a logic analyser, where pins are driven.
+    pub pin: Option<Pin>,
+}
+
+/// How a pin shows samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pin {
+    /// Each of them as a pulse: high from its start to its end.
+    Pulse(u8),
+    /// Each of them from one edge, rising or falling, to the next.
+    Edges(u8),
 }
 
 impl<'a> Series<'a> {
     pub const fn measured(name: &'a str) -> Self {
-        Self { id: 0, name, role: Role::Measured, unit: Unit::Ticks, per: 1.0, nominal: 0, x: None }
+        Self { id: 0, name, role: Role::Measured, unit: Unit::Ticks, per: 1.0, nominal: 0, x: None, pin: None }
     }
 
     pub const fn control(name: &'a str) -> Self {

@@ -45,6 +45,6 @@ pub fn ask(cpu: usize) -> Answer {
             Ok(())
         })
     });
-    let outcome = outcome.and_then(|()| decoder.finish());
+    let outcome = outcome.and_then(|_| decoder.finish());
     Answer { figures: outcome.map(|()| figures).map_err(|error| format!("not tried: {error:#}")) }
 }

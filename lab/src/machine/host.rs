@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::{Machine, Program};
+use super::{Machine, Program, Recording};
 use crate::child;
 
 /// The port's own keys; `ports/linux/src/settings.rs` reads them.
@@ -97,9 +97,10 @@ impl Machine for Host {
         limit: Duration,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Recording> {
         let port = port()?;
-        child::run(Command::new(&port).args(request.split(' ')), "the port", limit, stop, sink)
+        child::run(Command::new(&port).args(request.split(' ')), "the port", limit, stop, sink)?;
+        Ok(Recording::new())
     }
 
     fn run_program(

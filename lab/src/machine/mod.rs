@@ -22,6 +22,10 @@ pub struct Made {
     pub remark: &'static str,
 }
 
+/// What the machine's own instruments saw of one repetition, as texts by name: a capture, a profile. They are kept as
+/// attachments.
+pub type Recording = BTreeMap<&'static str, String>;
+
 /// What a target runs on.
 pub trait Machine {
     /// The request's keys that belong to the port on this machine, with their defaults here.
@@ -48,7 +52,8 @@ pub trait Machine {
     }
 
     /// Runs one case once: starts the port with `request` and hands its bytes to `sink` as they come, until it ends.
-    /// Ends early when `sink` fails, when `limit` is over, or when `stop` becomes true.
+    /// Ends early when `sink` fails, when `limit` is over, or when `stop` becomes true. Returns what instruments besides
+    /// the port's own marks have seen, where the machine has any.
     ///
     /// # Errors
     /// What went wrong, with what the port had to say about it.
@@ -58,7 +63,7 @@ pub trait Machine {
         limit: Duration,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()>;
+    ) -> Result<Recording>;
 
     /// Runs another program there, once, beside the load that `request` asks for; the rest is as for [`run`](Self::run).
     ///

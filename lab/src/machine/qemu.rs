@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
-use super::{Machine, Made, agreement, default_in, smallest, take};
+use super::{Machine, Made, Recording, agreement, default_in, smallest, take};
 use crate::{child, report};
 
 /// An emulated chip.
@@ -169,11 +169,11 @@ impl Machine for Qemu {
         limit: Duration,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Recording> {
         let (traced, request) = split(request);
         let request = request.as_str();
         if request == experiments::image::SPEC.name {
-            return smallest::run(self, request, limit, stop, sink);
+            return smallest::run(self, request, limit, stop, sink).map(|()| Recording::new());
         }
         let Chip { program, package, arguments, .. } = *self.chip;
         let image = self.image(traced)?;
@@ -188,7 +188,8 @@ impl Machine for Qemu {
                 anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}")
             }
             _ => error,
-        })
+        })?;
+        Ok(Recording::new())
     }
 }
 

@@ -27,7 +27,7 @@ use self::{
     options::Mode,
     start::Guest,
 };
-use super::{Machine, Made, Program, default_in, host, take};
+use super::{Machine, Made, Program, Recording, default_in, host, take};
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -119,10 +119,11 @@ impl Machine for Vm {
         limit: Duration,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Recording> {
         let (mode, request) = split(request);
         let guest = self.guest(mode, stop)?;
-        guest.run(&(request + &mode.request(self.flavour)), None, limit, stop, sink)
+        guest.run(&(request + &mode.request(self.flavour)), None, limit, stop, sink)?;
+        Ok(Recording::new())
     }
 
     fn run_program(
