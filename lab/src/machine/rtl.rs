@@ -210,7 +210,12 @@ fn bench(core: &str) -> Result<PathBuf> {
 
 fn build(root: &Path, target: &Path, core: &str) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/bench-cargo"));
-    cargo.args([core, "build"]).env("CARGO_TARGET_DIR", target).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    cargo
+        .args([core, "build"])
+        .env("CARGO_TARGET_DIR", target)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let what = format!("building the board around {core} (once, a minute)");
     let output = told_when_long(&what, || cargo.output()).context("cannot start tools/bench-cargo")?;
     if output.status.success() {
@@ -231,7 +236,8 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     let wheel = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
     let cores = bench.join("cores.txt");
     let cores = fs::read_to_string(&cores).with_context(|| cores.display().to_string())?;
-    let wheel = cores.lines().find(|line| line.starts_with(&wheel)).context("bench/cores.txt does not name the core")?;
+    let wheel =
+        cores.lines().find(|line| line.starts_with(&wheel)).context("bench/cores.txt does not name the core")?;
     let mut sources = Vec::new();
     for folder in ["rtl", "src"] {
         for entry in fs::read_dir(bench.join(folder))? {
