@@ -7,7 +7,7 @@
 
 use super::{
     guard,
-    switch::{FRAME, IN_TASK, store_upper},
+    switch::{FRAME, IN_TASK, load_upper, store_upper},
 };
 use crate::{
     arch::offset::CURRENT,
@@ -116,18 +116,17 @@ global_asm!(
     "lw a7, 60(sp)",
     "addi sp, sp, 64",
     "mret",
-    // Suspend the task that was interrupted, and resume the most urgent. Above the context lies `mepc`, with it the room for
-    // 16 words, so that the stack stays aligned.
+    // Suspend the task that was interrupted, and resume the most urgent. The context's spare word is `mepc`.
     "2:",
-    "addi sp, sp, -64 - 1",
+    "addi sp, sp, -{FRAME} - 1",
     store_upper!(),
     "sw s0, 0(sp)",
     "sw s1, 4(sp)",
     "csrr t0, mepc",
-    "sw t0, {FRAME}(sp)",
+    "sw t0, 12(sp)",
     "lui t0, %hi(4f)",
     "addi t0, t0, %lo(4f)",
-    "sw t0, 48(sp)",
+    "sw t0, 8(sp)",
     "lui t0, %hi({kernel} + {current})",
     "lw s0, %lo({kernel} + {current})(t0)",
     "lw t0, 4(s0)",
@@ -139,13 +138,14 @@ global_asm!(
     "li t0, {IN_TASK}",
     "csrw mstatus, t0", // from here on as in a task: MPP has been machine
     "j tandem_load",
-    // Where a pre-empted task goes on: behind its context.
+    // Where a pre-empted task goes on.
     "4:",
-    "lw t0, 0(sp)",
+    "lw t0, 12(sp)",
     "csrw mepc, t0",
     "li t0, {AFTER_TRAP}",
     "csrs mstatus, t0",
-    "addi sp, sp, 64 - {FRAME}",
+    load_upper!(),
+    "addi sp, sp, {FRAME}",
     "j 3b",
     "5:",
     "lui sp, %hi({handlers})",
