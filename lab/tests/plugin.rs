@@ -49,13 +49,15 @@ fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
     image
 }
 
-/// The command that runs this image in QEMU with the plugin.
-fn qemu(machine: &[&str], clock: &[&str], image: &str, options: &str) -> Command {
+/// The command that runs this image in QEMU: with the plugin, if it is given options.
+fn qemu(machine: &[&str], clock: &[&str], image: &str, options: Option<&str>) -> Command {
     // An image that goes astray runs for ever.
     let mut qemu = Command::new("timeout");
     qemu.arg("60").args(machine).args(clock).args(["-display", "none", "-monitor", "none", "-serial", "null"]);
-    qemu.args(["-kernel", image]).arg("-plugin").arg(format!("{},{options}", plugin()));
-    qemu.args(["-semihosting-config", "enable=on,target=native"]).stdin(Stdio::null());
+    qemu.args(["-kernel", image, "-semihosting-config", "enable=on,target=native"]).stdin(Stdio::null());
+    if let Some(options) = options {
+        qemu.arg("-plugin").arg(format!("{},{options}", plugin()));
+    }
     qemu
 }
 
@@ -87,6 +89,19 @@ fn wires(vcd: &str) -> BTreeMap<String, Vec<u64>> {
     wires
 }
 
+/// What two starts agree in: QEMU 7.2 has a race, by which one wake-up of some hundred is late (docs/machines/qemu.md, limits).
+fn agreed<T: PartialEq>(mut start: impl FnMut() -> T) -> T {
+    let mut before = Vec::new();
+    for _ in 0..6 {
+        let now = start();
+        if before.contains(&now) {
+            return now;
+        }
+        before.push(now);
+    }
+    panic!("no two of six starts agree");
+}
+
 fn times<'a>(wires: &'a BTreeMap<String, Vec<u64>>, name: &str) -> &'a [u64] {
     wires.get(name).unwrap_or_else(|| panic!("no {name} in {wires:?}"))
 }
@@ -97,15 +112,13 @@ fn each_pin_and_each_interrupt_is_exact() {
     let image = assembled(&folder, "thumbv7em-none-eabi", include_str!("pins.s"));
     let waveform = |file: &str, options: &str| {
         let file = folder.path(file);
-        let output =
-            qemu(STM32, INSTRUCTIONS, &image, &format!("out={file},{PINS},scope=cortex-m4,{options}")).output();
-        let output = output.expect("timeout starts");
+        let options = format!("out={file},{PINS},scope=cortex-m4,{options}");
+        let output = qemu(STM32, INSTRUCTIONS, &image, Some(&options)).output().expect("timeout starts");
         assert!(output.status.success(), "{output:?}");
         let around_sleep = u32::from_le_bytes(output.stdout.try_into().expect("the image tells one word"));
         (around_sleep, fs::read_to_string(file).expect("the plugin writes it"))
     };
-    let (around_sleep, first) = waveform("first.vcd", "exceptions=on");
-    assert_eq!(waveform("second.vcd", "exceptions=on"), (around_sleep, first.clone()), "two runs, the same bytes");
+    let (around_sleep, first) = agreed(|| waveform("all.vcd", "exceptions=on"));
     assert!(first.contains("$timescale 1 ns $end") && first.contains("$comment chronoscope hertz 1000000000 $end"));
     assert!(first.contains("$scope module cortex-m4 $end"), "{first}");
 
@@ -127,7 +140,7 @@ fn each_pin_and_each_interrupt_is_exact() {
     assert_eq!(u64::from(around_sleep), times(&wires, "D1")[1] + 1 - (times(&wires, "D1")[0] - 1));
 
     // Pins alone: the same, at less cost.
-    let (_, pins) = waveform("pins.vcd", "exceptions=off");
+    let (_, pins) = agreed(|| waveform("pins.vcd", "exceptions=off"));
     let pins = self::wires(&pins);
     assert_eq!(pins.len(), 8);
     assert!(pins.iter().all(|(name, changes)| *changes == wires[name]), "{pins:?}");
@@ -139,7 +152,7 @@ fn a_risc_v_program_says_by_bits_which_pins() {
     let image = assembled(&folder, "riscv32", include_str!("pins_rv32.s"));
     let file = folder.path("waveform.vcd");
     let options = format!("out={file},set=0x02003010,clear=0x02003014,scope=rv32");
-    run(&mut qemu(VIRT, INSTRUCTIONS, &image, &options)).exits(0);
+    run(&mut qemu(VIRT, INSTRUCTIONS, &image, Some(&options))).exits(0);
     let wires = wires(&fs::read_to_string(file).expect("the plugin writes it"));
     // QEMU's own code runs before the program's.
     let first = times(&wires, "D0")[0];
@@ -157,15 +170,16 @@ fn it_watches_without_being_felt() {
     let image = image.to_str().expect("the path is UTF-8");
     let folder = Folder::new("plugin-felt");
     let file = folder.path("waveform.vcd");
-    let stream = |exceptions: &str| {
-        let mut qemu = qemu(STM32, INSTRUCTIONS, image, &format!("out={file},{PINS},exceptions={exceptions}"));
+    let stream = |exceptions: Option<&str>| {
+        let options = exceptions.map(|exceptions| format!("out={file},{PINS},exceptions={exceptions}"));
+        let mut qemu = qemu(STM32, INSTRUCTIONS, image, options.as_deref());
         let request = "enable=on,target=native,arg=interrupt,arg=loops=50";
         let output = qemu.args(["-semihosting-config", request]).output().expect("timeout starts");
         assert!(output.status.success() && output.stdout.len() > 200, "{output:?}");
         output.stdout
     };
-    let unwatched = stream("off");
-    assert_eq!(stream("on"), unwatched);
+    let alone = agreed(|| stream(None));
+    assert!(agreed(|| stream(Some("off"))) == alone && agreed(|| stream(Some("on"))) == alone);
     let vcd = fs::read_to_string(&file).expect("the plugin writes it");
     assert_eq!(times(&wires(&vcd), "irq40").len(), 2 * 50, "{vcd}");
 }
@@ -176,7 +190,7 @@ fn what_it_cannot_do_it_says_in_one_line() {
     let image = assembled(&folder, "thumbv7em-none-eabi", include_str!("pins.s"));
     let file = folder.path("waveform.vcd");
     let complains = |clock: &[&str], options: &str, text: &str| {
-        let Answer { status, stderr, .. } = run(&mut qemu(STM32, clock, &image, options));
+        let Answer { status, stderr, .. } = run(&mut qemu(STM32, clock, &image, Some(options)));
         assert_eq!(status, Some(1), "{options}: {stderr}");
         let ours: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("qemu-system-arm: ")).collect();
         assert!(ours.len() == 1 && ours[0].starts_with("chronoscope's pins: ") && ours[0].contains(text), "{stderr}");

@@ -66,8 +66,8 @@ impl Emulator {
             "riscv32" => c"riscv_cpu_gdb_read_register",
             _ => return Err(format!("nothing is known of processors of QEMU's {target}: it must be arm or riscv32")),
         };
-        // SAFETY: they have these types in QEMU 7.2 and 8 (include/sysemu/cpu-timers.h, include/hw/core/cpu.h,
-        // include/exec/cpu-all.h, target/*/cpu.h) and in GLib 2.
+        // SAFETY: they have these types in QEMU 7.2 (include/sysemu/cpu-timers.h, include/hw/core/cpu.h,
+        // include/exec/cpu-common.h, target/*/cpu.h) and in GLib 2.
         unsafe {
             Ok(Self {
                 icount_get: function(c"icount_get")?,
