@@ -188,9 +188,15 @@ pub(crate) extern "C" fn on_run(task: Task) {
 /// The running thread, `me`, waits until it is woken.
 #[inline(always)]
 pub(crate) fn block(m: Masked, me: Task) {
+    let next = leave(m, me);
+    switch(m, me, next);
+}
+
+/// The running task stops being ready. Returns the one that is most urgent now.
+#[inline(always)]
+pub(crate) fn leave(m: Masked, me: Task) -> Task {
     trace::emit(Event::Blocked, me);
-    KERNEL.ready.remove_head(m, me);
-    switch(m, me, KERNEL.ready.most_urgent(m));
+    KERNEL.ready.remove_head(m, me)
 }
 
 /// Ends the running thread.
@@ -266,8 +272,7 @@ fn put_away(m: Masked, task: Task) -> Task {
         return KERNEL.ready.rotate(m, task);
     }
     trace::emit(Event::Blocked, task);
-    KERNEL.ready.remove_head(m, task);
-    KERNEL.ready.most_urgent(m)
+    KERNEL.ready.remove_head(m, task)
 }
 
 /// Polls a coroutine, with interrupts let in.

@@ -59,7 +59,7 @@ impl Ready {
         false
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn insert_behind(&self, m: Masked, task: Task) {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
         let slot = self.head(task.level.get(m));
@@ -113,17 +113,20 @@ impl Ready {
         }
     }
 
-    /// Takes out the head of a ring, which is `task`.
+    /// Takes out the head of a ring, which is `task`. Returns the task that should run now.
     #[inline(always)]
-    pub(crate) fn remove_head(&self, m: Masked, task: Task) {
+    pub(crate) fn remove_head(&self, m: Masked, task: Task) -> Task {
         debug_assert!(self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)));
+        let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
         let next = neighbour(m, &task.next);
         if next.is(task) {
-            self.bitmap.set(m, self.bitmap.get(m) & !task.bit.get(m));
-        } else {
-            self.head(task.level.get(m)).set(m, Some(next));
-            self.part(m, task, next);
+            self.bitmap.set(m, bitmap & !bit);
+            return self.most_urgent(m);
         }
+        self.head(task.level.get(m)).set(m, Some(next));
+        self.part(m, task, next);
+        // The ring is the most urgent still, unless a switch to a more urgent one has been put off.
+        if bitmap ^ bit < bit { next } else { self.most_urgent(m) }
     }
 
     fn part(&self, m: Masked, task: Task, next: Task) {

@@ -192,17 +192,28 @@ impl WaitQueue {
     /// Adds a waiter at its task's level. At most 32 steps.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
-        let (this, level) = (NonNull::from(waiter), waiter.task.level.get(m));
+        let level = waiter.task.level.get(m);
+        if self.is_empty(m) {
+            return self.insert_first(m, waiter, level);
+        }
+        self.admit(m, waiter, level);
+        self.insert_among(m, waiter, level);
+    }
+
+    /// Adds a waiter where there is none yet.
+    #[inline(always)]
+    fn insert_first(&self, m: Masked, waiter: &Waiter, level: Level) {
+        self.admit(m, waiter, level);
+        waiter.state.set(m, State::LEADING);
+        waiter.down.set(m, None);
+        self.head.set(m, Some(NonNull::from(waiter)));
+    }
+
+    #[inline(always)]
+    fn admit(&self, m: Masked, waiter: &Waiter, level: Level) {
         waiter.level.set(m, level);
         waiter.queue.set(m, Some(NonNull::from(self)));
-        waiter.next.set(m, this);
-        if self.is_empty(m) {
-            waiter.state.set(m, State::LEADING);
-            waiter.down.set(m, None);
-            self.head.set(m, Some(this));
-        } else {
-            self.insert_among(m, waiter, level);
-        }
+        waiter.next.set(m, NonNull::from(waiter));
     }
 
     #[inline(never)]
@@ -331,14 +342,42 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
 ///
 /// # Safety
 /// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+#[cfg(not(target_arch = "riscv32"))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
+    let mut place = MaybeUninit::uninit();
+    // SAFETY: by the caller's word.
+    let (m, Switch { from, to }) = unsafe { (Masked::assume(), begin_wait(queue, &mut place)) };
+    kernel::switch(m, from, to);
+}
+
+/// The switch that is to be made.
+#[repr(C)]
+pub(crate) struct Switch {
+    pub(crate) from: Task,
+    pub(crate) to: Task,
+}
+
+/// Lets the running thread stand in `queue`, with its waiter in `place`, and stop being ready.
+///
+/// # Safety
+/// This is a thread, interrupts are masked, and `place` stays where it is until the thread runs again.
+pub(crate) unsafe extern "C" fn begin_wait(queue: &WaitQueue, place: &mut MaybeUninit<Waiter>) -> Switch {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
     let me = KERNEL.current(m);
-    let mut place = MaybeUninit::uninit();
-    let waiter = Waiter::in_place(&mut place, me);
+    let waiter = Waiter::in_place(place, me);
     me.waiter.set(m, Some(NonNull::from(waiter)));
+    if !queue.is_empty(m) {
+        return begin_wait_among(m, queue, waiter, me);
+    }
+    queue.insert_first(m, waiter, me.level.get(m));
+    Switch { from: me, to: kernel::leave(m, me) }
+}
+
+/// A part of [`begin_wait`] of its own, so that the rest calls nothing and saves no registers.
+#[inline(never)]
+fn begin_wait_among(m: Masked, queue: &WaitQueue, waiter: &Waiter, me: Task) -> Switch {
     queue.insert(m, waiter);
-    kernel::block(m, me);
+    Switch { from: me, to: kernel::leave(m, me) }
 }

@@ -20,10 +20,13 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
 
 /// What a processor's own code need not do: the common paths as they are in Rust, where they can be traced.
 #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
-pub(crate) use crate::{
-    kernel::wake_here as wake,
-    wait::{hand_over, wait_in},
-};
+pub(crate) use crate::{kernel::wake_here as wake, wait::hand_over};
+
+#[cfg(all(
+    not(target_arch = "riscv32"),
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice")
+))]
+pub(crate) use crate::wait::wait_in;
 
 /// Offsets into the kernel's record that assembly uses.
 #[cfg(target_os = "none")]

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
+    thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -137,8 +139,16 @@ fn own() -> Result<Kernel> {
 impl Build {
     /// Fills `folder` with the image, binder's module, and a line that tells where it comes from.
     fn fetch(&self, folder: &Path) -> Result<()> {
-        let package = self.package()?;
-        run(Command::new("apt-get").args(["download", "-q", &package]).current_dir(folder))?;
+        let package = match self.download(folder) {
+            Ok(package) => package,
+            // The lists are older than what the mirror has, or the network failed for a moment.
+            Err(first) => {
+                if run(Command::new("apt-get").args(["update", "-q"])).is_err() {
+                    thread::sleep(Duration::from_secs(5));
+                }
+                self.download(folder).map_err(|_| first)?
+            }
+        };
         let deb = files(folder)?.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
         let deb = deb.with_context(|| format!("apt-get has not downloaded {package}"))?;
         let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"))?;
@@ -162,6 +172,14 @@ impl Build {
         let image = files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));
         fs::rename(image.with_context(|| format!("{package} holds no kernel"))?, folder.join("vmlinuz"))?;
         Ok(fs::write(folder.join("origin"), format!("{package} {}, sha256 {hash}\n", version.trim()))?)
+    }
+
+    /// Downloads the package that is current; returns its name.
+    fn download(&self, folder: &Path) -> Result<String> {
+        let package = self.package()?;
+        let options = ["-o", "Acquire::Retries=3", "-q"];
+        run(Command::new("apt-get").args(options).args(["download", &package]).current_dir(folder))?;
+        Ok(package)
     }
 
     /// The name of the package that is current.

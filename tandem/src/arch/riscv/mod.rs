@@ -33,7 +33,7 @@ mod switch;
 mod trap;
 
 pub(crate) use guard::GUARD;
-pub(crate) use switch::{load, switch, switch_inlined};
+pub(crate) use switch::{load, switch, switch_inlined, wait_in};
 
 use crate::{
     kernel::{self, KERNEL},
@@ -83,14 +83,14 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // In the order in which `load` takes them: s0 to s11, ra. What is not named here may be anything.
-        let stack = (high & !15) - switch::FRAME;
+        // As `load` takes them: s0, s1, and where to go on.
+        let stack = (high & !15) - switch::CONTEXT;
         let words = stack as *mut usize;
         // SAFETY: the words lie within the stack, which is aligned and nobody else's.
         unsafe {
             words.add(0).write(entry as usize);
             words.add(1).write(argument as usize);
-            words.add(12).write(switch::begin_thread as *const () as usize);
+            words.add(2).write(switch::begin_thread as *const () as usize);
         }
         self.stack.set(m, stack);
         self.guard.set(m, guard::value(low));

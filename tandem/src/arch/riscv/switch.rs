@@ -1,9 +1,9 @@
-//! The switch: one format for every suspended context, two ways into it, two ways out.
+//! The switch: one format for every suspended context, and each restores what it has saved besides.
 //!
-//! A suspended context is thirteen words on the task's stack, `s0`-`s11` and the address to go on at, and in its
-//! header the stack pointer. A task that gives the processor up gets there by a plain call. A pre-empted task gets there
-//! because the epilogue of the trap pushes the same below the trap's own frame; when it is resumed, [`resume_preempted`]
-//! restores that frame and returns from the trap.
+//! A suspended context is four words on the task's stack, `s0`, `s1`, the address to go on at and a spare one, and in its
+//! header the stack pointer. What else must survive lies above them and is restored by the code at that address: nothing,
+//! where the compiler was told that the switch loses `s2` to `s11` ([`switch_inlined`], [`wait_in`]); these ten, where it was not
+//! ([`switch`]); these ten and the trap's frame, of a task that was pre-empted.
 //!
 //! Interrupts are masked throughout; the context that is resumed lets them in.
 
@@ -11,11 +11,13 @@ use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
     kernel::{KERNEL, after_poll, check_order, on_run},
     task::{Header, Task},
+    wait::{WaitQueue, Waiter, begin_wait},
 };
 use core::arch::{asm, naked_asm};
 
-/// The size of a suspended context.
-pub(super) const FRAME: usize = 13 * size_of::<u32>();
+/// The size of a suspended context, and of one with `s2` to `s11` above it.
+pub(super) const CONTEXT: usize = 4 * size_of::<u32>();
+pub(super) const FRAME: usize = CONTEXT + 10 * size_of::<u32>() + 8;
 
 /// `mstatus` of a task with interrupts masked: loads and stores are bound like user mode's, for the guard (MPRV, MPP = 0).
 #[cfg(not(feature = "unguarded"))]
@@ -23,14 +25,23 @@ pub(super) const IN_TASK: u32 = 1 << 17;
 #[cfg(feature = "unguarded")]
 pub(super) const IN_TASK: u32 = 0;
 
-/// Stores `s2` to `s11` in the context where `sp` points.
+/// Stores `s2` to `s11` above the context where `sp` points.
 macro_rules! store_upper {
     () => {
-        "sw s2, 8(sp)\nsw s3, 12(sp)\nsw s4, 16(sp)\nsw s5, 20(sp)
-        sw s6, 24(sp)\nsw s7, 28(sp)\nsw s8, 32(sp)\nsw s9, 36(sp)\nsw s10, 40(sp)\nsw s11, 44(sp)"
+        "sw s2, 16(sp)\nsw s3, 20(sp)\nsw s4, 24(sp)\nsw s5, 28(sp)
+        sw s6, 32(sp)\nsw s7, 36(sp)\nsw s8, 40(sp)\nsw s9, 44(sp)\nsw s10, 48(sp)\nsw s11, 52(sp)"
     };
 }
 pub(super) use store_upper;
+
+/// Loads them from there.
+macro_rules! load_upper {
+    () => {
+        "lw s2, 16(sp)\nlw s3, 20(sp)\nlw s4, 24(sp)\nlw s5, 28(sp)
+        lw s6, 32(sp)\nlw s7, 36(sp)\nlw s8, 40(sp)\nlw s9, 44(sp)\nlw s10, 48(sp)\nlw s11, 52(sp)"
+    };
+}
+pub(super) use load_upper;
 
 /// Counts a switch to the task in a1.
 #[cfg(feature = "count")]
@@ -106,11 +117,18 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".option rvc",
         "addi sp, sp, -{FRAME}",
         store_upper!(),
-        ".global tandem_suspend", // what is not stored above does not matter
+        "sw ra, 12(sp)",
+        "jal tandem_suspend",
+        load_upper!(),
+        "lw ra, 12(sp)",
+        "addi sp, sp, {FRAME}",
+        "ret",
+        // Suspends a0 with its context where sp points, to go on behind the call, and resumes a1.
+        ".global tandem_suspend",
         "tandem_suspend:",
         "sw s0, 0(sp)",
         "sw s1, 4(sp)",
-        "sw ra, 48(sp)",
+        "sw ra, 8(sp)",
         "sw sp, 0(a0)",
         ".global tandem_load", // a1: what to resume
         "tandem_load:",
@@ -121,20 +139,9 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "lw sp, 0(a1)", // 0 for a moment if there is no context: nothing can come between
         "lw a4, 4(a1)",
         "beqz sp, 2f",
-        "lw ra, 48(sp)",
+        "lw ra, 8(sp)",
         "lw s0, 0(sp)",
         "lw s1, 4(sp)",
-        "lw s2, 8(sp)",
-        "lw s3, 12(sp)",
-        "lw s4, 16(sp)",
-        "lw s5, 20(sp)",
-        "lw s6, 24(sp)",
-        "lw s7, 28(sp)",
-        "lw s8, 32(sp)",
-        "lw s9, 36(sp)",
-        "lw s10, 40(sp)",
-        "lw s11, 44(sp)",
-        "addi sp, sp, {FRAME}",
         move_guard!(),
         "ret",
         // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
@@ -180,16 +187,57 @@ pub(crate) unsafe fn switch_inlined(from: Task, to: Task) {
     // SAFETY: by the caller's word. The label lies in `switch`, which returns with the room on the stack released.
     unsafe {
         asm!(
-            "addi sp, sp, -{FRAME}",
+            "addi sp, sp, -{CONTEXT}",
             "call tandem_suspend",
+            "addi sp, sp, {CONTEXT}",
             in("a0") from as *const Header,
             in("a1") to as *const Header,
             out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
-            FRAME = const FRAME,
+            CONTEXT = const CONTEXT,
             clobber_abi("C"),
         );
     }
+}
+
+/// As [`wait::wait_in`](crate::wait::wait_in). The compiler saves of `s2` to `s11` what it needs, as for [`switch_inlined`]: in a loop
+/// that is once for all.
+///
+/// # Safety
+/// As for that.
+#[inline(always)]
+pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
+    // SAFETY: by the caller's word.
+    unsafe {
+        asm!(
+            "call {wait_in_losing_upper}",
+            wait_in_losing_upper = sym wait_in_losing_upper,
+            in("a0") queue,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("s10") _, out("s11") _,
+            clobber_abi("C"),
+        );
+    }
+}
+
+/// The waiter lies above the context.
+const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
+
+#[unsafe(naked)]
+unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
+    naked_asm!(
+        "addi sp, sp, -{WITH_WAITER}",
+        "sw ra, 12(sp)",
+        "addi a1, sp, {CONTEXT}",
+        "jal {begin_wait}", // answers in a0 and a1
+        "jal tandem_suspend",
+        "lw ra, 12(sp)",
+        "addi sp, sp, {WITH_WAITER}",
+        "ret",
+        begin_wait = sym begin_wait,
+        CONTEXT = const CONTEXT,
+        WITH_WAITER = const WITH_WAITER,
+    )
 }
 
 /// Resumes `to` and forgets the running context.
@@ -205,5 +253,12 @@ pub(crate) unsafe fn load(to: Task) -> ! {
 /// Where a new thread begins: s0 is what to call, s1 its argument.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
-    naked_asm!("csrsi mstatus, {MIE}", "mv a0, s1", "jr s0", MIE = const super::MIE)
+    naked_asm!(
+        "addi sp, sp, {CONTEXT}",
+        "csrsi mstatus, {MIE}",
+        "mv a0, s1",
+        "jr s0",
+        CONTEXT = const CONTEXT,
+        MIE = const super::MIE
+    )
 }
