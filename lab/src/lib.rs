@@ -15,6 +15,7 @@
 
 pub mod baseline;
 pub mod cache;
+pub mod capture;
 pub mod case;
 mod child;
 pub mod cli;

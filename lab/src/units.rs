@@ -22,6 +22,30 @@ pub fn parse_time(text: &str) -> Result<f64> {
     }
 }
 
+/// Rates that may be written, and how many hertz they are.
+const RATES: [(&str, f64); 5] = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+
+/// Reads `84MHz`, `2.5 kHz`, `24000000`; the result is in hertz, which must be whole.
+///
+/// # Errors
+/// When there is no number, no known unit, or no whole number of hertz above zero.
+pub fn parse_hertz(text: &str) -> Result<u64> {
+    let shown = printable(text);
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = (text[..split].trim(), &text[split..]);
+    let scale = RATES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+    let (Some(scale), Ok(number)) = (scale, number.parse::<f64>()) else {
+        bail!("`{shown}` is not a rate: write a number and Hz, kHz, MHz or GHz");
+    };
+    // 2.4 times a million is a hair off in binary.
+    let (hertz, whole) = (number * scale, (number * scale).round());
+    if !(1.0..1e15).contains(&whole) || (hertz - whole).abs() > 1e-9 * whole {
+        bail!("`{shown}` is not a rate that can be counted: it must be a whole number of hertz, from 1");
+    }
+    Ok(whole as u64)
+}
+
 /// A value of `unit` with three significant digits: ns are scaled, everything else is left as it is.
 pub fn show(value: f64, unit: &str) -> String {
     let (name, size) = scale(value, unit);
@@ -85,6 +109,15 @@ mod tests {
         assert_eq!(parse_time(" 2 s ").unwrap(), 2e9);
         for wrong in ["", "50", "us", "-3 us", "nan us", "1e999 s", "5 minutes"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_are_read() {
+        let read = ["84MHz", "2.4 MHz", "24000000", "1 Hz", "1GHz", "12.5kHz"].map(|text| parse_hertz(text).unwrap());
+        assert_eq!(read, [84_000_000, 2_400_000, 24_000_000, 1, 1_000_000_000, 12_500]);
+        for wrong in ["", "MHz", "0", "0.5 Hz", "-2 MHz", "nan", "inf GHz", "1e99", "2 mHz", "2 MHz!"] {
+            assert!(parse_hertz(wrong).is_err(), "{wrong}");
         }
     }
 

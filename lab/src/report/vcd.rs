@@ -117,7 +117,7 @@ impl<W: Write> Definitions<'_, W> {
 }
 
 /// The name, or one that no sister has.
-fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
+pub(crate) fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
     let mut free = name.to_owned();
     let mut number = 1;
     while !taken.insert(free.clone()) {
@@ -128,7 +128,7 @@ fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
 }
 
 /// A name as a word: viewers part paths at points, and take brackets for an index.
-fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
     let word: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     if word.is_empty() { "_".to_owned() } else { word }
