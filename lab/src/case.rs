@@ -154,7 +154,13 @@ pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &
             })
             .collect();
     }
-    combinations.into_iter().map(|parameters| make(spec, target, settings, plan, parameters)).collect()
+    let machine = machine::find(target)?;
+    let make = |parameters| {
+        let case = make(spec, target, settings, plan, parameters)?;
+        machine.check(&case.request())?;
+        Ok(case)
+    };
+    combinations.into_iter().map(make).collect()
 }
 
 fn make(
@@ -193,7 +199,7 @@ pub fn loops(spec: &Spec) -> Option<(u64, u64)> {
     let loops = spec.parameters.iter().find(|parameter| parameter.name == "loops")?;
     match loops.values {
         Values::Number(low, high) => Some((low, high)),
-        Values::Word(_) => None,
+        Values::Word(_) | Values::Text(_) => None,
     }
 }
 
@@ -207,6 +213,7 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
         Values::Word(words) => {
             bail!("`{name}={value}`: it is one of {}{}", words.join(", "), nearest(value, words.iter().copied()))
         }
+        Values::Text(kind) => bail!("`{name}={value}`: it is {kind}"),
     }
 }
 
@@ -295,7 +302,7 @@ mod tests {
                     Values::Number(low, high) => {
                         Some((parameter.name.to_owned(), vec![extreme(low, high).to_string()]))
                     }
-                    Values::Word(_) => None,
+                    Values::Word(_) | Values::Text(_) => None,
                 });
                 let cases = expand(spec, &target, &numbers.collect(), &Plan::default()).unwrap();
                 // What a watchdog and a progress bar make of it must not overflow.

@@ -25,6 +25,7 @@ pub mod doctor;
 pub mod machine;
 pub mod observation;
 pub mod peer;
+pub mod profile;
 pub mod reference;
 pub mod report;
 pub mod run;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     peer::PeerResult,
+    profile::Cycles,
     statistics::{Interval, MissRate, Slope, Summary},
     study::{Limit, Published},
     verdict::{Status, Verdict},
@@ -123,6 +124,9 @@ pub struct CaseResult {
     pub slope: Option<Slope>,
     pub figures: Vec<FigureResult>,
     pub evidence: Vec<EvidenceResult>,
+    /// Where the cycles of the first repetition's samples went, where the machine sees every instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Cycles>,
     /// Lines that the target had for the user.
     pub log: Vec<String>,
     /// Texts that the target left beside its samples, by name: a trace, for example.
@@ -148,6 +152,16 @@ impl CaseResult {
         self.series.iter().find(|series| series.role == "control")
     }
 
+    /// What the instrument costs that a series was taken with.
+    pub fn control_of(&self, series: &SeriesResult) -> Option<&SeriesResult> {
+        let role = match series.role.as_str() {
+            "measured" => "control",
+            "pin" => "pin-control",
+            _ => return None,
+        };
+        self.series.iter().find(|control| control.role == role && control.unit == series.unit)
+    }
+
     /// There is evidence, and all of it holds. Without, the samples are no figures of this case.
     pub fn is_proven(&self) -> bool {
         !self.evidence.is_empty() && self.evidence.iter().all(|evidence| evidence.holds)
@@ -171,7 +185,8 @@ pub struct Clock {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SeriesResult {
     pub name: String,
-    /// `measured`, `control` or `auxiliary`.
+    /// `measured`, `control` or `auxiliary` by the target's own marks; `pin`, `pin-control` or `pin-auxiliary`, the same samples as
+    /// pins show them.
     pub role: String,
     /// `ns`, `instructions`, `cycles` or `count`.
     pub unit: String,

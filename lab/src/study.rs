@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use self::published::PublishedRow;
 pub use self::{
     limit::{Limit, Quantity, statistics},
-    published::Published,
+    published::{Instrument, Published},
 };
 use crate::{
     case::{self, Case, Plan, Settings, Target},

@@ -93,14 +93,13 @@ fn doubts(case: &CaseResult) -> Vec<String> {
     for limit in case.limits.iter().filter(|limit| !limit.applies(case)) {
         doubts.push(format!("there is no `{}` to hold against its limit", limit.statistic));
     }
-    if let Some(control) = case.control()
-        && let Some(cost) = control.summary.p50
-    {
-        for series in case.measured().filter(|series| series.unit == control.unit) {
-            if series.summary.p50.is_some_and(|signal| signal <= cost) {
-                let cost = show(cost, &control.unit);
-                doubts.push(format!("{}: the control alone takes {cost}, as much as the signal", series.name));
-            }
+    for series in &case.series {
+        if let Some(control) = case.control_of(series)
+            && let Some(cost) = control.summary.p50
+            && series.summary.p50.is_some_and(|signal| signal <= cost)
+        {
+            let cost = show(cost, &control.unit);
+            doubts.push(format!("{}: the control alone takes {cost}, as much as the signal", series.name));
         }
     }
     doubts

@@ -42,6 +42,8 @@ pub enum Values {
     Number(u64, u64),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A word that the machine reads itself, of the kind that is told here: `a rate, as 84MHz`.
+    Text(&'static str),
 }
 
 impl Values {
@@ -53,6 +55,7 @@ impl Values {
                     && text.parse().is_ok_and(|number: u64| (*low..=*high).contains(&number))
             }
             Values::Word(words) => words.contains(&text),
+            Values::Text(_) => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
         }
     }
 }

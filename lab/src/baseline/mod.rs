@@ -162,6 +162,7 @@ impl Series {
             slope: None,
             figures: reference.collect(),
             evidence: Vec::new(),
+            cycles: None,
             log: Vec::new(),
             attachments: BTreeMap::new(),
             limits: Vec::new(),

@@ -83,6 +83,7 @@ fn values(parameter: &Parameter) -> String {
     match parameter.values {
         Values::Number(low, high) => format!("{low} to {high}"),
         Values::Word(words) => words.join(", "),
+        Values::Text(kind) => kind.to_owned(),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
 
 mod agreement;
+pub(crate) mod firmware;
 pub mod host;
 pub mod qemu;
+pub mod rtl;
 mod smallest;
 pub mod vm;
 
@@ -11,7 +13,7 @@ use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool, time::Duration}
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-use crate::case::Target;
+use crate::{case::Target, profile::Cycles};
 
 /// What the figures of a machine are made with.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +24,22 @@ pub struct Made {
     pub remark: &'static str,
 }
 
-/// What the machine's own instruments saw of one repetition, as texts by name: a capture, a profile. They are kept as
-/// attachments.
-pub type Recording = BTreeMap<&'static str, String>;
+/// What the machine's own instruments saw of one repetition.
+#[derive(Debug, Default)]
+pub struct Recording {
+    /// What the pins did, as a value change dump.
+    pub capture: Option<Vec<u8>>,
+    /// Where the cycles of the samples went.
+    pub cycles: Option<Cycles>,
+    /// Other texts, by name. They are kept as attachments.
+    pub files: BTreeMap<&'static str, String>,
+}
+
+impl Recording {
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
 
 /// What a target runs on.
 pub trait Machine {
@@ -35,6 +50,14 @@ pub trait Machine {
     /// threads is measured with the kind of task that it has.
     fn default(&self, _spec: &Spec, _parameter: &'static Parameter) -> Option<&'static str> {
         None
+    }
+
+    /// Whether a request, each of whose values is good by itself, can be run as a whole.
+    ///
+    /// # Errors
+    /// What does not go together.
+    fn check(&self, _request: &str) -> Result<()> {
+        Ok(())
     }
 
     /// Makes ready what [`run`](Self::run) starts, and tells what that is. Called before each run; what takes long is done
@@ -127,6 +150,9 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     {
         return Ok(Box::new(vm));
     }
+    if let Some(rtl) = rtl::find(&target.kernel, &target.machine) {
+        return Ok(Box::new(rtl));
+    }
     match qemu::find(&target.kernel, &target.machine) {
         Some(qemu) => Ok(Box::new(qemu)),
         None => bail!("unknown target `{target}`: there is {}", targets().collect::<Vec<_>>().join(", ")),
@@ -135,7 +161,7 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
 
 /// All targets, as `list` shows them.
 pub fn targets() -> impl Iterator<Item = String> {
-    iter::once(HOST.to_owned()).chain(vm::targets()).chain(qemu::targets())
+    iter::once(HOST.to_owned()).chain(vm::targets()).chain(qemu::targets()).chain(rtl::targets())
 }
 
 /// This computer.
@@ -155,7 +181,7 @@ mod tests {
 
     #[test]
     fn defaults_are_values_of_known_parameters() {
-        for (experiment, parameter, value) in qemu::DEFAULTS.iter().chain(&vm::DEFAULTS) {
+        for (experiment, parameter, value) in firmware::DEFAULTS.iter().chain(&vm::DEFAULTS) {
             let spec = spec::find(experiment).unwrap();
             let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
             assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);

@@ -1,24 +1,18 @@
 //! Microcontrollers that QEMU emulates: `cortex-m4`, `rv32`. A case is one fresh start of the chip with the port's image.
 //!
-//! The lab builds the images itself, through `tools/firmware-cargo`; cargo sees to it that a second run builds nothing.
 //! `docs/machines/qemu.md` says why the machine is built as it is.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{Mutex, PoisonError, atomic::AtomicBool, mpsc},
-    thread,
-    time::Duration,
-};
+use std::{io::ErrorKind, process::Command, sync::atomic::AtomicBool, time::Duration};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
-use super::{Machine, Made, Recording, agreement, default_in, smallest, take};
-use crate::{child, report};
+use super::{
+    Machine, Made, Recording, agreement,
+    firmware::{self, Port, Variant},
+    smallest, take,
+};
+use crate::child;
 
 /// An emulated chip.
 #[derive(Debug)]
@@ -75,40 +69,6 @@ pub(super) const ARGUMENTS: [&str; 10] = [
     "null",
 ];
 
-/// A kernel that has an image.
-#[derive(Debug)]
-pub(super) struct Port {
-    pub(super) kernel: &'static str,
-    chips: &'static [&'static str],
-    /// The kind of task that is measured unless another is asked for.
-    pub(super) kind: &'static str,
-}
-
-/// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
-/// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
-/// there is no use in many, nor in long ones: the host executes every instruction of a hog. Threads have stacks, and 100
-/// of them more than the chip has.
-pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
-    ("switch", "batch", "1"),
-    ("switch", "loops", "2000"),
-    ("message", "batch", "1"),
-    ("message", "loops", "2000"),
-    ("log", "loops", "500"),
-    ("ticks", "loops", "20"),
-    ("spawn", "tasks", "30"),
-    ("masked", "interval_us", "3"),
-    ("inversion", "hog_us", "1000"),
-    ("inversion", "hold_us", "100"),
-];
-
-static PORTS: [Port; 5] = [
-    Port { kernel: "tandem", chips: &["cortex-m4", "rv32"], kind: "thread" },
-    Port { kernel: "embassy", chips: &["cortex-m4", "rv32"], kind: "coroutine" },
-    Port { kernel: "lilos", chips: &["cortex-m4"], kind: "coroutine" },
-    Port { kernel: "rtic", chips: &["cortex-m4"], kind: "coroutine" },
-    Port { kernel: "bare", chips: &["cortex-m4", "rv32"], kind: "thread" },
-];
-
 /// Of the kernels whose images can record what they do.
 static TRACE: Parameter = Parameter {
     name: "trace",
@@ -118,10 +78,10 @@ static TRACE: Parameter = Parameter {
     help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
 };
 
-/// Whether a trace is asked for, and the request without that: it is the image that differs.
-fn split(request: &str) -> (bool, String) {
+/// The image that a request asks for, and the request without that: it is the image that differs.
+fn split(request: &str) -> (Variant, String) {
     let (trace, request) = take(request, TRACE.name);
-    (trace == Some("yes"), request)
+    (if trace == Some("yes") { Variant::Traced } else { Variant::Plain }, request)
 }
 
 /// One kernel on one chip.
@@ -134,16 +94,12 @@ pub struct Qemu {
 /// The emulated chip of that name with that kernel, if there is such a pair.
 pub fn find(kernel: &str, machine: &str) -> Option<Qemu> {
     let chip = CHIPS.iter().find(|chip| chip.name == machine)?;
-    let port = PORTS.iter().find(|port| port.kernel == kernel && port.chips.contains(&machine))?;
-    Some(Qemu { chip, port })
+    Some(Qemu { chip, port: firmware::find(kernel, machine)? })
 }
 
 /// Every kernel on every chip that it has an image for, as `kernel@machine`.
 pub fn targets() -> impl Iterator<Item = String> {
-    CHIPS.iter().flat_map(|chip| {
-        let ports = PORTS.iter().filter(|port| port.chips.contains(&chip.name));
-        ports.map(|port| format!("{}@{}", port.kernel, chip.name))
-    })
+    CHIPS.iter().flat_map(|chip| firmware::targets(chip.name))
 }
 
 impl Machine for Qemu {
@@ -152,15 +108,11 @@ impl Machine for Qemu {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        let kinds = |word: &&&str| word.split('-').all(|kind| kind == self.port.kind);
-        match (parameter.name, &parameter.values) {
-            ("kind" | "pair", Values::Word(words)) => words.iter().find(kinds).copied(),
-            _ => default_in(&DEFAULTS, spec, parameter),
-        }
+        self.port.default(spec, parameter)
     }
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
-        self.image(split(request).0).map(|_| Made::default())
+        self.port.image(self.chip.triple, split(request).0).map(|_| Made::default())
     }
 
     fn run(
@@ -170,13 +122,13 @@ impl Machine for Qemu {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (traced, request) = split(request);
+        let (variant, request) = split(request);
         let request = request.as_str();
         if request == experiments::image::SPEC.name {
             return smallest::run(self, request, limit, stop, sink).map(|()| Recording::new());
         }
         let Chip { program, package, arguments, .. } = *self.chip;
-        let image = self.image(traced)?;
+        let image = self.port.image(self.chip.triple, variant)?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = Command::new(program);
             qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
@@ -199,94 +151,10 @@ fn semihosting(request: &str) -> String {
     "enable=on,target=native".to_owned() + &words.collect::<String>()
 }
 
-/// What came of building each image, by its path: built once in the lab's life.
-static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
-
 impl Qemu {
     fn can_trace(&self) -> bool {
         self.port.kernel == "tandem"
     }
-
-    /// The port's image, built if it is not there or older than its source.
-    fn image(&self, traced: bool) -> Result<PathBuf> {
-        let root = repository()?;
-        let target = target(root)?;
-        let package = format!("chronoscope-{}", self.port.kernel);
-        let (profile, features): (_, &[&str]) =
-            if traced { ("traced", &["--features", "traced"]) } else { ("release", &[]) };
-        let image = target.join("firmware").join(self.chip.triple).join(profile).join(&package);
-        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = built.entry(image.clone()).or_insert_with(|| {
-            build(root, &target, self.chip.triple, &package, profile, features).map_err(|error| format!("{error:#}"))
-        });
-        match outcome {
-            Ok(()) => Ok(image),
-            Err(error) => bail!("{error}"),
-        }
-    }
-}
-
-/// Where cargo builds.
-pub(super) fn target(root: &Path) -> Result<PathBuf> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(std::path::absolute(target)?)
-}
-
-/// Where the sources of the images are: where the lab itself was built.
-pub(super) fn repository() -> Result<&'static Path> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
-    if !root.join("ports/firmware/Cargo.toml").is_file() {
-        bail!(
-            "the sources of the microcontrollers' images are not in {} any more: build chronoscope again where they are",
-            root.display()
-        );
-    }
-    Ok(root)
-}
-
-pub(super) fn build(
-    root: &Path,
-    target: &Path,
-    triple: &str,
-    package: &str,
-    profile: &str,
-    features: &[&str],
-) -> Result<()> {
-    let mut cargo = Command::new(root.join("tools/firmware-cargo"));
-    cargo.args([triple, "build", "--profile", profile, "--locked", "--package", package]).args(features);
-    // There, since the workspace's .cargo/config.toml counts.
-    cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
-    // What is meant for the host's compiler is not for the chip's.
-    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
-        cargo.env_remove(flags);
-    }
-    cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long(&format!("building {package}"), || cargo.output())
-        .context("cannot start tools/firmware-cargo")?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let error = lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default();
-    bail!(
-        "{package} could not be built for {triple}: {error} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"
-    )
-}
-
-/// Does `work`, and says so if it takes more than a moment.
-pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let (done, wait) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                report::note(what);
-            }
-        });
-        let outcome = work();
-        drop(done);
-        outcome
-    })
 }
 
 #[cfg(test)]
@@ -300,13 +168,7 @@ mod tests {
 
     #[test]
     fn a_trace_is_no_business_of_the_request() {
-        assert_eq!(split("switch tasks=2 trace=yes"), (true, "switch tasks=2".to_owned()));
-        assert_eq!(split("image trace=no"), (false, "image".to_owned()));
-    }
-
-    #[test]
-    fn every_port_has_its_chips() {
-        let chips: usize = PORTS.iter().map(|port| port.chips.len()).sum();
-        assert_eq!(targets().count(), chips);
+        assert_eq!(split("switch tasks=2 trace=yes"), (Variant::Traced, "switch tasks=2".to_owned()));
+        assert_eq!(split("image trace=no"), (Variant::Plain, "image".to_owned()));
     }
 }

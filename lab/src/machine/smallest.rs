@@ -16,7 +16,10 @@ use chronoscope_suite::{
     wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
 };
 
-use super::qemu::{ARGUMENTS, Qemu, build, repository, target};
+use super::{
+    firmware::{build, repository, target},
+    qemu::{ARGUMENTS, Qemu},
+};
 use crate::child;
 
 const PACKAGE: &str = "chronoscope-smallest";

@@ -1,6 +1,6 @@
 //! JSON as Google Benchmark writes it (its `json_schema_version` 1), so that its `tools/compare.py` reads it.
 //!
-//! Each measured series of a case is one benchmark, each repetition one entry of type `iteration`, followed by the
+//! Each measured series of a case, and each that a pin shows of those, is one benchmark, each repetition one entry of type `iteration`, followed by the
 //! aggregates that Google Benchmark makes of two repetitions or more: mean, median, stddev, cv. What its words
 //! mean here:
 //!
@@ -151,8 +151,8 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
             continue;
         }
         let several = case.measured().count() > 1;
-        for series in case.measured() {
-            let name = if several { format!("{name}/{}", series.name) } else { name.clone() };
+        for series in case.measured().chain(case.series.iter().filter(|series| series.role == "pin")) {
+            let name = if several || series.role == "pin" { format!("{name}/{}", series.name) } else { name.clone() };
             add(name, &|entry| of_series(case, series, entry));
         }
     }

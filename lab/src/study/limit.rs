@@ -3,8 +3,10 @@
 use anyhow::{Result, bail};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::published::Instrument;
 use crate::{
     case,
+    observation::by_pin,
     run::{CaseResult, SeriesResult},
     units,
 };
@@ -121,17 +123,35 @@ fn exceeded(name: &str, value: f64, unit: &str, most: Option<Quantity>, least: O
 /// A statistic of a case by its name, for the series named or all measured ones: series, value with the nominal part,
 /// unit.
 pub fn statistics(case: &CaseResult, statistic: &str, series: Option<&str>) -> Vec<(String, f64, String)> {
+    statistics_by(case, statistic, series, Instrument::Timer)
+}
+
+/// As [`statistics`], by one of the instruments.
+pub(super) fn statistics_by(
+    case: &CaseResult,
+    statistic: &str,
+    series: Option<&str>,
+    instrument: Instrument,
+) -> Vec<(String, f64, String)> {
     if let Some(figure) = case.figure(statistic) {
         return vec![(String::new(), figure.value, figure.unit.clone())];
     }
     if statistic == "slope" {
         return case.slope.iter().map(|slope| (String::new(), slope.slope, String::new())).collect();
     }
-    let chosen = case.series.iter().filter(|one| match series {
-        Some(name) => one.name == name,
-        None => one.role == "measured",
-    });
-    chosen.filter_map(|one| of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit))).collect()
+    let each = |one: &SeriesResult| of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit));
+    chosen(case, series, instrument).filter_map(each).collect()
+}
+
+/// The series named, or all measured ones, as an instrument shows them.
+pub(super) fn chosen<'a>(
+    case: &'a CaseResult,
+    series: Option<&str>,
+    instrument: Instrument,
+) -> impl Iterator<Item = &'a SeriesResult> {
+    let name = series.map(|name| if instrument == Instrument::Pin { by_pin(name) } else { name.to_owned() });
+    let role = if instrument == Instrument::Pin { "pin" } else { "measured" };
+    case.series.iter().filter(move |one| name.as_ref().map_or(one.role == role, |name| one.name == *name))
 }
 
 fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {

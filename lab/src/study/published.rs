@@ -6,10 +6,13 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    limit::{Quantity, statistic},
+    limit::{Quantity, chosen, statistic, statistics_by},
     list, word, words,
 };
-use crate::case::Case;
+use crate::{
+    case::Case,
+    run::{CaseResult, SeriesResult},
+};
 
 /// A figure from a public report, shown beside the measured one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +25,9 @@ pub struct Published {
     pub statistic: String,
     /// The series that it stands beside; the first measured one, unless given.
     pub series: Option<String>,
+    /// The instrument that it was read with: `timer`, the target's own marks, unless it says `pin`.
+    #[serde(default, skip_serializing_if = "Instrument::is_timer")]
+    pub instrument: Instrument,
     /// In ns where it is a time.
     pub value: f64,
     /// What it counts, where that is told: `instructions`.
@@ -36,7 +42,37 @@ pub struct Published {
     pub note: String,
 }
 
+/// What a figure is read with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Instrument {
+    /// The target's own clock.
+    #[default]
+    Timer,
+    /// A logic analyser on the target's pins.
+    Pin,
+}
+
+impl Instrument {
+    // As serde calls it.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_timer(&self) -> bool {
+        *self == Self::Timer
+    }
+}
+
 impl Published {
+    /// The figure's sister in the case: series, value with the nominal part, unit.
+    pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
+        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument).into_iter().next()
+    }
+
+    /// Whether it is of this series.
+    pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
+        let first = || chosen(case, self.series.as_deref(), self.instrument).next();
+        first().is_some_and(|first| first.name == series.name)
+    }
+
     /// Whether the figure belongs to the case.
     pub fn fits(&self, case: &Case) -> bool {
         self.when.iter().all(|(name, value)| case.parameter(name) == Some(value))
@@ -52,6 +88,8 @@ pub(super) struct PublishedRow {
     #[serde(deserialize_with = "statistic")]
     statistic: String,
     series: Option<String>,
+    #[serde(default)]
+    instrument: Instrument,
     #[serde(default)]
     unit: String,
     #[serde(default)]
@@ -83,6 +121,7 @@ impl PublishedRow {
                 on: self.on.clone(),
                 statistic: self.statistic.clone(),
                 series: self.series.clone(),
+                instrument: self.instrument,
                 value: value.0,
                 unit: self.unit.clone(),
                 same_clock: self.same_clock,

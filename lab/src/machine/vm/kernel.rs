@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::{bzimage, identity::sha256};
 use crate::{
     cache::{Cache, KERNELS},
-    machine::qemu::told_when_long,
+    machine::firmware::told_when_long,
 };
 
 /// Android's driver, which Debian builds as a module.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::machine::qemu::told_when_long;
+use crate::machine::firmware::told_when_long;
 
 const PACKAGE: &str = "chronoscope-linux";
 

@@ -21,7 +21,7 @@ use super::{
     port, programs,
     qmp::{self, Qmp},
 };
-use crate::{cache::Cache, child, machine::qemu::told_when_long, units::printable};
+use crate::{cache::Cache, child, machine::firmware::told_when_long, units::printable};
 
 /// A boot takes four seconds, or a minute and more on a host that is busy: hung is what takes ten.
 const BOOT: Duration = Duration::from_secs(600);

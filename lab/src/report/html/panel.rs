@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{frame::number, text::joined};
 use crate::{
     run::{CaseResult, Run, SeriesResult},
-    study::Published,
+    study::{Instrument, Published},
     units::{count, show},
 };
 
@@ -146,7 +146,8 @@ fn can_be_drawn(series: &SeriesResult) -> bool {
 }
 
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
-    case.published.iter().any(|figure| figure.series.as_ref() == Some(&series.name))
+    let is_named = |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
+    case.published.iter().filter(is_named).any(|figure| figure.is_of(case, series))
 }
 
 pub fn domain(case: &CaseResult) -> &str {
@@ -189,10 +190,7 @@ pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
 
 /// Whether a published figure is of this series.
 pub fn is_of(figure: &Published, entry: &Entry<'_>) -> bool {
-    match &figure.series {
-        Some(name) => *name == entry.series.name,
-        None => entry.case.measured().next().is_some_and(|first| first.name == entry.series.name),
-    }
+    figure.is_of(entry.case, entry.series)
 }
 
 /// A statistic of a series by its name, without the nominal part.

@@ -66,7 +66,10 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
         words.retain(|word| !word.is_empty());
         let name = escape(&joined(&words));
         let verdict = verdict(case.verdict.status);
-        let shown = case.series.iter().filter(|series| series.role != "control" && case.is_proven());
+        let shown = case
+            .series
+            .iter()
+            .filter(|series| !["control", "pin-control"].contains(&&*series.role) && case.is_proven());
         let shown: Vec<&SeriesResult> = shown.collect();
         match shown.as_slice() {
             [] => body.push_str(&format!(
@@ -92,13 +95,13 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     let above = if series.nominal > 0.0 { "+ " } else { "" };
     let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
     let interval = series.p50_interval.zip(summary.p50);
-    let control = case.control().filter(|control| control.unit == series.unit && series.role == "measured");
+    let control = case.control_of(series);
     let nominal = match unit {
         _ if series.nominal <= 0.0 => String::new(),
         "ns" => format!(" (beyond {})", show(series.nominal, "ns")),
         unit => format!(" (beyond {} {unit})", number(series.nominal)),
     };
-    let beside = if series.role == "auxiliary" { " beside" } else { "" };
+    let beside = if series.role.ends_with("auxiliary") { " beside" } else { "" };
     let cells = [
         summary.count.to_string(),
         plain(median(&summary.cold)),

@@ -106,7 +106,9 @@ impl Rows<'_> {
             let indent = if label.is_empty() { "  " } else { "    " };
             rows.extend(measured.iter().map(|series| (format!("{indent}{}", series.name), *series)));
         }
-        let beside = self.case.series.iter().filter(|series| series.role == "auxiliary");
+        let others = |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
+        rows.extend(others("pin").map(|series| (format!("    {}", series.name), series)));
+        let beside = others("auxiliary").chain(others("pin-auxiliary"));
         rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {
             sheet.line(format!("  {label}"));
@@ -130,7 +132,7 @@ impl Rows<'_> {
         let summary = &series.summary;
         let p50 = summary.p50.map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
         let interval = series.p50_interval.as_ref().zip(summary.p50);
-        let control = self.case.control().filter(|control| control.unit == series.unit && series.role == "measured");
+        let control = self.case.control_of(series);
         let star = match (self.some_stolen, stolen_from(self.case) > 0.0) {
             (true, true) => " *",
             (true, false) => "  ",

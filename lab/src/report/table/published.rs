@@ -4,7 +4,7 @@ use super::{Group, figures::whole};
 use crate::{
     report::sheet::{Sheet, Side},
     run::{CaseResult, Clock, Run},
-    study::{Published, statistics},
+    study::{Instrument, Published},
     units::{digits, show},
 };
 
@@ -91,7 +91,7 @@ fn mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
 }
 
 fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<String> {
-    let found = statistics(case, &figure.statistic, figure.series.as_deref()).into_iter().next();
+    let found = figure.sister(case);
     let (series, value, unit) = match found {
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
         None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
@@ -113,7 +113,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
     };
     let shown = |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
     // One of several series, or one that is not the obvious one.
-    let is_named = figure.series.is_some() || case.measured().count() > 1;
+    let is_named = figure.series.is_some() || figure.instrument == Instrument::Pin || case.measured().count() > 1;
     let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
     vec![
         format!("  {name}{series}"),

@@ -1,27 +1,28 @@
 //! Everything observed of one case, collected over its repetitions, record by record.
 
+mod pins;
+mod series;
+
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{
     Reason,
-    wire::{Domain, Record, Role, Sample, Unit},
+    wire::{Domain, Record, Role, Unit},
 };
+
+pub(crate) use self::series::by_pin;
+use self::{pins::Shown, series::Series};
 
 use crate::{
     case::Case,
     machine::{Made, Recording},
-    run::{CaseResult, Clock, EvidenceResult, FigureResult, Repetition, SeriesResult},
-    statistics::{Accumulator, MissRate, bootstrap_median, slope},
+    profile::Cycles,
+    run::{CaseResult, Clock, EvidenceResult, FigureResult, SeriesResult},
+    statistics::slope,
     units::printable,
     verdict::{Status, Verdict, judge},
 };
-
-/// Bootstrap resamples: the interval's ends are then stable to a percent of its width.
-const RESAMPLES: usize = 2000;
-
-/// Samples kept whole on request, per series: 16 MB.
-const MAX_KEPT: usize = 1_000_000;
 
 /// More names of one sort than any experiment has, and more values of a figure in one repetition: beyond it the stream is
 /// at fault.
@@ -29,6 +30,9 @@ const MAX_NAMES: usize = 256;
 
 /// Of all attachments of a case together, in bytes.
 const MAX_ATTACHED: usize = 16 << 20;
+
+/// The attachment that holds what the pins did.
+pub const CAPTURE: &str = "pins.vcd";
 
 /// More series than any experiment has. Each may take 2 MB.
 const MAX_SERIES: usize = 80;
@@ -40,6 +44,9 @@ pub struct Observation {
     series: Vec<Series>,
     /// Of the repetition that is under way: where in `series` each of its series stands.
     ids: Vec<usize>,
+    /// Those of them that pins show, with their samples by the marks.
+    shown: Vec<Shown>,
+    cycles: Option<Cycles>,
     figures: Vec<(String, String, Vec<f64>)>,
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
@@ -53,25 +60,6 @@ pub struct Observation {
     keep_samples: bool,
 }
 
-struct Series {
-    name: String,
-    role: Role,
-    unit: Unit,
-    nominal: u64,
-    x: Option<f64>,
-    /// One entry for each complete repetition that has the series.
-    pers: Vec<f64>,
-    repetitions: Vec<Repetition>,
-    all: Accumulator,
-    /// The repetition that is under way, and its operations a sample.
-    current: Accumulator,
-    per: f64,
-    at: i64,
-    kept: Vec<(i64, u64)>,
-    /// How many of these are of complete repetitions.
-    kept_whole: usize,
-}
-
 impl Observation {
     pub fn new(case: &Case, keep_samples: bool) -> Self {
         Self {
@@ -79,6 +67,8 @@ impl Observation {
             clock: None,
             series: Vec::new(),
             ids: Vec::new(),
+            shown: Vec::new(),
+            cycles: None,
             figures: Vec::new(),
             evidence: Vec::new(),
             log: Vec::new(),
@@ -155,21 +145,7 @@ impl Observation {
                     self.log.push(line);
                 }
             }
-            Record::Attachment { name, bytes } => {
-                self.attached += bytes.len();
-                if self.attached > MAX_ATTACHED {
-                    // The first repetitions' are as good as the last ones'.
-                    let line = format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20);
-                    if !self.log.contains(&line) {
-                        self.log.push(line);
-                    }
-                    return Ok(());
-                }
-                self.attachments.entry(printable(name)).or_default().extend_from_slice(bytes);
-                if self.attachments.len() > MAX_NAMES {
-                    bail!("more than {MAX_NAMES} attachments");
-                }
-            }
+            Record::Attachment { name, bytes } => self.attach(printable(name), bytes)?,
             Record::Refused { reason, what, mend, code } => self.refusal = Some(refused(*reason, what, mend, *code)),
             Record::End { .. } => self.end_repetition(),
         }
@@ -177,13 +153,38 @@ impl Observation {
     }
 
     /// Takes in what the machine's instruments saw of the repetition that has just ended. All are alike where there are such
-    /// instruments: the first one's files are kept.
+    /// instruments: what they wrote of the first one is kept; what it says of samples counts in each.
     ///
     /// # Errors
     /// When it does not fit the stream.
     pub fn record(&mut self, recording: Recording) -> Result<()> {
-        for (name, text) in recording {
-            self.attachments.entry(name.to_owned()).or_insert_with(|| text.into_bytes());
+        let is_first = self.repetitions == 1;
+        if let Some(dump) = recording.capture {
+            self.compare(&dump)?;
+            if is_first {
+                self.attach(CAPTURE.to_owned(), &dump)?;
+            }
+        }
+        if is_first {
+            self.cycles = recording.cycles;
+            recording.files.iter().try_for_each(|(name, text)| self.attach((*name).to_owned(), text.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, name: String, bytes: &[u8]) -> Result<()> {
+        self.attached += bytes.len();
+        if self.attached > MAX_ATTACHED {
+            // The first repetitions' are as good as the last ones'.
+            let line = format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20);
+            if !self.log.contains(&line) {
+                self.log.push(line);
+            }
+            return Ok(());
+        }
+        self.attachments.entry(name).or_default().extend_from_slice(bytes);
+        if self.attachments.len() > MAX_NAMES {
+            bail!("more than {MAX_NAMES} attachments");
         }
         Ok(())
     }
@@ -251,6 +252,7 @@ impl Observation {
         }
         self.series[index].per = series.per;
         self.ids.push(index);
+        self.shown.extend(series.pin.map(|pin| Shown { index, pin, samples: 0 }));
         Ok(())
     }
 
@@ -289,6 +291,7 @@ impl Observation {
 
     fn end_repetition(&mut self) {
         let tick = self.tick().0;
+        self.shown.iter_mut().for_each(|shown| shown.samples = self.series[shown.index].count());
         for index in self.ids.drain(..) {
             self.series[index].end_repetition(tick);
         }
@@ -323,6 +326,7 @@ impl Observation {
             slope: slope(&points),
             figures: self.figures.into_iter().map(figure).collect(),
             evidence: self.evidence,
+            cycles: self.cycles,
             log,
             attachments: self.attachments.into_iter().map(text).collect(),
             limits: case.limits.clone(),
@@ -331,91 +335,6 @@ impl Observation {
         };
         result.verdict = refusal.unwrap_or_else(|| judge(&result));
         result
-    }
-}
-
-impl Series {
-    fn new(name: String, series: &chronoscope_suite::wire::Series<'_>, deadline: Option<u64>) -> Self {
-        Self {
-            name,
-            role: series.role,
-            unit: series.unit,
-            nominal: series.nominal,
-            x: series.x,
-            pers: Vec::new(),
-            repetitions: Vec::new(),
-            all: Accumulator::with_deadline(deadline),
-            current: Accumulator::with_deadline(deadline),
-            per: series.per,
-            at: 0,
-            kept: Vec::new(),
-            kept_whole: 0,
-        }
-    }
-
-    fn push(&mut self, block: &[Sample], keep: bool) {
-        for sample in block {
-            self.at = self.at.wrapping_add(sample.gap);
-            let at = self.at.max(0).unsigned_abs();
-            if self.current.count() == 0 {
-                self.current.push_cold(at, sample.value);
-            } else {
-                self.current.push(at, sample.value);
-            }
-            if keep && self.kept.len() < MAX_KEPT {
-                self.kept.push((self.at, sample.value));
-            }
-        }
-    }
-
-    fn end_repetition(&mut self, tick: f64) {
-        self.pers.push(self.per);
-        self.kept_whole = self.kept.len();
-        let scale = self.scale(tick, self.per);
-        let summary = self.current.summary(scale);
-        if let (Some(min), Some(p50), Some(max), Some(mean)) = (summary.min, summary.p50, summary.max, summary.mean) {
-            self.repetitions.push(Repetition { count: summary.count, min, p50, p99: summary.p99, max, mean });
-        }
-        let fresh = Accumulator::with_deadline(self.current.deadline());
-        let done = std::mem::replace(&mut self.current, fresh);
-        self.at = 0;
-        // Both were made with one deadline, which is all that can differ.
-        let _ = self.all.merge(&done);
-    }
-
-    /// From the stream's numbers to the unit's, for one operation.
-    fn scale(&self, tick: f64, per: f64) -> f64 {
-        match self.unit {
-            Unit::Ticks => tick / per,
-            Unit::Count => 1.0 / per,
-        }
-    }
-
-    fn finish(mut self, tick: f64, unit: &str, deadline: Option<f64>) -> SeriesResult {
-        self.kept.truncate(self.kept_whole);
-        let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
-        let scale = self.scale(tick, per);
-        let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();
-        SeriesResult {
-            name: self.name,
-            role: match self.role {
-                Role::Measured => "measured",
-                Role::Control => "control",
-                Role::Auxiliary => "auxiliary",
-            }
-            .to_owned(),
-            unit: if self.unit == Unit::Ticks { unit } else { "count" }.to_owned(),
-            nominal: self.nominal as f64 * tick,
-            per,
-            x: self.x,
-            summary: self.all.summary(scale),
-            p50_interval: bootstrap_median(&medians, 1, RESAMPLES),
-            deadline: deadline.filter(|_| self.all.deadline().is_some()),
-            misses: self.all.misses().map(|misses| MissRate::new(misses, self.all.count())),
-            by_repetition: self.repetitions,
-            histogram: self.all.buckets().map(|(value, count)| (value as f64 * scale, count)).collect(),
-            samples: self.kept.iter().map(|(at, value)| (*at as f64 * tick, *value as f64 * scale)).collect(),
-        }
     }
 }
 

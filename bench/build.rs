@@ -1,0 +1,103 @@
+//! Verilates the board around the core that is asked for, and compiles the model.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A core: the wheel's folder that its files lie in, what the board adds to them, and the path of `mcycle` in the model.
+struct Core {
+    folder: &'static str,
+    files: &'static str,
+    wrapper: &'static str,
+    defines: &'static [&'static str],
+    mcycle: &'static str,
+}
+
+const IBEX: Core = Core {
+    folder: "pythondata_cpu_ibex/system_verilog",
+    files: "ibex",
+    wrapper: "core_ibex.sv",
+    defines: &[],
+    mcycle: "core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q",
+};
+const IBEX_WB: Core = Core { defines: &["+define+IBEX_WB"], ..IBEX };
+const CV32E40P: Core = Core {
+    folder: "pythondata_cpu_cv32e40p/system_verilog",
+    files: "cv32e40p",
+    wrapper: "core_cv32e40p.sv",
+    defines: &[],
+    mcycle: "core__DOT__cv32e40p__DOT__core_i__DOT__cs_registers_i__DOT__mhpmcounter_q",
+};
+
+const BOARD: [&str; 6] = ["bench.sv", "memory.sv", "debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
+
+fn main() {
+    let core = match ["IBEX", "IBEX_WB", "CV32E40P"].map(|name| env::var_os(format!("CARGO_FEATURE_{name}")).is_some())
+    {
+        [true, false, false] => IBEX,
+        [false, true, false] => IBEX_WB,
+        [false, false, true] => CV32E40P,
+        _ => panic!("one core is to be chosen; tools/bench-cargo does"),
+    };
+    println!("cargo::rerun-if-env-changed=CHRONOSCOPE_CORES");
+    println!("cargo::rerun-if-changed=rtl");
+    println!("cargo::rerun-if-changed=src/model.cpp");
+    let cores = env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
+    let model = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("model");
+    verilate(&core, &Path::new(&cores).join(core.folder), &model);
+    compile(&core, &model);
+}
+
+fn verilate(core: &Core, folder: &Path, model: &Path) {
+    // What an earlier run made may have had other files.
+    let _ = fs::remove_dir_all(model);
+    let rtl = env::current_dir().expect("cargo sets it").join("rtl");
+    let status = Command::new("verilator")
+        .args(["--cc", "--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"])
+        .args(["--top-module", "bench", "--Mdir"])
+        .arg(model)
+        .args(core.defines)
+        .arg("-f")
+        .arg(rtl.join(core.files).with_extension("f"))
+        .arg(rtl.join(core.files).with_extension("vlt"))
+        .arg(rtl.join(core.wrapper))
+        .args(BOARD.map(|file| rtl.join(file)))
+        .current_dir(folder)
+        .status();
+    match status {
+        Ok(status) => assert!(status.success(), "verilator failed"),
+        Err(error) => panic!("verilator: {error}"),
+    }
+}
+
+fn compile(core: &Core, model: &Path) {
+    let version = Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]).output().expect("it ran just now");
+    let root = PathBuf::from(String::from_utf8(version.stdout).expect("a path").trim());
+    let include = root.join("include");
+    let mut sources: Vec<PathBuf> = fs::read_dir(model)
+        .expect("verilator made it")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
+        .collect();
+    sources.sort();
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .opt_level(2)
+        .debug(false)
+        .warnings(false)
+        .include(model)
+        .include(&include)
+        .include(include.join("vltstd"))
+        .define("VERILATOR", "1")
+        .define("VM_COVERAGE", "0")
+        .define("VM_SC", "0")
+        .define("VM_TRACE", "0")
+        .define("MCYCLE", Some(format!("bench__DOT__{}", core.mcycle).as_str()))
+        .files(sources)
+        .files(["verilated.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"].map(|file| include.join(file)))
+        .file("src/model.cpp")
+        .compile("model");
+}

@@ -1,0 +1,34 @@
+//! The program: an ELF file whose segments go where its loader would put them.
+
+use std::path::Path;
+
+use object::{
+    LittleEndian,
+    elf::{EM_RISCV, FileHeader32, PT_LOAD},
+    read::elf::{FileHeader, ProgramHeader},
+};
+
+use crate::model::Model;
+
+/// Loads the file into the board's memory. Returns where it begins.
+pub fn load(path: &Path, model: &mut Model) -> Result<u32, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let unfit = |what: &str| format!("{}: {what}", path.display());
+    let header = FileHeader32::<LittleEndian>::parse(&*bytes).map_err(|_| unfit("not a 32-bit ELF file"))?;
+    let endian = header.endian().map_err(|_| unfit("not little-endian"))?;
+    if header.e_machine(endian) != EM_RISCV {
+        return Err(unfit("not for RISC-V"));
+    }
+    let segments = header.program_headers(endian, &*bytes).map_err(|_| unfit("its program headers are cut short"))?;
+    for segment in segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD) {
+        let data = segment.data(endian, &*bytes).map_err(|()| unfit("a segment is cut short"))?;
+        let start = segment.p_paddr(endian);
+        for (offset, &byte) in data.iter().enumerate() {
+            let fits = u32::try_from(offset).ok().and_then(|offset| start.checked_add(offset));
+            if !fits.is_some_and(|address| model.set_byte(address, byte)) {
+                return Err(unfit(&format!("the segment at {start:#010x} does not fit the board's memory")));
+            }
+        }
+    }
+    Ok(header.e_entry(endian))
+}

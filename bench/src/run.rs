@@ -1,0 +1,157 @@
+//! A run: cycle after cycle until the program exits.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    image,
+    model::{Model, Watch},
+    options::Options,
+    retirement::{Profile, Trace},
+    semihosting::{Host, Next},
+    waveform::Waveform,
+};
+
+/// Runs the program. Returns whether it says that it ended well.
+pub fn run(options: &Options) -> Result<bool, String> {
+    let mut model = Model::new(options.setup);
+    let entry = image::load(&options.image, &mut model)?;
+    let mut instruments = Instruments::new(options)?;
+    let mut output = BufWriter::new(io::stdout().lock());
+    let mut host = Host { request: &options.request, output: &mut output, errors: &mut io::stderr() };
+
+    let ended = until_exit(&mut model, entry, options.limit, &mut host, &mut instruments);
+    // What there is of a run that failed is written too: it shows how it came to that.
+    output.flush().map_err(|error| format!("output: {error}"))?;
+    instruments.finish(model.time(), options)?;
+    ended
+}
+
+fn until_exit(
+    model: &mut Model,
+    entry: u32,
+    limit: u64,
+    host: &mut Host<'_>,
+    instruments: &mut Instruments,
+) -> Result<bool, String> {
+    let (mut time, mut begun, mut skip) = (0, false, 0);
+    loop {
+        let watch = if skip == 0 { model.cycle() } else { model.skip(skip) };
+        time += 1 + skip;
+        skip = 0;
+        instruments.look(time, watch, model).map_err(|error| format!("instruments: {error}"))?;
+        if watch.stopped() {
+            let stop = model.stop();
+            if !begun {
+                // The board stops the core at reset. Its counter of cycles runs only now, where it starts switched off.
+                begun = true;
+                model.set_mcycle();
+                model.go_on(entry, 0);
+            } else {
+                match host.call(model, stop)? {
+                    Next::GoOn { answer } => model.go_on(stop.at + 4, answer),
+                    Next::Exit { well } => return Ok(well),
+                }
+            }
+        } else if watch.sleeps() {
+            let due =
+                model.due().ok_or_else(|| format!("at cycle {time} the core sleeps, and nothing will wake it"))?;
+            skip = due.min(limit).saturating_sub(time + 1);
+        }
+        if time >= limit {
+            return Err(format!("not over after {limit} cycles"));
+        }
+    }
+}
+
+/// What was asked for of what the board's instruments see.
+struct Instruments {
+    before: Watch,
+    waveform: Option<Waveform<BufWriter<File>>>,
+    profile: Option<Profile>,
+    trace: Option<Trace<BufWriter<File>>>,
+    /// Pin 0 has been high.
+    triggered: bool,
+}
+
+impl Instruments {
+    fn new(options: &Options) -> Result<Self, String> {
+        let waveform = options.pins.as_deref().map(|path| {
+            create(path).and_then(|file| Waveform::new(file, options.setup.hertz).map_err(|error| of_file(path, error)))
+        });
+        Ok(Self {
+            before: Watch::default(),
+            waveform: waveform.transpose()?,
+            profile: options.profile.as_ref().map(|_| Profile::default()),
+            trace: options.retired.as_deref().map(create).transpose()?.map(Trace::new),
+            triggered: false,
+        })
+    }
+
+    /// What the board shows from cycle `at` on.
+    #[inline]
+    fn look(&mut self, at: u64, watch: Watch, model: &Model) -> io::Result<()> {
+        if watch.retired() && (self.profile.is_some() || self.trace.is_some()) {
+            self.retire(at, watch, model)?;
+        }
+        if watch.levels() != self.before.levels() {
+            if let Some(waveform) = &mut self.waveform {
+                waveform.set(at, watch.levels())?;
+            }
+            match (self.before.in_window(), watch.in_window()) {
+                (false, true) => {
+                    self.triggered = true;
+                    self.profile.iter_mut().for_each(|profile| profile.begin(at));
+                }
+                (true, false) => self.profile.iter_mut().for_each(|profile| profile.end(at)),
+                _ => (),
+            }
+            self.before = watch;
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, at: u64, watch: Watch, model: &Model) -> io::Result<()> {
+        let (pc, entry) = (model.retired_pc(), watch.entry());
+        if let Some(profile) = &mut self.profile {
+            profile.retire(at, pc, entry);
+        }
+        match &mut self.trace {
+            Some(trace) if self.triggered => trace.retire(at, pc, instruction(model, pc), entry),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(self, at: u64, options: &Options) -> Result<(), String> {
+        if let (Some(waveform), Some(path)) = (self.waveform, &options.pins) {
+            waveform.finish(at).map_err(|error| of_file(path, error))?;
+        }
+        if let (Some(trace), Some(path)) = (self.trace, &options.retired) {
+            trace.finish().map_err(|error| of_file(path, error))?;
+        }
+        if let (Some(profile), Some(path)) = (self.profile, &options.profile) {
+            profile.write(create(path)?).map_err(|error| of_file(path, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The instruction at an address: programs here do not change themselves. 0 outside of the memory.
+fn instruction(model: &Model, pc: u32) -> u32 {
+    const UNCOMPRESSED: u16 = 0b11;
+    match model.half(pc) {
+        Some(half) if half & UNCOMPRESSED != UNCOMPRESSED => half.into(),
+        _ => model.word(pc).unwrap_or(0),
+    }
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, String> {
+    File::create(path).map(BufWriter::new).map_err(|error| of_file(path, error))
+}
+
+fn of_file(path: impl Into<PathBuf>, error: io::Error) -> String {
+    format!("{}: {error}", path.into().display())
+}

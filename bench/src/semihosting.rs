@@ -1,0 +1,104 @@
+//! What a debug probe does for a program: answers its semihosting calls.
+//!
+//! A call is an `ebreak` between two instructions that do nothing (RISC-V's specification of semihosting), so that other breakpoints
+//! are told from it. Operations are those of Arm's specification that the firmware uses; all others end the run.
+
+use std::io::{self, Write};
+
+use crate::model::{Model, Stop};
+
+const OPEN: u32 = 0x01;
+const WRITE: u32 = 0x05;
+const GET_COMMAND_LINE: u32 = 0x15;
+const EXIT: u32 = 0x18;
+
+const BEFORE: u32 = 0x01f0_1013; // slli x0, x0, 0x1f
+const EBREAK: u32 = 0x0010_0073;
+const AFTER: u32 = 0x4070_5013; // srai x0, x0, 7
+
+/// The console's name as a file, and where it leads by mode: 4 to 7 write, 8 to 11 append.
+const CONSOLE: &[u8] = b":tt";
+const OUTPUT: u32 = 1;
+const ERRORS: u32 = 2;
+
+const APPLICATION_EXIT: u32 = 0x20026;
+
+const FAILED: u32 = u32::MAX;
+
+/// What follows a call.
+pub enum Next {
+    GoOn { answer: u32 },
+    Exit { well: bool },
+}
+
+pub struct Host<'a> {
+    pub request: &'a str,
+    pub output: &'a mut dyn Write,
+    pub errors: &'a mut dyn Write,
+}
+
+impl Host<'_> {
+    pub fn call(&mut self, model: &mut Model, stop: Stop) -> Result<Next, String> {
+        let around = [stop.at.wrapping_sub(4), stop.at, stop.at.wrapping_add(4)].map(|address| model.word(address));
+        if around != [BEFORE, EBREAK, AFTER].map(Some) {
+            return Err(format!("breakpoint at {:#010x}", stop.at));
+        }
+        let unreadable =
+            || format!("semihosting at {:#010x}: its block at {:#010x} is not in memory", stop.at, stop.a1);
+        let answer = match stop.a0 {
+            OPEN => self.open(model, stop.a1).ok_or_else(unreadable)?,
+            WRITE => self.write(model, stop.a1).ok_or_else(unreadable)?.map_err(|error| format!("output: {error}"))?,
+            GET_COMMAND_LINE => self.command_line(model, stop.a1).ok_or_else(unreadable)?,
+            EXIT => return Ok(Next::Exit { well: stop.a1 == APPLICATION_EXIT }),
+            other => return Err(format!("semihosting at {:#010x}: no operation {other:#x} here", stop.at)),
+        };
+        Ok(Next::GoOn { answer })
+    }
+
+    fn open(&self, model: &Model, block: u32) -> Option<u32> {
+        let [name, mode, length] = words(model, block)?;
+        let name = bytes(model, name, length)?;
+        Some(match mode {
+            4..8 if name == CONSOLE => OUTPUT,
+            8..12 if name == CONSOLE => ERRORS,
+            _ => FAILED,
+        })
+    }
+
+    /// Answers how many bytes were not written.
+    fn write(&mut self, model: &Model, block: u32) -> Option<io::Result<u32>> {
+        let [file, start, length] = words(model, block)?;
+        let bytes = bytes(model, start, length)?;
+        let written = match file {
+            OUTPUT => self.output.write_all(&bytes),
+            ERRORS => self.errors.write_all(&bytes),
+            _ => return Some(Ok(length)),
+        };
+        Some(written.map(|()| 0))
+    }
+
+    fn command_line(&self, model: &mut Model, block: u32) -> Option<u32> {
+        let [buffer, size] = words(model, block)?;
+        let length = u32::try_from(self.request.len()).ok()?;
+        if length >= size {
+            return Some(FAILED);
+        }
+        let line = self.request.bytes().chain([0]);
+        let stored = (buffer..).zip(line).all(|(address, byte)| model.set_byte(address, byte));
+        let told =
+            (block.checked_add(4)?..).zip(length.to_le_bytes()).all(|(address, byte)| model.set_byte(address, byte));
+        (stored && told).then_some(0)
+    }
+}
+
+fn words<const N: usize>(model: &Model, block: u32) -> Option<[u32; N]> {
+    let mut words = [0; N];
+    for (word, address) in words.iter_mut().zip((block..).step_by(4)) {
+        *word = model.word(address)?;
+    }
+    Some(words)
+}
+
+fn bytes(model: &Model, start: u32, length: u32) -> Option<Vec<u8>> {
+    (start..start.checked_add(length)?).map(|address| model.byte(address)).collect()
+}

@@ -1,0 +1,282 @@
+//! The bench board: a simulation of a real core's own logic, cycle by cycle, with a logic analyser on its pins. The images are
+//! those of `rv32`. The board is in `bench/`; `docs/machines/bench.md` says how it is built.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{self, Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use chronoscope_suite::{Parameter, Spec, Values};
+
+use super::{
+    Machine, Made, Recording,
+    firmware::{self, PINS, Port, Variant, once, repository, target, told_when_long},
+    take,
+    vm::identity::sha256,
+};
+use crate::{
+    child,
+    profile::{self, Cycles, Symbols},
+    units::parse_hertz,
+};
+
+/// The cores that there is a board around.
+const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
+
+const TRIPLE: &str = "riscv32imc-unknown-none-elf";
+
+/// What a clock may be: the board tells its rate to the image in 32 bits.
+const HERTZ: std::ops::RangeInclusive<u64> = 1_000_000..=4_000_000_000;
+
+static WAIT_STATES: Parameter = Parameter {
+    name: "wait_states",
+    unit: "",
+    default: "0",
+    values: Values::Number(0, 5),
+    help: "cycles that each fetch from flash waits",
+};
+
+static CLOCK: Parameter = Parameter {
+    name: "clock",
+    unit: "",
+    default: "1GHz",
+    values: Values::Text("a rate, as 84MHz"),
+    help: "the clock's rate: how many cycles a µs of the experiment has",
+};
+
+static SEED: Parameter = Parameter {
+    name: "seed",
+    unit: "",
+    default: "1",
+    values: Values::Number(0, u32::MAX as u64),
+    help: "of the phases at which the stimulus comes",
+};
+
+static TRACE: Parameter = Parameter {
+    name: "trace",
+    unit: "",
+    default: "no",
+    values: Values::Word(&["no", "yes"]),
+    help: "keep which function ran when, from the first sample on; with pins=yes",
+};
+
+/// One kernel on one core.
+#[derive(Debug)]
+pub struct Rtl {
+    core: &'static str,
+    port: &'static Port,
+}
+
+/// The board with that core and that kernel, if there is such a pair.
+pub fn find(kernel: &str, machine: &str) -> Option<Rtl> {
+    let core = CORES.iter().find(|core| **core == machine)?;
+    Some(Rtl { core, port: firmware::find(kernel, machine)? })
+}
+
+/// Every kernel on every core, as `kernel@core`.
+pub fn targets() -> impl Iterator<Item = String> {
+    CORES.into_iter().flat_map(firmware::targets)
+}
+
+impl Machine for Rtl {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        let all = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
+        all.map(|parameter| (parameter, parameter.default.to_owned())).into()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        self.port.default(spec, parameter)
+    }
+
+    fn check(&self, request: &str) -> Result<()> {
+        Asked::of(request).map(drop)
+    }
+
+    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+        let asked = Asked::of(request)?;
+        let image = self.port.image(TRIPLE, asked.variant())?;
+        let bench = bench(self.core)?;
+        let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
+        let mut identity = said(&bench)?;
+        identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
+        identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
+        identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
+        let remark = "cycles of the core's own logic, simulated; memory is the board's, not a chip's";
+        Ok(Made { identity, remark })
+    }
+
+    /// A simulation of some million cycles a second.
+    fn slowness(&self) -> u32 {
+        60
+    }
+
+    fn run(
+        &self,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let asked = Asked::of(request)?;
+        let image = self.port.image(TRIPLE, asked.variant())?;
+        let folder = Folder::new()?;
+        let mut command = Command::new(bench(self.core)?);
+        command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
+        command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
+        if asked.pins {
+            command.arg("--pins").arg(folder.pins()).arg("--profile").arg(folder.profile());
+        }
+        if asked.trace {
+            command.arg("--retired").arg(folder.retired());
+        }
+        child::run(&mut command, "chronoscope-bench", limit, stop, sink)?;
+        if asked.pins { recording(&folder, &image, asked.trace) } else { Ok(Recording::new()) }
+    }
+}
+
+/// What a request asks of the board, and what is left of it for the image.
+struct Asked<'a> {
+    pins: bool,
+    wait_states: &'a str,
+    hertz: u64,
+    seed: &'a str,
+    trace: bool,
+    request: String,
+}
+
+impl<'a> Asked<'a> {
+    fn of(request: &'a str) -> Result<Self> {
+        let value = |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
+        let own = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
+        let rest = own.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
+        let clock = value(&CLOCK);
+        let hertz = parse_hertz(clock).with_context(|| format!("clock={clock}"))?;
+        if !HERTZ.contains(&hertz) {
+            bail!("`clock={clock}`: the board's clock runs at 1MHz to 4GHz");
+        }
+        let asked = Self {
+            pins: value(&PINS) == "yes",
+            wait_states: value(&WAIT_STATES),
+            hertz,
+            seed: value(&SEED),
+            trace: value(&TRACE) == "yes",
+            request: rest,
+        };
+        if asked.trace && !asked.pins {
+            bail!("`trace=yes` goes with `pins=yes`: the trace begins when the first sample's pin rises");
+        }
+        Ok(asked)
+    }
+
+    fn variant(&self) -> Variant {
+        if self.pins { Variant::Pins } else { Variant::Plain }
+    }
+}
+
+/// What the board's instruments wrote.
+fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
+    let text = |path: PathBuf| {
+        fs::read_to_string(&path).with_context(|| format!("chronoscope-bench left no {}", path.display()))
+    };
+    let image = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
+    let symbols = Symbols::read(&image)?;
+    let mut recording = Recording::new();
+    recording.capture = Some(text(folder.pins())?.into_bytes());
+    recording.cycles = Cycles::read(&text(folder.profile())?, &symbols)?;
+    if trace {
+        recording.files.insert(profile::RUNS, profile::runs(&text(folder.retired())?, &symbols)?);
+    }
+    Ok(recording)
+}
+
+/// What came of building each board, by its path.
+static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
+
+/// The board with that core, built if it is not there or older than its source.
+fn bench(core: &str) -> Result<PathBuf> {
+    let root = repository()?;
+    let target = target(root)?;
+    let program = target.join("bench").join(core).join("release/chronoscope-bench");
+    once(&BUILT, &program, || build(root, &target, core))
+}
+
+fn build(root: &Path, target: &Path, core: &str) -> Result<()> {
+    let mut cargo = Command::new(root.join("tools/bench-cargo"));
+    cargo.args([core, "build", "--release", "--locked"]).env("CARGO_TARGET_DIR", target);
+    cargo.current_dir(root.join("bench")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let what = format!("building the board around {core} (once, a minute)");
+    let output = told_when_long(&what, || cargo.output()).context("cannot start tools/bench-cargo")?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let error = firmware::complaint(&output.stderr);
+    bail!("the board around {core} could not be built: {error} (all of it: tools/bench-cargo {core} build --release)")
+}
+
+/// What the board says that it is made of: lines `NAME: FACT`.
+fn said(bench: &Path) -> Result<BTreeMap<String, String>> {
+    let output = Command::new(bench).arg("--version").output().with_context(|| bench.display().to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let facts = text.lines().filter_map(|line| line.split_once(": "));
+    Ok(facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).collect())
+}
+
+/// For what the board's instruments write; removed afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("chronoscope-bench-{}-{number}", process::id()));
+        fs::create_dir(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    fn pins(&self) -> PathBuf {
+        self.0.join("pins.vcd")
+    }
+
+    fn profile(&self) -> PathBuf {
+        self.0.join("profile")
+    }
+
+    fn retired(&self) -> PathBuf {
+        self.0.join("retired")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_board_s_is_taken_out() {
+        let asked = Asked::of("switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes").unwrap();
+        assert_eq!((asked.pins, asked.wait_states, asked.hertz, asked.seed), (true, "3", 84_000_000, "7"));
+        assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant() == Variant::Pins);
+        let plain = Asked::of("switch").unwrap();
+        assert_eq!((plain.hertz, plain.variant()), (1_000_000_000, Variant::Plain));
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told() {
+        for request in ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"] {
+            assert!(Asked::of(request).is_err(), "{request}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A capture beside the marks: the same samples by a second instrument.
+
+use anyhow::{Context, Result, bail};
+use chronoscope_suite::wire::{Pin, Sample};
+
+use super::{CAPTURE, MAX_SERIES, Observation, Series, by_pin};
+use crate::{
+    capture::{Capture, Pulse, Tick},
+    run::EvidenceResult,
+};
+
+/// A series that a pin shows.
+pub(super) struct Shown {
+    /// Where it stands among all series.
+    pub(super) index: usize,
+    pub(super) pin: Pin,
+    /// By the marks, in the repetition that has just ended.
+    pub(super) samples: u64,
+}
+
+impl Observation {
+    /// Takes in the pins of the repetition that has just ended: a series beside each that a pin shows, and as evidence that
+    /// both instruments saw as many samples.
+    pub(super) fn compare(&mut self, dump: &[u8]) -> Result<()> {
+        let capture = Capture::from_vcd(CAPTURE, dump)?;
+        let (tick, hertz) = (self.tick().0, self.clock.as_ref().map_or(1, |clock| clock.hertz));
+        for Shown { index, pin, samples } in std::mem::take(&mut self.shown) {
+            let seen = seen(&capture, pin)?;
+            let (found, expected) = (seen.len() as f64, samples as f64);
+            self.add_evidence(EvidenceResult {
+                name: format!("samples of {}", by_pin(&self.series[index].name)),
+                value: found,
+                low: expected,
+                high: Some(expected),
+                holds: found == expected,
+            })?;
+            let place = self.beside(index)?;
+            let of = &self.series[index];
+            let (nominal, per) = (of.nominal, of.pers.last().copied().unwrap_or(1.0));
+            let samples = in_ticks(&seen, nominal, capture.tick, hertz);
+            let samples = samples.with_context(|| format!("{CAPTURE}: `{}`", self.series[place].name))?;
+            let beside = &mut self.series[place];
+            beside.per = per;
+            beside.push(&samples, self.keep_samples);
+            beside.end_repetition(tick);
+        }
+        Ok(())
+    }
+
+    /// The place of the series that a pin shows beside the one at `index`; new, if it is the first repetition.
+    fn beside(&mut self, index: usize) -> Result<usize> {
+        let beside = Series::by_pin(&self.series[index]);
+        if let Some(known) = self.series.iter().position(|series| series.name == beside.name) {
+            return Ok(known);
+        }
+        if self.series.len() == MAX_SERIES {
+            bail!("more than {MAX_SERIES} series");
+        }
+        self.series.push(beside);
+        Ok(self.series.len() - 1)
+    }
+}
+
+/// The samples that a pin shows.
+fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
+    let (Pin::Pulse(number) | Pin::Edges(number)) = pin;
+    let channel = capture.channel(&format!("D{number}"))?;
+    Ok(match pin {
+        Pin::Pulse(_) => channel.pulses(true).collect(),
+        Pin::Edges(_) => channel.edges.windows(2).map(|pair| Pulse { at: pair[0], width: pair[1] - pair[0] }).collect(),
+    })
+}
+
+/// As the marks tell samples: in ticks of the target's clock, beyond the nominal part.
+fn in_ticks(pulses: &[Pulse], nominal: u64, tick: Tick, hertz: u64) -> Result<Vec<Sample>> {
+    let (numerator, denominator) = tick.fraction();
+    let ticks = |time: u64| -> Result<u64> {
+        let scaled = u128::from(time).checked_mul(u128::from(numerator) * u128::from(hertz));
+        let scaled = scaled.context("it is longer than can be told")?;
+        Ok(u64::try_from(scaled.saturating_add(u128::from(denominator / 2)) / u128::from(denominator))?)
+    };
+    let mut before = None;
+    let sample = |pulse: &Pulse| {
+        let (at, width) = (ticks(pulse.at)?, ticks(pulse.width)?);
+        let Some(value) = width.checked_sub(nominal) else {
+            bail!("a sample of {width} ticks is shorter than the {nominal} that it must have");
+        };
+        let gap = at - before.replace(at).unwrap_or(at);
+        Ok(Sample { gap: i64::try_from(gap)?, value })
+    };
+    pulses.iter().map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulses_are_told_in_the_target_s_ticks() {
+        let pulses = [Pulse { at: 1000, width: 600 }, Pulse { at: 2000, width: 612 }];
+        let nanoseconds = in_ticks(&pulses, 20, Tick::NANOSECOND, 84_000_000).unwrap();
+        assert_eq!(nanoseconds, [Sample { gap: 0, value: 30 }, Sample { gap: 84, value: 31 }]);
+        let cycles = in_ticks(&pulses, 600, Tick::of_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
+        assert_eq!(cycles, [Sample { gap: 0, value: 0 }, Sample { gap: 1000, value: 12 }]);
+        assert!(in_ticks(&pulses, 601, Tick::NANOSECOND, 1_000_000_000).is_err());
+        assert!(in_ticks(&[Pulse { at: u64::MAX, width: 1 }], 0, Tick::new(u64::MAX, 1).unwrap(), u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! One series of a case, sample by sample.
+
+use chronoscope_suite::wire::{Role, Sample, Series as Announced, Unit};
+
+use crate::{
+    run::{Repetition, SeriesResult},
+    statistics::{Accumulator, MissRate, bootstrap_median},
+};
+
+/// Bootstrap resamples: the interval's ends are then stable to a percent of its width.
+const RESAMPLES: usize = 2000;
+
+/// Samples kept whole on request, per series: 16 MB.
+const MAX_KEPT: usize = 1_000_000;
+
+/// What has been seen of one series.
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) role: &'static str,
+    pub(super) unit: Unit,
+    pub(super) nominal: u64,
+    x: Option<f64>,
+    /// One entry for each complete repetition that has the series.
+    pub(super) pers: Vec<f64>,
+    repetitions: Vec<Repetition>,
+    all: Accumulator,
+    /// The repetition that is under way, and its operations a sample.
+    current: Accumulator,
+    pub(super) per: f64,
+    at: i64,
+    kept: Vec<(i64, u64)>,
+    /// How many of these are of complete repetitions.
+    kept_whole: usize,
+}
+
+impl Series {
+    pub(super) fn new(name: String, series: &Announced<'_>, deadline: Option<u64>) -> Self {
+        Self {
+            name,
+            role: match series.role {
+                Role::Measured => "measured",
+                Role::Control => "control",
+                Role::Auxiliary => "auxiliary",
+            },
+            unit: series.unit,
+            nominal: series.nominal,
+            x: series.x,
+            pers: Vec::new(),
+            repetitions: Vec::new(),
+            all: Accumulator::with_deadline(deadline),
+            current: Accumulator::with_deadline(deadline),
+            per: series.per,
+            at: 0,
+            kept: Vec::new(),
+            kept_whole: 0,
+        }
+    }
+
+    /// The same samples as a pin shows them.
+    pub(super) fn by_pin(of: &Self) -> Self {
+        Self {
+            name: by_pin(&of.name),
+            role: match of.role {
+                "measured" => "pin",
+                "control" => "pin-control",
+                _ => "pin-auxiliary",
+            },
+            unit: of.unit,
+            nominal: of.nominal,
+            x: of.x,
+            pers: Vec::new(),
+            repetitions: Vec::new(),
+            all: Accumulator::with_deadline(None),
+            current: Accumulator::with_deadline(None),
+            per: of.per,
+            at: 0,
+            kept: Vec::new(),
+            kept_whole: 0,
+        }
+    }
+
+    /// Samples of the repetition that is under way, or that has just ended.
+    pub(super) fn count(&self) -> u64 {
+        self.current.count()
+    }
+
+    pub(super) fn push(&mut self, block: &[Sample], keep: bool) {
+        for sample in block {
+            self.at = self.at.wrapping_add(sample.gap);
+            let at = self.at.max(0).unsigned_abs();
+            if self.current.count() == 0 {
+                self.current.push_cold(at, sample.value);
+            } else {
+                self.current.push(at, sample.value);
+            }
+            if keep && self.kept.len() < MAX_KEPT {
+                self.kept.push((self.at, sample.value));
+            }
+        }
+    }
+
+    pub(super) fn end_repetition(&mut self, tick: f64) {
+        self.pers.push(self.per);
+        self.kept_whole = self.kept.len();
+        let scale = self.scale(tick, self.per);
+        let summary = self.current.summary(scale);
+        if let (Some(min), Some(p50), Some(max), Some(mean)) = (summary.min, summary.p50, summary.max, summary.mean) {
+            self.repetitions.push(Repetition { count: summary.count, min, p50, p99: summary.p99, max, mean });
+        }
+        let fresh = Accumulator::with_deadline(self.current.deadline());
+        let done = std::mem::replace(&mut self.current, fresh);
+        self.at = 0;
+        // Both were made with one deadline, which is all that can differ.
+        let _ = self.all.merge(&done);
+    }
+
+    /// From the stream's numbers to the unit's, for one operation.
+    fn scale(&self, tick: f64, per: f64) -> f64 {
+        match self.unit {
+            Unit::Ticks => tick / per,
+            Unit::Count => 1.0 / per,
+        }
+    }
+
+    pub(super) fn finish(mut self, tick: f64, unit: &str, deadline: Option<f64>) -> SeriesResult {
+        self.kept.truncate(self.kept_whole);
+        let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
+        let scale = self.scale(tick, per);
+        let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();
+        SeriesResult {
+            name: self.name,
+            role: self.role.to_owned(),
+            unit: if self.unit == Unit::Ticks { unit } else { "count" }.to_owned(),
+            nominal: self.nominal as f64 * tick,
+            per,
+            x: self.x,
+            summary: self.all.summary(scale),
+            p50_interval: bootstrap_median(&medians, 1, RESAMPLES),
+            deadline: deadline.filter(|_| self.all.deadline().is_some()),
+            misses: self.all.misses().map(|misses| MissRate::new(misses, self.all.count())),
+            by_repetition: self.repetitions,
+            histogram: self.all.buckets().map(|(value, count)| (value as f64 * scale, count)).collect(),
+            samples: self.kept.iter().map(|(at, value)| (*at as f64 * tick, *value as f64 * scale)).collect(),
+        }
+    }
+}
+
+/// What a pin's samples of a series are called.
+pub(crate) fn by_pin(name: &str) -> String {
+    format!("{name} by pin")
+}

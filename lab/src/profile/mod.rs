@@ -1,0 +1,171 @@
+//! Where the cycles went: what a machine that sees every instruction says of those within the samples, by function.
+
+mod symbols;
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+
+pub use symbols::Symbols;
+
+/// What the hardware does before a handler's first instruction retires: no function's cycles.
+pub const ENTRY: &str = "interrupt entry (hardware)";
+
+/// The attachment that [`runs`] makes.
+pub const RUNS: &str = "retired.txt";
+
+/// More runs than anybody reads; the first tell as much as the last.
+const MAX_RUNS: usize = 50_000;
+
+/// Where the cycles of all samples went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cycles {
+    /// Samples that were looked into: while the pin of the first series was high.
+    pub windows: u64,
+    /// Of all of them.
+    pub total: u64,
+    /// The most expensive first.
+    pub rows: Vec<Spent>,
+}
+
+/// What a function took in all windows, without those that it called. The cycles between two instructions are the later
+/// one's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    pub name: String,
+    pub cycles: u64,
+    /// Instructions.
+    pub retired: u64,
+}
+
+impl Cycles {
+    /// From a profile by program counter, as `docs/machines/bench.md` describes it. `None` where nothing was looked into.
+    ///
+    /// # Errors
+    /// With the line that is not understood.
+    pub fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
+        let mut lines = text.lines();
+        let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+        let ["windows", windows, "cycles", total] = head[..] else { bail!("the profile has no first line") };
+        let (windows, total) = (windows.parse()?, total.parse()?);
+        let mut by_name: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for line in lines {
+            let Counted { address, cycles, retired, entry } =
+                Counted::parse(line).with_context(|| format!("in the profile: `{line}`"))?;
+            let mut spend = |name: String, cycles: u64, retired: u64| {
+                let spent = by_name.entry(name).or_default();
+                (spent.0, spent.1) = (spent.0.saturating_add(cycles), spent.1.saturating_add(retired));
+            };
+            spend(symbols.function(address), cycles - entry, retired);
+            if entry > 0 {
+                spend(ENTRY.to_owned(), entry, 0);
+            }
+        }
+        let mut rows: Vec<Spent> =
+            by_name.into_iter().map(|(name, (cycles, retired))| Spent { name, cycles, retired }).collect();
+        rows.sort_by(|one, next| next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name)));
+        Ok((windows > 0).then_some(Self { windows, total, rows }))
+    }
+}
+
+/// A line of a profile.
+struct Counted {
+    address: u64,
+    cycles: u64,
+    retired: u64,
+    /// Cycles of `cycles` that the hardware took to enter a handler here.
+    entry: u64,
+}
+
+impl Counted {
+    fn parse(line: &str) -> Result<Self> {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [address, cycles, retired, entry] = fields[..] else { bail!("a line has four numbers") };
+        let address = u64::from_str_radix(address, 16)?;
+        let [cycles, retired, entry] = [cycles.parse()?, retired.parse()?, entry.parse()?];
+        if entry > cycles {
+            bail!("more cycles to enter than in all");
+        }
+        Ok(Self { address, cycles, retired, entry })
+    }
+}
+
+/// A trace of every instruction that retired, as runs of one function: lines `START END name`, in cycles. From one to the next
+/// goes the time.
+///
+/// # Errors
+/// With the line that is not understood.
+pub fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
+    let mut names: HashMap<u64, String> = HashMap::new();
+    let mut text = String::new();
+    let (mut written, mut since, mut last, mut current) = (0, 0, 0, String::new());
+    let mut write = |since: u64, until: u64, name: &str| {
+        text.push_str(&format!("{since} {until} {name}\n"));
+        written += 1;
+        written < MAX_RUNS
+    };
+    for line in trace.lines() {
+        let mut fields = line.split(' ');
+        let mut field = || fields.next().with_context(|| format!("in the trace: `{line}`"));
+        let (cycle, address) = (field()?.parse::<u64>()?, u64::from_str_radix(field()?, 16)?);
+        let name = names.entry(address).or_insert_with(|| symbols.function(address));
+        if current.is_empty() {
+            (since, current) = (cycle, name.clone());
+        } else if current != *name {
+            // What lies between two instructions is the later one's.
+            if !write(since, last, &current) {
+                return Ok(text);
+            }
+            (since, current) = (last, name.clone());
+        }
+        last = cycle;
+    }
+    if !current.is_empty() {
+        write(since, last, &current);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image() -> Vec<u8> {
+        std::fs::read(std::env::current_exe().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn entries_are_the_hardware_s() {
+        let image = image();
+        let symbols = Symbols::read(&image).unwrap();
+        // Nothing lies so low.
+        let text = "windows 2 cycles 30\n10 12 2 0\n12 18 2 14\n";
+        let cycles = Cycles::read(text, &symbols).unwrap().unwrap();
+        let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
+        assert_eq!((cycles.windows, cycles.total), (2, 30));
+        assert_eq!(cycles.rows, [row(ENTRY, 14, 0), row("0x10", 12, 2), row("0x12", 4, 2)]);
+        assert_eq!(Cycles::read("windows 0 cycles 0\n", &symbols).unwrap(), None);
+    }
+
+    #[test]
+    fn damaged_profiles_are_errors() {
+        let image = image();
+        let symbols = Symbols::read(&image).unwrap();
+        for text in
+            ["", "windows\n", "windows 1 cycles 2\n10 1\n", "windows 1 cycles 2\n10 1 1 2\n", "windows 1 cycles -2\n"]
+        {
+            assert!(Cycles::read(text, &symbols).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_trace_becomes_runs() {
+        let image = image();
+        let symbols = Symbols::read(&image).unwrap();
+        let trace = "100 10 13\n101 10 13 i\n104 12 13\n105 10 13\n";
+        assert_eq!(runs(trace, &symbols).unwrap(), "100 101 0x10\n101 104 0x12\n104 105 0x10\n");
+        assert_eq!(runs("", &symbols).unwrap(), "");
+        assert!(runs("100\n", &symbols).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! Which function an instruction belongs to, by the image's own line tables, and by its symbols where it has none: assembly.
+
+use std::collections::BTreeMap;
+
+use addr2line::{
+    Context, demangle_auto,
+    gimli::{Dwarf, EndianSlice, RunTimeEndian, SectionId},
+};
+use anyhow::{Context as _, Result};
+use object::{Object, ObjectSection, ObjectSymbol};
+
+/// The functions of an image.
+pub struct Symbols<'image> {
+    tables: Context<EndianSlice<'image, RunTimeEndian>>,
+    /// By address; each reaches to the next.
+    labels: BTreeMap<u64, String>,
+}
+
+impl<'image> Symbols<'image> {
+    /// Those of an image in ELF.
+    ///
+    /// # Errors
+    /// When it is none, or its tables are damaged.
+    pub fn read(image: &'image [u8]) -> Result<Self> {
+        let file = object::File::parse(image).context("the image is no ELF file")?;
+        let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+        let section = |id: SectionId| {
+            let data = file.section_by_name(id.name()).map_or(Ok(&[][..]), |section| section.data())?;
+            object::Result::Ok(EndianSlice::new(data, endian))
+        };
+        let tables = Dwarf::load(section).context("the image's line tables cannot be read")?;
+        let tables = Context::from_dwarf(tables).context("the image's line tables cannot be read")?;
+        // An assembler's own labels lie within functions.
+        let is_name = |name: &&str| !name.is_empty() && !name.starts_with(['.', '$']);
+        let labels =
+            file.symbols().filter(|symbol| symbol.is_definition() || symbol.is_global()).filter_map(|symbol| {
+                let in_code = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+                in_code.filter(|section| section.kind() == object::SectionKind::Text)?;
+                // On Arm the lowest bit tells the instruction set.
+                let mask = if file.architecture() == object::Architecture::Arm { !1 } else { !0 };
+                let name = symbol.name().ok().filter(is_name)?;
+                Some((symbol.address() & mask, demangle_auto(name.into(), None).into_owned()))
+            });
+        Ok(Self { labels: labels.collect(), tables })
+    }
+
+    /// The function of the instruction at `address`: the innermost inlined one that is not the core library's, since "a cell
+    /// was read" does not say by whom. An address is its own name where nothing is known of it.
+    pub fn function(&self, address: u64) -> String {
+        let from_tables = self.frames(address).unwrap_or_default();
+        let own = from_tables.iter().find(|name| !is_core(name)).or(from_tables.first());
+        let label = || self.labels.range(..=address).next_back().map(|(_, name)| name);
+        own.or_else(label).map_or_else(|| format!("{address:#x}"), Clone::clone)
+    }
+
+    /// The functions inlined there, innermost first, and the one that they were inlined into.
+    fn frames(&self, address: u64) -> Result<Vec<String>> {
+        let mut frames = self.tables.find_frames(address).skip_all_loads()?;
+        let mut names = Vec::new();
+        while let Some(frame) = frames.next()? {
+            if let Some(function) = frame.function {
+                names.push(function.demangle()?.into_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// `core::cell::Cell<T>::get`, `<core::ops::Range<T> as core::iter::Iterator>::next`.
+fn is_core(name: &str) -> bool {
+    name.trim_start_matches(['<', '&', '[']).starts_with("core::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn somewhere() -> u32 {
+        std::hint::black_box(7)
+    }
+
+    #[test]
+    fn a_function_is_known_by_an_address_in_it() {
+        assert_eq!(somewhere(), 7);
+        let image = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let file = object::File::parse(&*image).unwrap();
+        let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|name| name.contains("9somewhere17")));
+        let symbols = Symbols::read(&image).unwrap();
+        let address = symbol.expect("a debug build has symbols").address();
+        assert!(symbols.function(address).ends_with("symbols::tests::somewhere"), "{}", symbols.function(address));
+    }
+
+    #[test]
+    fn damage_is_an_error_and_nothing_worse() {
+        assert!(Symbols::read(b"no image").is_err());
+        let image = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        for length in [4, 60, 1000, image.len() / 2] {
+            // Whatever it says, it says it.
+            let _ = Symbols::read(&image[..length]).map(|symbols| symbols.function(0x1000));
+        }
+    }
+
+    #[test]
+    fn the_core_library_is_told_from_the_rest() {
+        assert!(is_core("core::cell::Cell<T>::get") && is_core("<&core::num::NonZero<u8> as core::cmp::Eq>::eq"));
+        assert!(!is_core("tandem::core::give") && !is_core("embassy_executor::raw::wake"));
+    }
+}
