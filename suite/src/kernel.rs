@@ -209,12 +209,18 @@ pub trait Mutexes: Tasks {
 /// What raises an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// The program itself.
     Software,
     Timer,
+    /// A line from outside the processor, that a bench raises when the program cannot know.
+    External,
 }
 
 /// Code in interrupt context. It may read the clock, store marks and give semaphores.
 pub type Handler = &'static (dyn Fn() + Sync);
+
+/// The ticks among which chance chooses when an external line rises.
+pub const PHASES: u64 = 256;
 
 /// Interrupts, or what the kernel has in their place (signals on Linux).
 pub trait Interrupts: Kernel {
@@ -229,6 +235,15 @@ pub trait Interrupts: Kernel {
 
     /// Sets the timer interrupt to fire once, when [`Clock::now`] reaches `due`.
     fn arm(&self, due: u64);
+
+    /// Has the bench raise its line once: at `due`, or up to [`PHASES`] ticks later, as chance has it. Called only where
+    /// [`Source::External`] is to be had.
+    fn stimulate(&self, _due: u64) {}
+
+    /// When the line rose last, by the clock.
+    fn stimulated(&self) -> u64 {
+        0
+    }
 }
 
 /// Processor time of the calling task.

@@ -456,7 +456,10 @@ impl Messages for Coroutine {
 
 impl Interrupts for Small {
     fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
-        self.handlers[source as usize].set(Some(handler));
+        match self.handlers.get(source as usize) {
+            Some(place) => place.set(Some(handler)),
+            None => return Err(Refusal::not_offered("nothing is outside of this kernel")),
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Command, Stdio},
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -103,9 +103,9 @@ impl Machine for Rtl {
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
         let asked = Asked::of(request)?;
         let image = self.port.image(TRIPLE, asked.variant())?;
-        let bench = bench(self.core)?;
+        bench(self.core)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
-        let mut identity = said(&bench)?;
+        let mut identity = made_of(self.core)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
@@ -210,23 +210,51 @@ fn bench(core: &str) -> Result<PathBuf> {
 
 fn build(root: &Path, target: &Path, core: &str) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/bench-cargo"));
-    cargo.args([core, "build", "--release", "--locked"]).env("CARGO_TARGET_DIR", target);
-    cargo.current_dir(root.join("bench")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    cargo
+        .args([core, "build"])
+        .env("CARGO_TARGET_DIR", target)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let what = format!("building the board around {core} (once, a minute)");
     let output = told_when_long(&what, || cargo.output()).context("cannot start tools/bench-cargo")?;
     if output.status.success() {
         return Ok(());
     }
     let error = firmware::complaint(&output.stderr);
-    bail!("the board around {core} could not be built: {error} (all of it: tools/bench-cargo {core} build --release)")
+    bail!("the board around {core} could not be built: {error} (all of it: tools/bench-cargo {core} build)")
 }
 
-/// What the board says that it is made of: lines `NAME: FACT`.
-fn said(bench: &Path) -> Result<BTreeMap<String, String>> {
-    let output = Command::new(bench).arg("--version").output().with_context(|| bench.display().to_string())?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let facts = text.lines().filter_map(|line| line.split_once(": "));
-    Ok(facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).collect())
+/// What the board with that core is made of. It does not change in the lab's life.
+fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
+    static KNOWN: Mutex<BTreeMap<String, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(made_of) = known.get(core) {
+        return Ok(made_of.clone());
+    }
+    let bench = repository()?.join("bench");
+    let wheel = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
+    let cores = bench.join("cores.txt");
+    let cores = fs::read_to_string(&cores).with_context(|| cores.display().to_string())?;
+    let wheel =
+        cores.lines().find(|line| line.starts_with(&wheel)).context("bench/cores.txt does not name the core")?;
+    let mut sources = Vec::new();
+    for folder in ["rtl", "src"] {
+        for entry in fs::read_dir(bench.join(folder))? {
+            let path = entry?.path();
+            sources.push((path.file_name().map(ToOwned::to_owned), sha256(&fs::read(&path)?)));
+        }
+    }
+    sources.sort();
+    let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
+    let verilator = Command::new("verilator").arg("--version").output().context("verilator --version")?;
+    let made_of = BTreeMap::from([
+        ("core".to_owned(), core.to_owned()),
+        ("core's source".to_owned(), wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 ")),
+        ("simulator".to_owned(), String::from_utf8_lossy(&verilator.stdout).trim().to_owned()),
+        ("board".to_owned(), format!("sha256 {}", sha256(sources.as_bytes()))),
+    ]);
+    Ok(known.entry(core.to_owned()).or_insert(made_of).clone())
 }
 
 /// For what the board's instruments write; removed afterwards.

@@ -139,12 +139,12 @@ mod tests {
     fn entries_are_the_hardware_s() {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
-        // Nothing lies so low.
-        let text = "windows 2 cycles 30\n10 12 2 0\n12 18 2 14\n";
+        // Nothing lies so high.
+        let text = "windows 2 cycles 30\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
         let cycles = Cycles::read(text, &symbols).unwrap().unwrap();
         let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
         assert_eq!((cycles.windows, cycles.total), (2, 30));
-        assert_eq!(cycles.rows, [row(ENTRY, 14, 0), row("0x10", 12, 2), row("0x12", 4, 2)]);
+        assert_eq!(cycles.rows, [row(ENTRY, 14, 0), row("0xfffffffffffffff0", 12, 2), row("0xfffffffffffffff2", 4, 2)]);
         assert_eq!(Cycles::read("windows 0 cycles 0\n", &symbols).unwrap(), None);
     }
 
@@ -163,8 +163,12 @@ mod tests {
     fn a_trace_becomes_runs() {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
-        let trace = "100 10 13\n101 10 13 i\n104 12 13\n105 10 13\n";
-        assert_eq!(runs(trace, &symbols).unwrap(), "100 101 0x10\n101 104 0x12\n104 105 0x10\n");
+        let trace =
+            "100 fffffffffffffff0 13\n101 fffffffffffffff0 13 i\n104 fffffffffffffff2 13\n105 fffffffffffffff0 13\n";
+        assert_eq!(
+            runs(trace, &symbols).unwrap(),
+            "100 101 0xfffffffffffffff0\n101 104 0xfffffffffffffff2\n104 105 0xfffffffffffffff0\n"
+        );
         assert_eq!(runs("", &symbols).unwrap(), "");
         assert!(runs("100\n", &symbols).is_err());
     }

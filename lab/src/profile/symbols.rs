@@ -1,6 +1,6 @@
 //! Which function an instruction belongs to, by the image's own line tables, and by its symbols where it has none: assembly.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use addr2line::{
     Context, demangle_auto,
@@ -13,7 +13,9 @@ use object::{Object, ObjectSection, ObjectSymbol};
 pub struct Symbols<'image> {
     tables: Context<EndianSlice<'image, RunTimeEndian>>,
     /// By address; each reaches to the next.
-    labels: BTreeMap<u64, String>,
+    labels: BTreeMap<u64, &'image str>,
+    /// Where there is code at all.
+    code: Vec<Range<u64>>,
 }
 
 impl<'image> Symbols<'image> {
@@ -39,18 +41,27 @@ impl<'image> Symbols<'image> {
                 // On Arm the lowest bit tells the instruction set.
                 let mask = if file.architecture() == object::Architecture::Arm { !1 } else { !0 };
                 let name = symbol.name().ok().filter(is_name)?;
-                Some((symbol.address() & mask, demangle_auto(name.into(), None).into_owned()))
+                Some((symbol.address() & mask, name))
             });
-        Ok(Self { labels: labels.collect(), tables })
+        let is_code = |section: &object::Section<'_, '_>| section.kind() == object::SectionKind::Text;
+        let code = file.sections().filter(is_code);
+        let code = code.map(|section| section.address()..section.address().saturating_add(section.size())).collect();
+        Ok(Self { labels: labels.collect(), code, tables })
     }
 
     /// The function of the instruction at `address`: the innermost inlined one that is not the core library's, since "a cell
     /// was read" does not say by whom. An address is its own name where nothing is known of it.
     pub fn function(&self, address: u64) -> String {
+        if !self.code.iter().any(|code| code.contains(&address)) {
+            return format!("{address:#x}");
+        }
         let from_tables = self.frames(address).unwrap_or_default();
         let own = from_tables.iter().find(|name| !is_core(name)).or(from_tables.first());
-        let label = || self.labels.range(..=address).next_back().map(|(_, name)| name);
-        own.or_else(label).map_or_else(|| format!("{address:#x}"), Clone::clone)
+        let label = || {
+            let (_, name) = self.labels.range(..=address).next_back()?;
+            Some(demangle_auto((*name).into(), None).into_owned())
+        };
+        own.cloned().or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
     /// The functions inlined there, innermost first, and the one that they were inlined into.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     peer::{Paired, PeerResult},
+    profile::{Cycles, Spent},
     run::{CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA, SeriesResult},
     statistics::{Interval, MissRate, Slope, Summary, Worst},
-    study::{Limit, Published, Quantity},
+    study::{Instrument, Limit, Published, Quantity},
     verdict::{Status, Verdict},
 };
 
@@ -57,7 +58,10 @@ pub fn full() -> Run {
         at_least: Some(Quantity(1.0)),
     };
     first.limits = vec![limit(50e3)];
-    first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }];
+    let by_pin = Published { instrument: Instrument::Pin, ..published("p50", 7000.0) };
+    first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }, by_pin];
+    let spent = Spent { name: "suspend".to_owned(), cycles: 70, retired: 50 };
+    first.cycles = Some(Cycles { windows: 1, total: 70, rows: vec![spent] });
     first.verdict = Verdict::new(Status::LimitMissed, "a reason");
     let series = &mut first.series[0];
     series.summary.worst = vec![Worst { at: 17, value: 69_500.0 }];
@@ -104,7 +108,7 @@ pub fn published(statistic: &str, value: f64) -> Published {
         on: "STM32F401 at 84 MHz".to_owned(),
         statistic: statistic.to_owned(),
         series: None,
-        instrument: crate::study::Instrument::Timer,
+        instrument: Instrument::Timer,
         value,
         unit: "ns".to_owned(),
         same_clock: false,

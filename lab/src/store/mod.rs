@@ -214,14 +214,18 @@ impl Store {
         self.path.with_extension("pages").join(format!("{number}.html"))
     }
 
-    /// Takes away the pages of runs that the store no longer has.
+    /// Takes away the pages of runs that the store no longer has, and the captures beside them.
     fn sweep(&self) -> Result<()> {
         let Ok(pages) = fs::read_dir(self.path.with_extension("pages")) else { return Ok(()) };
         for page in pages.filter_map(|page| Some(page.ok()?.path())) {
-            let number = page.file_stem().and_then(|stem| stem.to_str()?.parse::<i64>().ok());
-            let Some(number) = number.filter(|_| page.extension().is_some_and(|extension| extension == "html")) else {
-                continue;
-            };
+            // `7.html`, `7-switch-tandem-ibex.vcd`.
+            let ending = page.extension().and_then(|extension| extension.to_str());
+            let number = page.file_stem().and_then(|stem| match ending? {
+                "html" => stem.to_str()?.parse::<i64>().ok(),
+                "vcd" => stem.to_str()?.split_once('-')?.0.parse().ok(),
+                _ => None,
+            });
+            let Some(number) = number else { continue };
             let known = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)";
             let known = self.connection.query_row(known, [number], |row| row.get(0));
             if !known.map_err(|error| explain(&self.path, error))? {

@@ -49,6 +49,7 @@ impl Interrupts for Linux {
                 TIMER_WIRE.set(Wire { handler, process, thread, timer }).map_err(|_| again)?;
                 catch(TIMER)
             }
+            Source::External => Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
         }
     }
 

@@ -105,7 +105,7 @@ impl<K: Interrupts> Firing<K> {
                 }
                 kernel.raise();
             }
-            Source::Timer => {
+            Source::Timer | Source::External => {
                 let due = kernel.now() + self.lead;
                 if let Some(starts) = starts {
                     starts.set(round, due);

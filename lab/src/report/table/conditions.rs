@@ -92,7 +92,8 @@ fn made_with(cases: &[&CaseResult]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty()) {
         // Each begins with a name and a version, unless it is a file's name.
-        let facts = ["emulator", "kernel's origin"].iter().filter_map(|name| identity.get(*name));
+        let facts =
+            ["emulator", "simulator", "core's source", "kernel's origin"].iter().filter_map(|name| identity.get(*name));
         let short = |fact: &String| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
         items.extend(facts.map(short).chain([format!("identity {}", key(identity))]));
     }

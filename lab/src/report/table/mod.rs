@@ -2,6 +2,7 @@
 //! figures, what is published, and what the machine did meanwhile.
 
 pub(in crate::report) mod conditions;
+mod cycles;
 pub(in crate::report) mod evidence;
 mod figures;
 mod peers;
@@ -22,6 +23,7 @@ pub fn render(run: &Run, paint: Paint) -> String {
         figures::table(run, paint),
         reasons(run, paint),
         evidence::section(run),
+        cycles::section(run),
         published::section(run),
         peers::section(run, paint),
         conditions::section(run),
@@ -34,6 +36,16 @@ pub fn render(run: &Run, paint: Paint) -> String {
 /// A case's name in full, for places where it stands alone.
 fn name(case: &CaseResult) -> String {
     format!("{} {}", case.experiment, case.label).trim_end().to_owned()
+}
+
+/// At most so many characters: the end, where a path has its function.
+fn shortened(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        name.to_owned()
+    } else {
+        "…".to_owned() + &name.chars().skip(length - most + 1).collect::<String>()
+    }
 }
 
 /// Cases that stand together: neighbours with one experiment and one target.

@@ -38,8 +38,17 @@ macro_rules! on_this_machine {
                 ::board::clock::now()
             }
 
+            fn domain(&self) -> ::chronoscope_suite::wire::Domain {
+                ::board::clock::domain()
+            }
+
             fn hertz(&self) -> u64 {
-                ::board::clock::HERTZ
+                ::board::clock::hertz()
+            }
+
+            #[inline(always)]
+            fn drive(&self, pin: u8, high: bool) {
+                ::board::pins::drive(pin, high);
             }
         }
 
@@ -49,8 +58,7 @@ macro_rules! on_this_machine {
                 source: ::chronoscope_suite::kernel::Source,
                 handler: ::chronoscope_suite::kernel::Handler,
             ) -> Result<(), ::chronoscope_suite::Refusal> {
-                ::board::interrupts::attach(source, handler);
-                Ok(())
+                ::board::interrupts::attach(source, handler)
             }
 
             #[inline(always)]
@@ -60,6 +68,14 @@ macro_rules! on_this_machine {
 
             fn arm(&self, due: u64) {
                 ::board::alarm::EXPERIMENT.set(due);
+            }
+
+            fn stimulate(&self, due: u64) {
+                ::board::interrupts::stimulate(due);
+            }
+
+            fn stimulated(&self) -> u64 {
+                ::board::interrupts::stimulated()
             }
         }
     };

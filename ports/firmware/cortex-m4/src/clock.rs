@@ -4,12 +4,24 @@
 //! 1 ns of it. TIM5 counts all of them, in 32 bits; TIM4 counts every 65536th, so the two together are a counter of 48 bits
 //! that needs no interrupt to extend it. A processor that sleeps executes nothing while time goes on.
 
+use chronoscope_suite::wire::Domain;
+
 use crate::registers::{
     Register::{Control, Count, Prescaler},
     TIM4, TIM5,
 };
 
 pub const HERTZ: u64 = 1_000_000_000;
+
+/// Ticks per second.
+pub const fn hertz() -> u64 {
+    HERTZ
+}
+
+/// What a tick is.
+pub const fn domain() -> Domain {
+    Domain::Instructions
+}
 
 pub(crate) fn start() {
     TIM5.write(Control, 1);

@@ -2,7 +2,10 @@
 
 use core::cell::Cell;
 
-use chronoscope_suite::kernel::{Handler, Source};
+use chronoscope_suite::{
+    Refusal,
+    kernel::{Handler, Source},
+};
 use cortex_m::{asm, peripheral::NVIC};
 
 use crate::{
@@ -27,14 +30,27 @@ pub(crate) fn start() {
 }
 
 /// Sets the handler of `source`, and lets it run from now on.
-pub fn attach(source: Source, handler: Handler) {
+///
+/// # Errors
+/// [`Refusal`] for a stimulus from outside.
+pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
     let (attached, line) = match source {
         Source::Software => (&SOFTWARE, Line::Software),
         Source::Timer => (&TIMER, Line::Timer),
+        Source::External => return Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
     };
     NVIC::mask(line);
     attached.0.set(handler);
     lines::enable(line);
+    Ok(())
+}
+
+/// Never called: it has no such source.
+pub const fn stimulate(_due: u64) {}
+
+/// As above.
+pub const fn stimulated() -> u64 {
+    0
 }
 
 /// Raises the software interrupt; its handler has run when this returns.

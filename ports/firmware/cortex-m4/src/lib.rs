@@ -10,6 +10,7 @@ pub mod clock;
 mod faults;
 pub mod interrupts;
 pub mod lines;
+pub mod pins;
 mod registers;
 
 use core::mem::MaybeUninit;

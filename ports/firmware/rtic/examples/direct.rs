@@ -116,7 +116,7 @@ macro_rules! gives {
 
 macro_rules! wakes {
     (low) => {{
-        interrupts::attach(Source::Software, &|| {
+        let _taken = interrupts::attach(Source::Software, &|| {
             let round = ROUND.load(Relaxed);
             ROUND.store(round + 1, Relaxed);
             STARTS.mark(round);

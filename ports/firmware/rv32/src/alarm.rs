@@ -6,11 +6,13 @@
 
 use core::cell::Cell;
 
+use chronoscope_suite::wire::Domain;
+
 use crate::{
     clock, host, interrupts,
     registers::{
-        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, PRIORITY,
-        REAL_TIME_CLOCK, TIME_HIGH, TIME_LOW,
+        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, REAL_TIME_CLOCK,
+        REAL_TIME_CLOCK_PRIORITY, TIME_HIGH, TIME_LOW,
     },
 };
 
@@ -83,13 +85,18 @@ fn goes_off(alarm: &Alarm, other: &Alarm) {
 /// Lets the real-time clock interrupt, and tries it.
 pub(crate) fn start() {
     const TICKS: u32 = 1000;
-    PRIORITY.write(1);
+    // On the bench a look at a clock takes tens of cycles, and more where fetches wait.
+    let near = match clock::domain() {
+        Domain::Instructions => 100,
+        _ => 400,
+    };
+    REAL_TIME_CLOCK_PRIORITY.write(1);
     ENABLED.write(1 << REAL_TIME_CLOCK);
     INTERRUPT_ON.write(1);
     let start = clock::now();
     let time = u64::from(TIME_LOW.read()) + (u64::from(TIME_HIGH.read()) << 32);
-    if !(start..start + 100).contains(&time) {
-        host::fail(format_args!("this QEMU's clocks differ: {start} and {time}: the lab gives it -rtc clock=vm"));
+    if !(start..start + u64::from(near)).contains(&time) {
+        host::fail(format_args!("this machine's clocks differ: {start} and {time}: the lab gives QEMU -rtc clock=vm"));
     }
     EXPERIMENT.set(start + u64::from(TICKS));
     let waited = loop {
@@ -102,7 +109,7 @@ pub(crate) fn start() {
     EXPERIMENT.0.set(NEVER);
     CLEAR_ALARM.write(1);
     CLEAR_INTERRUPT.write(1);
-    if !(TICKS..TICKS + 100).contains(&waited) {
-        host::fail(format_args!("this QEMU's alarm goes off after {waited} ticks instead of {TICKS}"));
+    if !(TICKS..TICKS + near).contains(&waited) {
+        host::fail(format_args!("this machine's alarm goes off after {waited} ticks instead of {TICKS}"));
     }
 }

@@ -1,11 +1,24 @@
-//! The clock: one tick is one instruction.
+//! The clock: one tick is one instruction in QEMU, one cycle on the RTL bench.
 //!
 //! With `-icount shift=0` QEMU's `mcycle` is its virtual time, of which every instruction takes 1 ns. A processor that sleeps
-//! executes nothing while time goes on, and so does this counter; on a chip, `mcycle` would stop.
+//! executes nothing while time goes on, and so does this counter; on most chips, `mcycle` would stop. The bench's cores have a
+//! clock that is never gated, so it goes on there too.
 
-use riscv::register::mcycle;
+use chronoscope_suite::wire::Domain;
+use riscv::register::{mcountinhibit, mcycle};
 
+use crate::registers;
+
+/// Ticks per second in QEMU. Kernels take it for a constant; on the bench their ticks are cycles, of whatever length.
 pub const HERTZ: u64 = 1_000_000_000;
+
+pub(crate) fn start() {
+    // The CV32E40P's counters stand still until they are let go. It is written only there: in QEMU it is 0.
+    if mcountinhibit::read().cy() {
+        // SAFETY: lets the counter count.
+        unsafe { mcountinhibit::clear_cy() };
+    }
+}
 
 /// The low 32 bits.
 #[inline(always)]
@@ -17,4 +30,19 @@ pub fn read() -> u32 {
 #[inline(always)]
 pub fn now() -> u64 {
     mcycle::read64()
+}
+
+/// Ticks per second.
+pub fn hertz() -> u64 {
+    cycles_per_second().unwrap_or(HERTZ)
+}
+
+/// What a tick is.
+pub fn domain() -> Domain {
+    if cycles_per_second().is_some() { Domain::Cycles } else { Domain::Instructions }
+}
+
+/// `None` in QEMU.
+fn cycles_per_second() -> Option<u64> {
+    Some(registers::HERTZ.read().into()).filter(|&hertz| hertz != 0)
 }

@@ -2,12 +2,19 @@
 
 use core::cell::Cell;
 
-use chronoscope_suite::kernel::{Handler, Source};
+use chronoscope_suite::{
+    Refusal,
+    kernel::{Handler, Source},
+    wire::Domain,
+};
 use riscv::interrupt::{self, Interrupt};
 
 use crate::{
-    alarm,
-    registers::{CLAIM, SOFTWARE},
+    alarm, clock,
+    registers::{
+        CLAIM, ENABLED, FIRED_HIGH, FIRED_LOW, REAL_TIME_CLOCK, SOFTWARE, STIMULUS, STIMULUS_DONE, STIMULUS_HIGH,
+        STIMULUS_LOW, STIMULUS_PRIORITY,
+    },
 };
 
 /// The handler of one source.
@@ -18,6 +25,7 @@ unsafe impl Sync for Attached {}
 
 static RAISED: Attached = Attached(Cell::new(&|| ()));
 static TIMED: Attached = Attached(Cell::new(&|| ()));
+static STIMULATED: Attached = Attached(Cell::new(&|| ()));
 
 pub(crate) fn start() {
     // SAFETY: each of these interrupts has a handler, and there are no critical sections that mask one alone.
@@ -29,12 +37,24 @@ pub(crate) fn start() {
 }
 
 /// Sets the handler of `source`.
-pub fn attach(source: Source, handler: Handler) {
+///
+/// # Errors
+/// [`Refusal`] for the bench's stimulus in QEMU.
+pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
     let attached = match source {
         Source::Software => &RAISED,
         Source::Timer => &TIMED,
+        Source::External if clock::domain() == Domain::Cycles => &STIMULATED,
+        Source::External => return Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
     };
-    critical_section::with(|_| attached.0.set(handler));
+    critical_section::with(|_| {
+        attached.0.set(handler);
+        if source == Source::External {
+            STIMULUS_PRIORITY.write(1);
+            ENABLED.write(1 << REAL_TIME_CLOCK | 1 << STIMULUS);
+        }
+    });
+    Ok(())
 }
 
 /// Raises the software interrupt; its handler has run when this returns.
@@ -52,11 +72,27 @@ pub(crate) fn software() {
     SOFTWARE.write(0);
 }
 
-/// The machine's external interrupt: the alarm is all that PLIC passes on.
+/// Has the bench raise its line at `due`, or up to 255 cycles later.
+pub fn stimulate(due: u64) {
+    STIMULUS_HIGH.write((due >> 32) as u32);
+    STIMULUS_LOW.write(due as u32);
+}
+
+/// When the line rose last.
+pub fn stimulated() -> u64 {
+    u64::from(FIRED_HIGH.read()) << 32 | u64::from(FIRED_LOW.read())
+}
+
+/// The machine's external interrupt: PLIC passes on the alarm and the stimulus.
 #[inline(always)]
 pub(crate) fn external() {
     let number = CLAIM.read();
-    alarm::fired();
+    if number == STIMULUS {
+        STIMULATED.0.get()();
+        STIMULUS_DONE.write(1);
+    } else {
+        alarm::fired();
+    }
     CLAIM.write(number);
 }
 

@@ -1,4 +1,5 @@
 //! The machine `rv32`: an RV32IMC in machine mode, with the interrupt controllers of QEMU's `virt`, for ports of any kernel.
+//! The RTL bench looks the same to a program, so an image runs on either; what differs it finds out when it runs.
 //!
 //! It has the same names as `chronoscope-cortex-m4`, so that a port differs in little more than its kernel's own part
 //! for the processor. `docs/machines/qemu.md` says what the emulation does and does not tell.
@@ -8,6 +9,7 @@
 pub mod alarm;
 pub mod clock;
 pub mod interrupts;
+pub mod pins;
 mod registers;
 mod traps;
 
@@ -28,6 +30,7 @@ const ARENA: usize = 88 * 1024;
 /// Ends the run when this emulator's timer does not behave as [`alarm`] needs it.
 pub fn start() -> Arena {
     static mut MEMORY: [MaybeUninit<u8>; ARENA] = [MaybeUninit::uninit(); ARENA];
+    clock::start();
     alarm::start();
     interrupts::start();
     let memory = &raw mut MEMORY;

@@ -1,0 +1,30 @@
+// What of the wheel the model is made of; relative to its folder system_verilog. The clock gate is the board's own, and of cv32e40p_core.sv
+// it takes a copy with a constant changed: see build.rs.
++incdir+rtl/include
+rtl/include/cv32e40p_apu_core_pkg.sv
+rtl/include/cv32e40p_fpu_pkg.sv
+rtl/include/cv32e40p_pkg.sv
+rtl/cv32e40p_aligner.sv
+rtl/cv32e40p_alu.sv
+rtl/cv32e40p_alu_div.sv
+rtl/cv32e40p_apu_disp.sv
+rtl/cv32e40p_compressed_decoder.sv
+rtl/cv32e40p_controller.sv
+rtl/cv32e40p_cs_registers.sv
+rtl/cv32e40p_decoder.sv
+rtl/cv32e40p_ex_stage.sv
+rtl/cv32e40p_ff_one.sv
+rtl/cv32e40p_fifo.sv
+rtl/cv32e40p_hwloop_regs.sv
+rtl/cv32e40p_id_stage.sv
+rtl/cv32e40p_if_stage.sv
+rtl/cv32e40p_int_controller.sv
+rtl/cv32e40p_load_store_unit.sv
+rtl/cv32e40p_mult.sv
+rtl/cv32e40p_obi_interface.sv
+rtl/cv32e40p_popcnt.sv
+rtl/cv32e40p_prefetch_buffer.sv
+rtl/cv32e40p_prefetch_controller.sv
+rtl/cv32e40p_register_file_ff.sv
+rtl/cv32e40p_sleep_unit.sv
+rtl/cv32e40p_top.sv

@@ -1,0 +1,72 @@
+//! The captures of a run, as files beside its page, for viewers of waveforms and `chronoscope capture`.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use super::file;
+use crate::{
+    observation::CAPTURE,
+    run::{CaseResult, Run},
+};
+
+/// A file's name is no longer than this, without its ending: far below what file systems take.
+const LENGTH: usize = 120;
+
+/// Writes the captures beside the page; the result is their files.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
+    let stem = page.file_stem().unwrap_or_default().to_string_lossy();
+    let mut known = BTreeSet::new();
+    let mut files = Vec::new();
+    for case in &run.cases {
+        let Some(dump) = case.attachments.get(CAPTURE) else { continue };
+        let name = name(&stem, case);
+        // Names that were cut, or differ in signs only, are told apart by number.
+        let numbered = |number: usize| if number == 1 { name.clone() } else { format!("{name}-{number}") };
+        let name = (1..).map(numbered).find(|name| known.insert(name.clone())).unwrap_or(name.clone());
+        let path = page.with_file_name(format!("{name}.vcd"));
+        file::write(&path, dump)?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+/// `7-switch-tandem-ibex-tasks-2-pins-yes`.
+fn name(stem: &str, case: &CaseResult) -> String {
+    let words = format!("{stem} {} {} {}", case.experiment, case.target, case.label);
+    let parts = words.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.".contains(letter));
+    let name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    name.chars().take(LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn files_are_named_by_run_and_case() {
+        let folder = env::temp_dir().join(format!("chronoscope-captures-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut run = sample::run();
+        run.cases.truncate(2);
+        for case in &mut run.cases {
+            case.label = "pair=thread-thread pins=yes".to_owned();
+            case.attachments.insert(CAPTURE.to_owned(), "$enddefinitions $end\n".to_owned());
+        }
+        let files = write(&run, &folder.join("7.html")).unwrap();
+        let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+        let name = "7-switch-linux-host-pair-thread-thread-pins-yes";
+        assert_eq!(names, [format!("{name}.vcd"), format!("{name}-2.vcd")]);
+        assert!(files.iter().all(|file| fs::read_to_string(file).unwrap().starts_with("$enddef")));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

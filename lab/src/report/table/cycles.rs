@@ -1,0 +1,81 @@
+//! Where the cycles went, case by case.
+
+use super::{name, shortened};
+use crate::{
+    profile::{Cycles, Spent},
+    report::sheet::{Sheet, Side},
+    run::{CaseResult, Run},
+    units::digits,
+};
+
+/// Functions that are told of a case; the others are summed.
+const ROWS: usize = 8;
+
+/// A name may take this much of a line.
+const NAME: usize = 72;
+
+pub fn section(run: &Run) -> String {
+    let mut sheet = Sheet::new(&[
+        ("where the cycles went", Side::Left),
+        ("cycles", Side::Right),
+        ("%", Side::Right),
+        ("instructions", Side::Right),
+    ]);
+    let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
+    let mut told = run.cases.iter().filter_map(|case| Some((case, case.cycles.as_ref()?))).peekable();
+    if told.peek().is_none() {
+        return String::new();
+    }
+    for (case, cycles) in told {
+        sheet.gap();
+        sheet.line(title(case, several, cycles));
+        rows(cycles).into_iter().for_each(|row| sheet.row(row));
+    }
+    sheet.render()
+}
+
+fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
+    let target = if several { format!(" {}", case.target) } else { String::new() };
+    let of = if cycles.windows == 1 { "1 sample".to_owned() } else { format!("one of {} samples", cycles.windows) };
+    format!("{}{target}: {of}, by pin", name(case))
+}
+
+fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
+    let windows = cycles.windows.max(1) as f64;
+    let row = |name: &str, spent: u64, retired: u64| {
+        let share = 100.0 * spent as f64 / cycles.total.max(1) as f64;
+        let each = |count: u64| digits(count as f64 / windows);
+        vec![format!("  {}", shortened(name, NAME)), each(spent), format!("{share:.1}"), each(retired)]
+    };
+    let (shown, rest) = cycles.rows.split_at(cycles.rows.len().min(ROWS));
+    let mut rows: Vec<Vec<String>> = shown.iter().map(|spent| row(&spent.name, spent.cycles, spent.retired)).collect();
+    if !rest.is_empty() {
+        let sum = |of: fn(&Spent) -> u64| rest.iter().map(of).sum();
+        rows.push(row(&format!("{} others", rest.len()), sum(|spent| spent.cycles), sum(|spent| spent.retired)));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn each_function_is_told_for_one_sample() {
+        let mut run = sample::run();
+        assert_eq!(section(&run), "");
+        let spent = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
+        let few = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|name| spent(name, 10, 10));
+        let rows = [&[spent("tandem_suspend", 110, 80)], &few[..]].concat();
+        run.cases[0].cycles = Some(Cycles { windows: 10, total: 200, rows });
+        let text = section(&run);
+        let line = |start: &str| {
+            let line = text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
+        assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
+        assert!(text.contains("one of 10 samples"), "{text}");
+    }
+}
