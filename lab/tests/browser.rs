@@ -5,6 +5,9 @@
 mod common;
 mod devtools;
 
+#[path = "common/pins.rs"]
+mod pins;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -54,19 +57,38 @@ fn pages_of_runs() {
     let mut browser = Page::open(&folder, "pages");
     for (name, command) in PAGES {
         let file = page(&folder, name, command);
-        for width in WIDTHS {
-            let place = format!("{name}-{width}");
-            browser.set_size(width, HEIGHT);
-            browser.load(&file);
-            paints_soon(&mut browser, &place);
-            fits(&mut browser, &place, width);
-            charts_are_drawn(&mut browser, &folder, &place, width);
-            pointing_tells_a_value(&mut browser, &place);
-            the_theme_can_be_changed(&mut browser, &folder, &place, width);
-            // After all of that: neither loading nor use may ask for anything else.
-            assert_eq!(browser.requests(), [format!("file://{file}")], "{place}");
-            assert!(browser.complaints().is_empty(), "{place}: {:#?}", browser.complaints());
-        }
+        look(&mut browser, &folder, name, &file);
+    }
+}
+
+/// Waveforms, and where the cycles went.
+#[test]
+fn pages_of_captures() {
+    let folder = artefacts();
+    let mut browser = Page::open(&folder, "captures");
+    let [run, file] = ["json", "html"].map(|form| folder.join(format!("pins.{form}")).display().to_string());
+    fs::write(&run, pins::run().to_string()).expect("the folder can be written to");
+    chronoscope(&["report", &run, "-o", &file]).exits(0);
+    look(&mut browser, &folder, "pins", &file);
+    let kinds = browser.value("[...document.querySelectorAll('figure.chart')].map(figure => figure.dataset.kind)");
+    let count = |kind: &str| kinds.as_array().expect("a list").iter().filter(|one| *one == kind).count();
+    assert_eq!((count("waveform"), count("cycles")), (3, 1), "{kinds}");
+}
+
+/// Holds a page against all that is asked of one, at each width.
+fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
+    for width in WIDTHS {
+        let place = format!("{name}-{width}");
+        browser.set_size(width, HEIGHT);
+        browser.load(file);
+        paints_soon(browser, &place);
+        fits(browser, &place, width);
+        charts_are_drawn(browser, folder, &place, width);
+        pointing_tells_a_value(browser, &place);
+        the_theme_can_be_changed(browser, folder, &place, width);
+        // After all of that: neither loading nor use may ask for anything else.
+        assert_eq!(browser.requests(), [format!("file://{file}")], "{place}");
+        assert!(browser.complaints().is_empty(), "{place}: {:#?}", browser.complaints());
     }
 }
 

@@ -1,5 +1,6 @@
 //! Showing a run, one file a format.
 
+pub mod capture;
 pub mod captures;
 pub mod comparison;
 pub mod csv;

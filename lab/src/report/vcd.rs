@@ -1,6 +1,6 @@
 //! A value change dump (IEEE 1364, 18), which viewers of waveforms open.
 //!
-//! Each track is a variable whose value is the name of the innermost slice, `-` outside of any; where a track has marks, a
+//! A pin is a wire. Each other track is a variable whose value is the name of the innermost slice, `-` outside of any; where a track has marks, a
 //! second one tells the latest, and an event when. Strings are no part of the standard, but of every viewer. Flows are not shown.
 
 use std::{
@@ -19,6 +19,8 @@ const NOTHING: &str = "-";
 #[derive(Default)]
 struct Variables {
     state: Option<IdCode>,
+    /// The state is a level.
+    is_pin: bool,
     /// The latest mark, and when it came.
     mark: Option<(IdCode, IdCode)>,
     open: Vec<NameId>,
@@ -35,7 +37,10 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
     let mut variables = define(timeline, &mut writer)?;
     writer.begin(SimulationCommand::Dumpvars)?;
     for variable in &variables {
-        for id in variable.state.into_iter().chain(variable.mark.map(|(mark, _)| mark)) {
+        let level = variable.state.filter(|_| variable.is_pin);
+        let text = variable.state.filter(|_| !variable.is_pin);
+        level.map_or(Ok(()), |id| writer.change_scalar(id, Value::V0))?;
+        for id in text.into_iter().chain(variable.mark.map(|(mark, _)| mark)) {
             writer.change_string(id, NOTHING)?;
         }
     }
@@ -58,7 +63,9 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
                 continue;
             }
         }
-        if let Some(state) = track.state {
+        if let Some(state) = track.state.filter(|_| track.is_pin) {
+            writer.change_scalar(state, !track.open.is_empty())?;
+        } else if let Some(state) = track.state {
             let shown = track.open.last().map_or(NOTHING.to_owned(), |name| value(timeline.name(*name)));
             writer.change_string(state, &shown)?;
         }
@@ -105,7 +112,10 @@ impl<W: Write> Definitions<'_, W> {
                 self.writer.upscope()?;
                 continue;
             }
-            self.variables[place].state = Some(self.writer.add_var(VarType::String, 1, &name, None)?);
+            let is_pin = tracks[place].is_pin;
+            let kind = if is_pin { VarType::Wire } else { VarType::String };
+            self.variables[place].state = Some(self.writer.add_var(kind, 1, &name, None)?);
+            self.variables[place].is_pin = is_pin;
             if tracks[place].has_marks {
                 let [mark, when] = ["mark", "marked"].map(|what| unlike(&mut taken, &format!("{name}_{what}")));
                 let mark = self.writer.add_var(VarType::String, 1, &mark, None)?;

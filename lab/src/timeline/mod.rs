@@ -3,6 +3,7 @@
 //! A source (one file each) makes tracks and streams of events; [`Timeline::events`] merges the streams into one in the order of
 //! time, so that a writer needs no more memory than one event takes.
 
+mod board;
 mod ftrace;
 mod samples;
 mod schedule;
@@ -53,6 +54,8 @@ pub struct Track {
     pub rank: i32,
     /// It may have marks besides slices.
     pub has_marks: bool,
+    /// It is a pin: a slice stands for its high level.
+    pub is_pin: bool,
 }
 
 /// An arrow between two or more events.
@@ -127,6 +130,7 @@ impl<'a> Timeline<'a> {
         if let Some(text) = case.attachments.get("tandem") {
             tandem::add(self, group, case, text);
         }
+        board::add(self, group, case);
         for remark in &mut self.remarks[before.1..] {
             *remark = format!("{}: {remark}", name.trim_end());
         }
@@ -139,7 +143,7 @@ impl<'a> Timeline<'a> {
     fn track(&mut self, parent: Option<TrackId>, name: &str, description: &str, has_marks: bool) -> TrackId {
         let id = TrackId(u32::try_from(self.tracks.len()).expect("a track takes more than a byte of its source"));
         let (name, description) = (cut(name), description.to_owned());
-        self.tracks.push(Track { parent, name, description, rank: id.0.cast_signed(), has_marks });
+        self.tracks.push(Track { parent, name, description, rank: id.0.cast_signed(), has_marks, is_pin: false });
         id
     }
 

@@ -40,21 +40,29 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let series = entry.series;
     let (low, high) = ends(entry);
     let (from, to) = across();
-    let x = Scale::linear(if low > 0.0 && low < 0.5 * high { 0.0 } else { low }, high, from, to);
-    let bins = bins(&series.histogram, &x);
+    let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
+    let (x, count) = match singles(&series.histogram, low, high) {
+        Some(count) => (Scale { low: low - 0.5, high: high + 0.5, from, to, log: false }, count),
+        None => (Scale::linear(low, high, from, to), BARS),
+    };
+    let is_single = count != BARS;
+    let bins = bins(&series.histogram, &x, count);
     let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1) as f64;
     let (base, top) = upwards();
     // From under one, so that a single sample is seen.
     let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
     let mut svg =
         draw(&Axis::of(x, &panel.beyond("from start to end"), &series.unit), &Axis::of(y, "samples (logarithmic)", ""));
-    let width = (to - from) / BARS as f64;
+    let width = (to - from) / count as f64;
     let mut rows = Vec::new();
     for (index, samples) in bins {
         let left = from + index as f64 * width;
-        let span = (x.high - x.low) / BARS as f64;
+        let span = (x.high - x.low) / count as f64;
         let start = x.low + index as f64 * span;
-        let range = format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit));
+        let range = match is_single {
+            true => show(start + 0.5, &series.unit),
+            false => format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit)),
+        };
         let place = y.at(samples as f64);
         svg.bar("c0", [left, place], [width - 0.7, BOTTOM - place], &format!("{range}: {samples}"));
         rows.push(vec![range, samples.to_string()]);
@@ -76,13 +84,20 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         title: match panel.entries.len() {
             1 => format!("{}: distribution", panel.experiment),
             _ => format!("{}: {}", panel.experiment, entry.name),
-        },
+        } + phases(entry),
+        reading: if is_single { format!("One bar for each number of {}.", series.unit) } else { String::new() },
         facts: panel.facts(&[entry]),
         svg: svg.finish(&format!("Histogram of {} {}", panel.experiment, entry.name)),
         header: vec!["value", "samples"],
         rows,
         ..Figure::default()
     }
+}
+
+/// What a device asserts comes at any phase of the program: the distribution is over these.
+fn phases(entry: &Entry<'_>) -> &'static str {
+    let is_external = entry.case.parameters.get("source").is_some_and(|source| source.starts_with("external"));
+    if is_external { ", over phases of the stimulus" } else { "" }
 }
 
 /// Lines with names on top; a name that would touch the one before is left out, its line stays.
@@ -104,17 +119,23 @@ impl Labels<'_> {
     }
 }
 
+/// The number of bars where each value has its own: counts of cycles, few enough.
+fn singles(histogram: &[(f64, u64)], low: f64, high: f64) -> Option<usize> {
+    let is_whole = histogram.iter().all(|(value, _)| value.fract() == 0.0) && low.fract() == 0.0;
+    (is_whole && high - low < (BARS - 1) as f64).then_some((high - low) as usize + 1)
+}
+
 fn ends(entry: &Entry<'_>) -> (f64, f64) {
     let values = entry.series.histogram.iter().map(|bucket| bucket.0);
     (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// The bars that are not empty, and the samples in each.
-fn bins(histogram: &[(f64, u64)], x: &Scale) -> Vec<(usize, u64)> {
-    let mut bins = vec![0_u64; BARS];
+fn bins(histogram: &[(f64, u64)], x: &Scale, count: usize) -> Vec<(usize, u64)> {
+    let mut bins = vec![0_u64; count];
     for (value, samples) in histogram {
         let share = (value - x.low) / (x.high - x.low);
-        let bin = (share * BARS as f64).clamp(0.0, BARS as f64 - 1.0) as usize;
+        let bin = (share * count as f64).clamp(0.0, count as f64 - 1.0) as usize;
         bins[bin] = bins[bin].saturating_add(*samples);
     }
     bins.into_iter().enumerate().filter(|(_, samples)| *samples > 0).collect()
@@ -127,8 +148,20 @@ mod tests {
     #[test]
     fn no_sample_is_lost_in_bars() {
         let histogram: Vec<(f64, u64)> = (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
-        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0));
+        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0), BARS);
         assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 3000);
         assert!(bars.iter().all(|bar| bar.0 < BARS));
+    }
+
+    #[test]
+    fn few_whole_values_have_a_bar_each() {
+        let histogram: Vec<(f64, u64)> = (12..=49).map(|value| (f64::from(value), 1)).collect();
+        let count = singles(&histogram, 0.0, 49.0).expect("they are few");
+        let x = Scale { low: -0.5, high: 49.5, from: 0.0, to: 1.0, log: false };
+        let bars: Vec<(usize, u64)> = (12..=49).map(|value| (value, 1)).collect();
+        assert_eq!((count, bins(&histogram, &x, count)), (50, bars));
+        assert_eq!(singles(&[(0.5, 1)], 0.5, 3.5), None);
+        assert_eq!(singles(&histogram, 0.0, 59.0), None);
+        assert_eq!(singles(&[(f64::NAN, 1)], f64::INFINITY, f64::NEG_INFINITY), None);
     }
 }

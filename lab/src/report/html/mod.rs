@@ -3,7 +3,9 @@
 //! Everything is in it: no script, style, letter or picture comes from elsewhere, and the page forbids itself to ask for any.
 
 mod beside;
+mod cases;
 pub mod comparison;
+mod cycles;
 mod figure;
 mod frame;
 mod heat;
@@ -25,6 +27,7 @@ mod sweep;
 mod test;
 mod text;
 mod timeline;
+mod waveform;
 
 use self::{panel::Subject, text::escape};
 use crate::{report::table::conditions, run::Run};

@@ -1,7 +1,15 @@
 //! Which charts an experiment gets: whatever its figures have the shape for. A rule draws nothing where they
-//! have another. A new kind of chart (of pins over time, or of where the cycles went) is a file and a line here.
+//! have another. A new kind of chart is a file and a line here.
 
-use super::{beside, figure::Figure, heat, histogram, ladder, panel::Panel, slope, sweep, timeline};
+use super::{
+    beside,
+    cases::Shown,
+    cycles,
+    figure::Figure,
+    heat, histogram, ladder,
+    panel::{Panel, Subject},
+    slope, sweep, timeline, waveform,
+};
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
 
@@ -25,4 +33,15 @@ const RULES: [Draw; 7] = [
 
 pub fn charts(panel: &Panel<'_>) -> Vec<Figure> {
     RULES.iter().flat_map(|draw| draw(panel)).collect()
+}
+
+/// Charts of what is known of cases besides their series, and what there is to say where one cannot be drawn.
+pub fn charts_of_cases(experiment: &str, subjects: &[Subject<'_>]) -> (Vec<Figure>, Vec<String>) {
+    let cases = Shown::all(experiment, subjects);
+    // Where a machine saw every instruction.
+    let mut figures = cycles::figures(&cases);
+    // What pins did was captured.
+    let (waveforms, remarks) = waveform::figures(&cases);
+    figures.extend(waveforms);
+    (figures, remarks)
 }

@@ -3,6 +3,7 @@
 use chronoscope_suite::spec;
 
 use super::{
+    figure::Figure,
     frame::number,
     overview::verdict,
     panel::{Panel, Subject},
@@ -36,11 +37,14 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
             charts.push_str(&figure.html());
         }
     }
+    let (of_cases, remarks) = rules::charts_of_cases(experiment, subjects);
+    charts.extend(of_cases.iter().map(Figure::html));
+    let remarks: String = remarks.iter().map(|remark| format!("<p class=\"note\">{}</p>\n", escape(remark))).collect();
     let charts = if charts.is_empty() { charts } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
     let name = escape(experiment);
     format!(
         "<section id=\"{}\">\n<h2>{name}</h2>\n<p class=\"lead\">{}</p>\n<p class=\"events\">from: {}<br/>to: {}</p>\n\
-         {charts}{}{}</section>\n",
+         {charts}{remarks}{}{}</section>\n",
         anchor(experiment),
         escape(summary),
         escape(&first.start),

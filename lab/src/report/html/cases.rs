@@ -1,0 +1,67 @@
+//! Cases as a whole, for charts that show more of a case than its series.
+
+use std::collections::BTreeSet;
+
+use super::{
+    panel::{Subject, domain},
+    text::joined,
+};
+use crate::{run::CaseResult, units::show};
+
+/// A proven case of an experiment.
+pub struct Shown<'a> {
+    pub experiment: &'a str,
+    pub case: &'a CaseResult,
+    /// Its target, with the run's name in a page of several.
+    pub place: String,
+    /// The words of its label that not all have.
+    pub label: String,
+}
+
+impl<'a> Shown<'a> {
+    /// Without proof a case is not drawn.
+    pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
+        let of = |subject: &'a Subject<'a>| subject.run.cases.iter().map(move |case| (subject, case));
+        let proven = |(_, case): &(&Subject<'_>, &CaseResult)| case.experiment == experiment && case.is_proven();
+        let cases: Vec<_> = subjects.iter().flat_map(of).filter(proven).collect();
+        let words: Vec<BTreeSet<&str>> =
+            cases.iter().map(|(_, case)| case.label.split_whitespace().collect()).collect();
+        let is_own = |word: &&str| words.iter().any(|others| !others.contains(word));
+        let shown = |(subject, case): &(&'a Subject<'a>, &'a CaseResult)| Self {
+            experiment,
+            case,
+            place: joined(&[if subjects.len() > 1 { subject.name.as_str() } else { "" }, &case.target]),
+            label: case.label.split_whitespace().filter(is_own).collect::<Vec<_>>().join(" "),
+        };
+        cases.iter().map(shown).collect()
+    }
+
+    pub fn name(&self) -> String {
+        joined(&[&self.place, &self.label])
+    }
+}
+
+/// What a time is told in: of a clock on the wall in units of time, else in the clock's own ticks.
+#[derive(Clone, Copy)]
+pub struct Unit<'a>(&'a str);
+
+impl<'a> Unit<'a> {
+    pub fn of(case: &'a CaseResult) -> Self {
+        match domain(case) {
+            "wall" | "" => Self("ns"),
+            domain => Self(domain),
+        }
+    }
+
+    pub fn name(self) -> &'a str {
+        self.0
+    }
+
+    pub fn is_time(self) -> bool {
+        self.0 == "ns"
+    }
+
+    pub fn show(self, value: f64) -> String {
+        show(value, self.0)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the pins did: the first samples that a pin shows, and the widest, with their widths measured, as a logic analyser's
+//! screen has them.
+
+mod lanes;
+mod pins;
+mod view;
+
+use self::{
+    pins::{Focus, Marks, Ruler},
+    view::draw,
+};
+use super::{cases::Shown, figure::Figure, text::joined};
+use crate::{
+    capture::{Capture, Pulse, Sampling},
+    observation::CAPTURE,
+    units::{count, show},
+};
+
+/// So many of an experiment are drawn.
+const SHOWN: usize = 8;
+
+/// Rows of the table.
+const ROWS: usize = 20;
+
+/// The figures, and a line about each capture that cannot be drawn.
+pub fn figures(cases: &[Shown<'_>]) -> (Vec<Figure>, Vec<String>) {
+    let (mut figures, mut remarks) = (Vec::new(), Vec::new());
+    let captured: Vec<(&Shown<'_>, &String)> =
+        cases.iter().filter_map(|shown| Some((shown, shown.case.attachments.get(CAPTURE)?))).collect();
+    for (shown, dump) in captured.iter().take(SHOWN) {
+        let capture = match Capture::from_vcd(CAPTURE, dump.as_bytes()) {
+            Ok(capture) => capture,
+            Err(error) => {
+                remarks.push(format!("{}: its capture cannot be read: {error:#}", shown.name()));
+                continue;
+            }
+        };
+        match Focus::find(shown.case, &capture) {
+            Some(focus) => figures.push(figure(shown, &capture, &focus)),
+            None => remarks.push(format!("{}: no pin of its capture shows a whole sample", shown.name())),
+        }
+    }
+    if let (Some(last), true) = (figures.last_mut(), captured.len() > SHOWN) {
+        last.notes.push(format!("Captures of the first {SHOWN} of {} cases are drawn.", captured.len()));
+    }
+    (figures, remarks)
+}
+
+fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
+    let case = shown.case;
+    let ruler = Ruler::of(case, capture);
+    let marks = focus.marks(&ruler);
+    let (svg, reading) = draw(capture, focus, &ruler, marks.as_ref());
+    let names = focus.names();
+    let per = focus.series.map_or(1.0, |series| series.per);
+    let mut notes = Vec::new();
+    if per != 1.0 {
+        notes.push(format!("A sample is {} operations long.", count(per)));
+    }
+    if let Some(marks) = &marks {
+        let told = ruler.unit.show(marks.doubt.ceil());
+        notes.push(format!("timer: the same samples by the target's own marks, placed to within ± {told}."));
+    }
+    let source = match capture.sampling {
+        Sampling::Exact => "exact edges".to_owned(),
+        Sampling::At(hertz) => format!("edges to within {}", show(1e9 / hertz.max(1) as f64, "ns")),
+        Sampling::Unknown => "sampled".to_owned(),
+    };
+    let clock = match ruler.unit {
+        unit if unit.is_time() => "time".to_owned(),
+        unit => joined(&[unit.name(), &ruler.rate()]),
+    };
+    let seen = format!("{} samples by {}", focus.samples.len(), focus.channel.name);
+    Figure {
+        kind: "waveform",
+        title: format!("{}: pins, {}", shown.experiment, shown.name()),
+        reading: joined(&[&names, &reading]),
+        facts: joined(&[clock.as_str(), "first repetition", &seen, &source]),
+        svg: svg.finish(&format!("Waveform of {} {}", shown.experiment, shown.name())),
+        notes,
+        header: vec!["sample", "at", "width", "time", "by the timer"],
+        rows: rows(focus, &ruler, marks.as_ref(), capture.start),
+        ..Figure::default()
+    }
+}
+
+/// The first widths, and what the timer says of them.
+fn rows(focus: &Focus<'_>, ruler: &Ruler<'_>, marks: Option<&Marks>, start: u64) -> Vec<Vec<String>> {
+    let row = |(index, sample): (usize, &Pulse)| {
+        let timer = marks.and_then(|marks| marks.spans.get(index)).map(|span| ruler.unit.show(span.1 - span.0));
+        vec![
+            (index + 1).to_string(),
+            ruler.show(sample.at - start),
+            ruler.show(sample.width),
+            ruler.time(sample.width).unwrap_or_default(),
+            timer.unwrap_or_default(),
+        ]
+    };
+    focus.samples.iter().take(ROWS).enumerate().map(row).collect()
+}
