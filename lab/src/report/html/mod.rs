@@ -4,7 +4,9 @@
 
 mod beside;
 pub mod comparison;
+mod course;
 mod figure;
+mod found;
 mod frame;
 mod heat;
 mod histogram;
@@ -18,6 +20,7 @@ mod rows;
 mod rules;
 mod scale;
 mod section;
+mod shape;
 mod slope;
 mod svg;
 mod sweep;

@@ -1,16 +1,18 @@
 //! Which charts an experiment gets: whatever its figures have the shape for. A rule draws nothing where they
 //! have another. A new kind of chart (of pins over time, or of where the cycles went) is a file and a line here.
 
-use super::{beside, figure::Figure, heat, histogram, ladder, panel::Panel, slope, sweep, timeline};
+use super::{beside, figure::Figure, heat, histogram, ladder, panel::Panel, shape, slope, sweep, timeline};
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
 
 /// In the order in which the charts stand: from the answer to its details.
-const RULES: [Draw; 7] = [
+const RULES: [Draw; 8] = [
     // Cases have a `load`, and there are two loads and two targets.
     heat::figures,
     // Three cases differ in one number alone.
     sweep::figures,
+    // So do published ones, taken with another clock.
+    shape::figures,
     // The series of a case have an x, and a slope.
     slope::figures,
     // There are two series, or a published figure, on one axis.
