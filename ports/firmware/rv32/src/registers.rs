@@ -27,7 +27,16 @@ pub const CLEAR_ALARM: Register = Register(0x0010_1014);
 pub const ALARM_IS_SET: Register = Register(0x0010_1018);
 pub const CLEAR_INTERRUPT: Register = Register(0x0010_101c);
 
+/// `virt`'s way to be reset.
+#[cfg(feature = "uart")]
+pub const FINISHER: Register = Register(0x0010_0000);
+
 impl Register {
+    #[cfg(feature = "uart")]
+    pub const fn address(self) -> usize {
+        self.0
+    }
+
     #[inline(always)]
     pub fn read(self) -> u32 {
         // SAFETY: the registers named above are always there to be read.
