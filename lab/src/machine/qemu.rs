@@ -146,17 +146,27 @@ pub fn targets() -> impl Iterator<Item = String> {
     })
 }
 
+/// The kind of task that is measured of that kernel, unless another is asked for.
+pub(super) fn kind(kernel: &str) -> Option<&'static str> {
+    PORTS.iter().find(|port| port.kernel == kernel).map(|port| port.kind)
+}
+
+/// A microcontroller's default of an experiment's parameter, for a kernel with that kind of task.
+pub(super) fn default(kind: Option<&str>, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
+    let fits = |word: &&&str| kind.is_some_and(|kind| word.split('-').all(|word| word == kind));
+    match (parameter.name, &parameter.values) {
+        ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
+        _ => default_in(&DEFAULTS, spec, parameter),
+    }
+}
+
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
         if self.can_trace() { vec![(&TRACE, TRACE.default.to_owned())] } else { Vec::new() }
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        let kinds = |word: &&&str| word.split('-').all(|kind| kind == self.port.kind);
-        match (parameter.name, &parameter.values) {
-            ("kind" | "pair", Values::Word(words)) => words.iter().find(kinds).copied(),
-            _ => default_in(&DEFAULTS, spec, parameter),
-        }
+        default(Some(self.port.kind), spec, parameter)
     }
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {

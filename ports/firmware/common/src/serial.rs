@@ -2,13 +2,13 @@
 //!
 //! The request is a line of text, and the stream is its answer. After it the board starts anew, as from a reset, and waits for the
 //! next request: so each repetition of a case finds the same machine. A complaint is a line of text between two zero bytes, which
-//! the lab tells from a frame.
+//! starts with [`COMPLAINT`]: it takes less stack than a frame, and whoever complains may have little left.
 //!
 //! A machine gives its UART, as a [`Uart`], and [`serial_host!`] makes of it the module `host` that ports know.
 
 use core::{fmt, str};
 
-use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
+use chronoscope_suite::trial::Sink;
 
 use crate::Buffer;
 
@@ -34,7 +34,7 @@ pub fn request<'a>(uart: &mut impl Uart, buffer: &'a mut Buffer) -> &'a str {
 }
 
 /// The next line's length; what the buffer does not hold is left out.
-pub fn line(uart: &mut impl Uart, buffer: &mut Buffer) -> usize {
+pub fn line(uart: &mut impl Uart, buffer: &mut [u8]) -> usize {
     let mut length = 0;
     loop {
         match uart.read() {
@@ -74,11 +74,14 @@ impl<U: Uart> fmt::Write for Output<U> {
     }
 }
 
+/// Tells a complaint from other text. The lab knows it.
+const COMPLAINT: &str = "chronoscope: ";
+
 /// Writes a complaint, and returns when somebody asks for something: whoever asks in vain asks again.
 pub fn complain<U: Uart>(complaint: fmt::Arguments<'_>) {
     // Nothing is left to do about a failure to complain.
-    let _ = fmt::write(&mut Output::<U>::stream(), format_args!("{complaint}\n\0"));
-    line(&mut U::default(), &mut [0; MAX_REQUEST + 1]);
+    let _ = fmt::write(&mut Output::<U>::stream(), format_args!("{COMPLAINT}{complaint}\n\0"));
+    line(&mut U::default(), &mut []);
 }
 
 /// Makes a machine's module `host` of its [`Uart`] and of what starts the board anew, a `fn() -> !`.
