@@ -81,6 +81,10 @@ firmware_for thumbv7em-none-eabihf cortex-m4 tandem embassy lilos rtic bare
 firmware_for riscv32imc-unknown-none-elf rv32 tandem embassy bare
 step "clippy of the smallest images" firmware ../../tools/firmware-cargo thumbv7em-none-eabihf clippy --release --locked \
     --package chronoscope-smallest --features bare,embassy,lilos,rtic,tandem -- -D warnings
+for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
+    step "clippy of the serial host for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile uart --locked \
+        --package chronoscope-bare --features board/uart -- -D warnings
+done
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"

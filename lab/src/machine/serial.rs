@@ -11,6 +11,7 @@ mod line;
 use std::{
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -44,11 +45,14 @@ const BAUD: u32 = 115_200;
 /// No line is faster, and none that is slower would be done today.
 const BAUDS: std::ops::RangeInclusive<u32> = 300..=50_000_000;
 
+/// How long a board takes to start anew, at most. A request that comes too early is asked again, but seconds later.
+const RESTART: Duration = Duration::from_millis(100);
+
 /// What a board's complaint starts with; `ports/firmware/common/src/serial.rs` has it too.
 const COMPLAINT: &str = "chronoscope: ";
 
-/// What a repetition may send at most: a hundred times what the longest case of the suite does.
-const MAX_STREAM: u64 = 64 << 20;
+/// What a repetition may send at most: half an hour at the usual rate.
+const MAX_STREAM: u64 = 16 << 20;
 
 /// One board.
 #[derive(Debug, PartialEq)]
@@ -122,6 +126,7 @@ impl Machine for Serial {
             }
         }
         answer.tell_noise();
+        thread::sleep(RESTART);
         Ok(())
     }
 }
@@ -156,26 +161,24 @@ impl<'a> Answer<'a> {
 
     fn take(&mut self, piece: Piece<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match piece {
+            // The board has started anew.
+            _ if self.ended => {}
             Piece::Noise(bytes) => {
-                self.said = text(bytes).unwrap_or_else(|| std::mem::take(&mut self.said));
                 self.skip(bytes);
-                if self.bytes > 0
-                    && let Some(complaint) = self.said.strip_prefix(COMPLAINT)
-                {
-                    bail!("the board failed: {complaint}");
+                if let Some(text) = text(bytes) {
+                    if let Some(complaint) = text.strip_prefix(COMPLAINT).filter(|_| self.bytes > 0) {
+                        bail!("the board failed: {complaint}");
+                    }
+                    self.said = text;
                 }
             }
-            // Of a stream that nobody waits for any more.
-            Piece::Frame(bytes, _) if self.ended => self.skip(bytes),
-            Piece::Frame(bytes, record) if self.bytes == 0 => match record {
-                Record::Hello { version, kernel, release, request }
-                    if request == self.request || version != wire::VERSION =>
-                {
-                    self.bytes += bytes.len() as u64;
-                    return self.greet(bytes, &record, kernel, release, sink);
-                }
-                _ => self.skip(bytes),
-            },
+            Piece::Frame(bytes, Record::Hello { version, kernel, release, request })
+                if self.bytes == 0 && (*request == self.request || *version != wire::VERSION) =>
+            {
+                self.bytes += bytes.len() as u64;
+                return self.greet(bytes, *version, kernel, release, sink);
+            }
+            Piece::Frame(bytes, _) if self.bytes == 0 => self.skip(bytes),
             Piece::Frame(bytes, record) => {
                 self.bytes += bytes.len() as u64;
                 if self.bytes > MAX_STREAM {
@@ -191,34 +194,32 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// The board has said who it is.
+    /// The board has said who it is: the kernel that the target names, or, for whatever it is, what the run shall tell.
     fn greet(
         &self,
         bytes: &[u8],
-        hello: &Record<'_>,
+        version: u16,
         kernel: &str,
         release: &str,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let Record::Hello { version, request, .. } = hello else { return Ok(()) };
         let named = self.board.kernel.as_str();
-        if named == ANY {
-            // The run tells what it was.
-            let release = format!("{kernel} {release}");
-            let hello = Record::Hello { version: *version, kernel, release: &release, request };
-            let mut frame = [0; MAX_FRAME + 1];
-            return match wire::encode(&hello, &mut frame) {
-                Ok(length) => sink(&frame[..length]),
-                Err(_) => pass_on(bytes, sink),
-            };
+        if named == kernel || version != wire::VERSION {
+            return pass_on(bytes, sink);
         }
-        if named != kernel {
+        if named != ANY {
+            let kernel = printable(kernel);
             bail!(
-                "the board runs `{}` and not {named}: flash {named}, or name what is there, or say {ANY}@ for any",
-                printable(kernel)
+                "the board runs `{kernel}` and not {named}: flash {named}, or name what is there, or say {ANY}@ for any"
             );
         }
-        pass_on(bytes, sink)
+        let release = format!("{kernel} {release}");
+        let mut frame = [0; MAX_FRAME + 1];
+        match wire::encode(&Record::Hello { version, kernel, release: &release, request: self.request }, &mut frame) {
+            Ok(length) => sink(&frame[..length]),
+            // With the kernel's name twice it is longer than a frame may be.
+            Err(_) => pass_on(bytes, sink),
+        }
     }
 
     fn skip(&mut self, bytes: &[u8]) {

@@ -6,7 +6,7 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 /// What lies between two zero bytes, or a part of it.
 pub enum Piece<'a> {
     /// A frame, without its closing zero, and what it says.
-    Frame(&'a [u8], Record<'a>),
+    Frame(&'a [u8], &'a Record<'a>),
     Noise(&'a [u8]),
 }
 
@@ -49,7 +49,7 @@ fn close(piece: &[u8], each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<
             if !noise.is_empty() {
                 each(Piece::Noise(noise))?;
             }
-            return each(Piece::Frame(frame, record));
+            return each(Piece::Frame(frame, &record));
         }
     }
     if piece.is_empty() { Ok(()) } else { each(Piece::Noise(piece)) }
@@ -73,7 +73,7 @@ mod tests {
         for bytes in bytes.chunks(piece) {
             let each = &mut |piece: Piece<'_>| {
                 match piece {
-                    Piece::Frame(_, Record::Log(line)) => lines.push(line.to_owned()),
+                    Piece::Frame(_, Record::Log(line)) => lines.push((*line).to_owned()),
                     Piece::Frame(_, record) => panic!("{record:?}"),
                     Piece::Noise(bytes) => noise += bytes.len(),
                 }

@@ -38,8 +38,10 @@ impl Uart for Ns16550 {
 
 fn restart() -> ! {
     const RESET: u32 = 0x7777;
-    FINISHER.write(RESET);
-    loop {}
+    loop {
+        // It takes a moment.
+        FINISHER.write(RESET);
+    }
 }
 
 serial_host!(Ns16550, restart);
