@@ -8,7 +8,7 @@ use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 use crate::{
     case::{Target, experiment},
     cli::List,
-    machine,
+    machine::{self, serial},
     report::print,
 };
 
@@ -40,6 +40,8 @@ fn overview() -> Result<String> {
             text.push_str(&parameters);
         }
     }
+    let (form, any) = (serial::FORM, serial::ANY);
+    writeln!(text, "  {form}  a board on a serial line; {any}@…: with whatever kernel")?;
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
     Ok(text)
 }

@@ -5,8 +5,8 @@
 mod beside;
 mod cases;
 pub mod comparison;
-mod cycles;
 mod course;
+mod cycles;
 mod figure;
 mod found;
 mod frame;
