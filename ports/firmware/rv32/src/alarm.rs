@@ -102,6 +102,7 @@ pub(crate) fn start() {
     }
     EXPERIMENT.set(start + u64::from(TICKS));
     let waited = loop {
+        // In this order, or it could look early.
         let pending = interrupts::is_external_pending();
         let waited = clock::read().wrapping_sub(start as u32);
         if pending || waited > 10 * TICKS {
