@@ -3,6 +3,8 @@
 
 mod lanes;
 mod pins;
+#[cfg(test)]
+mod test;
 mod view;
 
 use self::{

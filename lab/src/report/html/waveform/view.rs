@@ -118,7 +118,7 @@ fn measure(
         svg.line("range", [ends[0], top - 8.0], [ends[1], top - 8.0]);
         let told = if single { stretch.ruler.full(sample.width) } else { stretch.ruler.show(sample.width) };
         let half = 0.5 * LETTER * told.chars().count() as f64;
-        let middle = f64::midpoint(ends[0], ends[1]).clamp(half + 2.0, RIGHT - half);
+        let middle = f64::midpoint(ends[0], ends[1]).min(RIGHT - half).max(half + 2.0);
         if middle - half >= free {
             svg.text("row", [middle, top - 14.0], Anchor::Middle, &told);
             free = middle + half + 6.0;
