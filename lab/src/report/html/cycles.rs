@@ -8,7 +8,7 @@ use super::{
     figure::Figure,
     frame::{Axis, RIGHT, bottom, number},
     scale::Scale,
-    svg::{Anchor, SHAPES, Svg, fit},
+    svg::{Anchor, SHAPES, Svg, fit, width},
     text::joined,
 };
 use crate::profile::Cycles;
@@ -93,7 +93,7 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
 /// A case: its name and what a sample takes, the bar, and what its parts are.
 fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Styles<'_>, top: f64) {
     let told = tenths(each(cycles.total, cycles));
-    let room = |told: &str| RIGHT - LEFT - 7.0 * told.chars().count() as f64 - 12.0;
+    let room = |told: &str| RIGHT - LEFT - width(told) - 12.0;
     svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), room(&told)));
     svg.text("group", [RIGHT, top + 12.0], Anchor::End, &told);
     let (mut from, mut line) = (0.0, top + LINE + BAR);
