@@ -81,6 +81,8 @@ firmware_for thumbv7em-none-eabihf cortex-m4 tandem embassy lilos rtic bare
 firmware_for riscv32imc-unknown-none-elf rv32 tandem embassy bare
 step "clippy of the smallest images" firmware ../../tools/firmware-cargo thumbv7em-none-eabihf clippy --release --locked \
     --package chronoscope-smallest --features bare,embassy,lilos,rtic,tandem -- -D warnings
+step "format of QEMU's plugin" tools/plugin-cargo fmt --check
+step "clippy of QEMU's plugin" tools/plugin-cargo clippy --release --locked -- -D warnings
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"

@@ -2,6 +2,9 @@
 //!
 //! Each place in a buffer has one writer, chosen by number (task 3 of 5 writes places 3, 8, 13 …), so
 //! tasks and handlers share no cursor and need no lock. The buffer is read after its writers are done.
+//!
+//! Where the image drives pins ([`Clock::drive`]), marks that bound an interval show it to a logic analyser as well. The pin is
+//! set outside of the marks, so that these tell the same as without it, and the pulse is longer by two marks and a store.
 
 use core::sync::atomic::{self, Ordering::Relaxed};
 
@@ -63,6 +66,28 @@ slot!(atomic::AtomicU64, u64, i64);
 /// The raw counter value of a clock.
 pub type Raw<C> = <<C as Clock>::Slot as Slot>::Raw;
 
+/// The pin of the measured series, or of the first one. D1 to D4 are those of its sisters.
+pub const MEASURED: u8 = 0;
+
+/// The pin of a stretch of work that is measured for itself.
+pub const BLOCK: u8 = 6;
+
+/// The pin of the control.
+pub const CONTROL: u8 = 7;
+
+/// The pin of a task, or of one of several series, counted from 0: the first five have one.
+pub fn pin_of(number: usize) -> Option<u8> {
+    (number < 5).then_some(MEASURED + number as u8)
+}
+
+/// Sets a pin, if there is one.
+#[inline(always)]
+pub fn drive<C: Clock>(clock: &C, pin: impl Into<Option<u8>>, high: bool) {
+    if let Some(pin) = pin.into() {
+        clock.drive(pin, high);
+    }
+}
+
 /// A buffer of marks.
 pub struct Marks<C: Clock> {
     slots: &'static [C::Slot],
@@ -80,6 +105,33 @@ impl<C: Clock> Marks<C> {
     pub fn mark(&self, clock: &C, place: usize) {
         if let Some(slot) = self.slots.get(place) {
             slot.store(clock.read());
+        }
+    }
+
+    /// The mark that starts an interval: before it the pin rises.
+    #[inline(always)]
+    pub fn start(&self, clock: &C, place: usize, pin: impl Into<Option<u8>>) {
+        if let Some(slot) = self.slots.get(place) {
+            drive(clock, pin, true);
+            slot.store(clock.read());
+        }
+    }
+
+    /// The mark that ends an interval: after it the pin falls.
+    #[inline(always)]
+    pub fn end(&self, clock: &C, place: usize, pin: impl Into<Option<u8>>) {
+        if let Some(slot) = self.slots.get(place) {
+            slot.store(clock.read());
+            drive(clock, pin, false);
+        }
+    }
+
+    /// A mark that ends an interval and starts the next: after it the pin rises at even places, and falls at odd ones.
+    #[inline(always)]
+    pub fn edge(&self, clock: &C, place: usize, pin: u8) {
+        if let Some(slot) = self.slots.get(place) {
+            slot.store(clock.read());
+            clock.drive(pin, place.is_multiple_of(2));
         }
     }
 
@@ -122,6 +174,11 @@ impl<C: Clock> Marks<C> {
         C::Slot::between(self.at(place), other.at(other_place))
     }
 
+    /// Whether the marks are in the order of their times already.
+    pub fn are_sorted(&self) -> bool {
+        (1..self.len()).all(|place| self.until(place - 1, self, place) >= 0)
+    }
+
     /// Puts the marks in the order of their times. Insertion sort: marks that many tasks set in
     /// turn are nearly in order, and then it takes one pass.
     pub fn sort(&self) {
@@ -140,8 +197,9 @@ impl<C: Clock> Marks<C> {
     /// of experiments whose measured path holds one operation between two marks.
     #[inline(never)]
     pub fn control(&self, clock: &C) {
-        for slot in self.slots {
+        for (place, slot) in self.slots.iter().enumerate() {
             slot.store(clock.read());
+            clock.drive(CONTROL, place.is_multiple_of(2));
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Spec {
     pub control: &'static str,
     /// What proves that the named mechanism happened.
     pub evidence: &'static str,
+    /// What pins show of it to a logic analyser, where they are driven; empty for nothing.
+    pub pin: &'static str,
     /// Where the procedure comes from.
     pub source: &'static str,
     pub parameters: &'static [Parameter],

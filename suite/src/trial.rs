@@ -5,9 +5,9 @@ use core::fmt;
 use crate::{
     arena::Arena,
     kernel::{Kernel, Reason, Refusal, Tasks},
-    mark::{Marks, Slot},
+    mark::{self, Marks, Slot},
     request::Request,
-    wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Record, Sample, Samples, Series},
+    wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Pin, Record, Sample, Samples, Series},
 };
 
 /// A name made at run time, such as `task 3`.
@@ -150,7 +150,8 @@ impl<'a, K: Kernel> Trial<'a, K> {
     /// the other. `per`: as of the series that it is the control of. Overwrites `marks`.
     pub fn mark_control(&mut self, marks: &Marks<K>, per: f64) {
         marks.control(self.kernel);
-        self.intervals(Series { per, ..Series::control("mark to mark") }, marks);
+        let pin = Some(Pin::Edges(mark::CONTROL));
+        self.intervals(Series { per, pin, ..Series::control("mark to mark") }, marks);
     }
 
     /// The director waits for `count` tasks to give `done`.

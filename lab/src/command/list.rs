@@ -51,15 +51,17 @@ fn settable(target: &str) -> Result<String> {
 }
 
 /// What an experiment says of itself, as name and text.
-fn facts(spec: &Spec) -> [(&'static str, &'static str); 6] {
-    [
+fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let facts = [
         ("start", spec.start),
         ("end", spec.end),
         ("sample", spec.statistic),
         ("control", spec.control),
         ("evidence", spec.evidence),
+        ("pin", spec.pin),
         ("source", spec.source),
-    ]
+    ];
+    facts.into_iter().filter(|(_, fact)| !fact.is_empty())
 }
 
 fn describe(spec: &Spec) -> String {

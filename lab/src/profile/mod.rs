@@ -21,7 +21,7 @@ const MAX_RUNS: usize = 50_000;
 /// Where the cycles of all samples went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycles {
-    /// Samples that were looked into: while the pin of the first series was high.
+    /// Stretches in which the pin of the first series was high: each of its samples, or every other one.
     pub windows: u64,
     /// Of all of them.
     pub total: u64,

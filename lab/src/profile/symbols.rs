@@ -55,31 +55,70 @@ impl<'image> Symbols<'image> {
         if !self.code.iter().any(|code| code.contains(&address)) {
             return format!("{address:#x}");
         }
-        let from_tables = self.frames(address).unwrap_or_default();
-        let own = from_tables.iter().find(|name| !is_core(name)).or(from_tables.first());
+        let frames = self.frames(address).unwrap_or_default();
+        let own = || frames.iter().filter(|frame| !frame.is_core());
+        // A closure is told by the function that it stands in, where that is there too.
+        let chosen = own().find(|frame| !frame.is_closure()).or(own().next()).or(frames.first());
         let label = || {
             let (_, name) = self.labels.range(..=address).next_back()?;
             Some(demangle_auto((*name).into(), None).into_owned())
         };
-        own.cloned().or_else(label).unwrap_or_else(|| format!("{address:#x}"))
+        chosen.map(Frame::name).or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
     /// The functions inlined there, innermost first, and the one that they were inlined into.
-    fn frames(&self, address: u64) -> Result<Vec<String>> {
+    fn frames(&self, address: u64) -> Result<Vec<Frame>> {
         let mut frames = self.tables.find_frames(address).skip_all_loads()?;
-        let mut names = Vec::new();
+        let mut found = Vec::new();
         while let Some(frame) = frames.next()? {
             if let Some(function) = frame.function {
-                names.push(function.demangle()?.into_owned());
+                let file = frame.location.and_then(|location| location.file).unwrap_or_default().to_owned();
+                found.push(Frame { function: function.demangle()?.into_owned(), file });
             }
         }
-        Ok(names)
+        Ok(found)
     }
 }
 
-/// `core::cell::Cell<T>::get`, `<core::ops::Range<T> as core::iter::Iterator>::next`.
-fn is_core(name: &str) -> bool {
-    name.trim_start_matches(['<', '&', '[']).starts_with("core::")
+/// A function, and the file that the instruction's line stands in.
+#[derive(Debug)]
+struct Frame {
+    function: String,
+    file: String,
+}
+
+impl Frame {
+    /// Of Rust's own library.
+    fn is_core(&self) -> bool {
+        self.file.contains("/library/")
+    }
+
+    fn is_closure(&self) -> bool {
+        self.function.starts_with('{')
+    }
+
+    /// With its module. Tables of lines alone name functions without; there the file tells it.
+    fn name(&self) -> String {
+        let function = match self.function.find('<') {
+            Some(generic) if generic > 0 => &self.function[..generic],
+            _ => &self.function,
+        };
+        if function.contains("::") { function.to_owned() } else { module(&self.file) + function }
+    }
+}
+
+/// `tandem::wait::` of `…/tandem/src/wait.rs`; of a package from a registry without its version.
+fn module(file: &str) -> String {
+    let Some((folder, modules)) = file.rsplit_once("/src/") else { return String::new() };
+    let package = folder.rsplit('/').next().unwrap_or_default();
+    let is_version = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
+    let package = match package.rsplit_once('-') {
+        Some((name, version)) if is_version(version) => name,
+        _ => package,
+    };
+    let modules = modules.trim_end_matches(".rs").split('/').filter(|module| !["lib", "main", "mod"].contains(module));
+    let path: Vec<String> = [package].into_iter().chain(modules).map(|module| module.replace('-', "_")).collect();
+    path.join("::") + "::"
 }
 
 #[cfg(test)]
@@ -113,8 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn the_core_library_is_told_from_the_rest() {
-        assert!(is_core("core::cell::Cell<T>::get") && is_core("<&core::num::NonZero<u8> as core::cmp::Eq>::eq"));
-        assert!(!is_core("tandem::core::give") && !is_core("embassy_executor::raw::wake"));
+    fn files_tell_modules() {
+        let name = |function: &str, file: &str| Frame { function: function.to_owned(), file: file.to_owned() }.name();
+        assert_eq!(name("give", "/here/tandem/src/wait.rs"), "tandem::wait::give");
+        assert_eq!(name("mark<K>", "/here/suite/src/mark/mod.rs"), "suite::mark::mark");
+        let registry = "/there/embassy-executor-0.9.1/src/raw/mod.rs";
+        assert_eq!(name("wake_task", registry), "embassy_executor::raw::wake_task");
+        assert_eq!(name("tandem::core::give", "/here/tandem/src/core.rs"), "tandem::core::give");
+        assert_eq!(name("tandem_enter", ""), "tandem_enter");
     }
 }

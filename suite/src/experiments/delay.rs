@@ -12,6 +12,10 @@
 //!   asks for them: the call with nothing to wait for.
 //! - **Evidence**: every delay was resumed from; none ended before it was due; the kernel switched to the tasks at
 //!   least nine times for ten that they waited.
+//! - **Pin**: D0 to D4 belong to the first five tasks. A task's pin is high from before it reads its start, or looks up the common
+//!   one, until it has resumed: as in P1.delay.pin, from its own asking. With `start=together` the tasks after the first ask
+//!   later than the common start, by the switches to them, and their pulses are shorter by that: so only the first task's
+//!   series is shown by its pin. With `start=own` all are.
 //! - **Source**: P1.delay.pin, P1.delay.timer.
 //!
 //! How a round begins: the first task is the most urgent. It sleeps until all others wait at their gates, opens
@@ -28,10 +32,10 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
-    mark::Marks,
+    mark::{MEASURED, Marks, drive, pin_of},
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -42,6 +46,7 @@ pub static SPEC: Spec = Spec {
     statistic: "the excess over the delay, a series for each task",
     control: "marks set one straight after the other; beside: delays that are due already when asked for",
     evidence: "all delays resumed from, none early, and nine switches in ten waits, counted by the kernel",
+    pin: "D0 to D4, one for each of the first five tasks: high from before it asks until it has resumed",
     source: "P1.delay",
     parameters: &[
         KIND,
@@ -161,12 +166,13 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
             all.begin::<T>(round).await
         } else {
             T::take(kernel, &me.gate).await;
+            drive(kernel, pin_of(number), true);
             let now = kernel.now();
             if all.together { tasks[0].starts.time(round, now) } else { now }
         };
         me.starts.set(round, start);
         T::delay_until(kernel, start + all.delay).await;
-        me.ends.mark(kernel, round);
+        me.ends.end(kernel, round, pin_of(number));
         me.resumed.store(round as u32 + 1, Relaxed);
     }
     if number == 0 {
@@ -208,11 +214,19 @@ impl<K: Kernel> Delay<K> {
     /// Begins a round. Returns the start of its own delay.
     async fn begin<T: Tasks<Kernel = K>>(&self, round: usize) -> u64 {
         self.gather::<T>(round).await;
+        if self.together {
+            self.kernel.drive(MEASURED, true);
+        }
         let start = self.kernel.now();
         // Before the gates open: the others read it.
         self.tasks[0].starts.set(round, start);
         self.open();
-        if self.together { start } else { self.kernel.now() }
+        if self.together {
+            start
+        } else {
+            self.kernel.drive(MEASURED, true);
+            self.kernel.now()
+        }
     }
 }
 
@@ -233,7 +247,9 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Delay<K>) {
     trial.evidence("switches", switches, 0.9 * waits - 1.0, f64::INFINITY);
     for (number, task) in all.tasks.iter().enumerate() {
         let name = name(format_args!("task {}", number + 1));
-        trial.durations(Series { nominal: all.delay, ..Series::measured(&name) }, &task.starts, &task.ends);
+        // The others' pins rise when they ask, which is not their start if that is the first task's.
+        let pin = pin_of(number).filter(|_| number == 0 || !all.together).map(Pin::Pulse);
+        trial.durations(Series { nominal: all.delay, pin, ..Series::measured(&name) }, &task.starts, &task.ends);
     }
     all.due_already.report(trial);
 }

@@ -1,10 +1,13 @@
 //! What the experiments with interrupts share: firing one, and counting the handler's entries.
 
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use core::{
+    hint::black_box,
+    sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed},
+};
 
 use crate::{
-    kernel::{Handler, Interrupts, Kernel, Reason, Refusal, Source, Tasks},
-    mark::{Marks, Slot},
+    kernel::{Handler, Interrupts, Kernel, PHASES, Reason, Refusal, Source, Tasks},
+    mark::{MEASURED, Marks, Slot},
     spec::{Parameter, Values},
     task::spin,
     trial::Trial,
@@ -14,8 +17,9 @@ pub(super) const SOURCE: Parameter = Parameter {
     name: "source",
     unit: "",
     default: "software",
-    values: Values::Word(&["software", "timer"]),
-    help: "software: the task raises the interrupt itself; timer: a timer interrupts it while it spins",
+    values: Values::Word(&["software", "timer", "external", "external-idle"]),
+    help: "software: the task raises the interrupt itself; timer: a timer interrupts it while it spins; external: a bench's line rises \
+           at a time that it does not know, while it works; external-idle: the same while all sleep",
 };
 
 pub(super) const INTERVAL: Parameter = Parameter {
@@ -30,6 +34,9 @@ pub(super) const INTERVAL: Parameter = Parameter {
 /// the processor to others for most of the time, as real-time tasks must.
 pub(super) const LEAD_US: u64 = 50;
 
+/// The same for an external line, at least, on clocks so slow that the task would not be asleep by then.
+const LEAD_TICKS: u64 = 4096;
+
 /// A timer that has not fired so long after it was set never will.
 const LOST_US: u64 = 100_000;
 
@@ -40,12 +47,16 @@ const REASONS: [Reason; 5] =
 pub(super) struct Firing<K: Interrupts> {
     kernel: &'static K,
     source: Source,
+    /// Whether the task sleeps when an external line rises.
+    idle: bool,
     interval: u64,
     lead: u64,
     lost: u64,
     entries: AtomicU32,
     /// Rounds whose handler had run when `raise` returned, or in time.
     fired: AtomicU32,
+    /// Rounds whose external line rose when it was to.
+    risen: AtomicU32,
     /// Why the kernel refused the handler: one more than the number of the reason, or 0.
     refused: AtomicU32,
     /// With what error number.
@@ -58,17 +69,35 @@ impl<K: Interrupts> Firing<K> {
     /// # Errors
     /// [`Refusal`] for an interval that the clock cannot tell.
     pub(super) fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
+        let (source, idle) = match trial.request.word("source") {
+            "timer" => (Source::Timer, false),
+            "external" => (Source::External, false),
+            "external-idle" => (Source::External, true),
+            _ => (Source::Software, false),
+        };
+        let lead = trial.ticks(LEAD_US);
         Ok(Self {
             kernel: trial.kernel,
-            source: if trial.request.word("source") == "timer" { Source::Timer } else { Source::Software },
+            source,
+            idle,
             interval: trial.stretch(trial.request.number("interval_us"))?,
-            lead: trial.ticks(LEAD_US),
+            lead: if source == Source::External { lead.max(LEAD_TICKS) } else { lead },
             lost: trial.ticks(LOST_US),
             entries: AtomicU32::new(0),
             fired: AtomicU32::new(0),
+            risen: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             code: AtomicI32::new(0),
         })
+    }
+
+    /// Whether the program raises the interrupt itself.
+    pub(super) fn is_raised(&self) -> bool {
+        self.source == Source::Software
+    }
+
+    pub(super) fn is_external(&self) -> bool {
+        self.source == Source::External
     }
 
     /// Called by the task that is to be interrupted. `false`: the kernel refused.
@@ -94,18 +123,18 @@ impl<K: Interrupts> Firing<K> {
     }
 
     /// Sleeps, then fires the interrupt for this round. With `starts`, marks there the moment just before it is
-    /// raised, or the time it is due. Returns whether the handler has run.
+    /// raised, or the time it is due, or when the line rose. Returns whether the handler has run.
     pub(super) async fn fire(&self, round: usize, starts: Option<&Marks<K>>) -> bool {
         let kernel = self.kernel;
         Director::<K>::delay_until(kernel, kernel.now() + self.interval).await;
         match self.source {
             Source::Software => {
                 if let Some(starts) = starts {
-                    starts.mark(kernel, round);
+                    starts.start(kernel, round, MEASURED);
                 }
                 kernel.raise();
             }
-            Source::Timer | Source::External => {
+            Source::Timer => {
                 let due = kernel.now() + self.lead;
                 if let Some(starts) = starts {
                     starts.set(round, due);
@@ -114,6 +143,25 @@ impl<K: Interrupts> Firing<K> {
                 kernel.arm(due);
                 while self.entries() <= round && K::Slot::between(armed, kernel.read()) < self.lost.cast_signed() {
                     spin::<Director<K>>(kernel).await;
+                }
+            }
+            Source::External => {
+                let due = kernel.now() + self.lead;
+                kernel.stimulate(due);
+                if self.idle {
+                    // What ends the sleep comes well after the line's last chance to rise.
+                    Director::<K>::delay_until(kernel, due + PHASES + self.lead).await;
+                } else {
+                    let armed = kernel.read();
+                    while self.entries() <= round && K::Slot::between(armed, kernel.read()) < self.lost.cast_signed() {
+                        work_variously();
+                    }
+                }
+                let rose = kernel.stimulated();
+                let in_time = u32::from((due..due + PHASES).contains(&rose));
+                self.risen.store(self.risen.load(Relaxed) + in_time, Relaxed);
+                if let Some(starts) = starts {
+                    starts.set(round, rose);
                 }
             }
         }
@@ -129,7 +177,11 @@ impl<K: Interrupts> Firing<K> {
     pub(super) fn report(&self, trial: &mut Trial<'_, K>) -> Result<usize, Refusal> {
         let refused = self.refused.load(Relaxed);
         if let Some(reason) = REASONS.into_iter().find(|reason| 1 + *reason as u32 == refused) {
-            let what = "the kernel refused to attach a handler to the interrupt";
+            let what = if self.is_external() {
+                "no line from outside interrupts this processor"
+            } else {
+                "the kernel refused to attach a handler to the interrupt"
+            };
             return Err(Refusal::new(reason, what, "").with_code(self.code.load(Relaxed)));
         }
         let loops = trial.request.number("loops") as f64;
@@ -138,6 +190,26 @@ impl<K: Interrupts> Firing<K> {
         if self.source == Source::Software {
             trial.evidence("raises that returned after their handler", fired.into(), loops, loops);
         }
+        if self.is_external() {
+            trial.evidence("lines that rose when they were to", self.risen.load(Relaxed).into(), loops, loops);
+        }
         Ok(fired as usize)
     }
+}
+
+/// Work that an interrupt from outside meets: loads and stores, jumps, multiplications and divisions, which take from one
+/// cycle to dozens. The kernel is not called, so that what the interrupt waits for is the processor's alone.
+#[inline(never)]
+fn work_variously() {
+    let mut words = black_box([1_u32, 3, 5, 7]);
+    for step in 0..black_box(4) {
+        let word = words[step % words.len()];
+        let next = &mut words[(step + 1) % 4];
+        *next = match word % 3 {
+            0 => next.wrapping_mul(word | 1),
+            1 => *next / (word | 1),
+            _ => *next ^ word,
+        };
+    }
+    black_box(words);
 }

@@ -23,6 +23,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one image: bytes of text, of read-only data, of memory, and of a task",
     control: "none",
     evidence: "in both images, run, all tasks have the same number of turns",
+    pin: "",
     source: "peers",
     parameters: &[],
     duration_us: |_| 1_000_000,

@@ -52,6 +52,7 @@ pub static SPEC: Spec = Spec {
     control: "the programs with no work to do",
     evidence: "checksums of the work done; processor time of each program the same together as alone, and at \
                least 90 % of the wall time",
+    pin: "",
     source: "P4",
     parameters: &[
         Parameter {

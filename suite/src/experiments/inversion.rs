@@ -28,6 +28,8 @@
 //!   ceiling, see below); high was switched to at least twice a round, once released and once granted the lock, by the
 //!   kernel's count; every round came to its end, and every hog to its length; low's work and the hog took their time
 //!   one after the other and not side by side, so there was one processor for both.
+//! - **Pin**: D0 to D3 belong to the four lengths of the hog, D4 to the lock that nobody holds: high from before the mark at
+//!   the start to after the one at the end.
 //! - **Source**: the priority inversion that P3 explains; Sha, Rajkumar and Lehoczky 1990.
 //!
 //! What to expect: slope 1 and the rest of the hold without a protocol; slope 0 and the rest of the hold with inheritance;
@@ -52,7 +54,7 @@ use crate::{
     mark::Marks,
     spec::{Parameter, Spec, Values},
     trial::{Trial, name},
-    wire::Series,
+    wire::{Pin, Series},
     work::{steps_in, work},
 };
 
@@ -73,6 +75,7 @@ pub static SPEC: Spec = Spec {
     control: "marks set one straight after the other; beside it, the lock with nobody holding it",
     evidence: "the lock was held when asked for; switches to the waiting task, counted by the kernel: two a round; every \
                round and every hog complete; low's work and the hog not side by side",
+    pin: "D0 to D3, one for each length of the hog: high from asking to having the lock; D4: the same with nobody holding it",
     source: "P3 (priority inversion), Sha, Rajkumar and Lehoczky 1990",
     parameters: &[
         Parameter {
@@ -143,10 +146,10 @@ pub async fn run<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Ref
                 released: Marks::new(arena, loops)?,
                 worked: Marks::new(arena, loops)?,
                 hogged: Marks::new(arena, loops)?,
-                waits: Waits::new(arena, loops)?,
+                waits: Waits::new(arena, place, loops)?,
             })
         })?,
-        unheld: Waits::new(arena, UNHELD)?,
+        unheld: Waits::new(arena, QUARTERS.len(), UNHELD)?,
         low: Actor::new(kernel)?,
         medium: Actor::new(kernel)?,
         high: Actor::new(kernel)?,
@@ -234,9 +237,9 @@ async fn high<T: Mutexes>(stage: &'static Stage<T>) {
 
 #[inline(always)]
 async fn lock_once<T: Mutexes>(stage: &'static Stage<T>, waits: &Waits<T::Kernel>, place: usize) {
-    waits.asked.mark(stage.kernel, place);
+    waits.asked.start(stage.kernel, place, waits.pin);
     T::lock(stage.kernel, stage.mutex).await;
-    waits.granted.mark(stage.kernel, place);
+    waits.granted.end(stage.kernel, place, waits.pin);
     T::unlock(stage.kernel, stage.mutex);
 }
 
@@ -264,10 +267,13 @@ fn report<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>, stage: &Stage<T>, protoc
     for Point { hog, released, waits, .. } in stage.points {
         let us = hog * 1_000_000 / stage.kernel.hertz();
         let text = name(format_args!("hog {us} us"));
-        trial.durations(Series { x: Some(*hog as f64), ..Series::measured(&text) }, &waits.asked, &waits.granted);
+        let (x, pin) = (Some(*hog as f64), waits.pin.map(Pin::Pulse));
+        trial.durations(Series { x, pin, ..Series::measured(&text) }, &waits.asked, &waits.granted);
         let text = name(format_args!("hog {us} us, from release"));
         trial.durations(Series::auxiliary(&text), released, &waits.granted);
     }
-    trial.durations(Series::auxiliary("nobody holds the lock"), &stage.unheld.asked, &stage.unheld.granted);
+    let Waits { asked, granted, pin } = &stage.unheld;
+    let pin = pin.map(Pin::Pulse);
+    trial.durations(Series { pin, ..Series::auxiliary("nobody holds the lock") }, asked, granted);
     trial.mark_control(&stage.unheld.asked, 1.0);
 }

@@ -28,6 +28,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one call of a thread at SCHED_FIFO 99, or of one at SCHED_OTHER",
     control: "marks set one straight after the other",
     evidence: "each caller's class read back; every call answered by the service that was meant",
+    pin: "",
     source: "P3, latency",
     parameters: &[
         Parameter {

@@ -12,6 +12,7 @@
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: bytes were accepted for every single line. A port whose log could stall must rather refuse
 //!   the line than wait without end; a refused line leaves the count of bytes unchanged and shows here.
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end.
 //! - **Source**: P1.log.
 //!
 //! How it differs from the source: P1 takes the time from one line's clock read to the next one's, so its
@@ -24,10 +25,10 @@ use core::{
 
 use crate::{
     kernel::{Clock, Kernel, Log, Priority, Refusal, Tasks},
-    mark::{Marks, Slot},
+    mark::{MEASURED, Marks, Slot},
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -38,6 +39,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one line; beside it one mark and one bare clock read, timed 1000 together",
     control: "marks set one straight after the other",
     evidence: "bytes accepted for every line",
+    pin: "D0: high while a line is logged",
     source: "P1.log",
     parameters: &[
         KIND,
@@ -103,7 +105,8 @@ where
     let bytes = kernel.logged() - before;
     trial.evidence("lines accepted", bench.accepted.load(Relaxed).into(), lines as f64, lines as f64);
     trial.figure("bytes per line", "", bytes as f64 / lines as f64);
-    trial.durations(Series::measured("log line"), &bench.starts, &bench.ends);
+    let pin = Some(Pin::Pulse(MEASURED));
+    trial.durations(Series { pin, ..Series::measured("log line") }, &bench.starts, &bench.ends);
 
     let edges = &bench.edges;
     let batch_at = |place| (edges.until(0, edges, place), edges.until(place, edges, place + 1));
@@ -132,9 +135,9 @@ async fn writer<T: Tasks<Kernel: Log>>(bench: &'static Bench<T::Kernel>) {
     for round in 0..bench.starts.len() {
         let bytes = kernel.logged();
         let ticks = kernel.now();
-        bench.starts.mark(kernel, round);
+        bench.starts.start(kernel, round, MEASURED);
         kernel.log(round as u32, ticks);
-        bench.ends.mark(kernel, round);
+        bench.ends.end(kernel, round, MEASURED);
         accepted += u32::from(kernel.logged() > bytes);
     }
     bench.accepted.store(accepted, Relaxed);

@@ -19,6 +19,7 @@
 //!   instrument's own cost is marks set one straight after the other.
 //! - **Evidence**: every interrupt had been set before it was due and arrived before the next was set; and the
 //!   tasks were switched to at least once a round each, by the kernel's count.
+//! - **Pin**: D0: a pulse that rises right after the handler's mark. A due time is no event that a pin could show.
 //! - **Source**: P1.interrupt, which defines response as the longest time with interrupts off plus the entry.
 //!
 //! How it differs from the source: P1 exercises the entry only (see `interrupt`). What stretches
@@ -34,7 +35,7 @@ use core::{
 use self::timetable::{MARGIN, Timetable};
 use crate::{
     kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
-    mark::Marks,
+    mark::{MEASURED, Marks},
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
     wire::{Domain, Series},
@@ -48,6 +49,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one interrupt; beside it `masked`: the longest less the longest while the kernel is not in use",
     control: "the same while one task spins and calls nothing (`kernel not in use`); marks one straight after the other",
     evidence: "each interrupt set in time and arrived before the next; each task switched to at least once a round",
+    pin: "D0: a pulse from the handler's first instruction on",
     source: "P1.interrupt",
     parameters: &[
         KIND,
@@ -145,7 +147,9 @@ where
     })?;
     let handler = arena.place(|| {
         all.entries.mark(kernel, all.place.load(Relaxed) as usize);
+        kernel.drive(MEASURED, true);
         all.entered.store(all.entered.load(Relaxed) + 1, Relaxed);
+        kernel.drive(MEASURED, false);
     })?;
     kernel.attach(Source::Timer, handler)?;
 
@@ -199,7 +203,7 @@ impl<K: Interrupts> Masked<K> {
         let in_use = || (0..rounds).map(|round| late(ALONE + round, first, self.timetable.due(round)));
         let longest = |samples: &mut dyn Iterator<Item = (i64, i64)>| samples.map(|(_, late)| late).max().unwrap_or(0);
         let masked = (longest(&mut in_use()) - longest(&mut not_in_use())) as f64;
-        let (unit, tick) = match K::DOMAIN {
+        let (unit, tick) = match trial.kernel.domain() {
             Domain::Wall => ("ns", 1e9 / trial.kernel.hertz() as f64),
             Domain::Instructions => ("instructions", 1.0),
             Domain::Cycles => ("cycles", 1.0),

@@ -14,6 +14,8 @@
 //! - **Evidence**: every word and every answer arrived once and in order; switches to receivers, counted by the kernel,
 //!   are at least one a message. (Switches to senders are told, but are no evidence: where a receiver runs on top of the
 //!   sender, as handlers do, the way back is a return and no kernel counts it.)
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end, with `pairs=1`; the messages of several pairs may
+//!   overlap where tasks are not pre-empted.
 //! - **Source**: the procedure of `hackbench` (pairs of senders and receivers), and the queue and
 //!   message tests that makers of small kernels publish.
 //!
@@ -25,10 +27,10 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
     kernel::{Kernel, Messages, Priority, Reason, Refusal, switches_since},
-    mark::Marks,
+    mark::{MEASURED, Marks},
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -39,6 +41,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one message; round trips between coroutines, which are shorter than some marks, 100 together",
     control: "marks set one straight after the other",
     evidence: "every word and answer arrived in order; switches to receivers, counted by the kernel: one a message",
+    pin: "D0: high from start to end",
     source: "hackbench; queue and message tests of small kernels",
     parameters: &[
         KIND,
@@ -182,7 +185,9 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
     trial.figure("switches per message", "", switches / sent);
     let series = if round_trip { "round trip" } else { "message" };
     let per = batch as f64;
-    trial.durations(Series { per, ..Series::measured(series) }, &traffic.starts, &traffic.ends);
+    // Messages of several pairs may overlap where tasks are not pre-empted.
+    let pin = (pairs == 1).then_some(Pin::Pulse(MEASURED));
+    trial.durations(Series { per, pin, ..Series::measured(series) }, &traffic.starts, &traffic.ends);
     trial.mark_control(&traffic.starts, per);
     Ok(())
 }
@@ -204,7 +209,7 @@ async fn sender<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic<T
     let mut in_order = 0;
     for batch in 0..traffic.batches {
         let place = batch * pairs + seat;
-        traffic.starts.mark(kernel, place);
+        traffic.starts.start(kernel, place, MEASURED);
         for message in batch * traffic.batch..(batch + 1) * traffic.batch {
             let word = word(seat, message);
             T::send(kernel, &pair.words, word).await;
@@ -212,7 +217,7 @@ async fn sender<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic<T
             in_order += u32::from(answer == !word);
         }
         if ROUND_TRIP {
-            traffic.ends.mark(kernel, place);
+            traffic.ends.end(kernel, place, MEASURED);
         }
         if pairs > 1 {
             T::yield_now(kernel).await;
@@ -234,7 +239,7 @@ async fn receiver<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic
     for message in 0..traffic.batches * traffic.batch {
         let received = T::receive(kernel, &pair.words).await;
         if !ROUND_TRIP {
-            traffic.ends.mark(kernel, message * pairs + seat);
+            traffic.ends.end(kernel, message * pairs + seat, MEASURED);
         }
         T::send(kernel, &pair.answers, !received).await;
         in_order += u32::from(received == word(seat, message));

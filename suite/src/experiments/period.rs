@@ -12,21 +12,27 @@
 //!   asks for them: the call with nothing to wait for.
 //! - **Evidence**: wake-ups and skipped periods together are the due times; no wake-up was early; the kernel
 //!   switched to the tasks for at least nine wake-ups in ten.
+//! - **Pin**: D0 to D4 belong to the first five tasks, and change their level at each wake-up, right after the clock has been read: a
+//!   due time is no event that a pin could show. So from edge to edge is the period that the task has had, which is what P5
+//!   tells. The series *start to start* is the same by the clock.
 //! - **Source**: P5.period; cyclictest measures the same path.
 //!
 //! How it differs from the sources: cyclictest counts one sample a wake-up and leaves out the periods it slept
 //! through, which hides the worst of a stall (coordinated omission). A series *as cyclictest counts* stands beside,
 //! also where nothing was skipped: over several repetitions it would else tell of the bad ones only.
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::{
+    mem,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
-    mark::Marks,
+    mark::{Marks, drive, pin_of},
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -37,6 +43,7 @@ pub static SPEC: Spec = Spec {
     statistic: "the lateness of every due time, those that a late task slept through included; periods skipped",
     control: "marks set one straight after the other; beside: delays that are due already when asked for",
     evidence: "wake-ups and skipped periods make up the due times, none early; nine switches in ten wake-ups, counted by the kernel",
+    pin: "D0 to D4, one for each of the first five tasks: changes with each wake-up",
     source: "P5.period; cyclictest",
     parameters: &[
         KIND,
@@ -158,6 +165,7 @@ async fn riser<T: Tasks>(all: &'static Period<T::Kernel>, number: usize) {
     while answered < me.wakes.len() {
         T::delay_until(kernel, due).await;
         let now = kernel.now();
+        drive(kernel, pin_of(number), wakeups % 2 == 0);
         wakeups += 1;
         // The due time that the task slept for, and all that have come since.
         loop {
@@ -197,10 +205,10 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
     for (number, task) in all.tasks.iter().enumerate() {
         let task_name = name(format_args!("task {}", number + 1));
         trial.samples(Series::measured(&task_name), task.samples(first));
-        let woken =
-            |&(place, _): &(usize, (i64, i64))| place == 0 || task.wakes.until(place - 1, &task.wakes, place) != 0;
-        let samples = task.samples(first).enumerate().filter(woken).map(|(_, sample)| sample);
-        trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), samples);
+        trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), task.woken(first));
+        let start_to_start = name(format_args!("{task_name}, start to start"));
+        let pin = pin_of(number).map(Pin::Edges);
+        trial.samples(Series { pin, ..Series::auxiliary(&start_to_start) }, task.start_to_start(first));
     }
     all.due_already.report(trial);
 }
@@ -212,5 +220,19 @@ impl<K: Kernel> Member<K> {
             let since = place as u64 * self.interval;
             (since.cast_signed(), self.wakes.lateness(place, first + since))
         })
+    }
+
+    /// Those that a wake-up answered first.
+    fn woken(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
+        let samples = self.samples(first).enumerate();
+        let woken = samples.filter(|&(place, _)| place == 0 || self.wakes.until(place - 1, &self.wakes, place) != 0);
+        woken.map(|(_, sample)| sample)
+    }
+
+    /// From each wake-up to the next.
+    fn start_to_start(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
+        let mut starts = self.woken(first).map(|(due, late)| due + late);
+        let mut start = starts.next().unwrap_or(0);
+        starts.map(move |next| (start, next - mem::replace(&mut start, next)))
     }
 }

@@ -19,6 +19,7 @@
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: every sample reached the transformer in order, and the maximum of every block lies at the
 //!   bin nearest to the frequency that was put in, or at either of two that are about equally near.
+//! - **Pin**: D6: high from before the mark at the start to after the one at the end, as in the source.
 //! - **Source**: P5.pipeline.
 //!
 //! How it differs from the source: P5 samples a real ADC and sends on a real UART, and its transform
@@ -35,11 +36,11 @@ use microfft::{Complex32, real};
 
 use crate::{
     kernel::{Clock, Kernel, Messages, Priority, Reason, Refusal},
-    mark::Marks,
+    mark::{self, Marks},
     signal::{Adc, MIDDLE},
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -50,6 +51,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one block; beside it sample to result, result to line sent, and the sampler's lateness",
     control: "marks set one straight after the other",
     evidence: "every sample arrived in order; every block's maximum is the bin nearest to the signal's frequency",
+    pin: "D6: high while a block is transformed",
     source: "P5.pipeline",
     parameters: &[
         KIND,
@@ -200,7 +202,8 @@ fn report<T: Messages>(trial: &mut Trial<'_, T::Kernel>, pipeline: &Pipeline<T>,
     let missed = (0..sampled.len()).filter(|&sample| late(sample).1 >= period).count();
     trial.figure("samples late by a period or more", "", missed as f64);
 
-    trial.durations(Series::measured("fft block"), &pipeline.filled, &pipeline.found);
+    let pin = Some(Pin::Pulse(mark::BLOCK));
+    trial.durations(Series { pin, ..Series::measured("fft block") }, &pipeline.filled, &pipeline.found);
     let to_result = (0..blocks).map(|block| {
         let last = (block + 1) * points as usize - 1;
         (late(last).0, sampled.until(last, &pipeline.received, block))
@@ -266,9 +269,9 @@ async fn transformer<T: Messages, const N: usize>(
         }
         // The black boxes keep the compiler from moving the work out from between the marks.
         let full = black_box(&mut *buffer);
-        pipeline.filled.mark(kernel, block);
+        pipeline.filled.start(kernel, block, mark::BLOCK);
         let bin = black_box(loudest(transform(full)));
-        pipeline.found.mark(kernel, block);
+        pipeline.found.end(kernel, block, mark::BLOCK);
         T::send(kernel, &pipeline.results, (block as u32) << 16 | bin as u32).await;
     }
     pipeline.samples_in_order.store(in_order, Relaxed);

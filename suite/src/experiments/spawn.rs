@@ -8,6 +8,7 @@
 //! - **Sample**: one run of N tasks, divided by N.
 //! - **Control**: the same run with N = 0, which is the reap in vain alone; divided by N as well.
 //! - **Evidence**: as many tasks ran as were created, as many were reaped, and the reap after them failed.
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same of the control.
 //! - **Source**: P2.spawn: `fork` N times, `wait` N times, and one `wait` that must fail; there for coroutines
 //!   too.
 //!
@@ -21,11 +22,11 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
     kernel::{Kernel, Priority, Reason, Refusal, Tasks},
-    mark::Marks,
+    mark::{self, MEASURED, Marks},
     request::Request,
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -36,6 +37,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one run, divided by N",
     control: "the same run with N = 0: the failing reap alone",
     evidence: "N tasks ran and N were reaped in every run, and the reap after them failed",
+    pin: "D0: high during a run; D7: during its control",
     source: "P2.spawn",
     parameters: &[
         KIND,
@@ -123,8 +125,9 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     trial.evidence("tasks reaped", nursery.reaped.load(Relaxed).into(), all, all);
     trial.evidence("reaps that failed as they must", nursery.failed.load(Relaxed).into(), runs, runs);
     let per = tasks as f64;
-    trial.durations(Series { per, ..Series::measured("spawn") }, &nursery.starts, &nursery.ends);
-    let control = Series { per, ..Series::control("failing reap, a task") };
+    let [pin, control_pin] = [MEASURED, mark::CONTROL].map(|pin| Some(Pin::Pulse(pin)));
+    trial.durations(Series { per, pin, ..Series::measured("spawn") }, &nursery.starts, &nursery.ends);
+    let control = Series { per, pin: control_pin, ..Series::control("failing reap, a task") };
     trial.durations(control, &nursery.control_starts, &nursery.control_ends);
     Ok(())
 }
@@ -135,7 +138,7 @@ async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
     let (mut ran, mut reaped, mut failed, mut refused) = (0, 0, 0, 0);
     for place in 0..nursery.starts.len() {
         let run = place as u32 + 1;
-        nursery.starts.mark(kernel, place);
+        nursery.starts.start(kernel, place, MEASURED);
         for slot in nursery.visited {
             let empty = async move { slot.store(run, Relaxed) };
             refused += u32::from(T::spawn(kernel, Priority::Ordinary, empty).is_err());
@@ -144,12 +147,12 @@ async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
             reaped += u32::from(T::reap(kernel).await);
         }
         failed += u32::from(!T::reap(kernel).await);
-        nursery.ends.mark(kernel, place);
+        nursery.ends.end(kernel, place, MEASURED);
 
         ran += nursery.visited.iter().map(|slot| u32::from(slot.load(Relaxed) == run)).sum::<u32>();
-        nursery.control_starts.mark(kernel, place);
+        nursery.control_starts.start(kernel, place, mark::CONTROL);
         let _nobody = T::reap(kernel).await;
-        nursery.control_ends.mark(kernel, place);
+        nursery.control_ends.end(kernel, place, mark::CONTROL);
     }
     nursery.ran.store(ran, Relaxed);
     nursery.reaped.store(reaped, Relaxed);

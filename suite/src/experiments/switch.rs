@@ -11,6 +11,7 @@
 //!   scheduler may need 1.4 switches a step.) Steps shorter than a mark are timed many at once (`batch`).
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the tasks' own switches, counted by the kernel, are at least one a step.
+//! - **Pin**: D0 changes its level right after each mark, so that one edge to the next is a step, with what driving it costs.
 //! - **Source**: P1.switch, P5.switch; `perf bench sched pipe` and lmbench `lat_ctx` measure the same step.
 //!
 //! Where the processor counts instructions, all of the ring's, the tasks' end included, are divided by the
@@ -24,10 +25,10 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
     kernel::{Kernel, Priority, Refusal, Tasks, switches_since},
-    mark::Marks,
+    mark::{MEASURED, Marks},
     spec::{Parameter, Spec, Values},
     trial::Trial,
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
@@ -38,6 +39,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one step of the ring, per switch that the kernel counted",
     control: "marks set one straight after the other",
     evidence: "switches counted by the kernel for each task: at least one a step",
+    pin: "D0 changes with each mark",
     source: "P1.switch, P5.switch",
     parameters: &[
         Parameter {
@@ -146,6 +148,8 @@ where
 
     let taken = (tasks * ring.laps) as f64;
     let counted: f64 = ring.switches.iter().map(|count| f64::from(count.load(Relaxed))).sum();
+    // Where tasks do not come in the order of the ring, two marks of one level may follow each other.
+    let pin = ring.marks.are_sorted().then_some(Pin::Edges(MEASURED));
     ring.marks.sort();
     trial.evidence("switches", counted, 0.99 * taken, f64::INFINITY);
     trial.figure("switches per step", "", counted / taken);
@@ -153,7 +157,7 @@ where
         trial.figure("instructions per switch", "", executed as f64 / counted.max(taken));
     }
     let per = per as f64 * (counted / taken).max(1.0);
-    trial.intervals(Series { per, ..Series::measured("switch") }, &ring.marks);
+    trial.intervals(Series { per, pin, ..Series::measured("switch") }, &ring.marks);
     trial.mark_control(&ring.marks, per);
     Ok(())
 }
@@ -205,13 +209,13 @@ impl<K: Kernel> Ring<K> {
     #[inline(always)]
     fn step<const PLAIN: bool>(&self, seat: usize, lap: usize, place: usize) {
         if PLAIN {
-            self.marks.mark(self.kernel, place);
+            self.marks.edge(self.kernel, place, MEASURED);
             return;
         }
         if self.stride == 0 {
-            self.marks.mark(self.kernel, place);
+            self.marks.edge(self.kernel, place, MEASURED);
         } else if seat == 0 && (lap - 1).is_multiple_of(self.stride) {
-            self.marks.mark(self.kernel, (lap - 1) / self.stride);
+            self.marks.edge(self.kernel, (lap - 1) / self.stride, MEASURED);
         }
         for _ in 0..self.pad {
             core::hint::black_box(());

@@ -20,6 +20,7 @@
 //! - **Control**: the same with an empty queue (N = 0).
 //! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run, by the workers'
 //!   own count, and at least as many switches by the kernel's.
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same of the control.
 //! - **Source**: P2.switch.
 //!
 //! How it differs from P2: P2 counts timer interrupts, which is whole ticks and one too many (the reset counts as one). Here
@@ -39,10 +40,10 @@ use core::{
 use self::queue::Queue;
 use crate::{
     kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks, switches_since},
-    mark::Marks,
+    mark::{self, MEASURED, Marks},
     spec::{Parameter, Spec, Values},
     trial::Trial,
-    wire::{Series, Unit},
+    wire::{self, Series, Unit},
 };
 
 pub static SPEC: Spec = Spec {
@@ -54,6 +55,7 @@ pub static SPEC: Spec = Spec {
     control: "the same with an empty queue",
     evidence: "each task polled once a run; with two workers, N hand-overs a run, and as many switches counted by the \
                kernel",
+    pin: "D0: high during a run; D7: during its control",
     source: "P2.switch",
     parameters: &[
         Parameter {
@@ -179,16 +181,16 @@ async fn first<T: Tasks>(bench: &'static Bench<T::Kernel>) {
             T::delay_until(kernel, kernel.now() + kernel.hertz() / 10).await;
             rested = kernel.now();
         }
-        bench.empty_starts.mark(kernel, run);
+        bench.empty_starts.start(kernel, run, mark::CONTROL);
         execute::<T>(bench, 0).await;
-        bench.empty_ends.mark(kernel, run);
+        bench.empty_ends.end(kernel, run, mark::CONTROL);
         for (task, space) in (0..bench.tasks.len()).zip((0..bench.workers.len()).cycle()) {
             bench.queue.push(task as u32, space as u32, 0);
         }
-        bench.starts.mark(kernel, run);
+        bench.starts.start(kernel, run, MEASURED);
         execute::<T>(bench, 0).await;
         if bench.workers.len() == 1 {
-            bench.ends.mark(kernel, run);
+            bench.ends.end(kernel, run, MEASURED);
         }
     }
     finish::<T>(bench, 0, before);
@@ -200,7 +202,7 @@ async fn second<T: Tasks>(bench: &'static Bench<T::Kernel>) {
     T::take(kernel, &bench.workers[1].turn).await;
     for run in 0..bench.loops {
         execute::<T>(bench, 1).await;
-        bench.ends.mark(kernel, run);
+        bench.ends.end(kernel, run, MEASURED);
         hand_over(bench, 1);
         if run + 1 < bench.loops {
             T::take(kernel, &bench.workers[1].turn).await;
@@ -251,7 +253,9 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
     }
     let interval = trial.ticks(trial.request.number("interval_us")).max(1) as f64;
     let timer_ticks = Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
-    trial.durations(Series::measured("run"), &bench.starts, &bench.ends);
+    let [pin, control_pin] = [MEASURED, mark::CONTROL].map(|pin| Some(wire::Pin::Pulse(pin)));
+    trial.durations(Series { pin, ..Series::measured("run") }, &bench.starts, &bench.ends);
     trial.durations(timer_ticks, &bench.starts, &bench.ends);
-    trial.durations(Series::control("empty queue"), &bench.empty_starts, &bench.empty_ends);
+    let control = Series { pin: control_pin, ..Series::control("empty queue") };
+    trial.durations(control, &bench.empty_starts, &bench.empty_ends);
 }

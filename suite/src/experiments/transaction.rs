@@ -44,6 +44,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one call; the worker's processor time for it; calls of all workers in a second",
     control: "the same rounds without the call",
     evidence: "every answer held what was sent; the services counted every call, and the driver where it tells",
+    pin: "",
     source: "P3, throughput",
     parameters: &[
         Parameter {

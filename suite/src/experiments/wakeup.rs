@@ -1,17 +1,18 @@
 //! `wakeup`: from a handler to the task that it wakes.
 //!
-//! A task waits on a semaphore. A less urgent one raises an interrupt, or is interrupted by a timer while it spins; the
-//! handler gives the semaphore, and the waiting task runs before the interrupted one goes on.
+//! A task waits on a semaphore. A less urgent one raises an interrupt, or is interrupted by a timer or by a line from outside
+//! while it spins; the handler gives the semaphore, and the waiting task runs before the interrupted one goes on.
 //!
 //! - **Start**: the handler's mark, immediately before it gives the semaphore.
 //! - **End**: the waiting task's first instruction after it has taken the semaphore.
-//! - **Sample**: one interrupt.
+//! - **Sample**: one interrupt. With `source=external` a second series starts when the line rose.
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the handler was entered once a round; the kernel switched to the waiting task once a round; a
 //!   raised interrupt's handler had run when `raise` returned.
+//! - **Pin**: D0: high from before the handler's mark to after the task's.
 //! - **Source**: P5.isr.
 //!
-//! How it differs from the sources: P5 triggers the interrupt from outside; `source=timer` is its like. The waiting
+//! How it differs from the sources: P5 triggers the interrupt from outside; `source=timer` is its like, and `source=external` the thing itself. The waiting
 //! task may be a coroutine; the interrupted one is of the director's kind, a thread where there are threads.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -19,20 +20,21 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
 use crate::{
     kernel::{Handler, Interrupts, Kernel, Priority, Refusal, Tasks, switches_since},
-    mark::Marks,
+    mark::{MEASURED, Marks},
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
-    wire::Series,
+    wire::{Pin, Series},
 };
 
 pub static SPEC: Spec = Spec {
     name: "wakeup",
     summary: "from an interrupt's handler to the task that it wakes",
-    start: "in the handler, immediately before it gives the semaphore",
+    start: "in the handler, immediately before it gives the semaphore; beside it, external: the line rises",
     end: "the waiting task's first instruction after it has taken the semaphore",
     statistic: "one interrupt",
     control: "marks set one straight after the other",
     evidence: "one entry of the handler a round; one switch to the waiting task a round, counted by the kernel",
+    pin: "D0: high from the handler to the task",
     source: "P5.isr",
     parameters: &[
         KIND,
@@ -52,6 +54,8 @@ pub static SPEC: Spec = Spec {
 struct Wakeup<K: Interrupts> {
     kernel: &'static K,
     firing: Firing<K>,
+    /// When external lines rose.
+    lines: Marks<K>,
     starts: Marks<K>,
     ends: Marks<K>,
     /// Given by the handler.
@@ -75,9 +79,11 @@ where
 {
     let (kernel, arena) = (trial.kernel, trial.arena);
     let loops = trial.request.count("loops");
+    let firing = Firing::new(trial)?;
     let all: &'static Wakeup<T::Kernel> = arena.place(Wakeup {
         kernel,
-        firing: Firing::new(trial)?,
+        lines: Marks::new(arena, if firing.is_external() { loops } else { 0 })?,
+        firing,
         starts: Marks::new(arena, loops)?,
         ends: Marks::new(arena, loops)?,
         given: kernel.semaphore(0)?,
@@ -89,7 +95,7 @@ where
     let handler = arena.place(move || {
         let entries = all.firing.entries();
         all.firing.count(entries);
-        all.starts.mark(kernel, entries);
+        all.starts.start(kernel, entries, MEASURED);
         kernel.give(&all.given);
     })?;
     // The waiting task first: a process must not be forked while its parent has threads.
@@ -99,7 +105,11 @@ where
 
     let fired = all.firing.report(trial)?;
     trial.evidence("switches", all.switches.load(Relaxed).into(), 0.99 * fired as f64, f64::INFINITY);
-    trial.durations(Series::measured("wake-up"), &all.starts.first(fired), &all.ends);
+    let pin = Some(Pin::Pulse(MEASURED));
+    trial.durations(Series { pin, ..Series::measured("wake-up") }, &all.starts.first(fired), &all.ends);
+    if all.firing.is_external() {
+        trial.durations(Series::measured("from the line"), &all.lines.first(fired), &all.ends);
+    }
     trial.mark_control(&all.starts, 1.0);
     Ok(())
 }
@@ -113,7 +123,7 @@ where
     kernel.give(&all.answered);
     for round in 0..=all.ends.len() {
         T::take(kernel, &all.given).await;
-        all.ends.mark(kernel, round);
+        all.ends.end(kernel, round, MEASURED);
         if all.over.load(Relaxed) {
             break;
         }
@@ -128,9 +138,10 @@ async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
     let kernel = all.kernel;
     // The other task is up, and waits.
     K::Director::take(kernel, &all.answered).await;
+    let lines = Some(&all.lines).filter(|lines| !lines.is_empty());
     if all.firing.attach(handler) {
         for round in 0..all.starts.len() {
-            if !all.firing.fire(round, None).await {
+            if !all.firing.fire(round, lines).await {
                 break;
             }
             // It has run by now, unless the two share a cooperative executor or are on two processors.

@@ -36,8 +36,8 @@ pub fn section(run: &Run) -> String {
 
 fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
     let target = if several { format!(" {}", case.target) } else { String::new() };
-    let of = if cycles.windows == 1 { "1 sample".to_owned() } else { format!("one of {} samples", cycles.windows) };
-    format!("{}{target}: {of}, by pin", name(case))
+    let of = if cycles.windows == 1 { "1 stretch".to_owned() } else { format!("one of {} stretches", cycles.windows) };
+    format!("{}{target}: {of} in which D0 was high", name(case))
 }
 
 fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
@@ -76,6 +76,6 @@ mod tests {
         };
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
-        assert!(text.contains("one of 10 samples"), "{text}");
+        assert!(text.contains("one of 10 stretches"), "{text}");
     }
 }

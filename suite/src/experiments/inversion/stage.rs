@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use crate::{
     arena::Arena,
     kernel::{Kernel, Mutexes, Refusal},
-    mark::Marks,
+    mark::{Marks, pin_of},
 };
 
 pub struct Stage<T: Mutexes> {
@@ -44,6 +44,7 @@ pub struct Point<K: Kernel> {
 }
 
 pub struct Waits<K: Kernel> {
+    pub pin: Option<u8>,
     pub asked: Marks<K>,
     pub granted: Marks<K>,
 }
@@ -72,8 +73,9 @@ impl<K: Kernel> Point<K> {
 }
 
 impl<K: Kernel> Waits<K> {
-    pub fn new(arena: &Arena, count: usize) -> Result<Self, Refusal> {
-        Ok(Self { asked: Marks::new(arena, count)?, granted: Marks::new(arena, count)? })
+    /// `number`: among all that high waits for.
+    pub fn new(arena: &Arena, number: usize, count: usize) -> Result<Self, Refusal> {
+        Ok(Self { pin: pin_of(number), asked: Marks::new(arena, count)?, granted: Marks::new(arena, count)? })
     }
 }
 

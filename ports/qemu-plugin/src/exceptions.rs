@@ -1,0 +1,113 @@
+//! Entry into and return from exceptions of an Armv7-M processor: interrupts, SVCall, PendSV, SysTick, faults.
+//!
+//! The plugin interface tells of neither. But QEMU translates code for handler mode apart from the same code for thread mode, so only
+//! blocks of handler mode need watching, and the rest of the program is left alone. A handler is entered where a block of handler mode
+//! begins at an address of the vector table with EXC_RETURN in the link register. A return is seen by what runs next,
+//! and was at the end of the last block of handler mode before that.
+
+use std::io;
+
+use crate::{
+    api::Block,
+    emulator::Processor,
+    vcd::{Vcd, Wire},
+};
+
+// The debugger's numbers of registers.
+const LINK: usize = 14;
+const XPSR: usize = 25;
+
+const VECTOR_TABLE_OFFSET: u64 = 0xe000_ed08;
+const ACTIVE_INTERRUPTS: u64 = 0xe000_e300;
+const SYSTEM_HANDLERS: u64 = 0xe000_ed24;
+
+/// The exceptions that are active, as far as they have shown.
+#[derive(Default)]
+pub struct Exceptions {
+    /// From the first interrupted to the one that runs.
+    active: Vec<u32>,
+    /// When the last block of handler mode ends.
+    end: u64,
+}
+
+/// What the callback at a block's beginning is told of it, as one number.
+pub fn about(processor: &Processor, block: Block) -> Option<usize> {
+    (running(processor) != 0).then(|| block.len() << 1 | usize::from(is_vector(processor, block.address())))
+}
+
+/// The exception that runs; 0 in thread mode.
+fn running(processor: &Processor) -> u32 {
+    processor.register(XPSR) & 0x1ff
+}
+
+fn is_vector(processor: &Processor, address: u64) -> bool {
+    let [table] = processor.words(VECTOR_TABLE_OFFSET);
+    let vectors: [u32; 256] = processor.words(table.into());
+    // The lowest bit says that it is Thumb code. The first two words are the stack and the reset.
+    vectors[2..].iter().any(|vector| u64::from(*vector) == address | 1)
+}
+
+/// Whether the processor has not returned from this exception, be it interrupted or not.
+fn is_active(processor: &Processor, exception: u32) -> bool {
+    let (register, bit) = match exception {
+        4 | 5 => (SYSTEM_HANDLERS, exception - 4),
+        6 => (SYSTEM_HANDLERS, 3),
+        11 => (SYSTEM_HANDLERS, 7),
+        12 => (SYSTEM_HANDLERS, 8),
+        14 | 15 => (SYSTEM_HANDLERS, exception - 4),
+        16.. => {
+            let interrupt = exception - 16;
+            (ACTIVE_INTERRUPTS + u64::from(interrupt / 32 * 4), interrupt % 32)
+        }
+        // Of NMI and the hard fault Armv7-M tells nothing; neither ends otherwise than to what it interrupted.
+        _ => return true,
+    };
+    let [word] = processor.words(register);
+    word >> bit & 1 == 1
+}
+
+impl Exceptions {
+    /// A block of handler mode begins at `now`; `about` as above.
+    pub fn block(&mut self, now: u64, about: usize, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
+        let (instructions, vector) = (about >> 1, about & 1 == 1);
+        let link = processor.register(LINK);
+        if vector && link >> 24 == 0xff {
+            self.entry(now, link, processor, vcd)?;
+        } else if self.active.len() > 1 {
+            self.settle(now, processor, vcd)?;
+        }
+        self.end = now + instructions as u64;
+        Ok(())
+    }
+
+    fn entry(&mut self, now: u64, link: u32, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
+        let exception = running(processor);
+        let interrupted_a_handler = link & 8 == 0;
+        while let Some(last) = self.active.last() {
+            // None interrupts itself, and the first cannot have returned if there is a handler to go back to.
+            let goes_on =
+                interrupted_a_handler && *last != exception && (self.active.len() == 1 || is_active(processor, *last));
+            if goes_on {
+                break;
+            }
+            self.leave(now, vcd)?;
+        }
+        self.active.push(exception);
+        vcd.change(now, Wire::exception(exception), true)
+    }
+
+    /// Shows the returns that have been made before `now`.
+    pub fn settle(&mut self, now: u64, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
+        while self.active.last().is_some_and(|last| *last != running(processor)) {
+            self.leave(now, vcd)?;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, now: u64, vcd: &mut Vcd) -> io::Result<()> {
+        match self.active.pop() {
+            Some(exception) => vcd.change(self.end.min(now), Wire::exception(exception), false),
+            None => Ok(()),
+        }
+    }
+}

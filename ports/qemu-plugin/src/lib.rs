@@ -1,0 +1,187 @@
+//! A logic analyser for microcontrollers that QEMU emulates: loaded into QEMU, it writes what happens on virtual pins,
+//! and when interrupts run, as a waveform that is exact to the instruction.
+//!
+//! ```text
+//! qemu-system-arm -machine netduinoplus2 -icount shift=0,sleep=off … -plugin libchronoscope_qemu_plugin.so,out=FILE,pins=0x42400300
+//! ```
+//!
+//! - `out=FILE`: where the waveform goes, as a Value Change Dump; `FILE.part` beside it while QEMU runs.
+//! - `pins=ADDRESS`: 32 words; a store to word n < 8 sets pin n, to word 16 + n clears it ([`pins`]).
+//! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of what is stored. RISC-V only.
+//! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs ([`exceptions`]). Then QEMU counts every
+//!   instruction; otherwise only stores are looked at.
+//! - `scope=NAME`: the module in the waveform that the wires are in.
+//!
+//! Whatever it cannot do right, it ends QEMU for, with one line on standard error.
+
+mod api;
+mod clock;
+mod emulator;
+mod exceptions;
+mod pins;
+mod settings;
+mod vcd;
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    io,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use api::{Access, Block, Id, Info, RawBlock};
+use clock::Clock;
+use emulator::{Emulator, Processor};
+use exceptions::Exceptions;
+use pins::{PINS, Pins};
+use settings::Settings;
+use vcd::{Vcd, Wire};
+
+/// What drives the pins: apart, since every store of the guest is held against it.
+static WINDOW: OnceLock<Pins> = OnceLock::new();
+static ANALYSER: Mutex<Option<Analyser>> = Mutex::new(None);
+
+struct Analyser {
+    emulator: Emulator,
+    vcd: Vcd,
+    watches_exceptions: bool,
+    /// As soon as the guest runs.
+    guest: Option<Guest>,
+}
+
+struct Guest {
+    processor: Processor,
+    clock: Clock,
+    exceptions: Exceptions,
+}
+
+/// Ends QEMU: what it measures would not be true. Without its handlers of exit, since one of them is ours.
+fn give_up(why: &str) -> ! {
+    eprintln!("chronoscope's pins: {why}");
+    // SAFETY: ends the process, and returns nothing to anyone.
+    unsafe { libc::_exit(1) }
+}
+
+fn written(outcome: io::Result<()>) {
+    if let Err(error) = outcome {
+        give_up(&format!("the waveform cannot be written: {error}"));
+    }
+}
+
+/// QEMU calls this when it loads the plugin; anything but 0 ends QEMU.
+///
+/// # Safety
+/// `info` and the `count` strings at `arguments` are QEMU's, and as its documentation says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: Id,
+    info: *const Info,
+    count: c_int,
+    arguments: *const *const c_char,
+) -> c_int {
+    // SAFETY: the caller's promise. QEMU keeps them until this function returns.
+    let (info, arguments) = unsafe {
+        let count = usize::try_from(count).unwrap_or(0);
+        let arguments = (0..count).map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
+        (&*info, arguments.collect::<Vec<_>>())
+    };
+    match install(info, &arguments) {
+        Ok(()) => {
+            api::register(id, on_block, on_exit);
+            0
+        }
+        Err(error) => {
+            eprintln!("chronoscope's pins: {error}");
+            1
+        }
+    }
+}
+
+fn install(info: &Info, arguments: &[String]) -> Result<(), String> {
+    let settings = Settings::parse(arguments, info.target())?;
+    if !info.has_one_processor() {
+        return Err("the machine must have one processor".to_owned());
+    }
+    let emulator = Emulator::find(info.target())?;
+    let vcd = Vcd::create(settings.out.clone(), settings.scope)
+        .map_err(|error| format!("{} cannot be written: {error}", settings.out.display()))?;
+    if WINDOW.set(settings.pins).is_err() {
+        return Err("loaded twice into one QEMU".to_owned());
+    }
+    *analyser() = Some(Analyser { emulator, vcd, watches_exceptions: settings.exceptions, guest: None });
+    Ok(())
+}
+
+fn analyser() -> MutexGuard<'static, Option<Analyser>> {
+    ANALYSER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Analyser {
+    fn guest(&mut self) -> &mut Guest {
+        let emulator = self.emulator;
+        self.guest.get_or_insert_with(|| {
+            if !emulator.counts_instructions() {
+                give_up("QEMU must run with -icount shift=0,sleep=off");
+            }
+            let Some(processor) = Processor::new(emulator) else { give_up("QEMU does not give its processor") };
+            Guest { processor, clock: Clock::new(emulator), exceptions: Exceptions::default() }
+        })
+    }
+}
+
+/// QEMU translates a block: the one time at which to say what of it is to be seen.
+extern "C" fn on_block(_: Id, block: *mut RawBlock) {
+    let mut analyser = analyser();
+    let Some(analyser) = analyser.as_mut() else { return };
+    let watches_exceptions = analyser.watches_exceptions;
+    let guest = analyser.guest();
+    // SAFETY: the block that QEMU gave to this callback; it goes no further.
+    let block = unsafe { Block::new(block) };
+    for instruction in block.instructions() {
+        let source = pins::source(instruction.word()).unwrap_or(0);
+        instruction.on_store(on_store, source);
+        if watches_exceptions {
+            clock::count(instruction);
+        }
+    }
+    if watches_exceptions && let Some(about) = exceptions::about(&guest.processor, block) {
+        block.on_execution(on_handler, about);
+    }
+}
+
+/// The guest has stored something.
+extern "C" fn on_store(_: c_uint, access: Access, address: u64, source: *mut c_void) {
+    let Some(window) = WINDOW.get() else { return };
+    if !window.contains(address) {
+        return;
+    }
+    let mut analyser = analyser();
+    let Some(Analyser { vcd, guest: Some(guest), .. }) = analyser.as_mut() else { return };
+    if !api::is_device(access, address) {
+        give_up(&format!("{address:#x} is memory, and only at a device does QEMU tell the guest's time"));
+    }
+    let Some((high, low)) = window.driven(address, || pins::stored(&guest.processor, source.addr())) else { return };
+    let now = guest.clock.at_device();
+    written(guest.exceptions.settle(now, &guest.processor, vcd));
+    for pin in 0..PINS {
+        if (high | low) >> pin & 1 == 1 {
+            written(vcd.change(now, Wire::pin(pin), high >> pin & 1 == 1));
+        }
+    }
+}
+
+/// A block of handler mode begins to execute.
+extern "C" fn on_handler(_: c_uint, about: *mut c_void) {
+    let mut analyser = analyser();
+    let Some(Analyser { vcd, guest: Some(guest), .. }) = analyser.as_mut() else { return };
+    let now = guest.clock.now();
+    written(guest.exceptions.block(now, about.addr(), &guest.processor, vcd));
+}
+
+extern "C" fn on_exit(_: Id, _: *mut c_void) {
+    let Some(Analyser { mut vcd, guest, .. }) = analyser().take() else { return };
+    if let Some(Guest { processor, mut exceptions, .. }) = guest {
+        // The last return, if nothing came after it that showed it.
+        written(exceptions.settle(u64::MAX, &processor, &mut vcd));
+    }
+    written(vcd.finish());
+}
