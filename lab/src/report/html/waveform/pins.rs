@@ -22,7 +22,7 @@ impl<'a> Ruler<'a> {
     pub fn of(case: &'a CaseResult, capture: &Capture) -> Self {
         let unit = Unit::of(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
-        // A tick of a nanosecond is what a simulation has as long as nobody says more.
+        // A simulation's tick is a nanosecond as long as nobody says more.
         let has_rate = !unit.is_time() && capture.tick != Tick::NANOSECOND;
         Self { unit, tick: capture.tick, hertz: hertz as f64, has_rate }
     }
@@ -46,7 +46,7 @@ impl<'a> Ruler<'a> {
         joined(&[self.show(ticks), self.time(ticks).unwrap_or_default()])
     }
 
-    /// `a tick of 11.9 ns`.
+    /// How long a tick is: `11.9 ns each`.
     pub fn rate(&self) -> String {
         self.time(1).map_or(String::new(), |time| format!("{time} each"))
     }
@@ -140,12 +140,10 @@ impl Marks {
             earliest = earliest.max(ruler.value(pulse.at) - since);
             latest = latest.min(ruler.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
         }
-        // Not a number is not so either.
-        if !(earliest <= latest) || !(latest - earliest).is_finite() {
-            return None;
-        }
+        let room = latest - earliest;
         let middle = f64::midpoint(earliest, latest);
         let span = |(start, value): &(f64, f64)| (middle + start - first, middle + start - first + length(*value));
-        Some(Self { spans: samples.iter().map(span).collect(), doubt: (latest - earliest) / 2.0 })
+        let marks = || Self { spans: samples.iter().map(span).collect(), doubt: room / 2.0 };
+        (room >= 0.0 && room.is_finite()).then(marks)
     }
 }
