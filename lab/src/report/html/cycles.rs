@@ -56,7 +56,7 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
     let height = |cycles: &Cycles| LINE + BAR + LINE * lines(cycles) + 14.0;
     let base: f64 = page.iter().map(|(_, cycles)| height(cycles)).sum();
     let mut svg = Svg::new(base + 38.0);
-    bottom(&mut svg, &Axis::of(*scale, "cycles of a sample", ""), LEFT, base, 0.0);
+    bottom(&mut svg, &Axis::of(*scale, "cycles while D0 was high", ""), LEFT, base, 0.0);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for (shown, cycles) in page {
@@ -74,13 +74,12 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
     Figure {
         kind: "cycles",
         title: format!("{experiment}: where the cycles went{part}"),
-        reading:
-            "What the instructions of each function took while its pin was high, without functions that it called; \
+        reading: "What the instructions of each function took while D0 was high, without functions that it called; \
                   what the hardware takes to enter a handler is a row of its own."
-                .to_owned(),
+            .to_owned(),
         facts: joined(&[
             "cycles clock".to_owned(),
-            "mean of a sample".to_owned(),
+            "mean of a stretch".to_owned(),
             format!("n = {}", windows.min().unwrap_or_default()),
         ]),
         svg: svg.finish(&format!("{experiment}: cycles by function")),

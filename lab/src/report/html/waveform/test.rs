@@ -98,10 +98,21 @@ fn samples_may_go_from_edge_to_edge() {
     let focus = Focus::find(&case, &capture).unwrap();
     let widths: Vec<u64> = focus.samples.iter().map(|sample| sample.width).collect();
     assert_eq!(widths, [100, 200, 140, 160, 120]);
-    // No series tells such widths: the first pin that has a pulse, by itself.
+}
+
+#[test]
+fn pins_that_show_no_series_are_read_by_themselves() {
+    let (mut capture, mut case) = (capture(), case(&capture()));
     case.series[1].by_repetition[0].max = 1e6;
+    // The handler of the first does not come before the line rises again.
+    capture.channels[0].edges = vec![1_300, 1_440, 1_600, 1_720];
+    let widths = |focus: &Focus<'_>| focus.samples.iter().map(|sample| sample.width).collect::<Vec<_>>();
     let focus = Focus::find(&case, &capture).unwrap();
-    assert_eq!((focus.series.is_none(), focus.samples.len(), focus.names().as_str()), (true, 3, ""));
+    assert_eq!((focus.read_from.as_str(), widths(&focus)), ("irq to D0", vec![9, 9]));
+    capture.channels.retain(|channel| channel.name != "irq");
+    let focus = Focus::find(&case, &capture).unwrap();
+    assert_eq!((focus.read_from.as_str(), widths(&focus)), ("D0", vec![140, 120]));
+    assert!(focus.series.is_none() && focus.names().is_empty());
 }
 
 #[test]
