@@ -10,7 +10,7 @@ use std::{
 struct Core {
     folder: &'static str,
     files: &'static str,
-    wrapper: &'static str,
+    own: &'static [&'static str],
     flags: &'static [&'static str],
     changed: Option<Change>,
     mcycle: &'static str,
@@ -27,16 +27,17 @@ struct Change {
 const IBEX: Core = Core {
     folder: "pythondata_cpu_ibex/system_verilog",
     files: "ibex",
-    wrapper: "core_ibex.sv",
-    flags: &[],
+    own: &["core_ibex.sv", "ibex_pmp.sv"],
+    // Without what is there to check the core itself.
+    flags: &["+define+SYNTHESIS"],
     changed: None,
     mcycle: "core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q",
 };
-const IBEX_WB: Core = Core { flags: &["+define+IBEX_WB"], ..IBEX };
+const IBEX_WB: Core = Core { flags: &["+define+SYNTHESIS", "+define+IBEX_WB"], ..IBEX };
 const CV32E40P: Core = Core {
     folder: "pythondata_cpu_cv32e40p/system_verilog",
     files: "cv32e40p",
-    wrapper: "core_cv32e40p.sv",
+    own: &["core_cv32e40p.sv"],
     // Arrays of counters of which it sets some by clock and the others for good; and what Verilator takes for loops, of parts of signals.
     flags: &["-Wno-BLKANDNBLK", "-Wno-UNOPTFLAT"],
     // The registers of memory protection, which this core has not, read as zero then, as they do in QEMU and on many cores, instead of being
@@ -82,7 +83,7 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
         .arg("-f")
         .arg(rtl.join(core.files).with_extension("f"))
         .args(changed)
-        .arg(rtl.join(core.wrapper))
+        .args(core.own.iter().map(|file| rtl.join(file)))
         .args(BOARD.map(|file| rtl.join(file)))
         .current_dir(folder)
         .status();

@@ -46,7 +46,6 @@ rtl/ibex_load_store_unit.sv
 rtl/ibex_lockstep.sv
 rtl/ibex_multdiv_fast.sv
 rtl/ibex_multdiv_slow.sv
-rtl/ibex_pmp.sv
 rtl/ibex_prefetch_buffer.sv
 rtl/ibex_register_file_ff.sv
 rtl/ibex_register_file_fpga.sv

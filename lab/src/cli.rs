@@ -12,8 +12,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use crate::store;
 
 mod baseline;
+mod capture;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
+pub use capture::{Capture, CaptureFormat, Phase};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -38,6 +40,9 @@ pub enum Command {
     Report(Report),
     /// Show when what happened: write a run as a timeline, for Perfetto (ui.perfetto.dev) or for a viewer of waveforms.
     Trace(Trace),
+    /// Measure what pins did: pulses, latencies, periods and jitter in captures of simulators and logic analysers.
+    #[command(after_help = capture::HELP)]
+    Capture(Capture),
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),

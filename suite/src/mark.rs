@@ -203,3 +203,76 @@ impl<C: Clock> Marks<C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{boxed::Box, cell::RefCell, vec::Vec};
+
+    use super::*;
+    use crate::wire::Domain;
+
+    #[derive(Debug, PartialEq)]
+    enum Event {
+        Read,
+        Pin(u8, bool),
+    }
+    use Event::{Pin, Read};
+
+    /// It writes down what is asked of it, and counts that as its time.
+    #[derive(Default)]
+    struct Recorder(RefCell<Vec<Event>>);
+
+    impl Clock for Recorder {
+        type Slot = atomic::AtomicU32;
+        const DOMAIN: Domain = Domain::Cycles;
+
+        fn read(&self) -> u32 {
+            self.0.borrow_mut().push(Read);
+            self.now() as u32
+        }
+
+        fn now(&self) -> u64 {
+            self.0.borrow().len() as u64
+        }
+
+        fn hertz(&self) -> u64 {
+            1
+        }
+
+        fn drive(&self, pin: u8, high: bool) {
+            self.0.borrow_mut().push(Pin(pin, high));
+        }
+    }
+
+    fn marks(count: usize) -> Marks<Recorder> {
+        let region = Box::leak(Box::new_uninit_slice(1024));
+        Marks::new(&Arena::new(region), count).expect("there is room")
+    }
+
+    #[test]
+    fn pins_are_set_outside_of_the_marks() {
+        let (clock, marks) = (Recorder::default(), marks(4));
+        marks.start(&clock, 0, MEASURED);
+        marks.end(&clock, 1, MEASURED);
+        assert_eq!(clock.0.take(), [Pin(0, true), Read, Read, Pin(0, false)]);
+        marks.start(&clock, 0, None);
+        marks.end(&clock, 1, pin_of(5));
+        assert_eq!(clock.0.take(), [Read, Read]);
+        (0..4).for_each(|place| marks.edge(&clock, place, BLOCK));
+        let edges = [Read, Pin(6, true), Read, Pin(6, false), Read, Pin(6, true), Read, Pin(6, false)];
+        assert_eq!(clock.0.take(), edges);
+        marks.first(2).control(&clock);
+        assert_eq!(clock.0.take(), [Read, Pin(7, true), Read, Pin(7, false)]);
+    }
+
+    #[test]
+    fn what_is_not_marked_is_not_shown() {
+        let (clock, marks) = (Recorder::default(), marks(1));
+        marks.start(&clock, 1, MEASURED);
+        marks.end(&clock, 1, MEASURED);
+        marks.edge(&clock, 1, MEASURED);
+        assert_eq!(clock.0.take(), []);
+    }
+}

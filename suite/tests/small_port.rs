@@ -12,7 +12,7 @@
 
 use std::{
     alloc::Layout,
-    cell::{Cell, UnsafeCell},
+    cell::{Cell, RefCell, UnsafeCell},
     cmp::Reverse,
     future::poll_fn,
     iter, mem,
@@ -32,9 +32,9 @@ use chronoscope_suite::{
     Clock, Kernel, Priority, Reason, Refusal, Request, Tasks, Trial,
     arena::Arena,
     experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
-    kernel::{Handler, Interrupts, Log, Messages, Source},
+    kernel::{Handler, Interrupts, Log, Messages, PHASES, Source},
     trial::{self, Names, Sink},
-    wire::{self, Domain, Evidence, Record, Role, Samples},
+    wire::{self, Domain, Evidence, Record, Role, Samples, Series},
 };
 
 const NAMES: Names = Names { kernel: "small", release: "1" };
@@ -61,11 +61,16 @@ struct Small {
     /// Counts tasks that become ready, which gives each its place in the order.
     turns: Cell<u64>,
     /// By source.
-    handlers: [Cell<Option<Handler>>; 2],
+    handlers: [Cell<Option<Handler>>; 3],
     /// While a handler runs, other interrupts and all tasks wait.
     handling: Cell<bool>,
     /// When the timer interrupt is due.
     alarm: Cell<Option<u64>>,
+    /// When the line from outside will rise, and when it rose last.
+    line: Cell<Option<u64>>,
+    rose: Cell<u64>,
+    /// Chooses how late it rises.
+    chance: Cell<u32>,
     /// Bytes of log.
     logged: Cell<u64>,
 }
@@ -161,6 +166,9 @@ impl Small {
             handlers: Default::default(),
             handling: Cell::new(false),
             alarm: Cell::new(None),
+            line: Cell::new(None),
+            rose: Cell::new(0),
+            chance: Cell::new(1),
             logged: Cell::new(0),
         })
     }
@@ -175,7 +183,7 @@ impl Small {
             if let State::Ended = self.director.state.get() {
                 break;
             }
-            let next = self.tasks().filter_map(Task::due).chain(self.alarm.get()).min();
+            let next = self.tasks().filter_map(Task::due).chain(self.alarm.get()).chain(self.line.get()).min();
             let next = next.expect("all tasks wait, and nothing is due that could wake one");
             self.time.set(next.max(self.time.get()));
             self.pass(0);
@@ -252,6 +260,13 @@ impl Small {
             self.alarm.set(None);
             self.interrupt(Source::Timer);
         }
+        if !self.handling.get()
+            && let Some(rises) = self.line.get().filter(|rises| *rises <= now)
+        {
+            self.line.set(None);
+            self.rose.set(rises);
+            self.interrupt(Source::External);
+        }
         self.preempt();
     }
 
@@ -301,6 +316,16 @@ impl Clock for Small {
     fn hertz(&self) -> u64 {
         HERTZ
     }
+
+    /// It takes no time here.
+    fn drive(&self, pin: u8, high: bool) {
+        EDGES.with_borrow_mut(|edges| edges.push((self.time.get(), pin, high)));
+    }
+}
+
+thread_local! {
+    /// What a logic analyser sees: when each pin was driven, and to which level.
+    static EDGES: RefCell<Vec<(u64, u8, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Kernel for Small {
@@ -456,10 +481,7 @@ impl Messages for Coroutine {
 
 impl Interrupts for Small {
     fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
-        match self.handlers.get(source as usize) {
-            Some(place) => place.set(Some(handler)),
-            None => return Err(Refusal::not_offered("nothing is outside of this kernel")),
-        }
+        self.handlers[source as usize].set(Some(handler));
         Ok(())
     }
 
@@ -469,6 +491,15 @@ impl Interrupts for Small {
 
     fn arm(&self, due: u64) {
         self.alarm.set(Some(due));
+    }
+
+    fn stimulate(&self, due: u64) {
+        self.chance.set(self.chance.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        self.line.set(Some(due + u64::from(self.chance.get() >> 16) % PHASES));
+    }
+
+    fn stimulated(&self) -> u64 {
+        self.rose.get()
     }
 }
 
@@ -539,16 +570,21 @@ impl Sink for Pipe {
     }
 }
 
-/// All that the target sends. A case that hangs fails: each takes less than a second.
+/// All that the target sends.
 fn stream(request: &str, memory: usize) -> Vec<u8> {
-    let (sender, stream) = mpsc::channel();
+    run(request, memory).0
+}
+
+/// The same, and what its pins did. A case that hangs fails: each takes less than a second.
+fn run(request: &str, memory: usize) -> (Vec<u8>, Vec<(u64, u8, bool)>) {
+    let (sender, outcome) = mpsc::channel();
     let text = request.to_owned();
     thread::spawn(move || {
         let mut pipe = Pipe(Vec::new());
         run_case(&text, Box::leak(Box::new_uninit_slice(memory)), &mut pipe);
-        sender.send(pipe.0)
+        sender.send((pipe.0, EDGES.take()))
     });
-    stream.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{request}: {error}"))
+    outcome.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{request}: {error}"))
 }
 
 fn records(stream: &[u8]) -> Vec<Record<'static>> {
@@ -616,8 +652,12 @@ const CASES: &[&str] = &[
     "period kind=coroutine tasks=3 distance_us=100 idle=spin",
     "interrupt source=software",
     "interrupt source=timer",
+    "interrupt source=external",
+    "interrupt source=external-idle",
     "wakeup kind=coroutine source=software",
     "wakeup kind=coroutine source=timer",
+    "wakeup kind=coroutine source=external",
+    "wakeup kind=coroutine source=external-idle",
     "masked kind=coroutine loops=300",
     "masked kind=coroutine tasks=1 loops=300",
     "ticks kind=coroutine queue=linear loops=20",
@@ -660,12 +700,63 @@ fn figures_are_those_of_the_virtual_clock() {
         ("delay kind=coroutine tasks=1", SWITCH),
         ("period kind=coroutine", SWITCH),
         ("interrupt source=software", READ + ENTRY),
+        ("interrupt source=external-idle", ENTRY),
         ("wakeup kind=coroutine source=software", READ + SWITCH),
     ] {
         for value in measured(&records(&stream(case, PLENTY))) {
             assert_eq!(value, ticks, "{case}");
         }
     }
+}
+
+/// The samples of a series, with what was taken off them.
+fn samples(records: &[Record], series: &Series) -> Vec<u64> {
+    let blocks = records.iter().filter_map(|record| match record {
+        Record::Samples(Samples { series: id, block }) if *id == series.id => Some(block),
+        _ => None,
+    });
+    blocks.flatten().map(|sample| sample.value + series.nominal).collect()
+}
+
+/// The times at which a pin changed its level. All are low at first.
+fn edges(driven: &[(u64, u8, bool)], pin: u8) -> Vec<u64> {
+    let mut level = false;
+    let changes = driven.iter().filter(|(_, driven, high)| *driven == pin && mem::replace(&mut level, *high) != *high);
+    changes.map(|(time, _, _)| *time).collect()
+}
+
+#[test]
+fn pins_show_what_the_marks_tell() {
+    for case in CASES.iter().flat_map(|case| [(*case).to_owned(), format!("{case} preemption=none")]) {
+        let (stream, driven) = run(&case, PLENTY);
+        let records = records(&stream);
+        let shown = records.iter().filter_map(|record| match record {
+            Record::Series(series) => series.pin.map(|pin| (series, pin)),
+            _ => None,
+        });
+        assert!(shown.clone().count() > 0, "{case}");
+        for (series, pin) in shown {
+            let lengths: Vec<u64> = match pin {
+                // The pin rises before the first mark, and falls after the second has been read.
+                wire::Pin::Pulse(pin) => {
+                    edges(&driven, pin).chunks(2).map(|pulse| pulse[1] - pulse[0] - READ).collect()
+                }
+                wire::Pin::Edges(pin) => edges(&driven, pin).windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            };
+            assert!(lengths == samples(&records, series), "{case}: {} on {pin:?}", series.name);
+        }
+    }
+}
+
+#[test]
+fn a_line_that_rises_at_any_time_is_answered_at_once() {
+    let records = records(&stream("wakeup kind=coroutine source=external loops=1000", PLENTY));
+    let lines = records.iter().find_map(|record| match record {
+        Record::Series(series) if series.name == "from the line" => Some(samples(&records, series)),
+        _ => None,
+    });
+    // To the handler, its mark, and to the task: nothing is in the way here.
+    assert_eq!(lines, Some(vec![ENTRY + READ + SWITCH; 1000]));
 }
 
 #[test]

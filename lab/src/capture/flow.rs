@@ -15,6 +15,17 @@ pub struct Header {
     pub channels: Vec<String>,
 }
 
+impl Header {
+    /// As it is, but with that rate of sampling where the file does not tell its own.
+    pub fn sampled(&self, hertz: Option<u64>) -> Self {
+        let mut header = self.clone();
+        if let (Sampling::Unknown, Some(hertz)) = (header.sampling, hertz) {
+            header.sampling = Sampling::At(hertz);
+        }
+        header
+    }
+}
+
 /// How levels were looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
@@ -59,6 +70,11 @@ pub trait Source {
     /// # Errors
     /// What is wrong with it and where, or what the sink says.
     fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()>;
+
+    /// After reading: how many pulses were too short to be seen.
+    fn unseen(&self) -> u64 {
+        0
+    }
 }
 
 /// Lets levels settle: what a channel does within one instant is not seen, only what it has become. The first instant makes the
@@ -70,11 +86,13 @@ pub(super) struct Settle<'a> {
     told: Vec<bool>,
     touched: Vec<usize>,
     begun: bool,
+    /// Changes that did not last.
+    undone: u64,
 }
 
 impl<'a> Settle<'a> {
     pub fn new(start: u64, levels: Vec<bool>, sink: &'a mut dyn Sink) -> Self {
-        Self { sink, now: start, told: levels.clone(), levels, touched: Vec::new(), begun: false }
+        Self { sink, now: start, told: levels.clone(), levels, touched: Vec::new(), begun: false, undone: 0 }
     }
 
     pub fn now(&self) -> u64 {
@@ -118,14 +136,28 @@ impl<'a> Settle<'a> {
             if self.told[channel] != level {
                 self.told[channel] = level;
                 self.sink.edge(Edge { at: self.now, channel, level })?;
+            } else {
+                self.undone += 1;
             }
         }
         Ok(())
     }
 
+    /// Pulses that began and ended within one instant: each is two changes.
+    pub fn unseen(&self) -> u64 {
+        self.undone / 2
+    }
+
     pub fn end(mut self) -> Result<()> {
-        self.tell()?;
-        self.sink.end(self.now)
+        self.end_at(self.now)
+    }
+
+    /// Ends before now: what was set now is not told.
+    pub fn end_at(&mut self, end: u64) -> Result<()> {
+        if self.now <= end {
+            self.tell()?;
+        }
+        self.sink.end(end)
     }
 }
 

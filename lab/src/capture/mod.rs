@@ -8,17 +8,25 @@
 //! memory. A [`Capture`] holds a whole one, for what is small: the pins of one repetition.
 
 mod flow;
+pub mod measure;
+mod open;
+mod resample;
+pub mod saleae;
+pub mod sigrok;
+mod tally;
 #[cfg(test)]
 mod test;
 mod tick;
 pub mod vcd;
 mod words;
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Read, Write};
 
 use anyhow::{Context as _, Result, bail};
 
 pub use flow::{Collect, Edge, Header, Sampling, Sink, Source};
+pub use open::open;
+pub use resample::{Analyser, Resampled};
 pub use tick::Tick;
 
 use crate::units::printable;
@@ -114,7 +122,7 @@ impl Capture {
     ///
     /// # Errors
     /// What is wrong with it, and in which line.
-    pub fn from_vcd(source: &str, input: impl BufRead) -> Result<Self> {
+    pub fn from_vcd(source: &str, input: impl Read) -> Result<Self> {
         vcd::Reader::new(source, input)
             .and_then(|mut reader| Self::collect(&mut reader))
             .with_context(|| printable(source))
@@ -146,6 +154,18 @@ impl Capture {
         sink.end(self.end)
     }
 
+    /// What an analyser would have seen of it.
+    ///
+    /// # Errors
+    /// When it was sampled already, or is shorter than a sample.
+    pub fn resample(&self, analyser: Analyser) -> Result<Self> {
+        Self::collect(&mut Resampled::new(Box::new(self.clone().into_source()), analyser)?)
+    }
+
+    fn into_source(self) -> impl Source {
+        Replay { header: self.header(), capture: self }
+    }
+
     /// Writes a value change dump, which every viewer of waveforms opens.
     ///
     /// # Errors
@@ -156,8 +176,25 @@ impl Capture {
     }
 }
 
+/// A capture that is there already, as a source.
+struct Replay {
+    header: Header,
+    capture: Capture,
+}
+
+impl Source for Replay {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let channels = wanted.iter().map(|place| self.capture.channels[*place].clone()).collect();
+        Capture { channels, ..self.capture.clone() }.replay(sink)
+    }
+}
+
 /// The place of a name among others.
-fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
+pub(crate) fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
     let Some(place) = names.clone().position(|known| known == name) else {
         let shown: Vec<String> = names.clone().take(16).map(printable).collect();
         let more = names.count().saturating_sub(shown.len());

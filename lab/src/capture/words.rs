@@ -1,6 +1,6 @@
 //! Words of a text of any length, in bounded memory, and the line that each stands in.
 
-use std::io::BufRead;
+use std::io::Read;
 
 use anyhow::{Result, anyhow, bail};
 
@@ -27,7 +27,7 @@ pub(super) struct Words<R> {
     ended: bool,
 }
 
-impl<R: BufRead> Words<R> {
+impl<R: Read> Words<R> {
     pub fn new(input: R) -> Self {
         Self { input, buffer: vec![0; ROOM], at: 0, word: 0, filled: 0, line: 1, ended: false }
     }
@@ -92,9 +92,11 @@ impl<R: BufRead> Words<R> {
         if self.ended {
             return Ok(false);
         }
-        self.buffer.copy_within(self.at..self.filled, 0);
-        self.filled -= self.at;
-        self.at = 0;
+        if self.at > 0 {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+        }
         let count = loop {
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Ok(count) => break count,

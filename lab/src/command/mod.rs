@@ -2,6 +2,7 @@
 
 mod baseline;
 mod cache;
+mod capture;
 mod compare;
 mod doctor;
 mod history;
@@ -24,6 +25,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Baseline(baseline) => baseline::execute(&baseline),
         Command::Cache(cache) => cache::execute(&cache),
+        Command::Capture(capture) => capture::execute(&capture),
         Command::Run(run) => run::execute(&run),
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),

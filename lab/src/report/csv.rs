@@ -139,11 +139,11 @@ fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
 }
 
 /// In full, as short as it can be read back exactly; empty where there is none.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
-fn record(fields: impl IntoIterator<Item = String>) -> String {
+pub(super) fn record(fields: impl IntoIterator<Item = String>) -> String {
     fields.into_iter().map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
 }
 

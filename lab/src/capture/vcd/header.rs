@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    io::BufRead,
+    io::Read,
     str,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Definitions {
 }
 
 /// Everything up to `$enddefinitions`.
-pub(super) fn read<R: BufRead>(words: &mut Words<R>) -> Result<Definitions> {
+pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
     let mut reader = Header::default();
     loop {
         let Some(word) = words.next()? else { bail!("it ends before `$enddefinitions`: it is cut off, or no dump") };
@@ -65,7 +65,7 @@ pub(super) fn read<R: BufRead>(words: &mut Words<R>) -> Result<Definitions> {
 }
 
 /// Everything up to `$end`; only the first words are kept.
-pub(super) fn text<R: BufRead>(words: &mut Words<R>, what: &str) -> Result<Vec<String>> {
+pub(super) fn text<R: Read>(words: &mut Words<R>, what: &str) -> Result<Vec<String>> {
     const KEPT: usize = 16;
     let mut kept = Vec::new();
     loop {
@@ -78,7 +78,7 @@ pub(super) fn text<R: BufRead>(words: &mut Words<R>, what: &str) -> Result<Vec<S
     }
 }
 
-fn skip<R: BufRead>(words: &mut Words<R>, what: &str) -> Result<()> {
+fn skip<R: Read>(words: &mut Words<R>, what: &str) -> Result<()> {
     text(words, what).map(drop)
 }
 

@@ -1,6 +1,6 @@
 //! Reading, change by change.
 
-use std::{collections::HashMap, io::BufRead};
+use std::{collections::HashMap, io::Read};
 
 use anyhow::{Result, anyhow, bail, ensure};
 
@@ -16,7 +16,7 @@ pub struct Reader<R> {
     codes: HashMap<Box<[u8]>, Vec<header::Bits>>,
 }
 
-impl<R: BufRead> Reader<R> {
+impl<R: Read> Reader<R> {
     /// Reads the head; `source` is what the file is called.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ fn number(code: &[u8]) -> Option<usize> {
     }
 }
 
-impl<R: BufRead> Source for Reader<R> {
+impl<R: Read> Source for Reader<R> {
     fn header(&self) -> &Header {
         &self.header
     }

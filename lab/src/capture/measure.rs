@@ -1,0 +1,351 @@
+//! What is measured of edges as they pass.
+//!
+//! Where levels were sampled, an edge is seen up to one period late. A time between two edges is therefore off by less than one
+//! period, either way; the change from one period to the next, which has three edges, by less than two.
+
+use std::{fmt, str::FromStr};
+
+use anyhow::{Result, anyhow, bail, ensure};
+use serde::Serialize;
+
+pub use super::tally::Statistics;
+use super::{
+    find,
+    flow::{Edge, Header, Sampling, Sink, Source},
+    tally::Tally,
+};
+
+/// Rows of one file; each may take 2 MB.
+const MOST_ROWS: usize = 64;
+
+/// Ticks of duty: a millionth.
+const PARTS: u128 = 1_000_000;
+
+/// What is measured of one channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// How long it is high.
+    Width,
+    /// How long it is low.
+    Low,
+    /// From one rising edge to the next.
+    Period,
+    /// How much a period is longer or shorter than the one before.
+    Jitter,
+    /// The part of a period in which it is high.
+    Duty,
+    /// From each edge to the next.
+    Edges,
+}
+
+impl Measure {
+    pub const ALL: [Self; 6] = [Self::Width, Self::Low, Self::Period, Self::Jitter, Self::Duty, Self::Edges];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Width => "width",
+            Self::Low => "low",
+            Self::Period => "period",
+            Self::Jitter => "jitter",
+            Self::Duty => "duty",
+            Self::Edges => "edges",
+        }
+    }
+
+    pub fn unit(self) -> &'static str {
+        if self == Self::Duty { "%" } else { "ns" }
+    }
+
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// Edges of a channel, as `rise:D0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// Both edges, where there is none.
+    pub level: Option<bool>,
+    pub channel: String,
+}
+
+impl FromStr for Trigger {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let level = match text.split_once(':') {
+            Some(("rise", _)) => Some(true),
+            Some(("fall", _)) => Some(false),
+            Some(("edge", _)) => None,
+            _ => bail!("write rise:, fall: or edge: and a channel, as rise:D0"),
+        };
+        let channel = text.split_once(':').map_or("", |(_, channel)| channel);
+        ensure!(!channel.is_empty(), "name a channel, as rise:D0");
+        Ok(Self { level, channel: channel.to_owned() })
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let edge = self.level.map_or("edge", |level| if level { "rise" } else { "fall" });
+        write!(f, "{edge}:{}", self.channel)
+    }
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Channels to measure; all, where none is named and no latency is asked for.
+    pub channels: Vec<String>,
+    pub measures: Vec<Measure>,
+    /// From which edge to which.
+    pub latency: Option<(Trigger, Trigger)>,
+    /// The rate of sampling in hertz, for files that do not tell theirs.
+    pub sampled: Option<u64>,
+}
+
+/// One line of the answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub channel: String,
+    pub measure: &'static str,
+    pub unit: &'static str,
+    /// How far a value may be off, either way: 0 for an exact capture, `None` where nothing is known of its samples.
+    pub error: Option<f64>,
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// Of a latency: starts that came while an earlier one had no end yet. They are not measured.
+    pub unanswered: u64,
+}
+
+/// One file's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    pub header: Header,
+    /// From the first known level to the last, in ns.
+    pub length: f64,
+    pub rows: Vec<Row>,
+    /// Pulses that a virtual analyser did not see.
+    pub unseen: u64,
+}
+
+/// Reads a source, and measures what is asked for.
+///
+/// # Errors
+/// What is wrong with the source, or which channel it does not have.
+pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
+    let header = source.header().sampled(request.sampled);
+    let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let pins: Vec<usize> = match (request.channels.as_slice(), &request.latency) {
+        ([], Some(_)) => Vec::new(),
+        ([], None) => (0..header.channels.len()).collect(),
+        (named, _) => named.iter().map(place).collect::<Result<_>>()?,
+    };
+    ensure!(!header.channels.is_empty(), "it has no channel of one bit");
+    let rows = pins.len() * request.measures.len();
+    ensure!(
+        rows <= MOST_ROWS,
+        "it has {} channels, which would make {rows} rows, and {MOST_ROWS} are the most: name some, --channel {}",
+        header.channels.len(),
+        crate::units::printable(&header.channels[..2.min(header.channels.len())].join(","))
+    );
+    let mut wanted = pins.clone();
+    let mut latency = None;
+    if let Some((start, end)) = &request.latency {
+        let overlap = start.level.is_none() || end.level.is_none() || start.level == end.level;
+        if start.channel == end.channel && overlap {
+            bail!(
+                "an edge of {start} is one of {end} too: for the time from one to the next, --measure period or edges"
+            );
+        }
+        wanted.extend([place(&start.channel)?, place(&end.channel)?]);
+        let places = [wanted.len() - 2, wanted.len() - 1];
+        latency = Some(Latency::new([(places[0], start.level), (places[1], end.level)]));
+    }
+    let pins = pins.iter().map(|_| Pin::new(&request.measures)).collect();
+    let mut meter = Meter { pins, latency, start: 0, end: 0 };
+    source.read(&wanted, &mut meter)?;
+    let length = header.tick.ns(meter.end - meter.start);
+    let rows = meter.rows(&header, &wanted, request);
+    Ok(Analysis { header, length, rows, unseen: source.unseen() })
+}
+
+/// Measures all that is asked for at once.
+struct Meter {
+    pins: Vec<Pin>,
+    latency: Option<Latency>,
+    start: u64,
+    end: u64,
+}
+
+impl Sink for Meter {
+    fn begin(&mut self, start: u64, _: &[bool]) -> Result<()> {
+        self.start = start;
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: Edge) -> Result<()> {
+        if let Some(pin) = self.pins.get_mut(edge.channel) {
+            pin.edge(edge.at, edge.level);
+        } else if let Some(latency) = &mut self.latency {
+            latency.edge(edge);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: u64) -> Result<()> {
+        self.end = end;
+        Ok(())
+    }
+}
+
+impl Meter {
+    fn rows(self, header: &Header, wanted: &[usize], request: &Request) -> Vec<Row> {
+        let sample = match header.sampling {
+            Sampling::Exact => Some(0.0),
+            Sampling::At(hertz) => Some(1e9 / hertz as f64),
+            Sampling::Unknown => None,
+        };
+        let ns = |ticks: u64| header.tick.ns(ticks);
+        let mut rows = Vec::new();
+        if let (Some(latency), Some((start, end))) = (self.latency, &request.latency) {
+            rows.push(Row {
+                channel: format!("{start} → {end}"),
+                measure: "latency",
+                unit: "ns",
+                error: sample,
+                unanswered: latency.unanswered + u64::from(latency.second.is_some()),
+                statistics: latency.tally.finish(ns),
+            });
+        }
+        for (mut pin, place) in self.pins.into_iter().zip(wanted) {
+            let shortest = pin.shortest.map(ns);
+            for measure in &request.measures {
+                let Some(tally) = pin.tallies[measure.place()].take() else { continue };
+                let (statistics, error) = match measure {
+                    Measure::Duty => {
+                        // The part that a sample is of the shortest period.
+                        let error = sample.map(|sample| shortest.map_or(0.0, |shortest| 100.0 * sample / shortest));
+                        (tally.finish(|parts| parts as f64 * 100.0 / PARTS as f64), error)
+                    }
+                    Measure::Jitter => (tally.finish(ns), sample.map(|sample| 2.0 * sample)),
+                    _ => (tally.finish(ns), sample),
+                };
+                let channel = header.channels[*place].clone();
+                rows.push(Row {
+                    channel,
+                    measure: measure.name(),
+                    unit: measure.unit(),
+                    error,
+                    statistics,
+                    unanswered: 0,
+                });
+            }
+        }
+        rows
+    }
+}
+
+/// One channel.
+struct Pin {
+    tallies: [Option<Tally>; 6],
+    rise: Option<u64>,
+    fall: Option<u64>,
+    period: Option<u64>,
+    shortest: Option<u64>,
+}
+
+impl Pin {
+    fn new(measures: &[Measure]) -> Self {
+        let tallies = Measure::ALL.map(|measure| measures.contains(&measure).then(Tally::new));
+        Self { tallies, rise: None, fall: None, period: None, shortest: None }
+    }
+
+    fn push(&mut self, measure: Measure, at: u64, value: u64) {
+        if let Some(tally) = &mut self.tallies[measure.place()] {
+            tally.push(at, value);
+        }
+    }
+
+    fn edge(&mut self, at: u64, level: bool) {
+        let (before, measure) = if level { (self.fall, Measure::Low) } else { (self.rise, Measure::Width) };
+        if let Some(before) = before {
+            self.push(measure, before, at - before);
+            self.push(Measure::Edges, before, at - before);
+        }
+        if !level {
+            self.fall = Some(at);
+            return;
+        }
+        if let (Some(rise), Some(fall)) = (self.rise, self.fall) {
+            let period = at - rise;
+            self.push(Measure::Period, rise, period);
+            if let Some(before) = self.period {
+                self.push(Measure::Jitter, rise, period.abs_diff(before));
+            }
+            if self.tallies[Measure::Duty.place()].is_some() {
+                // To the nearest millionth.
+                let (high, period) = (u128::from(fall - rise), u128::from(period));
+                self.push(Measure::Duty, rise, ((2 * high * PARTS + period) / (2 * period)) as u64);
+            }
+            self.period = Some(period);
+            self.shortest = Some(self.shortest.map_or(period, |shortest| shortest.min(period)));
+        }
+        self.rise = Some(at);
+    }
+}
+
+/// From each start to the first end at or after it. Starts and ends at one time may come in any order.
+struct Latency {
+    /// Start and end: the channel's place, and the level that it takes.
+    edges: [(usize, Option<bool>); 2],
+    open: Option<u64>,
+    /// A start while another one was open, at this very time: an end may still come.
+    second: Option<u64>,
+    /// An end that no start has used.
+    unused: Option<u64>,
+    unanswered: u64,
+    tally: Tally,
+}
+
+impl Latency {
+    fn new(edges: [(usize, Option<bool>); 2]) -> Self {
+        Self { edges, open: None, second: None, unused: None, unanswered: 0, tally: Tally::new() }
+    }
+
+    fn edge(&mut self, Edge { at, channel, level }: Edge) {
+        let is =
+            |(place, wanted): (usize, Option<bool>)| place == channel && wanted.is_none_or(|wanted| wanted == level);
+        if self.second.is_some_and(|second| second < at) {
+            self.second = None;
+            self.unanswered += 1;
+        }
+        if is(self.edges[0]) {
+            if self.open.is_some() {
+                self.second = Some(at);
+            } else if self.unused.take() == Some(at) {
+                self.tally.push(at, 0);
+            } else {
+                self.open = Some(at);
+            }
+        } else if is(self.edges[1]) {
+            match self.open.take() {
+                Some(open) => {
+                    self.tally.push(open, at - open);
+                    self.open = self.second.take();
+                }
+                None => self.unused = Some(at),
+            }
+        }
+    }
+}
+
+/// Names of measures, for the command line.
+impl FromStr for Measure {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let names = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|measure| measure.name() == text).ok_or_else(|| anyhow!("there is {}", names()))
+    }
+}

@@ -1,0 +1,70 @@
+//! Files by what is in them: names lie.
+
+use std::{
+    fs::{self, File},
+    io::{Cursor, Read, Seek},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::{Source, saleae, sigrok, vcd};
+
+/// As much as tells a format.
+const HEAD: u64 = 256;
+
+/// Opens a file of any format that is known, or the folder of an export of Saleae's, which has a file for each channel.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn open(path: &Path) -> Result<Box<dyn Source>> {
+    let source = path.display().to_string();
+    if path.is_dir() {
+        return Ok(Box::new(saleae::Binary::new(&source, folder(path)?)?));
+    }
+    let mut file = File::open(path).context("cannot be opened")?;
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut head).context("cannot be read")?;
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        file.rewind().context("it is a zip archive, which cannot be read from a pipe")?;
+        return Ok(Box::new(sigrok::Reader::new(&source, file)?));
+    }
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
+    let is_dump = text.starts_with(b"$");
+    let is_rows = text.strip_prefix(b"\"").unwrap_or(text).starts_with(b"Time");
+    if head.starts_with(saleae::MAGIC) {
+        let input = Cursor::new(head).chain(file);
+        return Ok(Box::new(saleae::Binary::new(&source, vec![(name(path), input)])?));
+    }
+    ensure!(!head.is_empty(), "it is empty");
+    if is_dump {
+        let text = text.to_vec();
+        return Ok(Box::new(vcd::Reader::new(&source, Cursor::new(text).chain(file))?));
+    }
+    if is_rows {
+        return Ok(Box::new(saleae::Csv::new(&source, Cursor::new(head).chain(file))?));
+    }
+    if head.starts_with(b"\x1f\x8b") || head.starts_with(b"\xfd7zXZ") || head.starts_with(b"(\xb5/\xfd") {
+        bail!("it is compressed: unpack it first");
+    }
+    bail!("it is none of the captures that are known: VCD, sigrok's .sr, Saleae's CSV or binary export")
+}
+
+/// A channel's name, where the file itself has none.
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The channels of an export, `digital_2.bin` before `digital_10.bin`.
+fn folder(path: &Path) -> Result<Vec<(String, File)>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(path).context("cannot be read")? {
+        let file = entry.context("cannot be read")?.path();
+        if file.extension().is_some_and(|extension| extension == "bin") {
+            files.push(file);
+        }
+    }
+    files.sort_by_key(|file| (file.as_os_str().len(), file.clone()));
+    let open = |file: &PathBuf| Ok((name(file), File::open(file).with_context(|| name(file))?));
+    files.iter().map(open).collect()
+}

@@ -1,0 +1,90 @@
+//! `chronoscope capture`: what pins did, measured, or written in another format.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::{
+    capture::{
+        Analyser, Resampled, Source,
+        measure::{Analysis, Measure, Request, analyse},
+        open,
+    },
+    cli::{self, Phase},
+    report::{
+        self,
+        capture::{Format, convert},
+    },
+    statistics::SplitMix64,
+    units::printable,
+};
+
+pub fn execute(arguments: &cli::Capture) -> Result<u8> {
+    if let Some((file, format)) = conversion(arguments)? {
+        let [path] = arguments.files.as_slice() else { bail!("one capture becomes one file: name one") };
+        let mut source = source(path, 0, arguments).with_context(|| shown(path))?;
+        convert(&mut *source, &arguments.channel, arguments.sampled, format, file).with_context(|| shown(path))?;
+        tell_unseen(arguments, path, source.unseen());
+        return Ok(0);
+    }
+    let latency = arguments.start.clone().zip(arguments.end.clone());
+    let mut request = Request {
+        channels: arguments.channel.clone(),
+        measures: arguments.measure.clone(),
+        latency,
+        sampled: arguments.sampled,
+    };
+    if request.measures.is_empty() && (request.latency.is_none() || !request.channels.is_empty()) {
+        request.measures.push(Measure::Width);
+    }
+    let analyse_one = |(number, path): (usize, &std::path::PathBuf)| -> Result<Analysis> {
+        let mut source = source(path, number, arguments).with_context(|| shown(path))?;
+        analyse(&mut *source, &request).with_context(|| shown(path))
+    };
+    let analyses = arguments.files.iter().enumerate().map(analyse_one).collect::<Result<Vec<_>>>()?;
+    let text = report::capture::render(&analyses, arguments.format.unwrap_or_default())?;
+    report::emit(&text, arguments.output.as_deref())?;
+    for (analysis, path) in analyses.iter().zip(&arguments.files) {
+        tell_unseen(arguments, path, analysis.unseen);
+    }
+    Ok(0)
+}
+
+/// The capture's file to write, where one is asked for.
+fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
+    let Some(file) = arguments.output.as_deref() else { return Ok(None) };
+    let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else { return Ok(None) };
+    ensure!(
+        arguments.start.is_none() && arguments.measure.is_empty(),
+        "{} is a capture, and holds no measures: name a file otherwise, or give its --format",
+        shown(file)
+    );
+    Ok(Some((file, format)))
+}
+
+/// The file, through the virtual analyser if one is asked for.
+fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dyn Source>> {
+    let source = open(path)?;
+    let Some(hertz) = arguments.rate else { return Ok(source) };
+    let phase = match arguments.phase {
+        Phase::At(phase) => phase,
+        // Each file has its own; 53 bits make a fraction.
+        Phase::Random => {
+            let mut random = SplitMix64::new(arguments.seed);
+            let bits = (0..=number).map(|_| random.next_u64()).last().unwrap_or_default();
+            (bits >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    };
+    Ok(Box::new(Resampled::new(source, Analyser::new(hertz, phase)?)?))
+}
+
+fn tell_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
+    if unseen > 0 && !arguments.quiet {
+        let pulses = if unseen == 1 { "1 pulse lies".to_owned() } else { format!("{unseen} pulses lie") };
+        report::remark(&format!("{}: {pulses} between two samples, and cannot be seen", shown(path)));
+    }
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
+}

@@ -1,0 +1,275 @@
+//! What was measured of captures: a table with a histogram a row, JSON, CSV; and captures themselves, in another format.
+
+use std::{ffi::OsStr, io, path::Path};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{
+    csv, file,
+    sheet::{
+        Sheet,
+        Side::{Left, Right},
+    },
+};
+use crate::{
+    capture::{
+        Sampling, Source, find,
+        measure::{Analysis, Row},
+        sigrok, vcd,
+    },
+    cli::CaptureFormat,
+    units::{digits, printable, show},
+};
+
+/// Bars of a histogram.
+const BARS: usize = 16;
+
+/// The columns of CSV, in their order. New ones come at the end.
+pub const COLUMNS: [&str; 19] = [
+    "file",
+    "channel",
+    "measure",
+    "unit",
+    "count",
+    "min",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "mean",
+    "sigma",
+    "peak_to_peak",
+    "error",
+    "rounded",
+    "unanswered",
+    "sampled",
+];
+
+/// # Errors
+/// Never in practice: there is nothing that JSON cannot hold.
+pub fn render(analyses: &[Analysis], format: CaptureFormat) -> Result<String> {
+    Ok(match format {
+        CaptureFormat::Table => table(analyses),
+        CaptureFormat::Json => json(analyses)?,
+        CaptureFormat::Csv => rows(analyses),
+    })
+}
+
+fn table(analyses: &[Analysis]) -> String {
+    let mut sheet = Sheet::new(&[
+        ("channel", Left),
+        ("measure", Left),
+        ("n", Right),
+        ("min", Right),
+        ("p50", Right),
+        ("p99", Right),
+        ("max", Right),
+        ("mean", Right),
+        ("sigma", Right),
+        ("max−min", Right),
+        ("±", Right),
+        ("histogram", Left),
+    ]);
+    for analysis in analyses {
+        sheet.gap();
+        let sampling = match analysis.header.sampling {
+            Sampling::Exact => "exact edges".to_owned(),
+            Sampling::At(hertz) => format!("sampled at {}", rate(hertz)),
+            Sampling::Unknown => "sampled, at a rate that the file does not tell".to_owned(),
+        };
+        let (source, length) = (printable(&analysis.header.source), show(analysis.length, "ns"));
+        sheet.line(format!("{source} · {sampling} · {length}"));
+        for row in &analysis.rows {
+            sheet.row(cells(row));
+        }
+    }
+    let mut text = sheet.render();
+    let all = || analyses.iter().flat_map(|analysis| &analysis.rows);
+    if all().any(|row| row.statistics.rounded) {
+        text.push_str("\n~ so many different values that percentiles are rounded up, by 0.1 % at most\n");
+    }
+    for row in all().filter(|row| row.unanswered > 0) {
+        let starts =
+            if row.unanswered == 1 { "1 start came".to_owned() } else { format!("{} starts came", row.unanswered) };
+        text.push_str(&format!(
+            "\n{}: {starts} before the end of an earlier one, and had no end\n",
+            printable(&row.channel)
+        ));
+    }
+    text
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let (summary, statistics) = (&row.statistics.summary, &row.statistics);
+    let value = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, row.unit));
+    let percentile = |figure: Option<f64>| {
+        let mark = if statistics.rounded && figure.is_some() { "~" } else { "" };
+        format!("{mark}{}", value(figure))
+    };
+    let error = match row.error {
+        Some(0.0) => "exact".to_owned(),
+        Some(error) => show(error, row.unit),
+        None => "?".to_owned(),
+    };
+    vec![
+        format!("  {}", printable(&row.channel)),
+        row.measure.to_owned(),
+        summary.count.to_string(),
+        value(summary.min),
+        percentile(summary.p50),
+        percentile(summary.p99),
+        value(summary.max),
+        value(summary.mean),
+        value(summary.sigma),
+        value(statistics.peak_to_peak),
+        error,
+        bars(&statistics.histogram),
+    ]
+}
+
+/// From the least value to the greatest; heights are logarithmic, so that one late pulse in a million is seen.
+fn bars(histogram: &[(f64, u64)]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (Some((low, _)), Some((high, _))) = (histogram.first(), histogram.last()) else { return String::new() };
+    let count = if high > low { BARS } else { 1 };
+    let mut bins = vec![0_u64; count];
+    for (value, samples) in histogram {
+        let place = (value - low) / (high - low) * count as f64;
+        bins[(place as usize).min(count - 1)] += samples;
+    }
+    let most = bins.iter().copied().max().unwrap_or(1) as f64;
+    let bar = |samples: u64| {
+        let height = (samples as f64).ln_1p() / most.ln_1p() * HEIGHTS.len() as f64;
+        if samples == 0 { ' ' } else { HEIGHTS[(height.ceil() as usize).clamp(1, HEIGHTS.len()) - 1] }
+    };
+    bins.into_iter().map(bar).collect()
+}
+
+/// `2 MHz`.
+fn rate(hertz: u64) -> String {
+    let (size, unit) = match hertz {
+        1_000_000_000.. => (1e9, "GHz"),
+        1_000_000.. => (1e6, "MHz"),
+        1_000.. => (1e3, "kHz"),
+        _ => (1.0, "Hz"),
+    };
+    format!("{} {unit}", digits(hertz as f64 / size))
+}
+
+/// One object a file.
+fn json(analyses: &[Analysis]) -> Result<String> {
+    let of = |analysis: &Analysis| {
+        let (numerator, denominator) = analysis.header.tick.fraction();
+        let sampled = match analysis.header.sampling {
+            Sampling::Exact => json!(null),
+            Sampling::At(hertz) => json!(hertz),
+            Sampling::Unknown => json!("unknown"),
+        };
+        json!({
+            "file": analysis.header.source,
+            "tick": {"numerator": numerator, "denominator": denominator},
+            "sampled": sampled,
+            "length": analysis.length,
+            "unseen": analysis.unseen,
+            "rows": analysis.rows,
+        })
+    };
+    let captures: Vec<_> = analyses.iter().map(of).collect();
+    Ok(serde_json::to_string_pretty(&json!({"captures": captures}))? + "\n")
+}
+
+fn rows(analyses: &[Analysis]) -> String {
+    let mut text = csv::record(COLUMNS.map(str::to_owned));
+    for (analysis, row) in analyses.iter().flat_map(|analysis| analysis.rows.iter().map(move |row| (analysis, row))) {
+        let summary = &row.statistics.summary;
+        text.push_str(&csv::record([
+            analysis.header.source.clone(),
+            row.channel.clone(),
+            row.measure.to_owned(),
+            row.unit.to_owned(),
+            summary.count.to_string(),
+            csv::number(summary.min),
+            csv::number(summary.p50),
+            csv::number(summary.p90),
+            csv::number(summary.p99),
+            csv::number(summary.p999),
+            csv::number(summary.p9999),
+            csv::number(summary.max),
+            csv::number(summary.mean),
+            csv::number(summary.sigma),
+            csv::number(row.statistics.peak_to_peak),
+            csv::number(row.error),
+            if row.statistics.rounded { "yes" } else { "no" }.to_owned(),
+            row.unanswered.to_string(),
+            match analysis.header.sampling {
+                Sampling::Exact => String::new(),
+                Sampling::At(hertz) => hertz.to_string(),
+                Sampling::Unknown => "unknown".to_owned(),
+            },
+        ]));
+    }
+    text
+}
+
+/// What a capture can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Vcd,
+    Sigrok,
+}
+
+impl Format {
+    /// By a file's name.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension().and_then(OsStr::to_str) {
+            Some("vcd") => Some(Self::Vcd),
+            Some("sr") => Some(Self::Sigrok),
+            _ => None,
+        }
+    }
+}
+
+/// Writes these channels of a capture, or all, as another file.
+///
+/// # Errors
+/// What is wrong with the capture, or with the file. Then there is none, or the one that was there before.
+pub fn convert(
+    source: &mut dyn Source,
+    channels: &[String],
+    sampled: Option<u64>,
+    format: Format,
+    path: &Path,
+) -> Result<()> {
+    let mut header = source.header().sampled(sampled);
+    let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let wanted: Vec<usize> = match channels {
+        [] => (0..header.channels.len()).collect(),
+        named => named.iter().map(place).collect::<Result<_>>()?,
+    };
+    header.channels = wanted.iter().map(|place| header.channels[*place].clone()).collect();
+    let mut failure = None;
+    let written = file::fill(path, |output| {
+        let outcome = match format {
+            Format::Vcd => {
+                let writer = vcd::Writer::new(&header, output).map_err(anyhow::Error::from);
+                writer.and_then(|mut writer| source.read(&wanted, &mut writer))
+            }
+            Format::Sigrok => {
+                sigrok::Writer::new(&header, output).and_then(|mut writer| source.read(&wanted, &mut writer))
+            }
+        };
+        outcome.map_err(|error| match error.downcast::<io::Error>() {
+            // Of writing.
+            Ok(error) => error,
+            // Of reading: told as it is.
+            Err(error) => {
+                failure = Some(error);
+                io::Error::other("the capture cannot be read")
+            }
+        })
+    });
+    failure.map_or(written, Err)
+}
