@@ -95,7 +95,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
         let names: Vec<&str> = limited.into_iter().collect();
         notes.insert(0, format!("┃ the limit that the study sets on {}", names.join(", ")));
     }
-    if page.iter().any(|row| row.name.starts_with("bare@")) {
+    if page.chunk_by(|one, next| one.group == next.group).any(|rows| floor(rows).is_some()) {
         notes.insert(0, "┆ the floor: without any kernel (bare)".to_owned());
     }
     let ours: Vec<&Entry<'_>> =
@@ -116,7 +116,10 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
 fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
     let bare = rows.iter().find(|row| row.name.starts_with("bare@"));
     let Kind::Ours(entry) = bare?.kind else { return None };
-    statistic(entry.series, "p50").filter(|_| rows.len() > 1)
+    let floor = statistic(entry.series, "p50").filter(|_| rows.len() > 1)?;
+    // What another is below is no floor: memory without a kernel may hold more stacks than with one.
+    let ours = rows.iter().filter(|row| matches!(row.kind, Kind::Ours(_)));
+    ours.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
 }
 
 /// A row's name, in two lines where one is too short.

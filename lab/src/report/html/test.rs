@@ -206,6 +206,17 @@ fn images_are_bytes_beside_published_ones() {
 }
 
 #[test]
+fn what_another_is_below_is_no_floor() {
+    let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
+        .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
+        .to_vec();
+    cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
+    cases[0].series[0].summary.p50 = Some(64.0);
+    let text = page_of(&run_of(cases));
+    assert!(charts(&text, "memory") == 1 && !text.contains("the floor"));
+}
+
+#[test]
 fn kept_samples_are_drawn_with_the_worst_marked() {
     let mut case = sample::case("switch", "");
     case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
