@@ -12,7 +12,7 @@ use crate::{
 /// Elements that have no end.
 const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
 
-fn page_of(run: &Run) -> String {
+pub(super) fn page_of(run: &Run) -> String {
     let text = render(&[(String::new(), run)]);
     check(&text);
     text
@@ -47,11 +47,11 @@ fn check(page: &str) {
 }
 
 /// How many charts of a kind there are.
-fn charts(page: &str, kind: &str) -> usize {
+pub(super) fn charts(page: &str, kind: &str) -> usize {
     page.matches(&format!("<figure class=\"chart\" data-kind=\"{kind}\">")).count()
 }
 
-fn run_of(cases: Vec<CaseResult>) -> Run {
+pub(super) fn run_of(cases: Vec<CaseResult>) -> Run {
     Run { cases, ..sample::run() }
 }
 
