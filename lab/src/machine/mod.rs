@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn defaults_are_values_of_known_parameters() {
-        for (experiment, parameter, value) in firmware::DEFAULTS.iter().chain(&vm::DEFAULTS) {
+        for (experiment, parameter, value) in firmware::DEFAULTS.iter().chain(&rtl::DEFAULTS).chain(&vm::DEFAULTS) {
             let spec = spec::find(experiment).unwrap();
             let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
             assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);

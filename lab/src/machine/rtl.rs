@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
-    Machine, Made, Recording,
+    Machine, Made, Recording, default_in,
     firmware::{self, PINS, Port, Variant, once, repository, target, told_when_long},
     scratch::Folder,
     take,
@@ -46,7 +46,8 @@ static WAIT_STATES: Parameter = Parameter {
 static CLOCK: Parameter = Parameter {
     name: "clock",
     unit: "",
-    default: "1GHz",
+    // As fast as such cores are on chips and in FPGAs; at 1 GHz, a busy millisecond would take the host half a second.
+    default: "100MHz",
     values: Values::Text("a rate, as 84MHz"),
     help: "the clock's rate: how many cycles a µs of the experiment has",
 };
@@ -66,6 +67,10 @@ static TRACE: Parameter = Parameter {
     values: Values::Word(&["no", "yes"]),
     help: "keep which function ran when, from the first sample on; with pins=yes",
 };
+
+/// Defaults of experiments' parameters on the board, where they differ from those of the emulators: in cycles, as long as theirs in
+/// instructions.
+pub(super) static DEFAULTS: [(&str, &str, &str); 1] = [("masked", "interval_us", "40")];
 
 /// One kernel on one core.
 #[derive(Debug)]
@@ -92,7 +97,7 @@ impl Machine for Rtl {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        self.port.default(spec, parameter)
+        default_in(&DEFAULTS, spec, parameter).or_else(|| self.port.default(spec, parameter))
     }
 
     fn check(&self, request: &str) -> Result<()> {
