@@ -97,22 +97,25 @@ impl Grid {
 
     /// In parts of a tick of the grid, from the first sample; `None` before it.
     fn place(self, ticks: u64) -> Result<Option<u128>> {
-        let since =
-            u128::from(ticks).checked_mul(self.above).ok_or_else(|| anyhow!("it is too long to be resampled"))?;
+        let since = u128::from(ticks).checked_mul(self.above).ok_or_else(too_long)?;
         Ok(since.checked_sub(self.phase))
     }
 
     /// The first sample at or after that time.
     fn seen(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.unwrap_or(0);
-        Ok(u64::try_from(div_ceil(place, self.below))?)
+        u64::try_from(div_ceil(place, self.below)).map_err(|_| too_long())
     }
 
     /// The last sample at or before that time.
     fn last(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.ok_or_else(|| anyhow!("it is shorter than one sample"))?;
-        Ok(u64::try_from(place / self.below)?)
+        u64::try_from(place / self.below).map_err(|_| too_long())
     }
+}
+
+fn too_long() -> anyhow::Error {
+    anyhow!("it is too long to be resampled at that rate")
 }
 
 /// Division of 128 bits is slow, and seldom needed.

@@ -92,9 +92,11 @@ impl<R: Read> Words<R> {
         if self.ended {
             return Ok(false);
         }
-        self.buffer.copy_within(self.at..self.filled, 0);
-        self.filled -= self.at;
-        self.at = 0;
+        if self.at > 0 {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+        }
         let count = loop {
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Ok(count) => break count,

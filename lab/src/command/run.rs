@@ -92,7 +92,7 @@ pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> 
         if !quiet {
             report::remark(&format!("page: {}", page.display()));
         }
-        let captures = report::captures::write(run, &page)?;
+        let captures = report::capture_files::write(run, &page)?;
         if let ([first, rest @ ..], false) = (captures.as_slice(), quiet) {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more beside it", rest.len()) };
             report::remark(&format!("capture: {}{more}", first.display()));

@@ -109,12 +109,18 @@ impl Port {
 
     /// The kernel's image for a processor, built if it is not there or older than its source.
     pub(super) fn image(&self, triple: &str, variant: Variant) -> Result<PathBuf> {
+        self.image_in("", triple, variant, &[])
+    }
+
+    /// As [`image`](Self::image), with more features, and so in a folder of its own.
+    pub(super) fn image_in(&self, folder: &str, triple: &str, variant: Variant, more: &[&str]) -> Result<PathBuf> {
         let root = repository()?;
-        let target = target(root)?;
+        let target = target(root)?.join(folder);
         let package = format!("chronoscope-{}", self.kernel);
         let (profile, features) = variant.profile();
+        let features = [features, more].concat();
         let image = target.join("firmware").join(triple).join(profile).join(&package);
-        once(&BUILT, &image, || build(root, &target, triple, &package, profile, features))
+        once(&BUILT, &image, || build(root, &target, triple, &package, profile, &features))
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod firmware;
 pub mod host;
 pub mod qemu;
 pub mod rtl;
+mod scratch;
 mod smallest;
 pub mod vm;
 

@@ -2,17 +2,25 @@
 //!
 //! `docs/machines/qemu.md` says why the machine is built as it is.
 
-use std::{io::ErrorKind, process::Command, sync::atomic::AtomicBool, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::ErrorKind,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::{Mutex, atomic::AtomicBool},
+    time::Duration,
+};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{
     Machine, Made, Recording, agreement,
-    firmware::{self, Port, Variant},
+    firmware::{self, PINS, Port, Variant, complaint, once, repository, target, told_when_long},
+    scratch::Folder,
     smallest, take,
 };
-use crate::child;
+use crate::{child, observation::CAPTURE};
 
 /// An emulated chip.
 #[derive(Debug)]
@@ -24,6 +32,8 @@ pub(super) struct Chip {
     pub(super) program: &'static str,
     package: &'static str,
     pub(super) arguments: &'static [&'static str],
+    /// Where the plugin finds its pins.
+    pins: &'static str,
 }
 
 static CHIPS: [Chip; 2] = [
@@ -33,6 +43,8 @@ static CHIPS: [Chip; 2] = [
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduinoplus2"],
+        // GPIOA's BSRR, through its bit-band alias.
+        pins: "pins=0x42400300,exceptions=on",
     },
     Chip {
         name: "rv32",
@@ -51,6 +63,8 @@ static CHIPS: [Chip; 2] = [
             "-rtc",
             "base=1970-01-01T00:00:00,clock=vm",
         ],
+        // Two registers of the bench board's, which QEMU ignores.
+        pins: "set=0x02003010,clear=0x02003014",
     },
 ];
 
@@ -79,9 +93,20 @@ static TRACE: Parameter = Parameter {
 };
 
 /// The image that a request asks for, and the request without that: it is the image that differs.
-fn split(request: &str) -> (Variant, String) {
-    let (trace, request) = take(request, TRACE.name);
-    (if trace == Some("yes") { Variant::Traced } else { Variant::Plain }, request)
+///
+/// # Errors
+/// When it asks for two at once.
+fn split(request: &str) -> Result<(Variant, String)> {
+    let yes = |value: Option<&str>| value == Some("yes");
+    let (trace, rest) = take(request, TRACE.name);
+    let (pins, rest) = take(&rest, PINS.name);
+    let variant = match (yes(trace), yes(pins)) {
+        (true, true) => bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them"),
+        (true, false) => Variant::Traced,
+        (false, true) => Variant::Pins,
+        (false, false) => Variant::Plain,
+    };
+    Ok((variant, rest))
 }
 
 /// One kernel on one chip.
@@ -104,15 +129,25 @@ pub fn targets() -> impl Iterator<Item = String> {
 
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        if self.can_trace() { vec![(&TRACE, TRACE.default.to_owned())] } else { Vec::new() }
+        let trace = self.can_trace().then_some(&TRACE);
+        trace.into_iter().chain([&PINS]).map(|parameter| (parameter, parameter.default.to_owned())).collect()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
         self.port.default(spec, parameter)
     }
 
+    fn check(&self, request: &str) -> Result<()> {
+        split(request).map(drop)
+    }
+
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
-        self.port.image(self.chip.triple, split(request).0).map(|_| Made::default())
+        let (variant, request) = split(request)?;
+        self.port.image(self.chip.triple, variant)?;
+        if variant == Variant::Pins && request != experiments::image::SPEC.name {
+            plugin()?;
+        }
+        Ok(Made::default())
     }
 
     fn run(
@@ -122,26 +157,25 @@ impl Machine for Qemu {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (variant, request) = split(request);
-        let request = request.as_str();
+        let (whole, (variant, request)) = (request, split(request)?);
         if request == experiments::image::SPEC.name {
-            return smallest::run(self, request, limit, stop, sink).map(|()| Recording::new());
+            return smallest::run(self, &request, limit, stop, sink).map(|()| Recording::new());
         }
-        let Chip { program, package, arguments, .. } = *self.chip;
+        let what = format!("{}@{} {whole}", self.port.kernel, self.chip.name);
         let image = self.port.image(self.chip.triple, variant)?;
+        let Chip { program, arguments, .. } = *self.chip;
+        // What each start writes replaces what the one before it wrote: what remains is of one that was agreed on.
+        let folder = Folder::new()?;
+        let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = Command::new(program);
-            qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(request));
+            qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(&request));
+            qemu.args(analyser.iter().flatten());
             child::run(qemu.arg("-kernel").arg(&image), program, limit, stop, sink)
         };
-        let what = format!("{}@{} {request}", self.port.kernel, self.chip.name);
-        agreement::run(&what, start, sink).map_err(|error| match error.downcast_ref::<std::io::Error>() {
-            Some(cause) if cause.kind() == ErrorKind::NotFound => {
-                anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}")
-            }
-            _ => error,
-        })?;
-        Ok(Recording::new())
+        agreement::run(&what, start, sink).map_err(|error| self.explained(error, variant))?;
+        let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
+        Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
     }
 }
 
@@ -155,6 +189,46 @@ impl Qemu {
     fn can_trace(&self) -> bool {
         self.port.kernel == "tandem"
     }
+
+    /// QEMU's options for a logic analyser that writes a file of the folder.
+    fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
+        let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
+        let (plugin, file) = (quoted(plugin()?), quoted(folder.path(CAPTURE)));
+        Ok(["-plugin".to_owned(), format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins)])
+    }
+
+    fn explained(&self, error: Error, variant: Variant) -> Error {
+        let Chip { program, package, .. } = self.chip;
+        let cause = error.downcast_ref::<std::io::Error>();
+        if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+            return anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}");
+        }
+        let mut loading = ["plugin", "chronoscope's pins"].into_iter();
+        match variant == Variant::Pins && loading.any(|words| error.to_string().contains(words)) {
+            true => error.context("pins=yes needs a QEMU that loads plugins, as Debian 12's"),
+            false => error,
+        }
+    }
+}
+
+/// The logic analyser, built if it is not there or older than its source.
+fn plugin() -> Result<PathBuf> {
+    static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
+    let root = repository()?;
+    let target = target(root)?;
+    let library = target.join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
+    once(&BUILT, &library, || {
+        let mut cargo = Command::new(root.join("tools/plugin-cargo"));
+        cargo.args(["build", "--release", "--locked"]).env("CARGO_TARGET_DIR", &target);
+        cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let output = told_when_long("building QEMU's plugin", || cargo.output());
+        let output = output.context("cannot start tools/plugin-cargo")?;
+        if !output.status.success() {
+            let error = complaint(&output.stderr);
+            bail!("QEMU's plugin could not be built: {error} (all of it: tools/plugin-cargo build --release)");
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -168,7 +242,9 @@ mod tests {
 
     #[test]
     fn a_trace_is_no_business_of_the_request() {
-        assert_eq!(split("switch tasks=2 trace=yes"), (Variant::Traced, "switch tasks=2".to_owned()));
-        assert_eq!(split("image trace=no"), (Variant::Plain, "image".to_owned()));
+        assert_eq!(split("switch tasks=2 trace=yes").unwrap(), (Variant::Traced, "switch tasks=2".to_owned()));
+        assert_eq!(split("image trace=no").unwrap(), (Variant::Plain, "image".to_owned()));
+        assert_eq!(split("switch pins=yes trace=no").unwrap(), (Variant::Pins, "switch".to_owned()));
+        assert!(split("switch pins=yes trace=yes").is_err());
     }
 }

@@ -3,13 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
-    process::{self, Command, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -19,11 +16,13 @@ use chronoscope_suite::{Parameter, Spec, Values};
 use super::{
     Machine, Made, Recording,
     firmware::{self, PINS, Port, Variant, once, repository, target, told_when_long},
+    scratch::Folder,
     take,
     vm::identity::sha256,
 };
 use crate::{
     child,
+    observation::CAPTURE,
     profile::{self, Cycles, Symbols},
     units::parse_hertz,
 };
@@ -102,14 +101,19 @@ impl Machine for Rtl {
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
         let asked = Asked::of(request)?;
-        let image = self.port.image(TRIPLE, asked.variant())?;
+        let image = self.image(&asked)?;
         bench(self.core)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
         let mut identity = made_of(self.core)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
-        let remark = "cycles of the core's own logic, simulated; memory is the board's, not a chip's";
+        let remark = match self.is_unguarded() {
+            true => {
+                "cycles of the core's own logic, simulated; this core has no memory protection: tandem guards no stack here"
+            }
+            false => "cycles of the core's own logic, simulated; memory is the board's, not a chip's",
+        };
         Ok(Made { identity, remark })
     }
 
@@ -126,19 +130,33 @@ impl Machine for Rtl {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let asked = Asked::of(request)?;
-        let image = self.port.image(TRIPLE, asked.variant())?;
+        let image = self.image(&asked)?;
         let folder = Folder::new()?;
         let mut command = Command::new(bench(self.core)?);
         command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
         if asked.pins {
-            command.arg("--pins").arg(folder.pins()).arg("--profile").arg(folder.profile());
+            command.arg("--pins").arg(folder.path(CAPTURE)).arg("--profile").arg(folder.path("profile"));
         }
         if asked.trace {
-            command.arg("--retired").arg(folder.retired());
+            command.arg("--retired").arg(folder.path("retired"));
         }
         child::run(&mut command, "chronoscope-bench", limit, stop, sink)?;
         if asked.pins { recording(&folder, &image, asked.trace) } else { Ok(Recording::new()) }
+    }
+}
+
+impl Rtl {
+    /// Without physical memory protection tandem cannot guard its stacks.
+    fn is_unguarded(&self) -> bool {
+        self.core == "cv32e40p" && self.port.kernel == "tandem"
+    }
+
+    fn image(&self, asked: &Asked<'_>) -> Result<PathBuf> {
+        match self.is_unguarded() {
+            true => self.port.image_in("unguarded", TRIPLE, asked.variant(), &["--features", "unguarded"]),
+            false => self.port.image(TRIPLE, asked.variant()),
+        }
     }
 }
 
@@ -183,16 +201,13 @@ impl<'a> Asked<'a> {
 
 /// What the board's instruments wrote.
 fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
-    let text = |path: PathBuf| {
-        fs::read_to_string(&path).with_context(|| format!("chronoscope-bench left no {}", path.display()))
-    };
     let image = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
     let symbols = Symbols::read(&image)?;
     let mut recording = Recording::new();
-    recording.capture = Some(text(folder.pins())?.into_bytes());
-    recording.cycles = Cycles::read(&text(folder.profile())?, &symbols)?;
+    recording.capture = Some(folder.text(CAPTURE)?.into_bytes());
+    recording.cycles = Cycles::read(&folder.text("profile")?, &symbols)?;
     if trace {
-        recording.files.insert(profile::RUNS, profile::runs(&text(folder.retired())?, &symbols)?);
+        recording.files.insert(profile::RUNS, profile::runs(&folder.text("retired")?, &symbols)?);
     }
     Ok(recording)
 }
@@ -255,37 +270,6 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
         ("board".to_owned(), format!("sha256 {}", sha256(sources.as_bytes()))),
     ]);
     Ok(known.entry(core.to_owned()).or_insert(made_of).clone())
-}
-
-/// For what the board's instruments write; removed afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("chronoscope-bench-{}-{number}", process::id()));
-        fs::create_dir(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
-        Ok(Self(path))
-    }
-
-    fn pins(&self) -> PathBuf {
-        self.0.join("pins.vcd")
-    }
-
-    fn profile(&self) -> PathBuf {
-        self.0.join("profile")
-    }
-
-    fn retired(&self) -> PathBuf {
-        self.0.join("retired")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -50,7 +50,10 @@ impl Analyser {
 
     fn remark(self) -> String {
         let period = show(1e9 / self.hertz as f64, "ns");
-        format!("a reading by the analyser is a whole number of its samples, {period} apart; the first is {} of that after the start", self.phase)
+        format!(
+            "a reading by the analyser is a whole number of its samples, {period} apart; the first is {} of that after the start",
+            self.phase
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Showing a run, one file a format.
 
 pub mod capture;
-pub mod captures;
+pub mod capture_files;
 pub mod comparison;
 pub mod csv;
 mod file;

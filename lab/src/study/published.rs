@@ -82,7 +82,9 @@ impl Instrument {
 impl Published {
     /// The figure's sister in the case: series, value with the nominal part, unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
-        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument.of(&case.series)).into_iter().next()
+        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument.of(&case.series))
+            .into_iter()
+            .next()
     }
 
     /// Whether it is of this series.
