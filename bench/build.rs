@@ -6,22 +6,22 @@ use std::{
     process::Command,
 };
 
-/// A core: the wheel's folder that its files lie in, what the board adds to them, and the path of `mcycle` in the model.
+/// A core: the wheel's folder that its files lie in, what the board adds to them, and the path of `mcycle` in the model
+/// where the host writes to it.
 struct Core {
     folder: &'static str,
     files: &'static str,
     own: &'static [&'static str],
     flags: &'static [&'static str],
-    changed: Option<Change>,
-    mcycle: &'static str,
+    changes: &'static [Change],
+    mcycle: Option<&'static str>,
 }
 
-/// A file that is copied with one text changed.
-#[derive(Clone, Copy)]
+/// A file that is copied with some texts changed.
 struct Change {
     file: &'static str,
-    from: &'static str,
-    to: &'static str,
+    /// What is replaced, by what.
+    texts: &'static [(&'static str, &'static str)],
 }
 
 const IBEX: Core = Core {
@@ -30,8 +30,8 @@ const IBEX: Core = Core {
     own: &["core_ibex.sv", "ibex_pmp.sv"],
     // Without what is there to check the core itself.
     flags: &["+define+SYNTHESIS"],
-    changed: None,
-    mcycle: "core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q",
+    changes: &[],
+    mcycle: Some("core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q"),
 };
 const IBEX_WB: Core = Core { flags: &["+define+SYNTHESIS", "+define+IBEX_WB"], ..IBEX };
 const CV32E40P: Core = Core {
@@ -40,14 +40,23 @@ const CV32E40P: Core = Core {
     own: &["core_cv32e40p.sv"],
     // Arrays of counters of which it sets some by clock and the others for good; and what Verilator takes for loops, of parts of signals.
     flags: &["-Wno-BLKANDNBLK", "-Wno-UNOPTFLAT"],
-    // The registers of memory protection, which this core has not, read as zero then, as they do in QEMU and on many cores, instead of being
-    // illegal. So tandem's image, which moves its guard by them, runs here as it is.
-    changed: Some(Change {
-        file: "rtl/cv32e40p_core.sv",
-        from: "localparam USE_PMP = 0;",
-        to: "localparam USE_PMP = 1;",
-    }),
-    mcycle: "core__DOT__cv32e40p__DOT__core_i__DOT__cs_registers_i__DOT__mhpmcounter_q",
+    changes: &[
+        // The registers of memory protection, which this core has not, read as zero then, as they do on many cores, instead of being
+        // illegal. So tandem's image, which moves its guard by them, runs here as it is.
+        Change { file: "rtl/cv32e40p_core.sv", texts: &[("localparam USE_PMP = 0;", "localparam USE_PMP = 1;")] },
+        // Idle skip: writing to the array of 32 counters from outside would have the model compute all of them. And they count from reset on.
+        Change {
+            file: "rtl/cv32e40p_cs_registers.sv",
+            texts: &[
+                (
+                    "mhpmcounter_q[incr_gidx] + 1;",
+                    "mhpmcounter_q[incr_gidx] + 1 + (incr_gidx == 0 ? bench.skip_i : 64'd0);",
+                ),
+                ("mcountinhibit_q[inh_gidx] <= 'b1;", "mcountinhibit_q[inh_gidx] <= 'b0;"),
+            ],
+        },
+    ],
+    mcycle: None,
 };
 
 const BOARD: [&str; 6] = ["bench.sv", "memory.sv", "debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
@@ -73,7 +82,7 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
     // What an earlier run made may have had other files.
     let _ = fs::remove_dir_all(model);
     let rtl = env::current_dir().expect("cargo sets it").join("rtl");
-    let changed = core.changed.map(|change| change.apply(folder, model));
+    let changed: Vec<PathBuf> = core.changes.iter().map(|change| change.apply(folder, model)).collect();
     let status = Command::new("verilator")
         .args(["--cc", "--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"])
         .args(["--top-module", "bench", "--Mdir"])
@@ -95,12 +104,15 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
 
 impl Change {
     /// Returns the copy.
-    fn apply(self, folder: &Path, model: &Path) -> PathBuf {
-        let original = fs::read_to_string(folder.join(self.file)).expect("the wheel has this file");
-        assert_eq!(original.matches(self.from).count(), 1, "{} is not the file we know", self.file);
+    fn apply(&self, folder: &Path, model: &Path) -> PathBuf {
+        let mut text = fs::read_to_string(folder.join(self.file)).expect("the wheel has this file");
+        for (from, to) in self.texts {
+            assert_eq!(text.matches(from).count(), 1, "{} is not the file we know", self.file);
+            text = text.replace(from, to);
+        }
         let copy = model.join(Path::new(self.file).file_name().expect("a file"));
         fs::create_dir_all(model).expect("cargo's directory can be written");
-        fs::write(&copy, original.replace(self.from, self.to)).expect("as above");
+        fs::write(&copy, text).expect("as above");
         copy
     }
 }
@@ -115,7 +127,11 @@ fn compile(core: &Core, model: &Path) {
         .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
         .collect();
     sources.sort();
-    cc::Build::new()
+    let mut build = cc::Build::new();
+    if let Some(mcycle) = core.mcycle {
+        build.define("MCYCLE", Some(format!("bench__DOT__{mcycle}").as_str()));
+    }
+    build
         .cpp(true)
         .std("c++17")
         .opt_level(2)
@@ -128,7 +144,6 @@ fn compile(core: &Core, model: &Path) {
         .define("VM_COVERAGE", "0")
         .define("VM_SC", "0")
         .define("VM_TRACE", "0")
-        .define("MCYCLE", Some(format!("bench__DOT__{}", core.mcycle).as_str()))
         .files(sources)
         .files(["verilated.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"].map(|file| include.join(file)))
         .file("src/model.cpp")

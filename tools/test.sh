@@ -83,6 +83,10 @@ step "clippy of the smallest images" firmware ../../tools/firmware-cargo thumbv7
     --package chronoscope-smallest --features bare,embassy,lilos,rtic,tandem -- -D warnings
 step "format of QEMU's plugin" tools/plugin-cargo fmt --check
 step "clippy of QEMU's plugin" tools/plugin-cargo clippy --release --locked -- -D warnings
+for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
+    step "clippy of the serial host for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile uart --locked \
+        --package chronoscope-bare --features board/uart -- -D warnings
+done
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
 export CHRONOSCOPE_SCIPY_FIGURES="$figures"

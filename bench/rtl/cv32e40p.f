@@ -1,5 +1,5 @@
-// What of the wheel the model is made of; relative to its folder system_verilog. The clock gate is the board's own, and of cv32e40p_core.sv
-// it takes a copy with a constant changed: see build.rs.
+// What of the wheel the model is made of; relative to its folder system_verilog. The clock gate is the board's own, and of two files
+// it takes copies with a few constants changed: see build.rs.
 +incdir+rtl/include
 rtl/include/cv32e40p_apu_core_pkg.sv
 rtl/include/cv32e40p_fpu_pkg.sv
@@ -10,7 +10,6 @@ rtl/cv32e40p_alu_div.sv
 rtl/cv32e40p_apu_disp.sv
 rtl/cv32e40p_compressed_decoder.sv
 rtl/cv32e40p_controller.sv
-rtl/cv32e40p_cs_registers.sv
 rtl/cv32e40p_decoder.sv
 rtl/cv32e40p_ex_stage.sv
 rtl/cv32e40p_ff_one.sv

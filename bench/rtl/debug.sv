@@ -28,14 +28,13 @@ module debug (
       0:  return 32'h00a0_2023;  //    sw    a0, Operation(x0)
       1:  return 32'h7b10_2573;  //    csrr  a0, dpc
       2:  return 32'h00a0_2223;  //    sw    a0, StoppedAt(x0)
-      3:  return 32'h3200_5073;  //    csrwi mcountinhibit, 0    CV32E40P starts with mcycle off
-      4:  return 32'h00b0_2423;  //    sw    a1, Argument(x0)    the probe answers now
-      5:  return 32'h00c0_2503;  //    lw    a0, GoOnAt(x0)
-      6:  return 32'h7b15_1073;  //    csrw  dpc, a0
-      7:  return 32'h0000_8537;  //    lui   a0, 8               1 << 15: ebreakm
-      8:  return 32'h7b05_2073;  //    csrs  dcsr, a0
-      9:  return 32'h0100_2503;  //    lw    a0, Answer(x0)
-      10: return 32'h7b20_0073;  //    dret
+      3:  return 32'h00b0_2423;  //    sw    a1, Argument(x0)    the probe answers now
+      4:  return 32'h00c0_2503;  //    lw    a0, GoOnAt(x0)
+      5:  return 32'h7b15_1073;  //    csrw  dpc, a0
+      6:  return 32'h0000_8537;  //    lui   a0, 8               1 << 15: ebreakm
+      7:  return 32'h7b05_2073;  //    csrs  dcsr, a0
+      8:  return 32'h0100_2503;  //    lw    a0, Answer(x0)
+      9:  return 32'h7b20_0073;  //    dret
       default: return 32'h0000_006f;  // j .
     endcase
   endfunction

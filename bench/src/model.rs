@@ -73,8 +73,6 @@ unsafe extern "C" {
     fn bench_cycle(model: *mut Raw) -> u32;
     fn bench_memory(model: *mut Raw) -> *mut u32;
     fn bench_skip(model: *mut Raw, cycles: u64);
-    fn bench_mcycle(model: *mut Raw) -> u64;
-    fn bench_set_mcycle(model: *mut Raw, value: u64);
     fn bench_time(model: *mut Raw) -> u64;
     fn bench_due(model: *mut Raw) -> u64;
     fn bench_retired_pc(model: *mut Raw) -> u32;
@@ -101,7 +99,6 @@ impl Model {
     pub fn skip(&mut self, more: u64) -> Watch {
         // SAFETY: as above.
         unsafe {
-            bench_set_mcycle(self.0, bench_mcycle(self.0).wrapping_add(more));
             bench_skip(self.0, more);
             let watch = bench_cycle(self.0);
             bench_skip(self.0, 0);
@@ -119,12 +116,6 @@ impl Model {
     pub fn due(&self) -> Option<u64> {
         // SAFETY: as above.
         Some(unsafe { bench_due(self.0) }).filter(|&due| due != u64::MAX)
-    }
-
-    /// Makes the core's counter of cycles the board's.
-    pub fn set_mcycle(&mut self) {
-        // SAFETY: as above.
-        unsafe { bench_set_mcycle(self.0, bench_time(self.0)) }
     }
 
     pub fn retired_pc(&self) -> u32 {

@@ -8,9 +8,9 @@ use std::{
 
 use crate::model::Setup;
 
-pub const USAGE: &str =
-    "usage: chronoscope-bench IMAGE [--request TEXT] [--wait-states 0..5] [--hertz N] [--seed N] [--limit CYCLES]
-       [--pins FILE] [--profile FILE] [--retired FILE]";
+/// In one line, as every complaint.
+pub const USAGE: &str = "usage: chronoscope-bench IMAGE [--request TEXT] [--wait-states 0..5] [--hertz N] [--seed N] \
+    [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE]";
 
 pub struct Options {
     pub image: PathBuf,

@@ -46,9 +46,8 @@ fn until_exit(
         if watch.stopped() {
             let stop = model.stop();
             if !begun {
-                // The board stops the core at reset. Its counter of cycles runs only now, where it starts switched off.
+                // The board stops the core at reset.
                 begun = true;
-                model.set_mcycle();
                 model.go_on(entry, 0);
             } else {
                 match host.call(model, stop)? {

@@ -74,6 +74,15 @@ pub struct Run {
     /// Targets, as linux@host.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,
+    /// A board on a serial line, with whatever kernel: short for --target board@serial:DEVICE[:BAUD].
+    #[arg(long, value_name = "serial:DEVICE[:BAUD]")]
+    pub machine: Option<String>,
+    /// Write this image into the board's flash first, by the program probe-rs.
+    #[arg(long, value_name = "IMAGE", requires = "chip")]
+    pub flash: Option<PathBuf>,
+    /// The board's chip, as probe-rs calls it (`probe-rs chip list`).
+    #[arg(long, requires = "flash")]
+    pub chip: Option<String>,
     /// Set a parameter; more values make more cases. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,

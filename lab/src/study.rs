@@ -249,7 +249,17 @@ impl Entry {
             let mut settings = own.clone();
             settings.retain(|name, _| is_known(name) || !all.contains(&name.as_str()));
             settings.extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
-            cases.extend(case::expand(spec, target, &settings, &plan)?);
+            let mut expanded = case::expand(spec, target, &settings, &plan)?;
+            // Another value than the study's makes another case than the published one; how often it is measured does not.
+            for case in &mut expanded {
+                let is_told = own.iter().all(|(name, values)| {
+                    name == "loops" || case.parameter(name).is_none_or(|value| values.iter().any(|own| own == value))
+                });
+                if !is_told {
+                    case.published.clear();
+                }
+            }
+            cases.append(&mut expanded);
         }
         let sees_pins = |case: &Case| case.parameter("pins") == Some("yes");
         if self.analyser.is_some() && overrides.targets.is_empty() && !cases.iter().any(sees_pins) {

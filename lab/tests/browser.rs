@@ -9,15 +9,15 @@ mod devtools;
 mod pins;
 
 use std::{
-    collections::BTreeMap,
     fs,
-    io::Cursor,
     path::{Path, PathBuf},
 };
 
 use common::chronoscope;
-use devtools::Page;
-use serde_json::Value;
+use devtools::{
+    Page,
+    picture::{CHARTS, Picture},
+};
 
 /// A phone's width, a small window's and a large one's.
 const WIDTHS: [u32; 3] = [390, 900, 1400];
@@ -38,12 +38,6 @@ const PAGES: [(&str, &[&str]); 4] = [
     // What Linux does not offer has no figures to draw.
     ("nothing", &["run", "masked", "image"]),
 ];
-
-/// Where a chart's picture stands, and on what it may be pointed at.
-const CHARTS: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
-    const {x, y, width, height} = figure.querySelector('svg').getBoundingClientRect();
-    return {kind: figure.dataset.kind, x: x + scrollX, y: y + scrollY, width, height};
-})";
 
 /// Whether all of what a mark tells can be read.
 const TIP_IN_WINDOW: &str = "(() => {
@@ -219,34 +213,4 @@ fn the_theme_can_be_changed(browser: &mut Page, folder: &Path, place: &str, widt
     browser.click(at(0), at(1));
     assert!(browser.becomes_true(&format!("{colours} !== {before}")), "{place}: the theme stays {before}");
     fs::write(folder.join(format!("{place}-other-theme.png")), browser.screenshot(width, HEIGHT)).expect("as before");
-}
-
-/// A screenshot, as colours.
-struct Picture {
-    width: usize,
-    colours: Vec<[u8; 3]>,
-}
-
-impl Picture {
-    fn read(png: &[u8]) -> Self {
-        let mut decoder = png::Decoder::new(Cursor::new(png));
-        decoder.set_transformations(png::Transformations::normalize_to_color8());
-        let mut reader = decoder.read_info().expect("a screenshot is a PNG");
-        let mut bytes = vec![0; reader.output_buffer_size().expect("it fits into memory")];
-        let info = reader.next_frame(&mut bytes).expect("it has a picture");
-        let colours = bytes.chunks_exact(info.color_type.samples()).map(|pixel| [pixel[0], pixel[1], pixel[2]]);
-        Self { width: info.width as usize, colours: colours.collect() }
-    }
-
-    /// The share of a chart's pixels that have another colour than most of them.
-    fn drawn(&self, chart: &Value) -> f64 {
-        let place = |name: &str| chart[name].as_f64().expect("a place is a number") as usize;
-        let (x, y, width, height) = (place("x"), place("y"), place("width"), place("height"));
-        let rows = self.colours.chunks(self.width).skip(y).take(height);
-        let mut counts: BTreeMap<[u8; 3], usize> = BTreeMap::new();
-        rows.flat_map(|row| row.iter().skip(x).take(width)).for_each(|colour| *counts.entry(*colour).or_default() += 1);
-        let all: usize = counts.values().sum();
-        let most = counts.values().max().copied().unwrap_or_default();
-        if all == 0 { 0.0 } else { 1.0 - most as f64 / all as f64 }
-    }
 }

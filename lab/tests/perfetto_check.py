@@ -1,5 +1,6 @@
 """Reads a trace with Perfetto's own published classes, and prints what is in it as JSON. Ends with a line that says what is wrong, if
-anything is: fields that the schema does not know, time that goes backwards within a track, slices that do not close, flows with one end.
+anything is: fields that the schema does not know, time that goes backwards within a track, slices that do not close,
+flows with one end, or that go back in time.
 
 Needs: pip install perfetto (tools/test-requirements.txt). Usage: perfetto_check.py FILE
 """
@@ -26,7 +27,7 @@ def unknown(message, path):
 def check(trace):
     tracks, names = {}, {}
     latest, stack = collections.defaultdict(int), collections.defaultdict(list)
-    begun, ended = collections.Counter(), collections.Counter()
+    begun, ended, left = collections.Counter(), collections.Counter(), {}
     slices, marks = collections.defaultdict(list), collections.Counter()
     assert trace.packet[0].sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, "names are not cleared first"
     for packet in trace.packet:
@@ -63,12 +64,14 @@ def check(trace):
                 marks[track] += 1
         for flow in event.flow_ids:
             assert flow not in ended, f"flow {flow} goes on after its end"
+            assert at >= left.get(flow, at), f"flow {flow} goes back in time, to {at}"
             begun[flow] += 1
+            left[flow] = at
         for flow in event.terminating_flow_ids:
-            assert flow in begun, f"flow {flow} ends before it begins"
+            assert flow in begun and at >= left[flow], f"flow {flow} ends before it begins"
             ended[flow] += 1
-    for track, left in stack.items():
-        assert not left, f"{tracks[track].name}: {len(left)} slices do not end"
+    for track, open_slices in stack.items():
+        assert not open_slices, f"{tracks[track].name}: {len(open_slices)} slices do not end"
     for flow in begun:
         assert ended[flow] == 1, f"flow {flow} has {ended[flow]} ends"
 

@@ -102,6 +102,9 @@ fn what_a_kernel_lacks_is_not_offered() {
     let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@rv32"];
     chronoscope(&threads).exits(0).shows("embassy has coroutines only");
     chronoscope(&["run", "delay", "-q", "--target", "bare@rv32"]).exits(0).shows("not offered");
+    let outside =
+        ["run", "interrupt", "wakeup", "-q", "--set", "source=external,external-idle", "--target", "tandem@rv32"];
+    chronoscope(&outside).exits(0).shows("no line from outside");
     chronoscope(&["run", "switch", "--target", "linux@rv32"]).complains("unknown target `linux@rv32`");
 }
 

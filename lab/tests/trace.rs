@@ -2,15 +2,17 @@
 
 mod common;
 
+#[path = "common/pins.rs"]
+mod pins;
 #[path = "common/timeline.rs"]
 mod timeline;
 
-use std::{env, fs, process::Command};
+use std::fs;
 
 use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
-use common::{Answer, Folder, chronoscope, run};
+use common::{Answer, Folder, chronoscope};
 use serde_json::{Value, json};
-use timeline::{FTRACE, Shown, case, perfetto_of, read, series, wall};
+use timeline::{FTRACE, Shown, case, perfetto_of, read, read_twice, series, wall};
 
 fn run_of(cases: &[Value]) -> String {
     let context = json!({
@@ -119,27 +121,56 @@ fn tandem_s_trace_is_tasks_and_handlers() {
     assert!(remarks[0].contains("2 of 11 lines of its trace are no events of tandem"), "{remarks:?}");
 }
 
+/// The board's pins and the functions whose instructions retired, both from the capture's start.
+#[test]
+fn a_board_s_instruments_are_pins_and_functions() {
+    let folder = Folder::new("trace-board");
+    let (file, output) = (folder.file("run.json", pins::run().to_string()), folder.path("run.pftrace"));
+    trace(&file, &["-o", &output, "--case", "1"]).exits(0);
+    let (tracks, _) = read(&fs::read(&output).unwrap());
+    // 1000 cycles at 84 MHz are 11905 ns.
+    let entry = ("interrupt entry (hardware)", 11_905, 12_012);
+    let functions = [entry, ("<kernel::Scheduler as Give>::give", 12_012, 12_143), ("handler", 12_143, 12_214)];
+    assert_eq!(slices(find(&tracks, "functions")), functions);
+    let pin = slices(find(&tracks, "D0"));
+    assert_eq!((pin[0], pin.len()), (("D0", 11_905, 12_048), 200));
+    assert!(find(&tracks, "pins").description.contains("a cycle is shown as 11.905 ns"));
+    assert!(!tracks.iter().any(|track| track.name == "D1"), "a pin that never rises");
+    let dump = folder.path("run.vcd");
+    trace(&file, &["-q", "-o", &dump, "--format", "vcd", "--case", "1"]).exits(0);
+    let ours = chronoscope::capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
+    // It has texts beside, which are no pins.
+    let pulses = ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();
+    assert_eq!(pulses.edges[..2], [11_905, 12_048]);
+}
+
+#[test]
+fn what_a_board_did_not_write_is_told() {
+    let folder = Folder::new("trace-board-bad");
+    let mut run = pins::run();
+    let attachments = &mut run["cases"][0]["attachments"];
+    attachments["pins.vcd"] = json!("$timescale 1 ns $end <b>");
+    attachments["retired.txt"] = json!("5 9 late\n1 2 early\n9 8 back\n9 9 f g\n\n18446744073709551615 1 x\n10\n");
+    let (file, output) = (folder.file("run.json", run.to_string()), folder.path("run.pftrace"));
+    let answer = trace(&file, &["-o", &output, "--case", "1"]);
+    answer.exits(0);
+    assert!(answer.stderr.contains("its capture cannot be read: pins.vcd: "), "{answer:?}");
+    assert!(answer.stderr.contains("5 lines of retired.txt are no runs of a function"), "{answer:?}");
+    let (tracks, _) = read(&fs::read(&output).unwrap());
+    // Without a capture time begins with the first instruction.
+    assert_eq!(slices(find(&tracks, "functions")), [("late", 0, 48), ("f g", 48, 48)]);
+    assert!(!tracks.iter().any(|track| track.name == "pins"));
+}
+
 /// The same file, read with the classes that Perfetto publishes.
 #[test]
 fn perfetto_reads_it() {
-    let Some(python) = env::var_os("CHRONOSCOPE_TEST_PYTHON") else {
-        println!("CHRONOSCOPE_TEST_PYTHON is not set: nothing compared");
-        return;
-    };
     let folder = Folder::new("trace-perfetto");
-    let (file, output) = (folder.file("run.json", sample()), folder.path("run.pftrace"));
-    trace(&file, &["-q", "-o", &output]).exits(0);
-    let checker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto_check.py");
-    let answer = run(Command::new(python).args([checker, &output]));
-    let theirs = answer.exits(0).json();
-    let (ours, flows) = read(&fs::read(&output).unwrap());
-    assert_eq!(theirs["flows"], json!(flows), "{theirs:#}");
-    let tracks = theirs["tracks"].as_array().unwrap();
-    assert_eq!(tracks.len(), ours.len());
-    for (theirs, ours) in tracks.iter().zip(&ours) {
-        assert!(theirs["track"].as_str().unwrap().ends_with(&ours.name));
-        assert_eq!(theirs["track"].as_str().unwrap().contains(" > "), ours.parent.is_some());
-        assert_eq!((&theirs["slices"], &theirs["marks"]), (&json!(ours.slices), &json!(ours.marks.len())));
+    for (name, run) in [("trace", sample()), ("board", pins::run().to_string())] {
+        let (file, output) = (folder.file(&format!("{name}.json"), run), folder.path(&format!("{name}.pftrace")));
+        trace(&file, &["-q", "-o", &output]).exits(0);
+        let (tracks, flows) = read_twice(&output);
+        assert!(tracks.len() > 10 && flows.is_empty() == (name == "board"), "{tracks:#?}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whatever a run holds, its timeline is sound.
 
+mod common;
+
 #[path = "common/timeline.rs"]
 mod timeline;
 

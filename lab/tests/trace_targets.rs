@@ -1,48 +1,138 @@
-//! Traces of targets that give the same one every time: a guest's binder, and tandem.
+//! Traces of targets, each read back with our own classes and with Perfetto's: time goes forward on every track, slices nest, every arrow
+//! has both ends and points forward. And what each must show.
 
 mod common;
 #[path = "common/timeline.rs"]
 mod timeline;
 
-use std::fs;
+use std::{path::Path, process::Command};
 
-use common::{Folder, chronoscope};
-use timeline::{Shown, read};
+use common::{Folder, chronoscope, program, run};
+use serde_json::Value;
+use timeline::{Shown, read_twice};
 
-/// Runs a case with its trace, and reads it as a timeline, with what its arrows leave from.
-fn traced(name: &str, arguments: &[&str]) -> (Vec<Shown>, Vec<usize>) {
-    let folder = Folder::new(name);
-    let (file, output) = (folder.path("run.json"), folder.path("run.pftrace"));
-    let run = ["run", "-q", "--no-store", "--repeat", "1", "--set", "trace=yes", "--format", "json", "-o", &file];
-    chronoscope(&[&run, arguments].concat()).exits(0);
-    chronoscope(&["trace", &file, "-o", &output]).exits(0);
-    read(&fs::read(&output).expect("the timeline is there"))
+struct Traced {
+    case: Value,
+    tracks: Vec<Shown>,
+    /// Of each arrow, what it leaves from.
+    flows: Vec<usize>,
 }
 
-fn named<'a>(tracks: &'a [Shown], start: &'a str) -> impl Iterator<Item = &'a Shown> {
-    tracks.iter().filter(move |track| track.name.starts_with(start))
+impl Traced {
+    fn named<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a Shown> {
+        self.tracks.iter().filter(move |track| track.name.starts_with(start))
+    }
+
+    /// Every sample of every measured series is a slice, and no other is.
+    #[track_caller]
+    fn has_all_samples(&self) {
+        let series = self.case["series"].as_array().expect("a case has series");
+        for series in series.iter().filter(|series| series["role"] == "measured" && series["unit"] != "count") {
+            let name = series["name"].as_str().expect("a series has a name");
+            let is_its = |track: &&Shown| track.name == name || track.name.starts_with(&format!("{name} ("));
+            let slices: usize = self.tracks.iter().filter(is_its).map(|track| track.slices.len()).sum();
+            let samples = series["samples"].as_array().map_or(0, Vec::len);
+            assert!(samples > 0 && slices == samples, "{name}: {slices} slices of {samples} samples");
+        }
+    }
+
+    /// The tasks that a handler or another task woke, each so many times, and that then ran.
+    #[track_caller]
+    fn has_wake_ups(&self, of: &str, least: usize) {
+        let ran = |track: &&Shown| track.slices.iter().filter(|slice| slice.0.starts_with("runs on")).count() >= least;
+        assert!(self.named(of).any(|track| ran(&track)), "{:#?}", self.tracks);
+        assert!(self.flows.iter().filter(|&&leaves| leaves == 1).count() >= least, "{:?}", self.flows);
+    }
+}
+
+/// The settings of every run here: one repetition, which keeps its samples.
+const ONCE: [&str; 7] = ["run", "-q", "--no-store", "--repeat", "1", "--samples", "--format=json"];
+
+/// A stored run as a timeline.
+fn timeline_of(folder: &Folder, run: &str) -> Traced {
+    let (file, output) = (folder.file("run.json", run), folder.path("run.pftrace"));
+    chronoscope(&["trace", &file, "-o", &output]).exits(0);
+    let (tracks, flows) = read_twice(&output);
+    let run: Value = serde_json::from_str(run).expect("it was just read");
+    Traced { case: run["cases"][0].clone(), tracks, flows }
+}
+
+/// Runs a case with its trace.
+fn traced(name: &str, arguments: &[&str]) -> Traced {
+    let folder = Folder::new(name);
+    let answer = chronoscope(&[&ONCE[..], &["--set", "trace=yes"], arguments].concat());
+    answer.exits(0);
+    timeline_of(&folder, &answer.stdout)
+}
+
+/// ftrace on this machine. Where tracefs is not mounted, it is mounted for the case alone, which takes root.
+#[test]
+fn this_machine_s_tasks_wake_each_other() {
+    let folder = Folder::new("trace-host");
+    let short = ["wakeup", "--set", "loops=50", "--set", "policy=other", "--set", "mlock=no"];
+    let arguments = [&ONCE[..], &short[..], &["--set", "trace=yes"]].concat();
+    let mut command = program();
+    if rustix::process::geteuid().is_root() && !Path::new("/sys/kernel/tracing/instances").exists() {
+        let path = command.get_program().to_owned();
+        // A mount namespace of its own leaves the machine as it was.
+        command = Command::new("unshare");
+        let mount = "mount -t tracefs none /sys/kernel/tracing; exec \"$@\"";
+        command.args(["--mount", "sh", "-c", mount, "sh"]).arg(path);
+    }
+    let answer = run(command.args(arguments));
+    if answer.status == Some(0) {
+        let host = timeline_of(&folder, &answer.stdout);
+        host.has_all_samples();
+        host.has_wake_ups("chronoscope-lin", 50);
+        let marks: Vec<&str> = host.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.0.as_str()).collect();
+        assert!(marks.contains(&"the case begins") && marks.contains(&"the case ends"), "{marks:?}");
+        return;
+    }
+    // Not on this machine, or not for this user: it says so, with the mend. What the suite marked is there all the same.
+    let refusal = answer.exits(4).json()["cases"][0]["verdict"]["reasons"].to_string();
+    println!("not traced: {refusal}");
+    assert!(refusal.contains("the kernel's trace cannot be had: run as root, where tracefs is mounted"), "{refusal}");
+    let answer = chronoscope(&[&ONCE[..], &short].concat());
+    timeline_of(&folder, &answer.exits(0).stdout).has_all_samples();
 }
 
 #[test]
 fn a_guest_s_calls_go_from_client_through_driver_to_server() {
     let arguments = ["transaction", "--target", "linux-full@vm", "--set", "transport=binder", "--set", "loops=20"];
-    let (tracks, flows) = traced("trace-guest", &arguments);
-    let carried: Vec<_> = named(&tracks, "driver").flat_map(|track| &track.slices).collect();
+    let guest = traced("trace-guest", &arguments);
+    guest.has_all_samples();
+    let carried: Vec<_> = guest.named("driver").flat_map(|track| &track.slices).collect();
     let count = |what: &str| carried.iter().filter(|(name, ..)| name.starts_with(what)).count();
     assert!(count("call") >= 20 && count("reply") >= 20, "{carried:?}");
-    let through = flows.iter().filter(|&&leaves| leaves == 2).count();
-    assert!(through >= 40 && through <= carried.len(), "{flows:?}");
+    let through = guest.flows.iter().filter(|&&leaves| leaves == 2).count();
+    assert!(through >= 40 && through <= carried.len(), "{:?}", guest.flows);
+    // Both ends of a call are tasks: one calls and receives the answer, the other receives the call and answers.
+    let both = |one: &str, other: &str| {
+        let has = |track: &&Shown, word: &str| track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20;
+        guest.named("").filter(|track| has(track, one) && has(track, other)).count()
+    };
+    assert_eq!((both("call", "receives"), both("reply", "receives")), (1, 1), "{:#?}", guest.tracks);
     // Every call wakes the server, unless it still runs.
-    assert!(flows.iter().filter(|&&leaves| leaves == 1).count() >= 20, "{flows:?}");
+    assert!(guest.flows.iter().filter(|&&leaves| leaves == 1).count() >= 20, "{:?}", guest.flows);
+}
+
+#[test]
+fn a_real_time_guest_s_handler_wakes_a_task() {
+    let guest = traced("trace-rt", &["wakeup", "--target", "linux-rt@vm", "--set", "loops=50"]);
+    guest.has_all_samples();
+    guest.has_wake_ups("init-", 50);
+    // What PREEMPT_RT makes threads of, as the timers' soft interrupt.
+    assert!(guest.named("ktimers/").count() > 0, "{:#?}", guest.tracks);
 }
 
 #[test]
 fn tandem_s_handler_wakes_a_thread() {
-    let (tracks, flows) = traced("trace-tandem", &["wakeup", "--target", "tandem@cortex-m4", "--set", "loops=50"]);
-    let threads: Vec<_> = named(&tracks, "thread-").collect();
-    assert!(!threads.is_empty() && threads.iter().all(|thread| thread.slices.len() >= 50), "{threads:?}");
-    assert!(named(&tracks, "handlers").all(|track| track.slices.len() >= 50));
-    assert!(flows.len() >= 50, "{flows:?}");
+    for target in ["tandem@cortex-m4", "tandem@rv32"] {
+        let tandem = traced(&format!("trace-{target}"), &["wakeup", "--target", target, "--set", "loops=50"]);
+        tandem.has_all_samples();
+        tandem.has_wake_ups("thread-", 50);
+        assert!(tandem.named("handlers").any(|track| track.slices.len() >= 50), "{target}: {:#?}", tandem.tracks);
+    }
 }
 
 /// The image without a trace is the one that figures come from; with it, every switch has three events more to record.

@@ -12,14 +12,12 @@ pub use super::tally::Statistics;
 use super::{
     find,
     flow::{Edge, Header, Sampling, Sink, Source},
-    tally::Tally,
+    meter::{Latency, PARTS, Pin},
 };
+use crate::units::printable;
 
 /// Rows of one file; each may take 2 MB.
 const MOST_ROWS: usize = 64;
-
-/// Ticks of duty: a millionth.
-const PARTS: u128 = 1_000_000;
 
 /// What is measured of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl Measure {
         if self == Self::Duty { "%" } else { "ns" }
     }
 
-    fn place(self) -> usize {
+    pub(super) fn place(self) -> usize {
         self as usize
     }
 }
@@ -147,7 +145,7 @@ pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
         rows <= MOST_ROWS,
         "it has {} channels, which would make {rows} rows, and {MOST_ROWS} are the most: name some, --channel {}",
         header.channels.len(),
-        crate::units::printable(&header.channels[..2.min(header.channels.len())].join(","))
+        printable(&header.channels[..2.min(header.channels.len())].join(","))
     );
     let mut wanted = pins.clone();
     let mut latency = None;
@@ -214,7 +212,7 @@ impl Meter {
                 measure: "latency",
                 unit: "ns",
                 error: sample,
-                unanswered: latency.unanswered + u64::from(latency.second.is_some()),
+                unanswered: latency.unanswered(),
                 statistics: latency.tally.finish(ns),
             });
         }
@@ -243,100 +241,6 @@ impl Meter {
             }
         }
         rows
-    }
-}
-
-/// One channel.
-struct Pin {
-    tallies: [Option<Tally>; 6],
-    rise: Option<u64>,
-    fall: Option<u64>,
-    period: Option<u64>,
-    shortest: Option<u64>,
-}
-
-impl Pin {
-    fn new(measures: &[Measure]) -> Self {
-        let tallies = Measure::ALL.map(|measure| measures.contains(&measure).then(Tally::new));
-        Self { tallies, rise: None, fall: None, period: None, shortest: None }
-    }
-
-    fn push(&mut self, measure: Measure, at: u64, value: u64) {
-        if let Some(tally) = &mut self.tallies[measure.place()] {
-            tally.push(at, value);
-        }
-    }
-
-    fn edge(&mut self, at: u64, level: bool) {
-        let (before, measure) = if level { (self.fall, Measure::Low) } else { (self.rise, Measure::Width) };
-        if let Some(before) = before {
-            self.push(measure, before, at - before);
-            self.push(Measure::Edges, before, at - before);
-        }
-        if !level {
-            self.fall = Some(at);
-            return;
-        }
-        if let (Some(rise), Some(fall)) = (self.rise, self.fall) {
-            let period = at - rise;
-            self.push(Measure::Period, rise, period);
-            if let Some(before) = self.period {
-                self.push(Measure::Jitter, rise, period.abs_diff(before));
-            }
-            if self.tallies[Measure::Duty.place()].is_some() {
-                // To the nearest millionth.
-                let (high, period) = (u128::from(fall - rise), u128::from(period));
-                self.push(Measure::Duty, rise, ((2 * high * PARTS + period) / (2 * period)) as u64);
-            }
-            self.period = Some(period);
-            self.shortest = Some(self.shortest.map_or(period, |shortest| shortest.min(period)));
-        }
-        self.rise = Some(at);
-    }
-}
-
-/// From each start to the first end at or after it. Starts and ends at one time may come in any order.
-struct Latency {
-    /// Start and end: the channel's place, and the level that it takes.
-    edges: [(usize, Option<bool>); 2],
-    open: Option<u64>,
-    /// A start while another one was open, at this very time: an end may still come.
-    second: Option<u64>,
-    /// An end that no start has used.
-    unused: Option<u64>,
-    unanswered: u64,
-    tally: Tally,
-}
-
-impl Latency {
-    fn new(edges: [(usize, Option<bool>); 2]) -> Self {
-        Self { edges, open: None, second: None, unused: None, unanswered: 0, tally: Tally::new() }
-    }
-
-    fn edge(&mut self, Edge { at, channel, level }: Edge) {
-        let is =
-            |(place, wanted): (usize, Option<bool>)| place == channel && wanted.is_none_or(|wanted| wanted == level);
-        if self.second.is_some_and(|second| second < at) {
-            self.second = None;
-            self.unanswered += 1;
-        }
-        if is(self.edges[0]) {
-            if self.open.is_some() {
-                self.second = Some(at);
-            } else if self.unused.take() == Some(at) {
-                self.tally.push(at, 0);
-            } else {
-                self.open = Some(at);
-            }
-        } else if is(self.edges[1]) {
-            match self.open.take() {
-                Some(open) => {
-                    self.tally.push(open, at - open);
-                    self.open = self.second.take();
-                }
-                None => self.unused = Some(at),
-            }
-        }
     }
 }
 

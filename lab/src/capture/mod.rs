@@ -9,6 +9,7 @@
 
 mod flow;
 pub mod measure;
+mod meter;
 mod open;
 mod resample;
 pub mod saleae;

@@ -11,7 +11,10 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     case::{Settings, Target, experiment},
     cli, doctor,
-    machine::vm::kernel::{self, Own},
+    machine::{
+        serial,
+        vm::kernel::{self, Own},
+    },
     peer, report,
     run::{Context, Run, SCHEMA},
     runner,
@@ -41,6 +44,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         doctor.iter().for_each(|finding| report::remark(&format!("doctor: {finding}")));
     }
     let stop = stop_on_signal()?;
+    if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
+        serial::flash(image, chip, &stop)?;
+    }
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
     let mut context = Context { doctor, ..Context::now() };
@@ -119,7 +125,7 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
     }
     Ok(Overrides {
         experiments: arguments.experiments.clone(),
-        targets: arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
+        targets: targets(arguments)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
         loops: arguments.loops,
@@ -127,6 +133,20 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
         watchdog: arguments.watchdog.as_deref().map(|text| duration("--watchdog", text)).transpose()?,
         deadline: arguments.deadline.map(|us| us as f64 * 1e3),
     })
+}
+
+/// Those named one by one, and the board of `--machine`.
+fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
+    let mut targets = arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+    if let Some(machine) = &arguments.machine {
+        if !machine.starts_with(serial::PREFIX) {
+            bail!(
+                "`--machine {machine}`: only a serial line is named so, as serial:/dev/ttyUSB0; else --target KERNEL@{machine}"
+            );
+        }
+        targets.push(Target { kernel: serial::ANY.to_owned(), machine: machine.clone() });
+    }
+    Ok(targets)
 }
 
 /// The values of `--set`, after those of other flags.

@@ -64,6 +64,20 @@ pub(super) fn find(kernel: &str, machine: &str) -> Option<&'static Port> {
     PORTS.iter().find(|port| port.kernel == kernel && port.chips.contains(&machine))
 }
 
+/// The kind of task that is measured of that kernel, unless another is asked for.
+pub(super) fn kind(kernel: &str) -> Option<&'static str> {
+    PORTS.iter().find(|port| port.kernel == kernel).map(|port| port.kind)
+}
+
+/// A microcontroller's default of an experiment's parameter, for a kernel with that kind of task.
+pub(super) fn default(kind: Option<&str>, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
+    let fits = |word: &&&str| kind.is_some_and(|kind| word.split('-').all(|word| word == kind));
+    match (parameter.name, &parameter.values) {
+        ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
+        _ => default_in(&DEFAULTS, spec, parameter),
+    }
+}
+
 /// Whether pins are to be driven.
 pub(super) static PINS: Parameter = Parameter {
     name: "pins",
@@ -100,11 +114,7 @@ static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap
 impl Port {
     /// The default of an experiment's own parameter.
     pub(super) fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        let kinds = |word: &&&str| word.split('-').all(|kind| kind == self.kind);
-        match (parameter.name, &parameter.values) {
-            ("kind" | "pair", Values::Word(words)) => words.iter().find(kinds).copied(),
-            _ => default_in(&DEFAULTS, spec, parameter),
-        }
+        default(Some(self.kind), spec, parameter)
     }
 
     /// The kernel's image for a processor, built if it is not there or older than its source.

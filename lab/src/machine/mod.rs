@@ -6,6 +6,7 @@ pub mod host;
 pub mod qemu;
 pub mod rtl;
 mod scratch;
+pub mod serial;
 mod smallest;
 pub mod vm;
 
@@ -151,16 +152,22 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     {
         return Ok(Box::new(vm));
     }
+    if let Some(place) = target.machine.strip_prefix(serial::PREFIX) {
+        return Ok(Box::new(serial::find(&target.kernel, place)?));
+    }
     if let Some(rtl) = rtl::find(&target.kernel, &target.machine) {
         return Ok(Box::new(rtl));
     }
     match qemu::find(&target.kernel, &target.machine) {
         Some(qemu) => Ok(Box::new(qemu)),
-        None => bail!("unknown target `{target}`: there is {}", targets().collect::<Vec<_>>().join(", ")),
+        None => {
+            let known: Vec<String> = targets().chain([serial::FORM.to_owned()]).collect();
+            bail!("unknown target `{target}`: there is {}", known.join(", "))
+        }
     }
 }
 
-/// All targets, as `list` shows them.
+/// All targets, as `list` shows them, but for boards: those are yours.
 pub fn targets() -> impl Iterator<Item = String> {
     iter::once(HOST.to_owned()).chain(vm::targets()).chain(qemu::targets()).chain(rtl::targets())
 }

@@ -60,8 +60,10 @@ fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
         let span = |&(start, value): &(f64, f64)| {
             let length = value * series.per + series.nominal;
             // Values that have no time of their own stand one after another.
-            let begin = if is_timed { whole((start - first) * ns) } else { end };
-            end = begin.saturating_add(whole(length * ns)).min(LATEST);
+            let since = if is_timed { (start - first) * ns } else { end as f64 };
+            let begin = whole(since);
+            // The end is rounded, not the length: else a sample might end after the next begins.
+            end = whole(since + length * ns).max(begin);
             (begin, end)
         };
         let mut spans: Vec<Span> = these.iter().map(span).collect();

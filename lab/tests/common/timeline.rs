@@ -3,10 +3,16 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    process::Command,
+};
 
 use chronoscope::{report::perfetto, run::CaseResult, timeline::Timeline};
 use serde_json::{Value, json};
+
+use crate::common::run;
 
 pub const FTRACE: &str = include_str!("ftrace.txt");
 
@@ -64,7 +70,8 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
     let trace: Trace = prost::Message::decode(bytes).expect("a trace");
     let mut tracks: BTreeMap<u64, Shown> = BTreeMap::new();
     let mut names = BTreeMap::new();
-    let (mut begun, mut ended) = (BTreeMap::<u64, usize>::new(), BTreeSet::new());
+    // How often each arrow has left, and when it last did.
+    let (mut begun, mut ended) = (BTreeMap::<u64, (usize, u64)>::new(), BTreeSet::new());
     for packet in trace.packet {
         for name in packet.interned_data.into_iter().flat_map(|data| data.event_names) {
             assert!(names.insert(name.iid, name.name.unwrap()).is_none(), "a name is told twice");
@@ -91,15 +98,40 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
         }
         for flow in event.flow_ids {
             assert!(!ended.contains(&flow), "flow {flow} goes on after its end");
-            *begun.entry(flow).or_default() += 1;
+            let (times, latest) = begun.entry(flow).or_default();
+            assert!(at >= *latest, "flow {flow} goes back in time, to {at}");
+            (*times, *latest) = (*times + 1, at);
         }
         for flow in event.terminating_flow_ids {
             assert!(begun.contains_key(&flow) && ended.insert(flow), "flow {flow} ends twice, or before it begins");
+            assert!(at >= begun[&flow].1, "flow {flow} ends at {at}, before it begins");
         }
     }
     assert!(tracks.values().all(|track| track.open.is_empty()), "a slice does not end");
     assert!(begun.keys().all(|flow| ended.contains(flow)), "a flow does not end");
-    (tracks.into_values().collect(), begun.into_values().collect())
+    (tracks.into_values().collect(), begun.into_values().map(|(times, _)| times).collect())
+}
+
+/// Reads a trace as [`read`] does and, where there is a Python that has them, with the classes that Perfetto publishes: both must see the
+/// same.
+#[track_caller]
+pub fn read_twice(file: &str) -> (Vec<Shown>, Vec<usize>) {
+    let (tracks, flows) = read(&fs::read(file).expect("the timeline is there"));
+    let Some(python) = env::var_os("CHRONOSCOPE_TEST_PYTHON") else {
+        println!("CHRONOSCOPE_TEST_PYTHON is not set: read with our own classes alone");
+        return (tracks, flows);
+    };
+    let checker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto_check.py");
+    let theirs = run(Command::new(python).args([checker, file])).exits(0).json();
+    assert_eq!(theirs["flows"], json!(flows));
+    let shown = theirs["tracks"].as_array().expect("a list");
+    assert_eq!(shown.len(), tracks.len());
+    for (theirs, ours) in shown.iter().zip(&tracks) {
+        assert!(theirs["track"].as_str().is_some_and(|name| name.ends_with(&ours.name)), "{theirs}");
+        assert_eq!(theirs["track"].as_str().is_some_and(|name| name.contains(" > ")), ours.parent.is_some());
+        assert_eq!((&theirs["slices"], &theirs["marks"]), (&json!(ours.slices), &json!(ours.marks.len())));
+    }
+    (tracks, flows)
 }
 
 pub fn perfetto_of(case: &CaseResult) -> Vec<u8> {

@@ -1,6 +1,11 @@
 //! Headless Chromium, driven through the DevTools protocol over two pipes: JSON messages, each ended by a zero byte
 //! (<https://chromedevtools.github.io/devtools-protocol/>).
 
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+pub mod picture;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Write},

@@ -34,7 +34,7 @@ pub(super) const INTERVAL: Parameter = Parameter {
 /// the processor to others for most of the time, as real-time tasks must.
 pub(super) const LEAD_US: u64 = 50;
 
-/// The same for an external line, at least, on clocks so slow that the task would not be asleep by then.
+/// The same for an external line. Enough to fall asleep in; simulated cycles are dear, and nothing else wants the processor.
 const LEAD_TICKS: u64 = 4096;
 
 /// A timer that has not fired so long after it was set never will.
@@ -75,13 +75,12 @@ impl<K: Interrupts> Firing<K> {
             "external-idle" => (Source::External, true),
             _ => (Source::Software, false),
         };
-        let lead = trial.ticks(LEAD_US);
         Ok(Self {
             kernel: trial.kernel,
             source,
             idle,
             interval: trial.stretch(trial.request.number("interval_us"))?,
-            lead: if source == Source::External { lead.max(LEAD_TICKS) } else { lead },
+            lead: if source == Source::External { LEAD_TICKS } else { trial.ticks(LEAD_US) },
             lost: trial.ticks(LOST_US),
             entries: AtomicU32::new(0),
             fired: AtomicU32::new(0),
@@ -146,28 +145,45 @@ impl<K: Interrupts> Firing<K> {
                 }
             }
             Source::External => {
-                let due = kernel.now() + self.lead;
-                kernel.stimulate(due);
+                let due = self.stimulate();
                 if self.idle {
                     // What ends the sleep comes well after the line's last chance to rise.
                     Director::<K>::delay_until(kernel, due + PHASES + self.lead).await;
                 } else {
-                    let armed = kernel.read();
-                    while self.entries() <= round && K::Slot::between(armed, kernel.read()) < self.lost.cast_signed() {
-                        work_variously();
-                    }
+                    self.work_until_entered(round);
                 }
-                let rose = kernel.stimulated();
-                let in_time = u32::from((due..due + PHASES).contains(&rose));
-                self.risen.store(self.risen.load(Relaxed) + in_time, Relaxed);
-                if let Some(starts) = starts {
-                    starts.set(round, rose);
-                }
+                self.see_rise(round, due, starts);
             }
         }
         let fired = self.entries() > round;
         self.fired.store(self.fired.load(Relaxed) + u32::from(fired), Relaxed);
         fired
+    }
+
+    /// Has the line rise soon. This and the next two stay out of the caller, whose other sources would else be short of registers.
+    #[inline(never)]
+    fn stimulate(&self) -> u64 {
+        let due = self.kernel.now() + self.lead;
+        self.kernel.stimulate(due);
+        due
+    }
+
+    #[inline(never)]
+    fn work_until_entered(&self, round: usize) {
+        let armed = self.kernel.read();
+        while self.entries() <= round && K::Slot::between(armed, self.kernel.read()) < self.lost.cast_signed() {
+            work_variously();
+        }
+    }
+
+    #[inline(never)]
+    fn see_rise(&self, round: usize, due: u64, starts: Option<&Marks<K>>) {
+        let rose = self.kernel.stimulated();
+        let in_time = u32::from((due..due + PHASES).contains(&rose));
+        self.risen.store(self.risen.load(Relaxed) + in_time, Relaxed);
+        if let Some(starts) = starts {
+            starts.set(round, rose);
+        }
     }
 
     /// Tells the evidence. Returns in how many rounds the handler has run.

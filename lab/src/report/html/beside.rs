@@ -5,23 +5,28 @@ use std::collections::BTreeSet;
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, bottom},
+    frame::{Axis, RIGHT, bottom, number},
     panel::{Entry, Panel, statistic},
-    rows::{Kind, Row, limits, pages, rows, values},
+    rows::{Kind, ROWS, Row, limits, pages, rows, values},
     scale::Scale,
-    svg::{Anchor, Svg, fit},
+    svg::{Anchor, Svg, fit, width, wrap},
     sweep,
 };
 use crate::units::{digits, show};
 
 const ROW: f64 = 32.0;
+const LINE: f64 = 13.0;
+
+/// Bold letters are wider, so fewer have room.
+const BOLD: f64 = 0.85;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    // Series over an x have a picture that says more; so have sweeps, unless targets are to be held against each other.
+    // Series over an x have a picture that says more; so have sweeps, unless targets are to be held against each other, and
+    // one picture is enough for that.
     let targets: BTreeSet<&str> = panel.entries.iter().map(|entry| entry.case.target.as_str()).collect();
-    let swept = if targets.len() < 2 { sweep::shown(panel) } else { Vec::new() };
+    let swept = if targets.len() < 2 || panel.entries.len() > ROWS { sweep::shown(panel) } else { Vec::new() };
     let is_shown = |entry: &&Entry<'_>| swept.iter().any(|series| std::ptr::eq(*series, entry.series));
     let entries = panel.entries.iter().filter(|entry| entry.series.x.is_none() && !is_shown(entry));
     let rows = rows(panel, &entries.collect::<Vec<_>>());
@@ -43,7 +48,8 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -> Figure {
     let groups = page.chunk_by(|one, next| one.group == next.group);
     let titles = groups.clone().filter(|rows| !rows[0].group.is_empty()).count();
-    let base = TOP + ROW * page.len() as f64 + 20.0 * titles as f64;
+    let heights = page.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64);
+    let base = TOP + heights.sum::<f64>() + 20.0 * titles as f64;
     let mut svg = Svg::new(base + 38.0);
     let is_memory = panel.unit == "bytes";
     let title = if is_memory { "size" } else { "median and range" };
@@ -55,19 +61,23 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     let mut top = TOP;
     for rows in groups {
         if !rows[0].group.is_empty() {
-            svg.text("group", [LEFT, top + 15.0], Anchor::Start, &fit(&rows[0].group, RIGHT - LEFT));
+            svg.text("group", [LEFT, top + 15.0], Anchor::Start, &fit(&rows[0].group, BOLD * (RIGHT - LEFT)));
             top += 20.0;
         }
         if let Some(floor) = floor(rows) {
             let place = scale.at(floor);
-            svg.line("floor", [place, top], [place, top + ROW * rows.len() as f64]);
+            let height: f64 = rows.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64).sum();
+            svg.line("floor", [place, top], [place, top + height]);
         }
         for row in rows {
-            let told = draw(&mut svg, panel, row, scale, top);
-            let name = fit(&row.name, RIGHT - LEFT - 6.3 * told.chars().count() as f64 - 10.0);
             let class = if matches!(row.kind, Kind::Ours(_)) { "row" } else { "row other" };
-            svg.text(class, [LEFT, top + 12.0], Anchor::Start, &name);
-            svg.text(class, [RIGHT, top + 12.0], Anchor::End, &told);
+            svg.text(class, [RIGHT, top + 12.0], Anchor::End, &label(row, panel));
+            let lines = lines(row, panel);
+            for (index, line) in lines.iter().enumerate() {
+                svg.text(class, [LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
+            }
+            top += LINE * (lines.len() - 1) as f64;
+            let told = draw(&mut svg, panel, row, scale, top);
             table.push(vec![row.group.clone(), row.name.clone(), told]);
             match &row.kind {
                 Kind::Ours(entry) => limited.extend(limits(entry, panel).iter().map(|limit| limit.0)),
@@ -85,7 +95,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
         let names: Vec<&str> = limited.into_iter().collect();
         notes.insert(0, format!("┃ the limit that the study sets on {}", names.join(", ")));
     }
-    if page.iter().any(|row| row.name.starts_with("bare@")) {
+    if page.chunk_by(|one, next| one.group == next.group).any(|rows| floor(rows).is_some()) {
         notes.insert(0, "┆ the floor: without any kernel (bare)".to_owned());
     }
     let ours: Vec<&Entry<'_>> =
@@ -106,15 +116,41 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
 fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
     let bare = rows.iter().find(|row| row.name.starts_with("bare@"));
     let Kind::Ours(entry) = bare?.kind else { return None };
-    statistic(entry.series, "p50").filter(|_| rows.len() > 1)
+    let floor = statistic(entry.series, "p50").filter(|_| rows.len() > 1)?;
+    // What another is below is no floor: memory without a kernel may hold more stacks than with one.
+    let ours = rows.iter().filter(|row| matches!(row.kind, Kind::Ours(_)));
+    ours.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
+}
+
+/// A row's name, in two lines where one is too short.
+fn lines(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<String> {
+    wrap(&row.name, RIGHT - LEFT - width(&label(row, panel)) - 10.0)
+}
+
+/// A row's value, in short. The axis tells the unit; times have different ones.
+fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
+    match middle(row) {
+        time if panel.unit == "ns" => show(time, "ns"),
+        much if much >= 1e5 => number(much),
+        value => digits(value),
+    }
+}
+
+/// What a row's mark stands for.
+fn middle(row: &Row<'_, '_>) -> f64 {
+    match &row.kind {
+        Kind::Published { value, .. } => *value,
+        Kind::Ours(entry) => {
+            let summary = &entry.series.summary;
+            summary.p50.or(summary.max).unwrap_or(0.0)
+        }
+    }
 }
 
 /// Draws the row, and tells its value.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
     let middle = top + 21.0;
     let tell = |value: f64| show(value, panel.unit);
-    // The axis tells the unit; times have different ones.
-    let end = |value: f64| if panel.unit == "ns" { show(value, "ns") } else { digits(value) };
     let start = scale.at(if scale.log { scale.low } else { 0.0 });
     match &row.kind {
         Kind::Published { value, range, .. } => {
@@ -127,12 +163,12 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
             } else {
                 svg.mark(3, "hollow", [scale.at(*value), middle], &tip);
             }
-            end(*value)
+            tell(*value)
         }
         Kind::Ours(entry) => {
             let summary = &entry.series.summary;
             let (low, high) = (summary.min.unwrap_or(0.0), summary.max.unwrap_or(0.0));
-            let value = summary.p50.unwrap_or(high);
+            let value = self::middle(row);
             let range = if low < high { format!(", {} to {}", tell(low), tell(high)) } else { String::new() };
             let tip = format!("{} {}: {}{range}", row.name, row.group, tell(value));
             if panel.unit == "bytes" {
@@ -154,7 +190,7 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
                     &format!("limit: {name} at most {}", tell(limit)),
                 );
             }
-            end(value)
+            tell(value)
         }
     }
 }

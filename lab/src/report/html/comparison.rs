@@ -1,7 +1,7 @@
 //! The page of a comparison: each case's ratio with its interval, then the figures and the reasons.
 
 use super::{
-    brief,
+    brief, course,
     figure::Figure,
     overview::{counted, list, verdict},
     page,
@@ -18,7 +18,12 @@ use crate::{
 pub fn render(comparisons: &[Comparison]) -> String {
     let names: Vec<&str> = comparisons.iter().map(|comparison| brief(&comparison.b.name)).collect();
     let first = comparisons.first().map_or("", |comparison| brief(&comparison.a.name));
-    let body: String = comparisons.iter().map(section).collect();
+    let mut body = String::new();
+    if comparisons.len() > 1 {
+        let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
+        body.push_str(&course::html(comparisons, &runs));
+    }
+    body.extend(comparisons.iter().map(section));
     page(&format!("{} against {first}", names.join(", ")), &body)
 }
 
@@ -108,7 +113,7 @@ fn figures(lines: &[Line]) -> String {
     table("figures", &["case", "A p50", "B p50", "B / A", "95 %", "verdict"], &rows)
 }
 
-fn name(line: &Line) -> String {
+pub fn name(line: &Line) -> String {
     let series = if line.series == line.experiment { "" } else { &line.series };
     [&line.experiment, line.case.as_str(), series]
         .into_iter()

@@ -8,13 +8,13 @@ use super::{
     figure::Figure,
     frame::{Axis, RIGHT, bottom, number},
     scale::Scale,
-    svg::{Anchor, SHAPES, Svg, fit},
+    svg::{Anchor, SHAPES, Svg, fit, width},
     text::joined,
 };
-use crate::{profile::Cycles, units::digits};
+use crate::profile::Cycles;
 
 /// Functions of a case that are named; the rest is one part.
-const NAMED: usize = 6;
+const NAMED: usize = 8;
 
 /// Cases of a picture, and pictures of an experiment.
 const CASES: usize = 4;
@@ -56,14 +56,14 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
     let height = |cycles: &Cycles| LINE + BAR + LINE * lines(cycles) + 14.0;
     let base: f64 = page.iter().map(|(_, cycles)| height(cycles)).sum();
     let mut svg = Svg::new(base + 38.0);
-    bottom(&mut svg, &Axis::of(*scale, "cycles of a sample", ""), LEFT, base, 0.0);
+    bottom(&mut svg, &Axis::of(*scale, "cycles while D0 was high", ""), LEFT, base, 0.0);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for (shown, cycles) in page {
         draw(&mut svg, (shown, cycles), scale, styles, top);
         top += height(cycles);
         for row in cycles.rows.iter().take(ROWS) {
-            let cells = [row.cycles, row.retired].map(|count| digits(each(count, cycles)));
+            let cells = [row.cycles, row.retired].map(|count| tenths(each(count, cycles)));
             let share = row.cycles as f64 / cycles.total.max(1) as f64;
             let [taken, retired] = cells;
             rows.push(vec![row.name.clone(), shown.name(), taken, retired, format!("{:.0} %", 100.0 * share)]);
@@ -74,13 +74,12 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
     Figure {
         kind: "cycles",
         title: format!("{experiment}: where the cycles went{part}"),
-        reading:
-            "What the instructions of each function took while its pin was high, without functions that it called; \
+        reading: "What the instructions of each function took while D0 was high, without functions that it called; \
                   what the hardware takes to enter a handler is a row of its own."
-                .to_owned(),
+            .to_owned(),
         facts: joined(&[
             "cycles clock".to_owned(),
-            "mean of a sample".to_owned(),
+            "mean of a stretch".to_owned(),
             format!("n = {}", windows.min().unwrap_or_default()),
         ]),
         svg: svg.finish(&format!("{experiment}: cycles by function")),
@@ -92,20 +91,20 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
 
 /// A case: its name and what a sample takes, the bar, and what its parts are.
 fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Styles<'_>, top: f64) {
-    let told = digits(each(cycles.total, cycles));
-    let room = |told: &str| RIGHT - LEFT - 7.0 * told.chars().count() as f64 - 12.0;
+    let told = tenths(each(cycles.total, cycles));
+    let room = |told: &str| RIGHT - LEFT - width(told) - 12.0;
     svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), room(&told)));
     svg.text("group", [RIGHT, top + 12.0], Anchor::End, &told);
     let (mut from, mut line) = (0.0, top + LINE + BAR);
     for (name, taken) in parts(cycles) {
         let (sign, class) = styles.of_function(name);
         let ends = [from, from + taken].map(|value| scale.at(value));
-        let tip = format!("{}: {} cycles of {told}", fit(name, 600.0), digits(taken));
+        let tip = format!("{}: {} cycles of {told}", fit(name, 600.0), tenths(taken));
         // A line of ground between parts.
         svg.bar(&class, [ends[0], top + LINE + 2.0], [ends[1] - ends[0] - 0.8, BAR - 3.0], &tip);
         from += taken;
         line += LINE;
-        let taken = number(taken);
+        let taken = tenths(taken);
         svg.text(&format!("sign {class}"), [LEFT + 5.0, line - 3.0], Anchor::Middle, sign);
         svg.text("row", [LEFT + 14.0, line - 3.0], Anchor::Start, &fit(name, room(&taken) - 14.0));
         svg.text("row", [RIGHT, line - 3.0], Anchor::End, &taken);
@@ -115,6 +114,11 @@ fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Style
 /// What one sample takes.
 fn each(cycles: u64, of: &Cycles) -> f64 {
     cycles as f64 / of.windows.max(1) as f64
+}
+
+/// A mean of whole numbers.
+fn tenths(value: f64) -> String {
+    number((value * 10.0).round() / 10.0)
 }
 
 /// The functions that are named, and the rest.

@@ -48,7 +48,8 @@ impl Figure {
             self.kind,
             escape(&self.title),
             self.svg,
-            escape(&self.facts),
+            // A fact breaks between its items alone.
+            escape(&self.facts.replace("n = ", "n\u{a0}=\u{a0}")),
         )
     }
 }

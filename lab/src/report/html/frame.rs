@@ -2,7 +2,7 @@
 
 use super::{
     scale::Scale,
-    svg::{Anchor, Svg, WIDTH},
+    svg::{Anchor, Svg, WIDTH, width},
 };
 use crate::units;
 
@@ -67,7 +67,7 @@ pub fn bottom(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
     for (value, label) in &x.ticks {
         let place = x.scale.at(*value);
         svg.line("grid", [place, base], [place, top]);
-        let half = 3.1 * label.chars().count() as f64;
+        let half = 0.5 * width(label);
         // A label stays within the picture, and does not touch the one before.
         let middle = place.min(WIDTH - half).max(half);
         if middle - half >= free {

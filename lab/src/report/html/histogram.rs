@@ -4,9 +4,9 @@
 use super::{
     figure::Figure,
     frame::{Axis, BOTTOM, TOP, across, draw, upwards},
-    panel::{Entry, Panel},
+    panel::{Entry, Panel, worst},
     scale::Scale,
-    svg::Anchor,
+    svg::{Anchor, width},
 };
 use crate::units::show;
 
@@ -25,11 +25,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         |entry: &&Entry<'_>| entry.series.summary.count >= SAMPLES && entry.series.histogram.len() >= VALUES;
     let all: Vec<&Entry<'_>> =
         panel.entries.iter().filter(has_shape).filter(|entry| entry.series.role == "measured").collect();
-    let mut longest: Vec<f64> = all.iter().filter_map(|entry| entry.series.summary.max).collect();
-    longest.sort_by(|one, other| other.total_cmp(one));
-    let least = longest.get(SHOWN - 1).copied().unwrap_or(f64::NEG_INFINITY);
-    let shown = all.iter().filter(|entry| entry.series.summary.max.is_some_and(|max| max >= least)).take(SHOWN);
-    let mut figures: Vec<Figure> = shown.map(|entry| figure(panel, entry)).collect();
+    let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
     if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
         last.notes.push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
     }
@@ -109,7 +105,7 @@ struct Labels<'a> {
 impl Labels<'_> {
     fn add(&mut self, name: &str, place: f64, tip: &str) {
         self.svg.line("marker", [place, BOTTOM], [place, TOP]);
-        let half = 3.1 * name.chars().count() as f64;
+        let half = 0.5 * width(name);
         let middle = place.min(super::frame::RIGHT - half);
         if middle - half >= self.free {
             self.svg.text("small", [middle, TOP - 4.0], Anchor::Middle, name);

@@ -60,11 +60,13 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let ticks: Vec<(f64, String)> = rungs.filter(|(place, _)| *place <= x.high).collect();
     let (base, top) = upwards();
     let lows = entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
-    let y = Scale::fitting(
-        lows.chain(entries.iter().map(|entry| longest(entry))).collect::<Vec<_>>().into_iter(),
-        base,
-        top,
-    );
+    let low = lows.fold(f64::INFINITY, f64::min);
+    let high = entries.iter().map(|entry| longest(entry)).fold(0.0, f64::max);
+    // A tail ten times as long as the rest would press that flat.
+    let y = match low > 0.0 && high > 10.0 * low {
+        true => Scale::log(low, high, base, top),
+        false => Scale::fitting([low, high].into_iter(), base, top),
+    };
     let mut svg = draw(
         &Axis::with(x, "share of samples that took no longer", ticks),
         &Axis::of(y, &panel.beyond("latency"), panel.unit),

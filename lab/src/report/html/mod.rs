@@ -5,8 +5,10 @@
 mod beside;
 mod cases;
 pub mod comparison;
+mod course;
 mod cycles;
 mod figure;
+mod found;
 mod frame;
 mod heat;
 mod histogram;
@@ -20,6 +22,7 @@ mod rows;
 mod rules;
 mod scale;
 mod section;
+mod shape;
 mod slope;
 mod svg;
 mod sweep;

@@ -48,7 +48,7 @@
   });
   document.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const chart = event.target.closest("figure.chart svg");
+    const chart = event.target.closest("svg");
     if (event.key === "Escape") hide();
     if (!step || !chart) return;
     const marks = [...chart.querySelectorAll("[data-t]")];

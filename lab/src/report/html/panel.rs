@@ -72,20 +72,31 @@ impl<'a> Panel<'a> {
 
     /// Gives each entry the words that not all have.
     fn name_entries(&mut self) {
-        let words: Vec<Vec<String>> = self.entries.iter().map(words).collect();
+        let mut words: Vec<Vec<String>> = self.entries.iter().map(|entry| self::words(entry, false)).collect();
+        // Unless that alone tells two apart.
+        if words.iter().collect::<BTreeSet<_>>().len() < words.len() {
+            words = self.entries.iter().map(|entry| self::words(entry, true)).collect();
+        }
         let common: BTreeSet<&String> = match words.split_first() {
             Some((first, rest)) if !rest.is_empty() => {
                 first.iter().filter(|word| rest.iter().all(|other| other.contains(word))).collect()
             }
             _ => BTreeSet::new(),
         };
+        let alone = words.len() == 1;
         for (entry, words) in self.entries.iter_mut().zip(&words) {
             let own: Vec<&String> = words.iter().filter(|word| !common.contains(word)).collect();
-            entry.name = joined(&own);
+            entry.name = if alone { joined(&[entry.subject, &entry.case.target]) } else { joined(&own) };
             if entry.name.is_empty() {
                 entry.name = entry.series.name.clone();
             }
         }
+    }
+
+    /// The clocks of cases.
+    pub fn clocks<'c>(cases: impl Iterator<Item = &'c CaseResult>) -> String {
+        let clocks: BTreeSet<String> = cases.map(|case| clock(domain(case))).collect();
+        clocks.into_iter().collect::<Vec<_>>().join("; ")
     }
 
     /// What is measured, in a word.
@@ -109,11 +120,7 @@ impl<'a> Panel<'a> {
 
     /// Clock, control, evidence and number of samples of what a chart shows.
     pub fn facts(&self, entries: &[&Entry<'_>]) -> String {
-        let clock = match self.domain {
-            "" => "counted, not timed".to_owned(),
-            "instructions" => "instructions of an emulator, not time".to_owned(),
-            domain => format!("{domain} clock"),
-        };
+        let clock = clock(self.domain);
         let samples = entries.iter().map(|entry| entry.series.summary.count);
         let n = match (samples.clone().min(), samples.max()) {
             (Some(least), Some(most)) if least == most => format!("n = {most}"),
@@ -124,10 +131,20 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// What a series is called by, word by word, its target first.
-fn words(entry: &Entry<'_>) -> Vec<String> {
+/// What was counted or timed with.
+fn clock(domain: &str) -> String {
+    match domain {
+        "" => "counted, not timed".to_owned(),
+        "instructions" => "instructions of an emulator, not time".to_owned(),
+        domain => format!("{domain} clock"),
+    }
+}
+
+/// What a series is called by, word by word, its target first. How often it was measured is told by n.
+fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     let mut words = vec![entry.subject.to_owned(), entry.case.target.clone()];
-    words.extend(entry.case.label.split_whitespace().map(str::to_owned));
+    let label = entry.case.label.split_whitespace().filter(|word| with_loops || !word.starts_with("loops="));
+    words.extend(label.map(str::to_owned));
     words.push(entry.series.name.clone());
     words.retain(|word| !word.is_empty());
     words
@@ -183,7 +200,10 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
 /// A published figure's value beside values of the panel's unit, without the nominal part; `None` where it was taken with
 /// another clock: such figures share no axis.
 pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
-    let same = figure.unit == panel.unit || (figure.unit.is_empty() && ["ns", "count", ""].contains(&panel.unit));
+    // What is no statistic of samples is no time: a ratio, or a rate.
+    let is_of_samples = STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
+    let plain = figure.unit.is_empty() && is_of_samples && ["ns", "count", ""].contains(&panel.unit);
+    let same = figure.unit == panel.unit || plain;
     let nominal = if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
     Some(figure.value - nominal).filter(|value| same && value.is_finite())
 }
@@ -191,6 +211,14 @@ pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
 /// Whether a published figure is of this series.
 pub fn is_of(figure: &Published, entry: &Entry<'_>) -> bool {
     figure.is_of(entry.case, entry.series)
+}
+
+/// What [`statistic`] knows.
+const STATISTICS: [&str; 9] = ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
+
+/// What a case found under this name: a statistic of the series, or a number besides its samples.
+pub fn found(entry: &Entry<'_>, name: &str) -> Option<f64> {
+    statistic(entry.series, name).or_else(|| entry.case.figure(name).map(|figure| figure.value))
 }
 
 /// A statistic of a series by its name, without the nominal part.
@@ -208,4 +236,12 @@ pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
         "sigma" => summary.sigma,
         _ => None,
     }
+}
+
+/// As many of them as may be drawn, those with the longest maxima, in their order.
+pub fn worst<'p, 'a>(entries: &'p [&'p Entry<'a>], shown: usize) -> impl Iterator<Item = &'p Entry<'a>> {
+    let mut longest: Vec<f64> = entries.iter().filter_map(|entry| entry.series.summary.max).collect();
+    longest.sort_by(|one, other| other.total_cmp(one));
+    let least = longest.get(shown - 1).copied().unwrap_or(f64::NEG_INFINITY);
+    entries.iter().copied().filter(move |entry| entry.series.summary.max.is_some_and(|max| max >= least)).take(shown)
 }

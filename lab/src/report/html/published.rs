@@ -1,6 +1,6 @@
 //! All published figures beside ours, in a table: also those that were taken with another clock, which no chart can show.
 
-use super::text::escape;
+use super::text::{escape, grouped};
 use crate::{
     report::table::published::{Sources, sources},
     run::Run,
@@ -16,9 +16,9 @@ pub fn html(name: &str, run: &Run) -> String {
         ["source and case", "statistic", "measured here", "published"].map(|name| format!("<th>{name}</th>")).concat();
     let mut body = String::new();
     for (source, rows) in &sources {
-        body.push_str(&format!("<tr class=\"case\"><td colspan=\"4\">{}</td></tr>\n", escape(source)));
+        body.push_str(&format!("<tr class=\"case\"><td colspan=\"4\"><span>{}</span></td></tr>\n", escape(source)));
         for row in rows {
-            let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(cell.trim()))).collect();
+            let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell.trim())))).collect();
             body.push_str(&format!("<tr class=\"series\">{cells}</tr>\n"));
         }
     }

@@ -4,7 +4,7 @@ use super::{
     figure::Figure,
     frame::{Axis, RIGHT, bottom},
     scale::Scale,
-    svg::{Anchor, Svg, fit},
+    svg::{Anchor, Svg, fit, width},
 };
 
 /// Rows of a picture.
@@ -88,7 +88,7 @@ fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Fi
             tip.push_str(&format!(", from ×{low:.3} to ×{high:.3}"));
         }
         svg.mark(shape, class, [scale.at(ratio.value), middle], &tip);
-        let room = RIGHT - LEFT - 6.3 * told.chars().count() as f64 - 10.0;
+        let room = RIGHT - LEFT - width(&told) - 10.0;
         svg.text("row", [LEFT, top + 12.0], Anchor::Start, &fit(&ratio.name, room));
         svg.text("row", [RIGHT, top + 12.0], Anchor::End, &told);
         let range = ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));

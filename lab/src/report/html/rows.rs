@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Rows of a picture; more go on in the next, with the same scale.
-const ROWS: usize = 14;
+pub const ROWS: usize = 14;
 
 /// Where a row has its mark: the first of these that is published.
 const MIDDLES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
@@ -39,23 +39,27 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
         let words = entry.name.split(" · ").filter(|word| *word != entry.case.target);
         if targets.len() > 1 { joined(&words.collect::<Vec<_>>()) } else { String::new() }
     };
+    // Without two targets of one group there is nothing to stand under a title.
+    let names: BTreeSet<String> = entries.iter().map(|entry| group(entry)).collect();
+    let is_grouped = targets.len() > 1 && names.len() < entries.len();
+    let group = |entry: &Entry<'_>| if is_grouped { group(entry) } else { String::new() };
     let mut groups: Vec<(String, Vec<&'p Entry<'a>>)> = Vec::new();
     for entry in entries {
         match groups.iter_mut().find(|(name, _)| *name == group(entry)) {
-            Some((_, members)) => members.push(entry),
-            None => groups.push((group(entry), vec![entry])),
+            Some((_, members)) if is_grouped => members.push(entry),
+            _ => groups.push((group(entry), vec![entry])),
         }
     }
     let mut rows = Vec::new();
     for (group, members) in groups {
         for entry in &members {
-            let name = if targets.len() > 1 { entry.case.target.clone() } else { entry.name.clone() };
-            rows.push(Row { group: group.clone(), name, starts: targets.len() < 2, kind: Kind::Ours(entry) });
-            if targets.len() < 2 {
+            let name = if is_grouped { entry.case.target.clone() } else { entry.name.clone() };
+            rows.push(Row { group: group.clone(), name, starts: !is_grouped, kind: Kind::Ours(entry) });
+            if !is_grouped {
                 rows.extend(published(panel, &[entry], &group));
             }
         }
-        if targets.len() > 1 {
+        if is_grouped {
             rows.extend(published(panel, &members, &group));
         }
     }

@@ -8,17 +8,19 @@ use super::{
     figure::Figure,
     heat, histogram, ladder,
     panel::{Panel, Subject},
-    slope, sweep, timeline, waveform,
+    shape, slope, sweep, timeline, waveform,
 };
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
 
 /// In the order in which the charts stand: from the answer to its details.
-const RULES: [Draw; 7] = [
+const RULES: [Draw; 8] = [
     // Cases have a `load`, and there are two loads and two targets.
     heat::figures,
     // Three cases differ in one number alone.
     sweep::figures,
+    // So do published ones, taken with another clock.
+    shape::figures,
     // The series of a case have an x, and a slope.
     slope::figures,
     // There are two series, or a published figure, on one axis.

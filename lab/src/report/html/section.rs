@@ -4,11 +4,12 @@ use chronoscope_suite::spec;
 
 use super::{
     figure::Figure,
+    found,
     frame::number,
     overview::verdict,
     panel::{Panel, Subject},
     rules,
-    text::{escape, joined},
+    text::{escape, grouped, joined},
 };
 use crate::{
     report::table::{Group, evidence},
@@ -28,7 +29,7 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let Some((_, first)) = cases.first() else { return String::new() };
     let summary = spec::find(experiment).map_or("", |spec| spec.summary);
     let panels = Panel::all(experiment, subjects);
-    let mut charts = String::new();
+    let mut charts: String = found::charts(experiment, subjects).iter().map(Figure::html).collect();
     for panel in &panels {
         // Charts of two clocks look alike: the title tells them apart.
         let of = if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
@@ -82,7 +83,9 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
             )),
             [series] => body.push_str(&row("", &name, case, series, &verdict)),
             many => {
-                body.push_str(&format!("<tr class=\"case\"><td colspan=\"8\">{name}</td><td>{verdict}</td></tr>\n"));
+                body.push_str(&format!(
+                    "<tr class=\"case\"><td colspan=\"8\"><span>{name}</span></td><td>{verdict}</td></tr>\n"
+                ));
                 let rows = many.iter().map(|series| row("series", &escape(&series.name), case, series, ""));
                 body.extend(rows);
             }
@@ -110,12 +113,16 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         summary.count.to_string(),
         plain(median(&summary.cold)),
         plain(summary.p50),
-        interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
+        // One repetition tells nothing of others.
+        interval.filter(|_| case.repetitions > 1).map_or(NONE.to_owned(), |(ends, p50)| match ends.low == ends.high {
+            true => "±0".to_owned(),
+            false => show_range(ends.low, ends.high, p50, unit),
+        }),
         plain(summary.p99),
         plain(summary.max),
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
     ];
-    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
     format!("<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n")
 }
 

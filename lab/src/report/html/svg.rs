@@ -9,13 +9,19 @@ use super::text::escape;
 
 pub const WIDTH: f64 = 400.0;
 
-/// About how wide a letter of an axis is.
+/// How wide a text of an axis is at most, in the widest of the style's fonts (DejaVu Sans): its digits, and few letters, are as wide as that.
+pub fn width(text: &str) -> f64 {
+    7.05 * text.chars().count() as f64
+}
+
+/// About how wide a letter of a name is.
 const LETTER: f64 = 6.1;
 
 /// Colours and shapes that tell series apart; both go round.
 pub const SHAPES: [&str; 7] = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
 
 pub struct Svg {
+    width: f64,
     height: f64,
     body: String,
 }
@@ -28,8 +34,13 @@ pub enum Anchor {
 }
 
 impl Svg {
+    /// As wide as a chart.
     pub fn new(height: f64) -> Self {
-        Self { height, body: String::new() }
+        Self::sized(WIDTH, height)
+    }
+
+    pub fn sized(width: f64, height: f64) -> Self {
+        Self { width, height, body: String::new() }
     }
 
     pub fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
@@ -92,10 +103,10 @@ impl Svg {
 
     /// The whole picture; `label` is read aloud in its place.
     pub fn finish(self, label: &str) -> String {
-        let (height, label) = (short(self.height), escape(label));
+        let (width, height, label) = (short(self.width), short(self.height), escape(label));
         let body = self.body;
         format!(
-            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{label}\">\n{body}</svg>\n"
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{label}\">\n{body}</svg>\n"
         )
     }
 
@@ -123,6 +134,14 @@ pub fn fit(text: &str, width: f64) -> String {
     letters[..front].iter().chain(&['…']).chain(&letters[letters.len() - back..]).collect()
 }
 
+/// The text in at most two lines, broken between words; what is wider still is shortened.
+pub fn wrap(text: &str, width: f64) -> Vec<String> {
+    let room = ((width / LETTER) as usize).max(3);
+    let end = text.char_indices().nth(room).map(|(end, _)| end);
+    let Some(at) = end.and_then(|end| text[..end].rfind(' ')) else { return vec![fit(text, width)] };
+    vec![text[..at].trim_end().to_owned(), fit(text[at..].trim_start(), width)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +151,13 @@ mod tests {
         assert_eq!(fit("short", 100.0), "short");
         assert_eq!(fit("pair=thread-thread primitive=yield", 80.0), "pair=th…yield");
         assert_eq!(fit("µµµµµµµµ", 1.0), "µµ…");
+    }
+
+    #[test]
+    fn long_names_take_two_lines() {
+        assert_eq!(wrap("short", 100.0), ["short"]);
+        assert_eq!(wrap("STM32F429, ThreadX, Zephyr, mean", 150.0), ["STM32F429, ThreadX,", "Zephyr, mean"]);
+        assert_eq!(wrap("µµµµµµµµ", 1.0), ["µµ…"]);
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     figure::Figure,
     frame::{Axis, RIGHT, across, draw, upwards},
-    panel::{Entry, Panel, beside, is_of, statistic},
+    panel::{Entry, Panel, beside, found, is_of},
     scale::Scale,
     svg::{Anchor, Svg},
     text::joined,
 };
-use crate::{run::SeriesResult, units::show};
+use crate::{run::SeriesResult, study::Published, units::show};
 
 /// Two points are a pair; three show how the cost grows.
 const POINTS: usize = 3;
@@ -19,42 +19,60 @@ const POINTS: usize = 3;
 const LINES: usize = 6;
 
 /// Cases that differ in the number alone.
-struct Line<'p, 'a> {
-    name: String,
+pub struct Line<'p, 'a> {
+    pub name: String,
     /// What it has in common with other targets' lines.
     label: String,
-    points: Vec<(f64, &'p Entry<'a>)>,
+    pub points: Vec<(f64, &'p Entry<'a>)>,
+}
+
+impl Line<'_, '_> {
+    /// What stands beside a case has pictures of its own, by its name.
+    fn measure(&self) -> &str {
+        let series = self.points[0].1.series;
+        if series.role == "measured" { "" } else { &series.name }
+    }
 }
 
 /// A published curve.
 #[derive(PartialEq)]
-struct Curve {
-    name: String,
-    note: String,
-    points: Vec<(f64, f64)>,
+pub struct Curve {
+    pub name: String,
+    pub note: String,
+    pub points: Vec<(f64, f64)>,
 }
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let mut parameters: BTreeSet<&str> = BTreeSet::new();
-    parameters.extend(panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)));
-    parameters.into_iter().flat_map(|parameter| of_parameter(panel, parameter)).collect()
+    let of = |parameter| {
+        let all = lines(panel, parameter);
+        let measures: BTreeSet<&str> = all.iter().map(Line::measure).collect();
+        let of_measure =
+            |measure: &str| -> Vec<&Line<'_, '_>> { all.iter().filter(|line| line.measure() == measure).collect() };
+        measures
+            .into_iter()
+            .flat_map(|measure| of_measure_of(panel, parameter, &of_measure(measure)))
+            .collect::<Vec<_>>()
+    };
+    parameters(panel).into_iter().flat_map(of).collect()
+}
+
+pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
+    panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)).collect()
 }
 
 /// The series that a line goes through.
 pub fn shown<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
-    let parameters: BTreeSet<&str> =
-        panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)).collect();
-    let lines = parameters.into_iter().flat_map(|parameter| lines(panel, parameter));
+    let lines = parameters(panel).into_iter().flat_map(|parameter| lines(panel, parameter));
     lines.flat_map(|line| line.points.into_iter().map(|(_, entry)| entry.series)).collect()
 }
 
-fn of_parameter(panel: &Panel<'_>, parameter: &str) -> Vec<Figure> {
-    let lines = lines(panel, parameter);
-    let statistic_name = published_statistic(&lines, panel).unwrap_or("p50").to_owned();
+/// Lines that measure the same thing.
+fn of_measure_of(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Figure> {
+    let statistic_name = published_statistic(lines, panel).unwrap_or("p50").to_owned();
     let targets: BTreeSet<&str> = lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
     // Many lines: those that may be held against each other stand in one picture, and what stands alone in another.
     let mut groups: Vec<Vec<&Line<'_, '_>>> = Vec::new();
-    for line in &lines {
+    for &line in lines {
         let alike = |other: &Line<'_, '_>| other.label == line.label;
         let alone = |line: &Line<'_, '_>| lines.iter().filter(|other| other.label == line.label).count() == 1;
         let joins = |group: &&mut Vec<&Line<'_, '_>>| {
@@ -67,17 +85,17 @@ fn of_parameter(panel: &Panel<'_>, parameter: &str) -> Vec<Figure> {
         }
     }
     // On one scale, so that pictures compare.
-    let all: Vec<&Line<'_, '_>> = lines.iter().collect();
-    let value = |entry: &Entry<'_>| statistic(entry.series, &statistic_name).unwrap_or(f64::NAN);
-    let ours = all.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
-    let published =
-        curves(panel, parameter, &all).into_iter().flat_map(|curve| curve.points.into_iter().map(|point| point.1));
+    let value = |entry: &Entry<'_>| found(entry, &statistic_name).unwrap_or(f64::NAN);
+    let ours = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
+    let published = curves(parameter, lines, |figure| beside(figure, panel))
+        .into_iter()
+        .flat_map(|curve| curve.points.into_iter().map(|point| point.1));
     let (base, top) = upwards();
     let y = Scale::fitting(ours.chain(published).collect::<Vec<_>>().into_iter(), base, top);
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
-fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
+pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
     let mut found: BTreeMap<(usize, String), Vec<(f64, &Entry<'_>)>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     for entry in &panel.entries {
@@ -117,7 +135,7 @@ fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
 }
 
 /// What most published figures are of, so that ours are of the same.
-fn published_statistic<'a>(lines: &[Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
+fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
     let entries = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| entry));
     let figures = entries.flat_map(|entry| entry.case.published.iter().filter(move |figure| is_of(figure, entry)));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -127,11 +145,12 @@ fn published_statistic<'a>(lines: &[Line<'_, 'a>], panel: &Panel<'_>) -> Option<
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
-fn curves(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Curve> {
+/// The published curves of these lines; `value` tells what a figure stands for, if it may stand here.
+pub fn curves(parameter: &str, lines: &[&Line<'_, '_>], value: impl Fn(&Published) -> Option<f64>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for (x, entry) in lines.iter().flat_map(|line| &line.points) {
         for figure in entry.case.published.iter().filter(|figure| is_of(figure, entry)) {
-            let Some(value) = beside(figure, panel) else { continue };
+            let Some(value) = value(figure) else { continue };
             let when = figure.when.iter().filter(|(name, _)| *name != parameter);
             let when: Vec<String> = when.map(|(name, value)| format!("{name}={value}")).collect();
             let name = joined(&[&figure.on, &when.join(" ")]);
@@ -150,18 +169,18 @@ fn curves(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Cu
 
 fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Line<'_, '_>], y: Scale) -> Figure {
     let entries: Vec<&Entry<'_>> = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
-    let curves = curves(panel, parameter, lines);
+    let curves = curves(parameter, lines, |figure| beside(figure, panel));
     // What stands beside a case is named; what it measures goes without saying.
     let what = match entries.first().filter(|entry| entry.series.role != "measured") {
         Some(entry) => format!("{statistic_name} of {}", entry.series.name),
         None => statistic_name.to_owned(),
     };
-    let value = |entry: &Entry<'_>| statistic(entry.series, statistic_name).unwrap_or(f64::NAN);
+    let value = |entry: &Entry<'_>| found(entry, statistic_name).unwrap_or(f64::NAN);
     let xs: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
     let (from, to) = across();
     // Room at the right for the letters of published curves.
     let x = Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
-    let mut svg = draw(&Axis::of(x, parameter, ""), &Axis::of(y, &panel.beyond(&what), panel.unit));
+    let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit));
     let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
     let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
     common.retain(|word| lines.iter().all(|line| words(line).contains(word)));
@@ -170,7 +189,7 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
         own.retain(|word| !common.contains(word));
         joined(&own)
     };
-    let mut rows = draw_curves(&mut svg, panel, &curves, &x, &y);
+    let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit));
     let mut ours = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let points: Vec<[f64; 2]> = line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
@@ -182,34 +201,61 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
         }
     }
     ours.append(&mut rows);
-    let letter = |index: usize| char::from(b'a' + (index % 26) as u8);
+    let of = if common.is_empty() { String::new() } else { format!(" · {}", joined(&common)) };
     Figure {
         kind: if parameter == "size" { "payload" } else { "sweep" },
-        title: format!("{}: {what} against {parameter}", panel.experiment),
+        title: format!("{}: {what} against {parameter}{of}", panel.experiment),
         facts: panel.facts(&entries),
         svg: svg.finish(&format!("{} against {parameter}", panel.experiment)),
-        reading: joined(&common),
         legend: lines.iter().map(|line| own(line)).collect(),
-        notes: curves
-            .iter()
-            .enumerate()
-            .map(|(index, curve)| format!("{} published: {} ({})", letter(index), curve.name, curve.note))
-            .collect(),
+        notes: notes(&curves),
         header: vec!["case", "at", "value"],
         rows: ours,
+        ..Figure::default()
     }
 }
 
+/// Sizes in bytes grow by powers of two, and are told so.
+pub fn axis(x: Scale, parameter: &str) -> Axis {
+    if parameter != "size" || !x.log {
+        return Axis::of(x, parameter, "");
+    }
+    let told = |power: u32| match power {
+        0..10 => (1 << power).to_string(),
+        10..20 => format!("{}Ki", 1_u64 << (power - 10)),
+        _ => format!("{}Mi", 1_u64 << (power - 20)),
+    };
+    let ticks = (0..40).step_by(2).map(|power| (f64::from(power).exp2(), told(power)));
+    Axis::with(x, "size, bytes", ticks.filter(|(value, _)| (x.low..=x.high).contains(value)).collect())
+}
+
+fn letter(index: usize) -> char {
+    char::from(b'a' + (index % 26) as u8)
+}
+
+/// What the letters of published curves stand for.
+pub fn notes(curves: &[Curve]) -> Vec<String> {
+    let note =
+        |(index, curve): (usize, &Curve)| format!("{} published: {} ({})", letter(index), curve.name, curve.note);
+    curves.iter().enumerate().map(note).collect()
+}
+
 /// Dashed, hollow, and named by a letter at the end, which makes way for others.
-fn draw_curves(svg: &mut Svg, panel: &Panel<'_>, curves: &[Curve], x: &Scale, y: &Scale) -> Vec<Vec<String>> {
+pub fn draw_curves(
+    svg: &mut Svg,
+    curves: &[Curve],
+    x: &Scale,
+    y: &Scale,
+    tell: impl Fn(f64) -> String,
+) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut ends: Vec<(f64, f64, char)> = Vec::new();
     for (index, curve) in curves.iter().enumerate() {
-        let letter = char::from(b'a' + (index % 26) as u8);
+        let letter = letter(index);
         let points: Vec<[f64; 2]> = curve.points.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
         svg.curve("line published", &points);
         for ((at, value), point) in curve.points.iter().zip(&points) {
-            let told = show(*value, panel.unit);
+            let told = tell(*value);
             svg.mark(3, "hollow", *point, &format!("published, {letter}: {}, at {at}: {told}", curve.name));
             rows.push(vec![format!("published, {letter}: {}", curve.name), at.to_string(), told]);
         }

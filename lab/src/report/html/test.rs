@@ -12,7 +12,7 @@ use crate::{
 /// Elements that have no end.
 const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
 
-fn page_of(run: &Run) -> String {
+pub(super) fn page_of(run: &Run) -> String {
     let text = render(&[(String::new(), run)]);
     check(&text);
     text
@@ -47,11 +47,11 @@ fn check(page: &str) {
 }
 
 /// How many charts of a kind there are.
-fn charts(page: &str, kind: &str) -> usize {
+pub(super) fn charts(page: &str, kind: &str) -> usize {
     page.matches(&format!("<figure class=\"chart\" data-kind=\"{kind}\">")).count()
 }
 
-fn run_of(cases: Vec<CaseResult>) -> Run {
+pub(super) fn run_of(cases: Vec<CaseResult>) -> Run {
     Run { cases, ..sample::run() }
 }
 
@@ -206,10 +206,80 @@ fn images_are_bytes_beside_published_ones() {
 }
 
 #[test]
+fn what_another_is_below_is_no_floor() {
+    let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
+        .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
+        .to_vec();
+    cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
+    cases[0].series[0].summary.p50 = Some(64.0);
+    let text = page_of(&run_of(cases));
+    assert!(charts(&text, "memory") == 1 && !text.contains("the floor"));
+}
+
+#[test]
 fn kept_samples_are_drawn_with_the_worst_marked() {
     let mut case = sample::case("switch", "");
     case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
     assert_eq!(charts(&page_of(&run_of(vec![case])), "timeline"), 1);
+}
+
+#[test]
+fn samples_that_are_all_alike_have_no_worst() {
+    let mut alike = sample::case("switch", "tasks=2");
+    alike.series[0].samples = (0..100).map(|index| (f64::from(index), 5.0)).collect();
+    let mut few = sample::case("switch", "tasks=3");
+    few.series[0].samples = vec![(0.0, 5.0), (1.0, 6.0)];
+    assert_eq!(charts(&page_of(&run_of(vec![alike, few])), "timeline"), 0);
+}
+
+#[test]
+fn a_worst_sample_s_cause_is_told() {
+    let mut case = sample::case("switch", "");
+    case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
+    case.figures = vec![sample::figure("steal", "ms", 20.0)];
+    assert!(page_of(&run_of(vec![case])).contains("The hypervisor took up to 20 ms from a repetition"));
+}
+
+#[test]
+fn a_published_ratio_stands_beside_ours() {
+    let mut case = CaseResult { target: "linux-rt@vm".to_owned(), ..sample::case("interference", "class=ordinary") };
+    case.clock.as_mut().unwrap().domain = "instructions".to_owned();
+    case.figures.push(sample::figure("latency stretched", "", 1.99));
+    case.figures.push(sample::figure("bytes in a second", "", 1e6));
+    let published = |name: &str, value: f64| Published { unit: String::new(), ..sample::published(name, value) };
+    case.published = vec![published("latency stretched", 2.0), published("bytes in a second", 228_600.0)];
+    let text = page_of(&run_of(vec![case]));
+    assert_eq!(charts(&text, "found"), 1, "a rate is by its clock, and shares no axis");
+    assert!(text.contains("interference: latency stretched"));
+}
+
+#[test]
+fn curves_of_other_clocks_are_compared_by_their_shape() {
+    let cases = [4, 64, 1024].map(|size| {
+        let mut case = sample::case("transaction", &format!("size={size}"));
+        case.clock.as_mut().unwrap().domain = "instructions".to_owned();
+        case.series[0].unit = "instructions".to_owned();
+        case.series[0].summary.mean = Some(1000.0 + f64::from(size));
+        case.published = vec![Published { unit: String::new(), ..sample::published("mean", 70e3 + f64::from(size)) }];
+        case
+    });
+    let text = page_of(&run_of(cases.to_vec()));
+    assert_eq!((charts(&text, "shape"), charts(&text, "payload")), (1, 1));
+    assert!(text.contains("×2.016") && text.contains("published, a"), "1004 at first, 2024 at last");
+}
+
+#[test]
+fn what_stands_beside_a_case_has_a_curve_of_its_own() {
+    let cases = [2, 5, 10].map(|tasks| {
+        let mut case = sample::case("ticks", &format!("tasks={tasks}"));
+        case.series.push(SeriesResult { role: "auxiliary".to_owned(), ..sample::series("processor time", 20.0) });
+        case.published =
+            vec![Published { series: Some("processor time".to_owned()), ..sample::published("mean", 25.0) }];
+        case
+    });
+    let text = page_of(&run_of(cases.to_vec()));
+    assert_eq!(charts(&text, "sweep"), 2);
+    assert!(text.contains("p50 against tasks") && text.contains("mean of processor time against tasks"));
 }
 
 #[test]
@@ -222,14 +292,31 @@ fn several_runs_stand_in_one_page() {
 
 #[test]
 fn a_comparison_is_a_page_too() {
+    let text = super::comparison::render(&[compared("<b>")]);
+    check(&text);
+    assert!(charts(&text, "ratio") >= 1 && text.contains("&lt;note&gt;") && !text.contains("From run to run"));
+}
+
+#[test]
+fn many_runs_have_a_course() {
+    let text = super::comparison::render(&[compared("<b>"), compared("<c>")]);
+    check(&text);
+    assert!(text.contains("From run to run") && text.contains("&lt;a&gt; · &lt;b&gt; · &lt;c&gt;"));
+    // Two comparisons have a chart each; the rest are small lines of three runs.
+    let courses = text.matches("<svg ").count() - text.matches("class=\"chart\"").count();
+    assert!(courses > 0 && text.matches("<b>: ").count() == 0 && text.contains("&lt;c&gt;: "));
+}
+
+/// A run against itself, and more.
+fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, |_| true);
     let lines = comparison::compare(&pairs, false, 0.05);
     let side = |name: &str| comparison::Side { name: name.to_owned(), context: a.context.clone() };
-    let comparison = comparison::Comparison {
+    comparison::Comparison {
         schema: 1,
         a: side("<a>"),
-        b: side("<b>"),
+        b: side(b_name),
         interleaved: false,
         threshold: 0.05,
         verdict: Status::Pass,
@@ -237,8 +324,5 @@ fn a_comparison_is_a_page_too() {
         only_in_a,
         only_in_b,
         notes: vec!["<note>".to_owned()],
-    };
-    let text = super::comparison::render(&[comparison]);
-    check(&text);
-    assert!(charts(&text, "ratio") >= 1 && text.contains("&lt;note&gt;"));
+    }
 }

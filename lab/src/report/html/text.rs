@@ -22,6 +22,24 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
+/// A number of many digits in groups of three; a narrow space parts them, where no line breaks.
+pub fn grouped(text: &str) -> String {
+    let whole = text.chars().take_while(|letter| !letter.is_ascii_digit()).count();
+    let digits = text.chars().skip(whole).take_while(char::is_ascii_digit).count();
+    if digits < 5 {
+        return text.to_owned();
+    }
+    let mut grouped = String::with_capacity(text.len() + digits);
+    for (index, letter) in text.chars().enumerate() {
+        let left = (whole + digits).saturating_sub(index);
+        if index > whole && left > 0 && left % 3 == 0 {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(letter);
+    }
+    grouped
+}
+
 /// A table with a header; columns of numbers lean right. It scrolls in itself where it is wider than the page.
 pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
     let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
@@ -53,5 +71,14 @@ mod tests {
         );
         assert_eq!(escape("a\0b\x1b[31mc\u{202e}d\ne"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
         assert_eq!(escape("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
+    }
+
+    #[test]
+    fn many_digits_are_grouped() {
+        assert_eq!(grouped("200510575 instr"), "200\u{202f}510\u{202f}575 instr");
+        assert_eq!(
+            ["+ 12345 instr", "1234", "0.123456", "–", ""].map(grouped),
+            ["+ 12\u{202f}345 instr", "1234", "0.123456", "–", ""]
+        );
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     figure::Figure,
     frame::{Axis, BOTTOM, TOP, across, draw, upwards},
-    panel::{Entry, Panel, domain},
+    panel::{Entry, Panel, domain, worst},
     scale::Scale,
 };
 use crate::units::show;
@@ -13,24 +13,40 @@ const COLUMNS: usize = 300;
 
 const MARKED: usize = 8;
 
-/// So many of an experiment are drawn.
-const SHOWN: usize = 8;
+/// So many of an experiment are drawn, those with the longest maxima.
+const SHOWN: usize = 4;
+
+/// Fewer samples have no order that could be seen.
+const SAMPLES: usize = 20;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let kept = panel.entries.iter().filter(|entry| entry.series.role == "measured" && entry.series.samples.len() > 1);
-    kept.take(SHOWN).map(|entry| figure(panel, entry)).collect()
+    // Where all are the same, none is the worst.
+    let varies = |entry: &&Entry<'_>| entry.series.samples.iter().any(|sample| sample.1 != entry.series.samples[0].1);
+    let all: Vec<&Entry<'_>> = panel
+        .entries
+        .iter()
+        .filter(|entry| entry.series.role == "measured" && entry.series.samples.len() >= SAMPLES)
+        .filter(varies)
+        .collect();
+    let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
+    if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
+        last.notes.push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+    }
+    figures
 }
 
 /// Starts are counted from each repetition's first sample; here the repetitions stand one after the other.
 fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
     let (mut placed, mut seams) = (Vec::with_capacity(samples.len()), Vec::new());
-    let (mut offset, mut last) = (0.0, f64::NEG_INFINITY);
+    let (mut offset, mut last, mut count) = (0.0, f64::NEG_INFINITY, 0.0);
     for (start, value) in samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite()) {
         if *start < last {
-            offset = placed.last().map_or(0.0, |sample: &(f64, f64)| sample.0);
+            // As far from the last sample as samples lie apart: the two have nothing to do with each other.
+            offset += last + last / (count - 1.0_f64).max(1.0);
             seams.push(offset);
+            count = 0.0;
         }
-        last = *start;
+        (last, count) = (*start, count + 1.0);
         placed.push((offset + start, *value));
     }
     (placed, seams)
@@ -49,12 +65,21 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     for seam in &seams {
         svg.line("floor", [x.at(*seam), TOP], [x.at(*seam), BOTTOM]);
     }
+    // Where there is room for it, a sample is a dot.
+    let class = if samples.len() < COLUMNS { "samples few c0" } else { "samples c0" };
     for (place, low, high) in columns(&samples, &x) {
-        svg.line("samples c0", [place, y.at(low) + 0.8], [place, y.at(high) - 0.8]);
+        svg.line(class, [place, y.at(low) + 0.8], [place, y.at(high) - 0.8]);
     }
     let mut worst: Vec<(f64, f64)> = samples;
     worst.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.total_cmp(&other.0)));
+    let least = worst.get(MARKED - 1).map_or(f64::INFINITY, |sample| sample.1);
+    let as_long = worst.iter().skip(MARKED).take_while(|sample| sample.1 >= least).count();
     worst.truncate(MARKED);
+    let mut reading = format!("▲ the {} worst", worst.len());
+    if as_long > 0 {
+        reading.push_str(&format!("; {as_long} more are as long as the last of these"));
+    }
+    reading.push_str(if seams.is_empty() { "." } else { ". Dashed: the next repetition." });
     let at = |start: f64| if unit.is_empty() { format!("tick {start:.0}") } else { show(start, unit) };
     for (start, value) in worst.iter().rev() {
         svg.mark(2, "c1", [x.at(*start), y.at(*value)], &format!("{} at {}", show(*value, panel.unit), at(*start)));
@@ -65,13 +90,22 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
             1 => format!("{}: over time", panel.experiment),
             _ => format!("{} over time: {}", panel.experiment, entry.name),
         },
-        reading: format!("▲ the {} worst. Dashed: the next repetition.", worst.len()),
+        reading,
         facts: panel.facts(&[entry]),
+        notes: cause(entry).into_iter().collect(),
         svg: svg.finish(&format!("Samples of {} over time", entry.name)),
         header: vec!["worst", "at"],
         rows: worst.iter().map(|(start, value)| vec![show(*value, panel.unit), at(*start)]).collect(),
         ..Figure::default()
     }
+}
+
+/// What else may have made the worst so long.
+fn cause(entry: &Entry<'_>) -> Option<String> {
+    let stolen = entry.case.figure("steal")?.max;
+    let told = show(stolen * 1e6, "ns");
+    (stolen > 0.0)
+        .then(|| format!("The hypervisor took up to {told} from a repetition: the worst may be the machine's."))
 }
 
 /// For each column that has samples: its place, its smallest, and its largest.
@@ -93,9 +127,9 @@ mod tests {
 
     #[test]
     fn repetitions_follow_each_other() {
-        let (placed, seams) = in_order(&[(0.0, 5.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0)]);
-        assert_eq!(placed, [(0.0, 5.0), (10.0, 6.0), (10.0, 7.0), (14.0, 8.0)]);
-        assert_eq!(seams, [10.0]);
+        let (placed, seams) = in_order(&[(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0), (0.0, 9.0)]);
+        assert_eq!(placed, [(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (15.0, 7.0), (19.0, 8.0), (23.0, 9.0)]);
+        assert_eq!(seams, [15.0, 23.0]);
     }
 
     #[test]

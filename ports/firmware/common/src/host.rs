@@ -4,7 +4,9 @@
 
 use core::{arch::asm, fmt, panic::PanicInfo, str};
 
-use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
+use chronoscope_suite::trial::Sink;
+
+pub use crate::Buffer;
 
 /// Operations, by the numbers of Arm's specification of semihosting.
 const OPEN: usize = 0x01;
@@ -47,9 +49,6 @@ unsafe fn call(operation: usize, argument: usize) -> usize {
     }
     result
 }
-
-/// Room for a request.
-pub type Buffer = [u8; MAX_REQUEST + 1];
 
 /// What the lab asks for; empty when there is none, or it is longer than the buffer.
 pub fn request(buffer: &mut Buffer) -> &str {

@@ -8,6 +8,8 @@
 pub mod alarm;
 pub mod clock;
 mod faults;
+#[cfg(feature = "uart")]
+pub mod host;
 pub mod interrupts;
 pub mod lines;
 pub mod pins;
@@ -15,7 +17,9 @@ mod registers;
 
 use core::mem::MaybeUninit;
 
-pub use chronoscope_firmware::{host, kernel, on_this_machine, rtt};
+#[cfg(not(feature = "uart"))]
+pub use chronoscope_firmware::host;
+pub use chronoscope_firmware::{kernel, on_this_machine, rtt};
 use chronoscope_suite::arena::Arena;
 /// Sleeps until an interrupt is pending, masked or not.
 pub use cortex_m::asm::wfi;

@@ -93,6 +93,8 @@ pub(crate) fn start() {
     REAL_TIME_CLOCK_PRIORITY.write(1);
     ENABLED.write(1 << REAL_TIME_CLOCK);
     INTERRUPT_ON.write(1);
+    #[cfg(feature = "uart")]
+    clock::set_real_time();
     let start = clock::now();
     let time = u64::from(TIME_LOW.read()) + (u64::from(TIME_HIGH.read()) << 32);
     if !(start..start + u64::from(near)).contains(&time) {
@@ -100,6 +102,7 @@ pub(crate) fn start() {
     }
     EXPERIMENT.set(start + u64::from(TICKS));
     let waited = loop {
+        // In this order, or it could look early.
         let pending = interrupts::is_external_pending();
         let waited = clock::read().wrapping_sub(start as u32);
         if pending || waited > 10 * TICKS {

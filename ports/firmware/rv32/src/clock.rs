@@ -4,10 +4,15 @@
 //! executes nothing while time goes on, and so does this counter; on most chips, `mcycle` would stop. The bench's cores have a
 //! clock that is never gated, so it goes on there too.
 
+#[cfg(feature = "uart")]
+use core::arch::asm;
+
 use chronoscope_suite::wire::Domain;
 use riscv::register::{mcountinhibit, mcycle};
 
 use crate::registers;
+#[cfg(feature = "uart")]
+use crate::registers::{TIME_HIGH, TIME_LOW};
 
 /// Ticks per second in QEMU. Kernels take it for a constant; on the bench their ticks are cycles, of whatever length.
 pub const HERTZ: u64 = 1_000_000_000;
@@ -45,4 +50,16 @@ pub fn domain() -> Domain {
 /// `None` in QEMU.
 fn cycles_per_second() -> Option<u64> {
     Some(registers::HERTZ.read().into()).filter(|&hertz| hertz != 0)
+}
+
+/// Sets the real-time clock to the processor's counter. QEMU has them alike when it starts, but after a reset the former goes on
+/// from a whole second.
+#[cfg(feature = "uart")]
+pub(crate) fn set_real_time() {
+    TIME_HIGH.write((now() >> 32) as u32);
+    // The low half sets the clock, to when it is written: two instructions after the counter is read.
+    // SAFETY: the register touches no memory of the program.
+    unsafe {
+        asm!("csrr {t}, mcycle", "addi {t}, {t}, 2", "sw {t}, 0({low})", t = out(reg) _, low = in(reg) TIME_LOW.address());
+    }
 }

@@ -47,8 +47,16 @@ pub const FIRED_LOW: Register = Register(0x0200_3028);
 pub const FIRED_HIGH: Register = Register(0x0200_302c);
 /// Lowers it.
 pub const STIMULUS_DONE: Register = Register(0x0200_3030);
+/// `virt`'s way to be reset.
+#[cfg(feature = "uart")]
+pub const FINISHER: Register = Register(0x0010_0000);
 
 impl Register {
+    #[cfg(feature = "uart")]
+    pub const fn address(self) -> usize {
+        self.0
+    }
+
     #[inline(always)]
     pub fn read(self) -> u32 {
         // SAFETY: the registers named above are always there to be read.

@@ -26,6 +26,10 @@
 //! `critical-section-single-hart`.) A software interrupt (MSIP) would do the same, but it is the application's
 //! only one. Code that masks interrupts by other means is pre-empted no later than by the next interrupt.
 //!
+//! # Registers
+//! `tp`, which would lead to a thread's own variables, is the kernel's: it holds the handlers' stack pointer, so that a trap
+//! finds it without a load. A handler is reached two cycles sooner on Ibex.
+//!
 //! In a handler the other bits of `mscratch` are the stack pointer of the task that it interrupted; else they are 0.
 
 mod guard;

@@ -17,7 +17,8 @@ use crate::{
 };
 use core::arch::{asm, global_asm};
 
-/// The high end of the handlers' stack: what the main program leaves free of its own.
+/// The high end of the handlers' stack: what the main program leaves free of its own. `tp` has it too; a fault's report does
+/// not rely on that.
 static HANDLERS: Shared<usize> = Shared::new(0);
 
 pub(super) fn is_set_up(m: Masked) -> bool {
@@ -33,9 +34,10 @@ pub(super) fn set_up(m: Masked) {
         static tandem_vectors: u32;
     }
     let stack: usize;
-    // SAFETY: reads the stack pointer; the vectors lead to handlers that exist.
+    // SAFETY: reads the stack pointer, and keeps it where no code but the traps' looks; the vectors lead to handlers that exist.
     unsafe {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
+        asm!("mv tp, {}", in(reg) stack & !15, options(nomem, nostack, preserves_flags));
         asm!("csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED, options(nostack, preserves_flags));
     }
     HANDLERS.set(m, stack & !15);
@@ -77,8 +79,7 @@ global_asm!(
     "sw a6, 56(sp)",
     "sw a7, 60(sp)",
     "csrs mscratch, sp", // beside bit 0, which a critical section may have left set
-    "lui sp, %hi({handlers})",
-    "lw sp, %lo({handlers})(sp)",
+    "mv sp, tp",
     ".endm",
     // Every chip's own lines have all of it for themselves: 50 bytes that save a jump and a load.
     ".irp line, MachineSoft, MachineTimer, MachineExternal",

@@ -3,6 +3,8 @@
 
 mod lanes;
 mod pins;
+#[cfg(test)]
+mod test;
 mod view;
 
 use self::{
@@ -70,7 +72,7 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
         unit if unit.is_time() => "time".to_owned(),
         unit => joined(&[unit.name(), &ruler.rate()]),
     };
-    let seen = format!("{} samples by {}", focus.samples.len(), focus.channel.name);
+    let seen = format!("{} samples by {}", focus.samples.len(), focus.read_from);
     Figure {
         kind: "waveform",
         title: format!("{}: pins, {}", shown.experiment, shown.name()),

@@ -22,7 +22,7 @@ impl<'a> Ruler<'a> {
     pub fn of(case: &'a CaseResult, capture: &Capture) -> Self {
         let unit = Unit::of(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
-        // A tick of a nanosecond is what a simulation has as long as nobody says more.
+        // A simulation's tick is a nanosecond as long as nobody says more.
         let has_rate = !unit.is_time() && capture.tick != Tick::NANOSECOND;
         Self { unit, tick: capture.tick, hertz: hertz as f64, has_rate }
     }
@@ -46,7 +46,7 @@ impl<'a> Ruler<'a> {
         joined(&[self.show(ticks), self.time(ticks).unwrap_or_default()])
     }
 
-    /// `a tick of 11.9 ns`.
+    /// How long a tick is: `11.9 ns each`.
     pub fn rate(&self) -> String {
         self.time(1).map_or(String::new(), |time| format!("{time} each"))
     }
@@ -58,12 +58,15 @@ pub struct Focus<'a> {
     /// What it shows, where a series says the same widths.
     pub series: Option<&'a SeriesResult>,
     pub samples: Vec<Pulse>,
+    /// What they are read from: `D0`, `irq to D0`.
+    pub read_from: String,
     /// Of all pins, which series each shows.
     shown: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Focus<'a> {
-    /// The pin of the first series that one shows, or else the first pin that has a pulse; `None` where none has.
+    /// The pin of the first measured series that one shows; or else the bench's line, until the handler's pin rises; or else the
+    /// first pin that has a pulse. `None` where none has.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
         let ruler = Ruler::of(case, capture);
         let own = case.series.iter().filter(|series| !series.role.starts_with("pin"));
@@ -77,12 +80,15 @@ impl<'a> Focus<'a> {
             found.extend(fitting);
         }
         let shown = found.iter().map(|(series, channel, _)| (channel.name.as_str(), series.name.as_str())).collect();
-        if let Some((series, channel, samples)) = found.into_iter().next() {
-            return Some(Self { channel, series: Some(series), samples, shown });
+        if let Some((series, channel, samples)) = found.into_iter().find(|(series, _, _)| series.role == "measured") {
+            return Some(Self { channel, series: Some(series), samples, read_from: channel.name.clone(), shown });
+        }
+        if let Some((channel, samples)) = latencies(capture) {
+            return Some(Self { channel, series: None, samples, read_from: format!("{LINE} to {HANDLER}"), shown });
         }
         let pulses = capture.channels.iter().map(|channel| (channel, channel.pulses(true).collect::<Vec<_>>()));
         let (channel, samples) = pulses.into_iter().find(|(_, samples)| !samples.is_empty())?;
-        Some(Self { channel, series: None, samples, shown })
+        Some(Self { channel, series: None, samples, read_from: channel.name.clone(), shown })
     }
 
     /// `D0: switch, D7: mark to mark`.
@@ -104,6 +110,25 @@ impl<'a> Focus<'a> {
         let samples = series.samples.get(..self.samples.len()).filter(|_| is_whole)?;
         Marks::place(samples, series, &self.samples, ruler)
     }
+}
+
+/// The line that a bench raises, and the pin that its handler does.
+const LINE: &str = "irq";
+const HANDLER: &str = "D0";
+
+/// From each rise of the bench's line to that of the handler's pin, before the next.
+fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
+    let rises =
+        |channel: &Channel| -> Vec<u64> { channel.edges().filter_map(|(at, level)| level.then_some(at)).collect() };
+    let line = capture.channel(LINE).ok()?;
+    let (raised, handled) = (rises(line), rises(capture.channel(HANDLER).ok()?));
+    let samples = raised.iter().enumerate().filter_map(|(place, at)| {
+        let answer = handled.get(handled.partition_point(|handled| handled < at))?;
+        let is_its = raised.get(place + 1).is_none_or(|next| answer < next);
+        is_its.then(|| Pulse { at: *at, width: answer - at })
+    });
+    let samples: Vec<Pulse> = samples.collect();
+    (!samples.is_empty()).then_some((line, samples))
 }
 
 /// The samples of a series' first repetition, if that is what the channel shows: as pulses, or from each edge to the next.
@@ -140,12 +165,10 @@ impl Marks {
             earliest = earliest.max(ruler.value(pulse.at) - since);
             latest = latest.min(ruler.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
         }
-        // Not a number is not so either.
-        if !(earliest <= latest) || !(latest - earliest).is_finite() {
-            return None;
-        }
+        let room = latest - earliest;
         let middle = f64::midpoint(earliest, latest);
         let span = |(start, value): &(f64, f64)| (middle + start - first, middle + start - first + length(*value));
-        Some(Self { spans: samples.iter().map(span).collect(), doubt: (latest - earliest) / 2.0 })
+        let marks = || Self { spans: samples.iter().map(span).collect(), doubt: room / 2.0 };
+        (room >= 0.0 && room.is_finite()).then(marks)
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         frame::{Axis, RIGHT, bottom},
         scale::Scale,
-        svg::{Anchor, Svg, fit},
+        svg::{Anchor, Svg, fit, width},
     },
     lanes::{self, Stretch},
     pins::{Focus, Marks, Ruler},
@@ -19,9 +19,6 @@ const LANE: f64 = 24.0;
 const HEAD: f64 = 46.0;
 /// Below the last: the axis, and room to the next stretch.
 const FOOT: f64 = 44.0;
-
-/// A letter of a width is at most so wide.
-const LETTER: f64 = 7.05;
 
 /// More pins than a picture has room for.
 const LANES: usize = 12;
@@ -117,8 +114,8 @@ fn measure(
         }
         svg.line("range", [ends[0], top - 8.0], [ends[1], top - 8.0]);
         let told = if single { stretch.ruler.full(sample.width) } else { stretch.ruler.show(sample.width) };
-        let half = 0.5 * LETTER * told.chars().count() as f64;
-        let middle = f64::midpoint(ends[0], ends[1]).clamp(half + 2.0, RIGHT - half);
+        let half = 0.5 * width(&told);
+        let middle = f64::midpoint(ends[0], ends[1]).min(RIGHT - half).max(half + 2.0);
         if middle - half >= free {
             svg.text("row", [middle, top - 14.0], Anchor::Middle, &told);
             free = middle + half + 6.0;

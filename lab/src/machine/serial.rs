@@ -1,0 +1,303 @@
+//! Any board on a serial line: `KERNEL@serial:DEVICE[:BAUD]`. A case is one request line, and the stream that answers it; then
+//! the board starts anew by itself and waits for the next.
+//!
+//! A line is no pipe: it may hold the messages of a boot loader, lose a byte, or say nothing at all. So the request is sent again
+//! until a stream answers that names it, and everything before is skipped. `docs/machines/serial.md` says how to bring up a board.
+
+mod flash;
+mod frames;
+mod line;
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, bail};
+use chronoscope_suite::{
+    Parameter, Spec,
+    request::MAX_REQUEST,
+    wire::{self, MAX_FRAME, Record},
+};
+
+use self::{
+    frames::{Frames, Piece},
+    line::Line,
+};
+use super::{Machine, Recording, firmware};
+use crate::{report, units::printable};
+
+pub use flash::flash;
+
+/// What the machine's name starts with.
+pub const PREFIX: &str = "serial:";
+
+/// How its targets are written.
+pub const FORM: &str = "KERNEL@serial:DEVICE[:BAUD]";
+
+/// The kernel's name for whatever is on the board.
+pub const ANY: &str = "board";
+
+const BAUD: u32 = 115_200;
+
+/// No line is faster, and none that is slower would be done today.
+const BAUDS: std::ops::RangeInclusive<u32> = 300..=50_000_000;
+
+/// How long a board takes to start anew, at most. A request that comes too early is asked again, but seconds later.
+const RESTART: Duration = Duration::from_millis(100);
+
+/// What a board's complaint starts with; `ports/firmware/common/src/serial.rs` has it too.
+const COMPLAINT: &str = "chronoscope: ";
+
+/// What a repetition may send at most: half an hour at the usual rate.
+const MAX_STREAM: u64 = 16 << 20;
+
+/// One board.
+#[derive(Debug, PartialEq)]
+pub struct Serial {
+    kernel: String,
+    device: PathBuf,
+    baud: u32,
+}
+
+/// The board that a target names behind [`PREFIX`].
+///
+/// # Errors
+/// When that is no device, or its rate is none.
+pub fn find(kernel: &str, place: &str) -> Result<Serial> {
+    // Names of devices may hold colons, as those in /dev/serial/by-path do; but what stands behind the last one is then no word.
+    let word = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
+    let (device, baud) = match place.rsplit_once(':') {
+        Some((device, rate)) if word(rate) => match rate.parse() {
+            Ok(baud) if BAUDS.contains(&baud) => (device, baud),
+            _ => bail!("`{rate}` is no baud rate: write a number from {} to {}", BAUDS.start(), BAUDS.end()),
+        },
+        _ => (place, BAUD),
+    };
+    if !device.starts_with('/') {
+        bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
+    }
+    Ok(Serial { kernel: kernel.to_owned(), device: device.into(), baud })
+}
+
+impl Machine for Serial {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    /// Those of emulated microcontrollers, so that the figures stand beside each other.
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        firmware::default(firmware::kind(&self.kernel), spec, parameter)
+    }
+
+    /// `limit` is for silence: how long the stream takes is the line's affair.
+    fn run(
+        &self,
+        request: &str,
+        limit: Duration,
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let line = Line::open(&self.device, self.baud)?;
+        let mut answer = Answer::to(request, self);
+        let mut frames = Frames::default();
+        let mut buffer = vec![0; 1 << 12];
+        let mut asked: Option<Instant> = None;
+        let mut heard = Instant::now();
+        while !answer.ended {
+            if stop.load(Ordering::Relaxed) {
+                bail!("interrupted");
+            }
+            if heard.elapsed() >= limit {
+                bail!("{}", answer.missing(limit));
+            }
+            if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
+                // The line break ends what may have arrived of the last time.
+                line.send(format!("{}{request}\n", if asked.is_some() { "\n" } else { "" }).as_bytes())?;
+                asked = Some(Instant::now());
+            }
+            let length = line.receive(&mut buffer)?;
+            let before = answer.bytes;
+            frames.feed(&buffer[..length], &mut |piece| answer.take(piece, sink))?;
+            if answer.bytes > before {
+                heard = Instant::now();
+            }
+        }
+        answer.tell_noise();
+        thread::sleep(RESTART);
+        Ok(Recording::new())
+    }
+}
+
+impl Serial {
+    /// How long to wait for a hello before the request is sent again: as long as both take on the line, and time to start.
+    fn patience(&self) -> Duration {
+        const BITS: u32 = 10;
+        let bytes = u32::try_from(MAX_REQUEST + MAX_FRAME).unwrap_or(u32::MAX);
+        Duration::from_secs(2) + Duration::from_secs((bytes * BITS / self.baud).into())
+    }
+}
+
+/// What has come of the stream that answers a request.
+struct Answer<'a> {
+    request: &'a str,
+    board: &'a Serial,
+    /// Of the stream, since its hello.
+    bytes: u64,
+    ended: bool,
+    /// Bytes that were none of it: before it began, and since then.
+    before: u64,
+    amid: u64,
+    /// The last text among these.
+    said: String,
+}
+
+impl<'a> Answer<'a> {
+    fn to(request: &'a str, board: &'a Serial) -> Self {
+        Self { request, board, bytes: 0, ended: false, before: 0, amid: 0, said: String::new() }
+    }
+
+    fn take(&mut self, piece: Piece<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match piece {
+            // The board has started anew.
+            _ if self.ended => {}
+            Piece::Noise(bytes) => {
+                self.skip(bytes);
+                if let Some(text) = text(bytes) {
+                    if let Some(complaint) = text.strip_prefix(COMPLAINT).filter(|_| self.bytes > 0) {
+                        bail!("the board failed: {complaint}");
+                    }
+                    self.said = text;
+                }
+            }
+            Piece::Frame(bytes, Record::Hello { version, kernel, release, request })
+                if self.bytes == 0 && (*request == self.request || *version != wire::VERSION) =>
+            {
+                self.bytes += bytes.len() as u64;
+                return self.greet(bytes, *version, kernel, release, sink);
+            }
+            Piece::Frame(bytes, _) if self.bytes == 0 => self.skip(bytes),
+            Piece::Frame(bytes, record) => {
+                self.bytes += bytes.len() as u64;
+                if self.bytes > MAX_STREAM {
+                    bail!("the stream does not end: it is longer than {} MiB", MAX_STREAM >> 20);
+                }
+                self.ended = matches!(record, Record::End { .. } | Record::Refused { .. });
+                return pass_on(bytes, sink).map_err(|error| match self.amid {
+                    0 => error,
+                    amid => error.context(format!("{amid} bytes amid the stream were none of it{}", self.said())),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The board has said who it is: the kernel that the target names, or, for whatever it is, what the run shall tell.
+    fn greet(
+        &self,
+        bytes: &[u8],
+        version: u16,
+        kernel: &str,
+        release: &str,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let named = self.board.kernel.as_str();
+        if named == kernel || version != wire::VERSION {
+            return pass_on(bytes, sink);
+        }
+        if named != ANY {
+            let kernel = printable(kernel);
+            bail!(
+                "the board runs `{kernel}` and not {named}: flash {named}, or name what is there, or say {ANY}@ for any"
+            );
+        }
+        let release = format!("{kernel} {release}");
+        let mut frame = [0; MAX_FRAME + 1];
+        match wire::encode(&Record::Hello { version, kernel, release: &release, request: self.request }, &mut frame) {
+            Ok(length) => sink(&frame[..length]),
+            // With the kernel's name twice it is longer than a frame may be.
+            Err(_) => pass_on(bytes, sink),
+        }
+    }
+
+    fn skip(&mut self, bytes: &[u8]) {
+        let count = if self.bytes == 0 { &mut self.before } else { &mut self.amid };
+        *count += bytes.len() as u64;
+    }
+
+    fn said(&self) -> String {
+        if self.said.is_empty() { String::new() } else { format!(" (the board said `{}`)", self.said) }
+    }
+
+    /// Why there is no answer after `limit`, and the mend.
+    fn missing(&self, limit: Duration) -> String {
+        let (device, baud, said) = (self.board.device.display(), self.board.baud, self.said());
+        let seconds = limit.as_secs_f64();
+        if self.bytes > 0 {
+            let bytes = self.bytes;
+            return format!(
+                "the stream over {device} stopped after {bytes} bytes, and for {seconds} s nothing came{said}: did the board hang, or lose its power?"
+            );
+        }
+        match self.before {
+            0 => format!(
+                "nothing came over {device} at {baud} baud in {seconds} s: is the board powered, flashed with an image for a serial line, and wired, its TX to our RX?"
+            ),
+            before => format!(
+                "{before} bytes came over {device} in {seconds} s, but no answer to the request{said}: is {baud} the board's baud rate, and its image of this tree?"
+            ),
+        }
+    }
+
+    fn tell_noise(&self) {
+        let (device, said) = (self.board.device.display(), self.said());
+        for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
+            if bytes > 0 {
+                report::note(&format!("skipped {bytes} bytes on {device} {place} the stream{said}"));
+            }
+        }
+    }
+}
+
+fn pass_on(frame: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    sink(frame)?;
+    sink(&[0])
+}
+
+/// The end of what is mostly text, in one line.
+fn text(bytes: &[u8]) -> Option<String> {
+    const MOST: usize = 120;
+    let readable = bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
+    let text = String::from_utf8_lossy(bytes);
+    let last = text.trim().lines().next_back().filter(|_| readable * 4 >= bytes.len() * 3)?;
+    let excess = last.chars().count().saturating_sub(MOST);
+    Some(printable(&last.chars().skip(excess).collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_device_and_a_rate() {
+        let found = |place: &str| find("tandem", place).map(|board| (board.device.display().to_string(), board.baud));
+        assert_eq!(found("/dev/ttyUSB0").unwrap(), ("/dev/ttyUSB0".to_owned(), 115_200));
+        assert_eq!(found("/dev/ttyUSB0:921600").unwrap(), ("/dev/ttyUSB0".to_owned(), 921_600));
+        let by_path = "/dev/serial/by-path/pci-0000:00:14.0-usb-0:2:1.0-port0";
+        assert_eq!(found(by_path).unwrap(), (by_path.to_owned(), 115_200));
+        for wrong in
+            ["", ":9600", "ttyUSB0", "/dev/ttyUSB0:", "/dev/ttyUSB0:fast", "/dev/ttyUSB0:0", "/dev/a:99999999999"]
+        {
+            assert!(found(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn text_is_told_from_noise() {
+        assert_eq!(text(b"U-Boot 2024.01\r\nbooting\r\n").as_deref(), Some("booting"));
+        assert_eq!(text(&[0x80, 0xff, 0xf8, b'a']), None);
+        assert_eq!(text(b"").as_deref(), None);
+    }
+}

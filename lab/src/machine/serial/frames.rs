@@ -1,0 +1,111 @@
+//! Frames among whatever else comes over a line.
+
+use anyhow::Result;
+use chronoscope_suite::wire::{self, MAX_FRAME, Record};
+
+/// What lies between two zero bytes, or a part of it.
+pub enum Piece<'a> {
+    /// A frame, without its closing zero, and what it says.
+    Frame(&'a [u8], &'a Record<'a>),
+    Noise(&'a [u8]),
+}
+
+/// Splits what comes into frames and noise. Where noise runs into a frame, since it does not end with a zero, the frame is found all
+/// the same: it is the end of the two that has the right sum.
+#[derive(Default)]
+pub struct Frames {
+    since_zero: Vec<u8>,
+}
+
+impl Frames {
+    /// # Errors
+    /// What `each` says.
+    pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {
+        for part in bytes.split_inclusive(|byte| *byte == 0) {
+            let (part, closed) = part.strip_suffix(&[0]).map_or((part, false), |part| (part, true));
+            self.since_zero.extend_from_slice(part);
+            // What lies further back is no part of a frame.
+            let excess = self.since_zero.len().saturating_sub(MAX_FRAME);
+            if excess > 0 {
+                each(Piece::Noise(&self.since_zero[..excess]))?;
+                self.since_zero.drain(..excess);
+            }
+            if closed {
+                let piece = std::mem::take(&mut self.since_zero);
+                close(&piece, each)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn close(piece: &[u8], each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {
+    let mut room = [0; MAX_FRAME];
+    for start in 0..piece.len() {
+        let (noise, frame) = piece.split_at(start);
+        let room = &mut room[..frame.len()];
+        room.copy_from_slice(frame);
+        if let Ok(record) = wire::decode(room) {
+            if !noise.is_empty() {
+                each(Piece::Noise(noise))?;
+            }
+            return each(Piece::Frame(frame, &record));
+        }
+    }
+    if piece.is_empty() { Ok(()) } else { each(Piece::Noise(piece)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frame(line: &str) -> Vec<u8> {
+        let mut frame = [0; MAX_FRAME + 1];
+        let length = wire::encode(&Record::Log(line), &mut frame).unwrap();
+        frame[..length].to_vec()
+    }
+
+    /// The lines in it, and how many bytes were none.
+    fn read(bytes: &[u8], piece: usize) -> (Vec<String>, usize) {
+        let (mut frames, mut lines, mut noise) = (Frames::default(), Vec::new(), 0);
+        for bytes in bytes.chunks(piece) {
+            let each = &mut |piece: Piece<'_>| {
+                match piece {
+                    Piece::Frame(_, Record::Log(line)) => lines.push((*line).to_owned()),
+                    Piece::Frame(_, record) => panic!("{record:?}"),
+                    Piece::Noise(bytes) => noise += bytes.len(),
+                }
+                Ok(())
+            };
+            frames.feed(bytes, each).unwrap();
+        }
+        (lines, noise)
+    }
+
+    #[test]
+    fn frames_are_found_wherever_noise_is() {
+        let noise = b"U-Boot 2024.01\r\n\xff\xfe";
+        let stream =
+            [&noise[..], &[0], &frame("one"), noise, &frame("two"), &[0, 0], noise, &[0], &frame("three")].concat();
+        for piece in 1..=stream.len() {
+            let (lines, skipped) = read(&stream, piece);
+            assert_eq!((lines, skipped), (["one", "two", "three"].map(str::to_owned).to_vec(), 3 * noise.len()));
+        }
+    }
+
+    #[test]
+    fn noise_without_end_takes_no_memory() {
+        let (lines, skipped) = read(&[&[1; 100_000][..], &[0], &frame("one")].concat(), 4096);
+        assert_eq!((lines.len(), skipped), (1, 100_000));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(bytes in prop::collection::vec(0_u8..4, 0..3000), piece in 1..800_usize) {
+            let (_, noise) = read(&bytes, piece);
+            prop_assert!(noise <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Numbers that a case found besides its samples, one row each, where a study holds a published one or a limit against them: a ratio of two
+//! times, or the longest stretch with interrupts off.
+
+use super::{
+    figure::Figure,
+    frame::{self, Axis, RIGHT},
+    panel::{Panel, Subject},
+    scale::Scale,
+    svg::{Anchor, Svg, width, wrap},
+    text::joined,
+};
+use crate::{
+    run::{CaseResult, FigureResult},
+    study::Published,
+    units::show,
+};
+
+/// Rows of a picture.
+const ROWS: usize = 16;
+
+const ROW: f64 = 32.0;
+const LINE: f64 = 13.0;
+const LEFT: f64 = 8.0;
+const TOP: f64 = 6.0;
+
+/// What one row shows.
+enum Row<'a> {
+    Ours { name: String, figure: &'a FigureResult, limits: Vec<(&'static str, f64)> },
+    Published(&'a Published),
+}
+
+impl Row<'_> {
+    fn label(&self) -> (String, f64) {
+        match self {
+            Row::Ours { name, figure, .. } => (name.clone(), figure.value),
+            Row::Published(figure) => (figure.on.clone(), figure.value),
+        }
+    }
+
+    fn values(&self) -> Vec<f64> {
+        let values = match self {
+            Row::Ours { figure, limits, .. } => {
+                [figure.min, figure.value, figure.max].into_iter().chain(limits.iter().map(|limit| limit.1)).collect()
+            }
+            Row::Published(figure) => vec![figure.value],
+        };
+        values.into_iter().filter(|value: &f64| value.is_finite()).collect()
+    }
+}
+
+pub fn charts(experiment: &str, subjects: &[Subject<'_>]) -> Vec<Figure> {
+    let cases: Vec<(&str, &CaseResult)> = subjects
+        .iter()
+        .flat_map(|subject| subject.run.cases.iter().map(|case| (subject.name.as_str(), case)))
+        .filter(|(_, case)| case.experiment == experiment && case.is_proven())
+        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (_, case) in &cases {
+        let asked = case
+            .published
+            .iter()
+            .map(|figure| &figure.statistic)
+            .chain(case.limits.iter().map(|limit| &limit.statistic));
+        for name in asked.filter(|name| case.figure(name).is_some()) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names.into_iter().flat_map(|name| of_number(experiment, &cases, name)).collect()
+}
+
+fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> Vec<Figure> {
+    let found: Vec<(&str, &CaseResult, &FigureResult)> = cases
+        .iter()
+        .filter_map(|(subject, case)| Some((*subject, *case, case.figure(number)?)))
+        .filter(|(_, case, figure)| figure.value.is_finite() && has_something_beside(case, figure))
+        .collect();
+    let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
+        let words = [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let common: Vec<String> = match found.split_first() {
+        Some((first, rest)) if !rest.is_empty() => {
+            words(first).into_iter().filter(|word| rest.iter().all(|other| words(other).contains(word))).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (index, one) in found.iter().enumerate() {
+        let (_, case, figure) = one;
+        let own: Vec<String> = words(one).into_iter().filter(|word| !common.contains(word)).collect();
+        let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
+        rows.push(Row::Ours { name, figure, limits: limits(case, number) });
+        // Once after all cases in a row that it belongs to.
+        let published = |case: &CaseResult| -> Vec<(String, u64)> {
+            beside(case, figure).map(|figure| (figure.on.clone(), figure.value.to_bits())).collect()
+        };
+        if found.get(index + 1).is_none_or(|(_, next, _)| published(next) != published(case)) {
+            rows.extend(beside(case, figure).map(Row::Published));
+        }
+    }
+    if rows.len() < 2 {
+        return Vec::new();
+    }
+    let all: Vec<f64> = rows.iter().flat_map(Row::values).collect();
+    let scale = Scale::fitting(all.into_iter(), LEFT, RIGHT - 4.0);
+    let pages = rows.len().div_ceil(ROWS);
+    let part = |index: usize| if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() };
+    let title = |index: usize| format!("{experiment}: {number}{}", part(index));
+    rows.chunks(ROWS).enumerate().map(|(index, rows)| figure(title(index), number, rows, &scale, &found)).collect()
+}
+
+/// Published figures that may stand on one axis with ours. Ratios have no clock; a rate is by its clock, and an emulator's is no time.
+fn beside<'a>(case: &'a CaseResult, ours: &FigureResult) -> impl Iterator<Item = &'a Published> {
+    let is_timed = case.clock.as_ref().is_none_or(|clock| clock.domain == "wall");
+    let shares = is_timed || !ours.unit.is_empty() || !ours.name.contains(" in a second");
+    let (name, unit) = (ours.name.clone(), ours.unit.clone());
+    case.published.iter().filter(move |figure| shares && figure.statistic == name && figure.unit == unit)
+}
+
+fn has_something_beside(case: &CaseResult, figure: &FigureResult) -> bool {
+    beside(case, figure).next().is_some() || !limits(case, &figure.name).is_empty()
+}
+
+fn limits(case: &CaseResult, number: &str) -> Vec<(&'static str, f64)> {
+    let limits = case.limits.iter().filter(|limit| limit.statistic == number);
+    let ends = limits.flat_map(|limit| [("at least", limit.at_least), ("at most", limit.at_most)]);
+    ends.filter_map(|(which, limit)| Some((which, limit?.0))).collect()
+}
+
+fn figure(
+    title: String,
+    number: &str,
+    rows: &[Row<'_>],
+    scale: &Scale,
+    found: &[(&str, &CaseResult, &FigureResult)],
+) -> Figure {
+    let unit = found.first().map_or("", |(_, _, figure)| figure.unit.as_str());
+    let lines = |row: &Row<'_>| {
+        let (name, value) = row.label();
+        wrap(&name, RIGHT - LEFT - width(&show(value, unit)) - 10.0)
+    };
+    let height = |row: &Row<'_>| ROW + LINE * (lines(row).len() - 1) as f64;
+    let base = TOP + rows.iter().map(height).sum::<f64>();
+    let mut svg = Svg::new(base + 38.0);
+    frame::bottom(&mut svg, &Axis::of(*scale, number, unit), LEFT, base, TOP);
+    svg.line("axis", [LEFT, base], [RIGHT, base]);
+    let (mut table, mut notes) = (Vec::new(), Vec::<String>::new());
+    let mut bottom = TOP;
+    for row in rows {
+        let top = bottom;
+        bottom += height(row);
+        let middle = bottom - 11.0;
+        let (name, value) = row.label();
+        let class = match row {
+            Row::Ours { name, figure, limits } => {
+                if figure.min < figure.max {
+                    svg.line("range", [scale.at(figure.min), middle], [scale.at(figure.max), middle]);
+                }
+                for (which, limit) in limits {
+                    let tip = format!("limit: {which} {}", show(*limit, unit));
+                    svg.bar("limit-bar", [scale.at(*limit) - 1.0, middle - 6.0], [2.0, 12.0], &tip);
+                }
+                svg.mark(0, "c0", [scale.at(figure.value), middle], &format!("{name}: {}", show(figure.value, unit)));
+                "row"
+            }
+            Row::Published(figure) => {
+                let tip = format!("published: {}: {}", figure.on, show(figure.value, unit));
+                svg.mark(3, "hollow", [scale.at(figure.value), middle], &tip);
+                let note = format!("◇ published: {}", joined(&[&figure.source, &figure.note]));
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+                "row other"
+            }
+        };
+        let told = show(value, unit);
+        for (index, line) in lines(row).iter().enumerate() {
+            svg.text(class, [LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
+        }
+        svg.text(class, [RIGHT, top + 12.0], Anchor::End, &told);
+        table.push(vec![name, told]);
+    }
+    if rows.iter().any(|row| matches!(row, Row::Ours { limits, .. } if !limits.is_empty())) {
+        notes.insert(0, "┃ the limit that the study sets".to_owned());
+    }
+    let repetitions = match found.iter().map(|(_, case, _)| case.repetitions).max() {
+        Some(count) if count > 1 => format!("the median of up to {count} repetitions, and their range"),
+        _ => "one repetition".to_owned(),
+    };
+    Figure {
+        kind: "found",
+        title,
+        facts: joined(&[Panel::clocks(found.iter().map(|(_, case, _)| *case)), repetitions]),
+        svg: svg.finish(number),
+        notes,
+        header: vec!["case", "value"],
+        rows: table,
+        ..Figure::default()
+    }
+}
