@@ -62,7 +62,7 @@ pub fn section(run: &Run) -> String {
 /// at the rate that the board was given.
 fn clock_of<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
     let is_told = |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
-    case.clock.as_ref().filter(|_| figure.unit.is_empty()).filter(is_told)
+    case.clock.as_ref().filter(|_| ["", "ns"].contains(&figure.unit.as_str())).filter(is_told)
 }
 
 /// What such a time is worth, for each clock.
