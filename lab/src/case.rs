@@ -7,6 +7,7 @@ use chronoscope_suite::{Parameter, Request, Spec, Values, request::MAX_REQUEST, 
 
 use crate::{
     machine,
+    observation::Analyser,
     study::{Limit, Published},
 };
 
@@ -56,6 +57,8 @@ pub struct Case {
     pub watchdog: Option<Duration>,
     /// Samples above this many ns (or ticks, where the clock has no ns) are misses.
     pub deadline: Option<f64>,
+    /// Reads the pins once more.
+    pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
 }
@@ -98,6 +101,7 @@ pub struct Plan {
     /// Samples per case in all, spread over the repetitions.
     pub loops: Option<u64>,
     pub deadline: Option<f64>,
+    pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
 }
@@ -185,6 +189,7 @@ fn make(
         duration: plan.duration,
         watchdog: plan.watchdog,
         deadline: plan.deadline,
+        analyser: plan.analyser,
         limits: plan.limits.clone(),
         published: plan.published.clone(),
     };

@@ -16,6 +16,7 @@ pub use self::{
 };
 use crate::{
     case::{self, Case, Plan, Settings, Target},
+    observation::Analyser,
     peer::{self, Peer},
     units,
 };
@@ -51,12 +52,14 @@ pub struct Entry {
     pub experiment: String,
     #[serde(default = "linux_here", deserialize_with = "words")]
     pub target: Vec<String>,
-    /// Values of parameters; a list makes a case of each.
+    /// Values of parameters; a list makes a case of each. What only some of the targets know is for these.
     #[serde(default)]
     pub set: toml::Table,
     pub repeat: Option<usize>,
     /// Samples above this are misses.
     pub deadline: Option<String>,
+    /// Reads the pins once more, as an analyser of so many samples a second does.
+    pub analyser: Option<Analyser>,
     #[serde(default, rename = "limit")]
     pub limits: Vec<Limit>,
     #[serde(default)]
@@ -203,6 +206,7 @@ impl Entry {
             set: toml::Table::new(),
             repeat: None,
             deadline: None,
+            analyser: None,
             limits: Vec::new(),
             published: Vec::new(),
         }
@@ -219,6 +223,7 @@ impl Entry {
             watchdog: overrides.watchdog,
             loops: overrides.loops,
             deadline: overrides.deadline.or(deadline),
+            analyser: self.analyser,
             limits: self.limits.clone(),
             published: self.published()?,
         };
@@ -226,21 +231,24 @@ impl Entry {
             bail!("repeat is at least 1");
         }
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
-        let targets = match overrides.targets.as_slice() {
-            [] => self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?,
-            targets => targets.to_vec(),
+        let written = self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
+        let names = |target| -> Result<Vec<&str>> {
+            Ok(case::parameters(spec, target)?.into_iter().map(|(parameter, _)| parameter.name).collect())
         };
+        // A setting of one machine is for the targets that know it; but one of them must.
+        let all = written.iter().chain(targets).map(names).collect::<Result<Vec<_>>>()?.concat();
+        let places = plan.published.iter().flat_map(|published| published.when.keys());
+        if let Some(name) = places.clone().find(|name| !all.contains(&name.as_str())) {
+            bail!("published: `{}` has no parameter `{name}`{}", spec.name, case::nearest(name, all.iter().copied()));
+        }
         let mut cases = Vec::new();
-        for target in &targets {
-            let table = case::parameters(spec, target)?;
-            let known = |name: &str| table.iter().any(|(parameter, _)| parameter.name == name);
+        for target in targets {
+            let known = names(target)?;
+            let is_known = |name: &String| known.contains(&name.as_str());
             let mut settings = own.clone();
-            settings.extend(overrides.settings.clone().into_iter().filter(|(name, _)| known(name)));
-            let places = plan.published.iter().flat_map(|published| published.when.keys());
-            if let Some(name) = places.clone().find(|name| !known(name)) {
-                let hint = case::nearest(name, table.iter().map(|(parameter, _)| parameter.name));
-                bail!("published: `{}` has no parameter `{name}`{hint}", spec.name);
-            }
+            settings.retain(|name, _| is_known(name) || !all.contains(&name.as_str()));
+            settings.extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
             let mut expanded = case::expand(spec, target, &settings, &plan)?;
             // Another value than the study's makes another case than the published one; how often it is measured does not.
             for case in &mut expanded {
@@ -252,6 +260,10 @@ impl Entry {
                 }
             }
             cases.append(&mut expanded);
+        }
+        let sees_pins = |case: &Case| case.parameter("pins") == Some("yes");
+        if self.analyser.is_some() && overrides.targets.is_empty() && !cases.iter().any(sees_pins) {
+            bail!("the analyser has no pins to look at: set pins = \"yes\", on a target that has them");
         }
         Ok(cases)
     }

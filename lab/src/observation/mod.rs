@@ -1,5 +1,6 @@
 //! Everything observed of one case, collected over its repetitions, record by record.
 
+mod analyser;
 mod pins;
 mod series;
 
@@ -11,7 +12,11 @@ use chronoscope_suite::{
     wire::{Domain, Record, Role, Unit},
 };
 
-pub(crate) use self::series::by_pin;
+pub use self::analyser::Analyser;
+pub(crate) use self::{
+    analyser::{ROLE as READINGS, readings_of},
+    series::by_pin,
+};
 use self::{pins::Shown, series::Series};
 
 use crate::{
@@ -20,6 +25,7 @@ use crate::{
     profile::Cycles,
     run::{CaseResult, Clock, EvidenceResult, FigureResult, SeriesResult},
     statistics::slope,
+    study::Published,
     units::printable,
     verdict::{Status, Verdict, judge},
 };
@@ -57,6 +63,8 @@ pub struct Observation {
     refusal: Option<Verdict>,
     repetitions: usize,
     deadline: Option<f64>,
+    /// Reads the pins once more, slowly.
+    analyser: Option<Analyser>,
     keep_samples: bool,
 }
 
@@ -78,6 +86,7 @@ impl Observation {
             refusal: None,
             repetitions: 0,
             deadline: case.deadline,
+            analyser: case.analyser,
             keep_samples,
         }
     }
@@ -311,6 +320,8 @@ impl Observation {
             .filter_map(|series| series.x.zip(series.summary.p50))
             .map(|(x, p50)| (x * tick, p50))
             .collect();
+        let is_shown = |published: &&Published| published.fits(case) && published.is_readable(&series);
+        let published = case.published.iter().filter(is_shown).cloned().collect();
         let mut result = CaseResult {
             experiment: case.spec.name.to_owned(),
             target: case.target.to_string(),
@@ -330,7 +341,7 @@ impl Observation {
             log,
             attachments: self.attachments.into_iter().map(text).collect(),
             limits: case.limits.clone(),
-            published: case.published.iter().filter(|published| published.fits(case)).cloned().collect(),
+            published,
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         };
         result.verdict = refusal.unwrap_or_else(|| judge(&result));

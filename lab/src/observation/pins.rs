@@ -24,7 +24,8 @@ impl Observation {
     pub(super) fn compare(&mut self, dump: &[u8]) -> Result<()> {
         let capture = Capture::from_vcd(CAPTURE, dump)?;
         let (tick, hertz) = (self.tick().0, self.clock.as_ref().map_or(1, |clock| clock.hertz));
-        for Shown { index, pin, samples } in std::mem::take(&mut self.shown) {
+        let shown = std::mem::take(&mut self.shown);
+        for &Shown { index, pin, samples } in &shown {
             let seen = seen(&capture, pin)?;
             let (found, expected) = (seen.len() as f64, samples as f64);
             self.add_evidence(EvidenceResult {
@@ -34,7 +35,7 @@ impl Observation {
                 high: Some(expected),
                 holds: found == expected,
             })?;
-            let place = self.beside(index)?;
+            let place = self.place(Series::by_pin(&self.series[index]))?;
             let of = &self.series[index];
             let (nominal, per) = (of.nominal, of.pers.last().copied().unwrap_or(1.0));
             let samples = in_ticks(&seen, nominal, capture.tick, hertz);
@@ -44,12 +45,11 @@ impl Observation {
             beside.push(&samples, self.keep_samples);
             beside.end_repetition(tick);
         }
-        Ok(())
+        self.read_slowly(&capture, &shown)
     }
 
-    /// The place of the series that a pin shows beside the one at `index`; new, if it is the first repetition.
-    fn beside(&mut self, index: usize) -> Result<usize> {
-        let beside = Series::by_pin(&self.series[index]);
+    /// The place of a series that pins show beside another; new, if it is the first repetition.
+    pub(super) fn place(&mut self, beside: Series) -> Result<usize> {
         if let Some(known) = self.series.iter().position(|series| series.name == beside.name) {
             return Ok(known);
         }
@@ -62,7 +62,7 @@ impl Observation {
 }
 
 /// The samples that a pin shows.
-fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
+pub(super) fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
     let (Pin::Pulse(number) | Pin::Edges(number)) = pin;
     let channel = capture.channel(&format!("D{number}"))?;
     Ok(match pin {
@@ -72,7 +72,7 @@ fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
 }
 
 /// As the marks tell samples: in ticks of the target's clock, beyond the nominal part.
-fn in_ticks(pulses: &[Pulse], nominal: u64, tick: Tick, hertz: u64) -> Result<Vec<Sample>> {
+pub(super) fn in_ticks(pulses: &[Pulse], nominal: u64, tick: Tick, hertz: u64) -> Result<Vec<Sample>> {
     let (numerator, denominator) = tick.fraction();
     let ticks = |time: u64| -> Result<u64> {
         let scaled = u128::from(time).checked_mul(u128::from(numerator) * u128::from(hertz));

@@ -58,15 +58,21 @@ impl Series {
 
     /// The same samples as a pin shows them.
     pub(super) fn by_pin(of: &Self) -> Self {
+        let role = match of.role {
+            "measured" => "pin",
+            "control" => "pin-control",
+            _ => "pin-auxiliary",
+        };
+        Self::beside(of, by_pin(&of.name), role, of.nominal)
+    }
+
+    /// The same samples by another instrument.
+    pub(super) fn beside(of: &Self, name: String, role: &'static str, nominal: u64) -> Self {
         Self {
-            name: by_pin(&of.name),
-            role: match of.role {
-                "measured" => "pin",
-                "control" => "pin-control",
-                _ => "pin-auxiliary",
-            },
+            name,
+            role,
             unit: of.unit,
-            nominal: of.nominal,
+            nominal,
             x: of.x,
             pers: Vec::new(),
             repetitions: Vec::new(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::published::Instrument;
 use crate::{
     case,
-    observation::by_pin,
+    observation::{by_pin, readings_of},
     run::{CaseResult, SeriesResult},
     units,
 };
@@ -149,9 +149,13 @@ pub(super) fn chosen<'a>(
     series: Option<&str>,
     instrument: Instrument,
 ) -> impl Iterator<Item = &'a SeriesResult> {
-    let name = series.map(|name| if instrument == Instrument::Pin { by_pin(name) } else { name.to_owned() });
-    let role = if instrument == Instrument::Pin { "pin" } else { "measured" };
-    case.series.iter().filter(move |one| name.as_ref().map_or(one.role == role, |name| one.name == *name))
+    let named = series.map(str::to_owned);
+    case.series.iter().filter(move |one| match (&named, instrument) {
+        (None, _) => one.role == instrument.role(),
+        (Some(name), Instrument::Timer) => one.name == *name,
+        (Some(name), Instrument::Pin) => one.name == by_pin(name),
+        (Some(name), Instrument::Analyser) => one.name.starts_with(&readings_of(name)),
+    })
 }
 
 fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {

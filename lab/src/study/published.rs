@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     case::Case,
+    observation::READINGS,
     run::{CaseResult, SeriesResult},
 };
 
@@ -25,7 +26,7 @@ pub struct Published {
     pub statistic: String,
     /// The series that it stands beside; the first measured one, unless given.
     pub series: Option<String>,
-    /// The instrument that it was read with: `timer`, the target's own marks, unless it says `pin`.
+    /// The instrument that it was read with: `timer`, the target's own marks, unless it says `pin` or `analyser`.
     #[serde(default, skip_serializing_if = "Instrument::is_timer")]
     pub instrument: Instrument,
     /// In ns where it is a time.
@@ -51,6 +52,8 @@ pub enum Instrument {
     Timer,
     /// A logic analyser on the target's pins.
     Pin,
+    /// The slower one that the case has, which reads whole samples only.
+    Analyser,
 }
 
 impl Instrument {
@@ -59,18 +62,40 @@ impl Instrument {
     fn is_timer(&self) -> bool {
         *self == Self::Timer
     }
+
+    /// The role of the series that it makes.
+    pub(super) fn role(self) -> &'static str {
+        match self {
+            Self::Timer => "measured",
+            Self::Pin => "pin",
+            Self::Analyser => READINGS,
+        }
+    }
+
+    /// The instrument to stand beside: where there are no pins, as on Linux, the timer is the only one.
+    fn of(self, series: &[SeriesResult]) -> Self {
+        let is_there = series.iter().any(|one| one.role == self.role());
+        if self == Self::Pin && !is_there { Self::Timer } else { self }
+    }
 }
 
 impl Published {
     /// The figure's sister in the case: series, value with the nominal part, unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
-        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument).into_iter().next()
+        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument.of(&case.series))
+            .into_iter()
+            .next()
     }
 
     /// Whether it is of this series.
     pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
-        let first = || chosen(case, self.series.as_deref(), self.instrument).next();
+        let first = || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
         first().is_some_and(|first| first.name == series.name)
+    }
+
+    /// Whether there is anything to stand beside: few cases have an analyser of their own.
+    pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
+        self.instrument != Instrument::Analyser || series.iter().any(|one| one.role == READINGS)
     }
 
     /// Whether the figure belongs to the case.

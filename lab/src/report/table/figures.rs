@@ -4,6 +4,7 @@ use chronoscope_suite::spec;
 
 use super::{Group, WIDTH};
 use crate::{
+    observation::READINGS,
     report::{
         Paint,
         sheet::{Sheet, Side, wrap},
@@ -107,7 +108,7 @@ impl Rows<'_> {
             rows.extend(measured.iter().map(|series| (format!("{indent}{}", series.name), *series)));
         }
         let others = |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
-        rows.extend(others("pin").map(|series| (format!("    {}", series.name), series)));
+        rows.extend(others("pin").chain(others(READINGS)).map(|series| (format!("    {}", series.name), series)));
         let beside = others("auxiliary").chain(others("pin-auxiliary"));
         rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {

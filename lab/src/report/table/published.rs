@@ -5,7 +5,7 @@ use crate::{
     report::sheet::{Sheet, Side},
     run::{CaseResult, Clock, Run},
     study::{Instrument, Published},
-    units::{digits, show},
+    units::digits,
 };
 
 /// The published figures by their source, and the notes that their marks refer to.
@@ -58,19 +58,26 @@ pub fn section(run: &Run) -> String {
     )
 }
 
-/// The clock whose ticks stand as times beside figures that were taken by the same clock.
-fn same_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
-    case.clock.as_ref().filter(|clock| figure.same_clock && clock.domain != "wall")
+/// The clock whose ticks stand as times beside figures that are times: the one that these were taken by, or one that counts cycles,
+/// at the rate that the board was given.
+fn clock_of<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
+    let is_told = |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
+    case.clock.as_ref().filter(|_| ["", "ns"].contains(&figure.unit.as_str())).filter(is_told)
 }
 
 /// What such a time is worth, for each clock.
 fn conversions(run: &Run) -> String {
     let figures = run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
-    let clocks = figures.filter_map(|(case, figure)| same_clock(case, figure));
+    let clocks = figures.filter_map(|(case, figure)| clock_of(case, figure));
     let mut lines: Vec<String> = clocks
         .map(|Clock { domain, hertz, .. }| {
-            let (count, time) = (digits(*hertz as f64 / 1e6), "by the clock that both were measured with");
-            format!("\n= µs: {time}, {count} {domain} a µs; no processor's time")
+            let count = digits(*hertz as f64 / 1e6);
+            match domain.as_str() {
+                "cycles" => format!("\n= µs: by the rate that the board's clock was given, {count} cycles a µs"),
+                _ => format!(
+                    "\n= µs: by the clock that both were measured with, {count} {domain} a µs; no processor's time"
+                ),
+            }
         })
         .collect();
     lines.sort_unstable();
@@ -98,22 +105,22 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
     };
     let has_nominal = !["sigma", "misses"].contains(&figure.statistic.as_str());
     let nominal = case.series.iter().find(|one| one.name == series && has_nominal).map_or(0.0, |one| one.nominal);
+    let clock = clock_of(case, figure).filter(|clock| clock.domain == unit);
+    let time = |clock: &Clock, ticks: f64| ticks * 1e9 / clock.hertz as f64;
     // What is a time here, in whatever clock, is published in ns, unless the study says otherwise.
     let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());
     let (published, published_nominal) = match (is_time, unit.as_str()) {
         _ if figure.unit == unit => (unit.as_str(), nominal),
         _ if !figure.unit.is_empty() => (figure.unit.as_str(), 0.0),
         (true, "ns") => ("ns", nominal),
-        (true, _) => ("ns", 0.0),
+        (true, _) => ("ns", clock.map_or(0.0, |clock| time(clock, nominal))),
         (false, unit) => (unit, nominal),
     };
-    let by_clock = |ticks: f64| {
-        let clock = same_clock(case, figure).filter(|clock| clock.domain == unit)?;
-        Some(format!(" = {}", show(ticks * 1e9 / clock.hertz as f64, "ns")))
-    };
+    let by_clock =
+        |ticks: f64| Some(format!(" = {}", whole(time(clock?, ticks - nominal), time(clock?, nominal), "ns")));
     let shown = |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
     // One of several series, or one that is not the obvious one.
-    let is_named = figure.series.is_some() || figure.instrument == Instrument::Pin || case.measured().count() > 1;
+    let is_named = figure.series.is_some() || figure.instrument != Instrument::Timer || case.measured().count() > 1;
     let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
     vec![
         format!("  {name}{series}"),

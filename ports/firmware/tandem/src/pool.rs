@@ -14,13 +14,13 @@ use crate::record::Record;
 
 /// Of each thread, in bytes: room for what experiments call. Handlers have a stack of their own. The deepest is the Fourier transform,
 /// and without a floating-point unit deeper.
-pub const STACK: usize = if RISCV { 768 } else { 640 };
+pub const STACK: usize = if RISCV { 896 } else { 640 };
 const RISCV: bool = cfg!(target_arch = "riscv32");
 /// For the body of each coroutine.
 pub const FUTURE: usize = 160;
 
 /// Where the kernel's events are recorded, they take the place of some tasks.
-const MEMORY: usize = (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 5 } else { 0 }) * 1024 + 512;
+const MEMORY: usize = (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512;
 
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {
