@@ -86,6 +86,13 @@ step "clippy of QEMU's plugin" tools/plugin-cargo clippy --release --locked -- -
 for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
     step "clippy of the serial host for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile uart --locked \
         --package chronoscope-bare --features board/uart -- -D warnings
+    step "clippy of pins for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile pins --locked \
+        --package chronoscope-bare --features pins -- -D warnings
+done
+step "format of the bench board" tools/bench-cargo ibex fmt --check
+step "clippy of the bench board" tools/bench-cargo ibex clippy --all-targets -- -D warnings
+for core in ibex ibex-wb cv32e40p; do
+    step "bench board, $core" tools/bench-cargo "$core" test
 done
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures
