@@ -79,12 +79,12 @@ impl Emulated {
         run(&mut build).exits(0);
         let mut qemu = qemu(chip, "uart", kernel);
         qemu.args(["-chardev", "pty,id=line", "-serial", "chardev:line"]).stdout(Stdio::piped());
-        let mut qemu = qemu.stderr(Stdio::null()).spawn().unwrap();
+        let mut emulated = Self { qemu: qemu.stderr(Stdio::null()).spawn().unwrap(), device: String::new() };
         let mut told = String::new();
-        BufReader::new(qemu.stdout.take().unwrap()).read_line(&mut told).unwrap();
+        BufReader::new(emulated.qemu.stdout.take().unwrap()).read_line(&mut told).unwrap();
         let device = told.split(' ').find(|word| word.starts_with("/dev/")).unwrap_or_else(|| panic!("{told}"));
-        let device = device.to_owned();
-        Self { qemu, device }
+        emulated.device = device.to_owned();
+        emulated
     }
 
     fn target(&self, kernel: &str) -> String {
@@ -134,6 +134,6 @@ fn an_emulated_stm32_answers_over_its_usart() {
     let first = ["switch", "--repeat", "1", "--no-store", "--target", &board.target("bare")];
     assert_same(&cases(&first), &own);
     // QEMU's timers of this chip do not outlive a reset, and the image says so.
-    let second = chronoscope(&[&["run", "-q", "--watchdog", "4s"], &first[..]].concat());
+    let second = chronoscope(&[&["run", "-q", "--watchdog", "15s"], &first[..]].concat());
     second.exits(4).shows("the board said `chronoscope: this QEMU's timers fire after");
 }

@@ -84,15 +84,18 @@ pub(super) struct Settle<'a> {
     now: u64,
     levels: Vec<bool>,
     told: Vec<bool>,
+    /// Channels that have changed in this instant, and how often each has.
     touched: Vec<usize>,
+    changes: Vec<u64>,
     begun: bool,
-    /// Changes that did not last.
-    undone: u64,
+    /// Pulses that began and ended within one instant.
+    unseen: u64,
 }
 
 impl<'a> Settle<'a> {
     pub fn new(start: u64, levels: Vec<bool>, sink: &'a mut dyn Sink) -> Self {
-        Self { sink, now: start, told: levels.clone(), levels, touched: Vec::new(), begun: false, undone: 0 }
+        let (told, changes) = (levels.clone(), vec![0; levels.len()]);
+        Self { sink, now: start, told, levels, touched: Vec::new(), changes, begun: false, unseen: 0 }
     }
 
     pub fn now(&self) -> u64 {
@@ -120,7 +123,10 @@ impl<'a> Settle<'a> {
     pub fn set(&mut self, channel: usize, level: bool) {
         if self.levels[channel] != level {
             self.levels[channel] = level;
-            self.touched.push(channel);
+            if self.changes[channel] == 0 {
+                self.touched.push(channel);
+            }
+            self.changes[channel] += 1;
         }
     }
 
@@ -128,24 +134,24 @@ impl<'a> Settle<'a> {
         if !self.begun {
             self.begun = true;
             self.touched.clear();
+            self.changes.fill(0);
             self.told.clone_from(&self.levels);
             return self.sink.begin(self.now, &self.levels);
         }
         for channel in self.touched.drain(..) {
+            self.unseen += std::mem::take(&mut self.changes[channel]) / 2;
             let level = self.levels[channel];
             if self.told[channel] != level {
                 self.told[channel] = level;
                 self.sink.edge(Edge { at: self.now, channel, level })?;
-            } else {
-                self.undone += 1;
             }
         }
         Ok(())
     }
 
-    /// Pulses that began and ended within one instant: each is two changes.
+    /// Pulses that began and ended within one instant.
     pub fn unseen(&self) -> u64 {
-        self.undone / 2
+        self.unseen
     }
 
     pub fn end(mut self) -> Result<()> {

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::default_in;
@@ -178,24 +178,27 @@ pub(super) fn build(
     cargo.args([triple, "build", "--profile", profile, "--locked", "--package", package]).args(features);
     // There, since the workspace's .cargo/config.toml counts.
     cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
-    // What is meant for the host's compiler is not for the chip's.
+    run_cargo(&mut cargo, &format!("building {package}"))
+        .with_context(|| format!("{package} could not be built for {triple} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"))
+}
+
+/// Runs one of the scripts `tools/…-cargo`; says `what` it does if that takes more than a moment.
+///
+/// # Errors
+/// What it complains of.
+pub(super) fn run_cargo(cargo: &mut Command, what: &str) -> Result<()> {
+    // What is meant for the lab's own build is not for these.
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
         cargo.env_remove(flags);
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long(&format!("building {package}"), || cargo.output())
-        .context("cannot start tools/firmware-cargo")?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let error = complaint(&output.stderr);
-    bail!(
-        "{package} could not be built for {triple}: {error} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"
-    )
+    let output = told_when_long(what, || cargo.output());
+    let output = output.with_context(|| format!("cannot start {}", cargo.get_program().display()))?;
+    if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
 }
 
 /// The line of cargo's that tells most.
-pub(super) fn complaint(stderr: &[u8]) -> String {
+fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default().to_owned()

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     io::ErrorKind,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::Command,
     sync::{Mutex, atomic::AtomicBool},
     time::Duration,
 };
@@ -16,7 +16,7 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{
     Machine, Made, Recording, agreement,
-    firmware::{self, PINS, Port, Variant, complaint, once, repository, target, told_when_long},
+    firmware::{self, PINS, Port, Variant, once, repository, run_cargo, target},
     scratch::Folder,
     smallest, take,
 };
@@ -220,14 +220,8 @@ fn plugin() -> Result<PathBuf> {
     once(&BUILT, &library, || {
         let mut cargo = Command::new(root.join("tools/plugin-cargo"));
         cargo.args(["build", "--release", "--locked"]).env("CARGO_TARGET_DIR", &target);
-        cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let output = told_when_long("building QEMU's plugin", || cargo.output());
-        let output = output.context("cannot start tools/plugin-cargo")?;
-        if !output.status.success() {
-            let error = complaint(&output.stderr);
-            bail!("QEMU's plugin could not be built: {error} (all of it: tools/plugin-cargo build --release)");
-        }
-        Ok(())
+        run_cargo(&mut cargo, "building QEMU's plugin")
+            .context("QEMU's plugin could not be built (all of it: tools/plugin-cargo build --release)")
     })
 }
 

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     sync::{Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -15,7 +15,7 @@ use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
     Machine, Made, Recording, default_in,
-    firmware::{self, PINS, Port, Variant, once, repository, target, told_when_long},
+    firmware::{self, PINS, Port, Variant, once, repository, target},
     scratch::Folder,
     take,
     vm::identity::sha256,
@@ -230,19 +230,10 @@ fn bench(core: &str) -> Result<PathBuf> {
 
 fn build(root: &Path, target: &Path, core: &str) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/bench-cargo"));
-    cargo
-        .args([core, "build"])
-        .env("CARGO_TARGET_DIR", target)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let what = format!("building the board around {core} (once, a minute)");
-    let output = told_when_long(&what, || cargo.output()).context("cannot start tools/bench-cargo")?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let error = firmware::complaint(&output.stderr);
-    bail!("the board around {core} could not be built: {error} (all of it: tools/bench-cargo {core} build)")
+    cargo.args([core, "build"]).env("CARGO_TARGET_DIR", target);
+    firmware::run_cargo(&mut cargo, &format!("building the board around {core} (once, a minute)")).with_context(|| {
+        format!("the board around {core} could not be built (all of it: tools/bench-cargo {core} build)")
+    })
 }
 
 /// What the board with that core is made of. It does not change in the lab's life.
@@ -287,7 +278,7 @@ mod tests {
         assert_eq!((asked.pins, asked.wait_states, asked.hertz, asked.seed), (true, "3", 84_000_000, "7"));
         assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant() == Variant::Pins);
         let plain = Asked::of("switch").unwrap();
-        assert_eq!((plain.hertz, plain.variant()), (1_000_000_000, Variant::Plain));
+        assert_eq!((plain.hertz, plain.variant()), (100_000_000, Variant::Plain));
     }
 
     #[test]

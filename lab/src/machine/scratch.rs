@@ -2,12 +2,13 @@
 
 use std::{
     env, fs,
+    io::ErrorKind,
     path::PathBuf,
     process,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// Removed with all that is in it.
 pub(super) struct Folder(PathBuf);
@@ -15,10 +16,16 @@ pub(super) struct Folder(PathBuf);
 impl Folder {
     pub(super) fn new() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("chronoscope-{}-{number}", process::id()));
-        fs::create_dir(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
-        Ok(Self(path))
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = env::temp_dir().join(format!("chronoscope-{}-{number}", process::id()));
+            match fs::create_dir(&path) {
+                // Left by a process of the same number that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => bail!("cannot make the folder {}: {error}", path.display()),
+                Ok(()) => return Ok(Self(path)),
+            }
+        }
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

@@ -111,6 +111,7 @@ impl Machine for Serial {
                 bail!("interrupted");
             }
             if heard.elapsed() >= limit {
+                frames.rest(&mut |piece| answer.take(piece, sink))?;
                 bail!("{}", answer.missing(limit));
             }
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {

@@ -173,6 +173,8 @@ impl Observation {
             if is_first {
                 self.attach(CAPTURE.to_owned(), &dump)?;
             }
+        } else {
+            self.shown.clear();
         }
         if is_first {
             self.cycles = recording.cycles;

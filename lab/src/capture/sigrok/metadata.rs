@@ -49,6 +49,7 @@ fn take(metadata: &mut Metadata, key: &str, value: &str) -> Result<()> {
             let Some(number) = key.strip_prefix("probe") else { return Ok(()) };
             let bit = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             let bit = bit.ok_or_else(|| anyhow!("`{}` is no channel's number, which are from 1", printable(number)))?;
+            ensure!(metadata.channels.len() < 8 * WIDEST, "it has more than {} channels", 8 * WIDEST);
             let known = metadata.channels.iter().any(|(other, name)| *other == bit || name == value);
             ensure!(!known, "{} is there twice", printable(value));
             metadata.channels.push((bit, value.to_owned()));

@@ -138,7 +138,7 @@ impl Sink for Writer<'_> {
 
     fn end(&mut self, end: u64) -> Result<()> {
         // The last sample is at the end.
-        self.samples((end - self.start) / self.step + 1)?;
+        self.samples(((end - self.start) / self.step).saturating_add(1))?;
         self.put()?;
         if let Some(archive) = self.archive.take() {
             archive.finish()?;

@@ -168,6 +168,8 @@ impl Header {
             }
             _ => Vec::new(),
         };
+        self.length += code.len();
+        ensure!(self.length <= MOST_NAMES, "the codes of the variables are too long to be kept");
         self.definitions.codes.entry(code.as_bytes().into()).or_default().push(bits);
         Ok(())
     }

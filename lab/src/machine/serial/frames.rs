@@ -37,6 +37,15 @@ impl Frames {
         }
         Ok(())
     }
+
+    /// What has come since the last zero: of a board that fell silent, it may be all there is.
+    ///
+    /// # Errors
+    /// What `each` says.
+    pub fn rest(&mut self, each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {
+        let rest = std::mem::take(&mut self.since_zero);
+        if rest.is_empty() { Ok(()) } else { each(Piece::Noise(&rest)) }
+    }
 }
 
 fn close(piece: &[u8], each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {

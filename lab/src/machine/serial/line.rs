@@ -43,6 +43,10 @@ impl Line {
             Errno::BUSY => busy(device),
             error => anyhow!("{shown} cannot be opened: {error}"),
         })?;
+        tcgetattr(&file).map_err(|_| anyhow!("{shown} is no serial line"))?;
+        // Two locks: terminal programs know the one or the other, and neither keeps root out where the other does. This one comes
+        // first: who does not get it has nothing to give back.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| busy(device))?;
         let line = Self { file: file.into(), device: device.to_owned() };
         line.set_up(baud)?;
         Ok(line)
@@ -50,9 +54,7 @@ impl Line {
 
     fn set_up(&self, baud: u32) -> Result<()> {
         let (line, device) = (self.file.as_fd(), self.device.display());
-        let mut settings = tcgetattr(line).map_err(|_| anyhow!("{device} is no serial line"))?;
-        // Two locks: terminal programs know the one or the other, and neither keeps root out where the other does.
-        flock(line, FlockOperation::NonBlockingLockExclusive).map_err(|_| busy(&self.device))?;
+        let mut settings = tcgetattr(line)?;
         ioctl_tiocexcl(line).with_context(|| format!("{device} cannot be had alone"))?;
         settings.make_raw();
         settings.input_modes -= InputModes::IXOFF | InputModes::IXANY;
