@@ -72,6 +72,8 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CHRONOSCOPE_CORES");
     println!("cargo::rerun-if-changed=rtl");
     println!("cargo::rerun-if-changed=src/model.cpp");
+    // The cores' folder keeps its name when what is pinned changes.
+    println!("cargo::rerun-if-changed=cores.txt");
     let cores = env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
     let model = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("model");
     verilate(&core, &Path::new(&cores).join(core.folder), &model);

@@ -8,7 +8,7 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
-use crate::model::Model;
+use crate::model::{Model, WORDS};
 
 /// Loads the file into the board's memory. Returns where it begins.
 pub fn load(path: &Path, model: &mut Model) -> Result<u32, String> {
@@ -20,9 +20,12 @@ pub fn load(path: &Path, model: &mut Model) -> Result<u32, String> {
         return Err(unfit("not for RISC-V"));
     }
     let segments = header.program_headers(endian, &*bytes).map_err(|_| unfit("its program headers are cut short"))?;
+    let mut room = 4 * WORDS;
     for segment in segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD) {
         let data = segment.data(endian, &*bytes).map_err(|()| unfit("a segment is cut short"))?;
         let start = segment.p_paddr(endian);
+        // Segments may lie over each other; all of them together must not take for ever.
+        room = room.checked_sub(data.len()).ok_or_else(|| unfit("its segments are larger than the board's memory"))?;
         for (offset, &byte) in data.iter().enumerate() {
             let fits = u32::try_from(offset).ok().and_then(|offset| start.checked_add(offset));
             if !fits.is_some_and(|address| model.set_byte(address, byte)) {

@@ -37,7 +37,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
     let mut options = Options {
         image: PathBuf::new(),
         request: String::new(),
-        setup: Setup { wait_states: 0, hertz: 1_000_000_000, seed: scatter(0) },
+        setup: Setup { wait_states: 0, hertz: 100_000_000, seed: scatter(0) },
         limit: u64::MAX,
         pins: None,
         profile: None,
@@ -57,7 +57,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         match name {
             "--request" => options.request = value.into_string().map_err(|_| "the request is not UTF-8")?,
             "--wait-states" => options.setup.wait_states = number(name, &value, u64::from(MOST_WAIT_STATES))?,
-            "--hertz" => options.setup.hertz = number(name, &value, u32::MAX.into())?,
+            "--hertz" => {
+                options.setup.hertz = number(name, &value, u32::MAX.into())?;
+                if options.setup.hertz == 0 {
+                    return Err("--hertz is at least 1".into());
+                }
+            }
             "--seed" => options.setup.seed = scatter(number(name, &value, u32::MAX.into())?),
             "--limit" => options.limit = number(name, &value, u64::MAX)?,
             "--pins" => options.pins = Some(value.into()),

@@ -1,7 +1,7 @@
 //! Which instructions retired while pin 0 was high, and what they cost.
 //!
 //! Cycles since the retirement before, or since the window began, are those of the instruction that retires; what is left at
-//! the window's end, those of the next one. So the cycles add up to the windows' length.
+//! the window's end, those of the next one. So the cycles add up to the windows' length, but for a window in which the run ends.
 
 use std::{
     collections::BTreeMap,

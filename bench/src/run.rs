@@ -25,9 +25,10 @@ pub fn run(options: &Options) -> Result<bool, String> {
 
     let ended = until_exit(&mut model, entry, options.limit, &mut host, &mut instruments);
     // What there is of a run that failed is written too: it shows how it came to that.
-    output.flush().map_err(|error| format!("output: {error}"))?;
-    instruments.finish(model.time(), options)?;
-    ended
+    let flushed = output.flush().map_err(|error| format!("output: {error}"));
+    let kept = instruments.finish(model.time(), options);
+    let well = ended?;
+    flushed.and(kept).map(|()| well)
 }
 
 fn until_exit(

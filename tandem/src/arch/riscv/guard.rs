@@ -12,7 +12,8 @@
 //! Locked means until reset: whoever starts another program without one finds it guarded still.
 //!
 //! Entries 0 to 2 are used. Without user mode or PMP their registers read as zero, nothing is guarded, and all else
-//! works; processors to which they are illegal (CV32E40P) need the feature `unguarded`.
+//! works; processors to which they are illegal (CV32E40P as published; the bench board's
+//! reads them as zero) need the feature `unguarded`.
 
 use crate::{
     kernel::{self, KERNEL},

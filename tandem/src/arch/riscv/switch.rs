@@ -184,7 +184,8 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn switch_inlined(from: Task, to: Task) {
-    // SAFETY: by the caller's word. The label lies in `switch`, which returns with the room on the stack released.
+    // SAFETY: by the caller's word. The label lies in `switch`; it returns behind the call with `sp` as it was, and the room is released
+    // here. It keeps `s0` and `s1`, and all else is given as lost.
     unsafe {
         asm!(
             "addi sp, sp, -{CONTEXT}",
@@ -207,7 +208,7 @@ pub(crate) unsafe fn switch_inlined(from: Task, to: Task) {
 /// As for that.
 #[inline(always)]
 pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
-    // SAFETY: by the caller's word.
+    // SAFETY: by the caller's word. What is called keeps `s0`, `s1` and `sp`, and all else is given as lost.
     unsafe {
         asm!(
             "call {wait_in_losing_upper}",

@@ -34,7 +34,8 @@ pub(super) fn set_up(m: Masked) {
         static tandem_vectors: u32;
     }
     let stack: usize;
-    // SAFETY: reads the stack pointer, and keeps it where no code but the traps' looks; the vectors lead to handlers that exist.
+    // SAFETY: reads the stack pointer, and keeps it in tp. The compiler never allocates tp, and reads it for thread-local statics only,
+    // which a target without an operating system has none of. The vectors lead to handlers that exist.
     unsafe {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
         asm!("mv tp, {}", in(reg) stack & !15, options(nomem, nostack, preserves_flags));
