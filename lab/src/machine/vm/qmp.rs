@@ -46,7 +46,9 @@ impl<'a> Qmp<'a> {
     /// # Errors
     /// What QEMU says, or that it has gone.
     pub fn command(&mut self, name: &str, arguments: &Value) -> Result<Value> {
-        writeln!(self.writer, "{}", json!({ "execute": name, "arguments": arguments })).context("QEMU has gone")?;
+        // At one go: QEMU obeys at the last brace, and may have ended before a line break that comes after it.
+        let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
+        self.writer.write_all(line.as_bytes()).context("QEMU has gone")?;
         let mut answer = self.until(|message| message.get("return").is_some() || message.get("error").is_some())?;
         if let Some(error) = answer.get("error") {
             bail!("QEMU: {name}: {}", error["desc"].as_str().unwrap_or_default());
@@ -90,5 +92,27 @@ impl<'a> Qmp<'a> {
                 return Ok(message);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_sent_at_one_go() {
+        let stop = AtomicBool::new(false);
+        let (mut qmp, mut qemu) = Qmp::pair(Duration::from_secs(60), &stop).unwrap();
+        let qemu = thread::spawn(move || {
+            let mut request = [0; 4096];
+            let length = qemu.read(&mut request).unwrap();
+            qemu.write_all(b"{\"return\": {}}\n").unwrap();
+            request[..length].to_vec()
+        });
+        qmp.command("cont", &json!({})).unwrap();
+        assert!(qemu.join().unwrap().ends_with(b"}\n"));
+        assert!(qmp.command("cont", &json!({})).is_err(), "it has gone");
     }
 }
