@@ -138,7 +138,9 @@ mod tests {
         let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|name| name.contains("9somewhere")));
         let symbols = Symbols::read(&image).unwrap();
         let address = symbol.expect("a debug build has symbols").address();
-        assert!(symbols.function(address).ends_with("symbols::tests::somewhere"), "{}", symbols.function(address));
+        let name = symbols.function(address);
+        // Tables of lines alone do not tell modules within a file.
+        assert!(name.contains("profile::symbols::") && name.ends_with("::somewhere"), "{name}");
     }
 
     #[test]
