@@ -64,7 +64,7 @@ fn cycles_are_told_by_function_to_the_last_one() {
     let rows = cycles["rows"].as_array().expect("cycles have rows");
     let sum: u64 = rows.iter().map(|row| row["cycles"].as_u64().expect("a number")).sum();
     assert_eq!(Some(sum), cycles["total"].as_u64());
-    for name in ["interrupt entry (hardware)", "tandem_enter", "suite::mark::mark"] {
+    for name in ["interrupt entry (hardware)", "tandem_trap_MachineSoft", "suite::mark::mark"] {
         assert!(rows.iter().any(|row| row["name"] == name), "no {name} in {rows:#?}");
     }
     let samples = series(case, "pin");

@@ -24,7 +24,9 @@ fn every_transport_brings_back_what_was_sent() {
 
 #[test]
 fn workers_share_services() {
-    run(&["--set", TRANSPORTS, "--set", "workers=3", "--set", "services=2"]).exits(0).shows("worker 2");
+    // Without `passthrough`: a call of a function takes as long as its control, give or take a tick.
+    let served = TRANSPORTS.trim_end_matches(",passthrough");
+    run(&["--set", served, "--set", "workers=3", "--set", "services=2"]).exits(0).shows("worker 2");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn a_case_keeps_what_it_was_made_with() {
 /// Debian's kernel, as a user's own.
 fn debian_kernel() -> String {
     cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
-    let folder = Cache::of_user().unwrap().find(KERNELS, "6.1").expect("the case has fetched it");
+    let folder = Cache::of_user().unwrap().find(KERNELS, "6.1-with-binder").expect("the case has fetched it");
     folder.join("vmlinuz").to_str().unwrap().to_owned()
 }
 

@@ -18,7 +18,7 @@ const ROW: f64 = 32.0;
 const LINE: f64 = 13.0;
 
 /// Bold letters are wider, so fewer have room.
-const BOLD: f64 = 0.85;
+pub const BOLD: f64 = 0.85;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 

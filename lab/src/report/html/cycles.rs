@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::{
+    beside::BOLD,
     cases::Shown,
     figure::Figure,
     frame::{Axis, RIGHT, bottom, number},
@@ -93,7 +94,7 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
 fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Styles<'_>, top: f64) {
     let told = tenths(each(cycles.total, cycles));
     let room = |told: &str| RIGHT - LEFT - width(told) - 12.0;
-    svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), room(&told)));
+    svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), BOLD * room(&told)));
     svg.text("group", [RIGHT, top + 12.0], Anchor::End, &told);
     let (mut from, mut line) = (0.0, top + LINE + BAR);
     for (name, taken) in parts(cycles) {

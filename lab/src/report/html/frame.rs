@@ -69,7 +69,7 @@ pub fn bottom(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
         svg.line("grid", [place, base], [place, top]);
         let half = 0.5 * width(label);
         // A label stays within the picture, and does not touch the one before.
-        let middle = place.min(WIDTH - half).max(half);
+        let middle = place.min(WIDTH - half - 4.0).max(half);
         if middle - half >= free {
             svg.text("", [middle, base + 14.0], Anchor::Middle, label);
             free = middle + half + 6.0;
