@@ -79,7 +79,7 @@ fn cycles_are_told_by_function_to_the_last_one() {
         assert!(start <= end && last.is_none_or(|last| last == start), "{run} after {last:?}");
         last = Some(end);
     }
-    assert!(trace.contains(" tandem_enter\n"));
+    assert!(trace.contains(" tandem_trap_MachineSoft\n"));
 }
 
 #[test]
