@@ -68,6 +68,9 @@ static TRACE: Parameter = Parameter {
     help: "keep which function ran when, from the first sample on; with pins=yes",
 };
 
+/// All that is the board's and not the image's.
+static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
+
 /// Defaults of experiments' parameters on the board, where they differ from those of the emulators: in cycles, as long as theirs in
 /// instructions.
 pub(super) static DEFAULTS: [(&str, &str, &str); 1] = [("masked", "interval_us", "40")];
@@ -92,8 +95,7 @@ pub fn targets() -> impl Iterator<Item = String> {
 
 impl Machine for Rtl {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let all = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
-        all.map(|parameter| (parameter, parameter.default.to_owned())).into()
+        OWN.map(|parameter| (parameter, parameter.default.to_owned())).into()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
@@ -178,8 +180,7 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     fn of(request: &'a str) -> Result<Self> {
         let value = |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
-        let own = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
-        let rest = own.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
+        let rest = OWN.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
         let clock = value(&CLOCK);
         let hertz = parse_hertz(clock).with_context(|| format!("clock={clock}"))?;
         if !HERTZ.contains(&hertz) {

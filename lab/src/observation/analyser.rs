@@ -74,7 +74,7 @@ impl Observation {
                 return Ok(());
             }
         };
-        let (tick, seen) = (self.tick().0, capture.resample(analyser.looks)?);
+        let seen = capture.resample(analyser.looks)?;
         self.remark_once(analyser.remark());
         for &pins::Shown { index, pin, samples } in shown {
             let of = &self.series[index];
@@ -86,23 +86,13 @@ impl Observation {
             let remark = format!("{unseen} of {samples} samples of {} are too short for the analyser", of.name);
             // Whole durations: a reading may be shorter than the nominal part, by less than a sample.
             let ticks = pins::in_ticks(&readings, 0, seen.tick, hertz)?;
-            let per = of.pers.last().copied().unwrap_or(1.0);
-            let place = self.place(Series::beside(of, analyser.name(&of.name), ROLE, 0))?;
+            let beside = Series::beside(of, analyser.name(&of.name), ROLE, 0);
             if unseen > 0 {
                 self.remark_once(remark);
             }
-            let beside = &mut self.series[place];
-            beside.per = per;
-            beside.push(&ticks, self.keep_samples);
-            beside.end_repetition(tick);
+            self.add_beside(beside, &ticks)?;
         }
         Ok(())
-    }
-
-    fn remark_once(&mut self, line: String) {
-        if !self.log.contains(&line) {
-            self.remark(line);
-        }
     }
 }
 

@@ -105,6 +105,13 @@ impl Observation {
         self.log.push(line);
     }
 
+    /// The same, where each repetition would say it again.
+    fn remark_once(&mut self, line: String) {
+        if !self.log.contains(&line) {
+            self.remark(line);
+        }
+    }
+
     /// What the repetition that is about to run is made with.
     pub fn made(&mut self, made: Made) {
         if !made.remark.is_empty() && self.repetitions == 0 {
@@ -187,10 +194,7 @@ impl Observation {
         self.attached += bytes.len();
         if self.attached > MAX_ATTACHED {
             // The first repetitions' are as good as the last ones'.
-            let line = format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20);
-            if !self.log.contains(&line) {
-                self.log.push(line);
-            }
+            self.remark_once(format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20));
             return Ok(());
         }
         self.attachments.entry(name).or_default().extend_from_slice(bytes);

@@ -23,7 +23,7 @@ impl Observation {
     /// both instruments saw as many samples.
     pub(super) fn compare(&mut self, dump: &[u8]) -> Result<()> {
         let capture = Capture::from_vcd(CAPTURE, dump)?;
-        let (tick, hertz) = (self.tick().0, self.clock.as_ref().map_or(1, |clock| clock.hertz));
+        let hertz = self.clock.as_ref().map_or(1, |clock| clock.hertz);
         let shown = std::mem::take(&mut self.shown);
         for &Shown { index, pin, samples } in &shown {
             let seen = seen(&capture, pin)?;
@@ -35,29 +35,30 @@ impl Observation {
                 high: Some(expected),
                 holds: found == expected,
             })?;
-            let place = self.place(Series::by_pin(&self.series[index]))?;
-            let of = &self.series[index];
-            let (nominal, per) = (of.nominal, of.pers.last().copied().unwrap_or(1.0));
-            let samples = in_ticks(&seen, nominal, capture.tick, hertz);
-            let samples = samples.with_context(|| format!("{CAPTURE}: `{}`", self.series[place].name))?;
-            let beside = &mut self.series[place];
-            beside.per = per;
-            beside.push(&samples, self.keep_samples);
-            beside.end_repetition(tick);
+            let beside = Series::by_pin(&self.series[index]);
+            let samples = in_ticks(&seen, beside.nominal, capture.tick, hertz);
+            let samples = samples.with_context(|| format!("{CAPTURE}: `{}`", beside.name))?;
+            self.add_beside(beside, &samples)?;
         }
         self.read_slowly(&capture, &shown)
     }
 
-    /// The place of a series that pins show beside another; new, if it is the first repetition.
-    pub(super) fn place(&mut self, beside: Series) -> Result<usize> {
-        if let Some(known) = self.series.iter().position(|series| series.name == beside.name) {
-            return Ok(known);
+    /// Adds a repetition's samples to a series that pins show beside another; it is new, if that is the first one.
+    pub(super) fn add_beside(&mut self, beside: Series, samples: &[Sample]) -> Result<()> {
+        let (tick, per) = (self.tick().0, beside.per);
+        let known = self.series.iter().position(|series| series.name == beside.name);
+        let place = known.unwrap_or(self.series.len());
+        if known.is_none() {
+            if place == MAX_SERIES {
+                bail!("more than {MAX_SERIES} series");
+            }
+            self.series.push(beside);
         }
-        if self.series.len() == MAX_SERIES {
-            bail!("more than {MAX_SERIES} series");
-        }
-        self.series.push(beside);
-        Ok(self.series.len() - 1)
+        let series = &mut self.series[place];
+        series.per = per;
+        series.push(samples, self.keep_samples);
+        series.end_repetition(tick);
+        Ok(())
     }
 }
 

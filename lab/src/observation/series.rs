@@ -35,21 +35,34 @@ pub(super) struct Series {
 
 impl Series {
     pub(super) fn new(name: String, series: &Announced<'_>, deadline: Option<u64>) -> Self {
+        let role = match series.role {
+            Role::Measured => "measured",
+            Role::Control => "control",
+            Role::Auxiliary => "auxiliary",
+        };
+        Self::empty(name, role, series.unit, series.nominal, series.x, series.per, deadline)
+    }
+
+    fn empty(
+        name: String,
+        role: &'static str,
+        unit: Unit,
+        nominal: u64,
+        x: Option<f64>,
+        per: f64,
+        deadline: Option<u64>,
+    ) -> Self {
         Self {
             name,
-            role: match series.role {
-                Role::Measured => "measured",
-                Role::Control => "control",
-                Role::Auxiliary => "auxiliary",
-            },
-            unit: series.unit,
-            nominal: series.nominal,
-            x: series.x,
+            role,
+            unit,
+            nominal,
+            x,
             pers: Vec::new(),
             repetitions: Vec::new(),
             all: Accumulator::with_deadline(deadline),
             current: Accumulator::with_deadline(deadline),
-            per: series.per,
+            per,
             at: 0,
             kept: Vec::new(),
             kept_whole: 0,
@@ -66,23 +79,9 @@ impl Series {
         Self::beside(of, by_pin(&of.name), role, of.nominal)
     }
 
-    /// The same samples by another instrument.
+    /// The same samples by another instrument, with as many operations each as the repetition had that has just ended.
     pub(super) fn beside(of: &Self, name: String, role: &'static str, nominal: u64) -> Self {
-        Self {
-            name,
-            role,
-            unit: of.unit,
-            nominal,
-            x: of.x,
-            pers: Vec::new(),
-            repetitions: Vec::new(),
-            all: Accumulator::with_deadline(None),
-            current: Accumulator::with_deadline(None),
-            per: of.per,
-            at: 0,
-            kept: Vec::new(),
-            kept_whole: 0,
-        }
+        Self::empty(name, role, of.unit, nominal, of.x, of.pers.last().copied().unwrap_or(1.0), None)
     }
 
     /// Samples of the repetition that is under way, or that has just ended.
