@@ -1,5 +1,5 @@
 //! The smallest useful port, and the example of `docs/writing-a-port.md`: a kernel with coroutines only, in one file,
-//! that runs on the build machine in virtual time. Below it stand its tests, which are the suite's too.
+//! that runs on the build machine in virtual time. Beside it stand its tests, which are the suite's too.
 //!
 //! The kernel is a list of tasks and one rule: the most urgent ready task runs, and of several the one that became
 //! ready first. There is one stack. A task that becomes ready and is more urgent than the running one is polled on top
@@ -19,13 +19,8 @@ use std::{
     mem::MaybeUninit,
     pin::{Pin, pin},
     ptr::{self, NonNull},
-    sync::{
-        atomic::{AtomicU32, Ordering::Relaxed},
-        mpsc,
-    },
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
-    thread,
-    time::Duration,
 };
 
 use chronoscope_suite::{
@@ -34,18 +29,18 @@ use chronoscope_suite::{
     experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
     kernel::{Handler, Interrupts, Log, Messages, PHASES, Source},
     trial::{self, Names, Sink},
-    wire::{self, Domain, Evidence, Record, Role, Samples, Series},
+    wire::Domain,
 };
 
 const NAMES: Names = Names { kernel: "small", release: "1" };
 
-const HERTZ: u64 = 10_000_000;
+pub const HERTZ: u64 = 10_000_000;
 /// Ticks that a read of the clock takes.
-const READ: u64 = 1;
+pub const READ: u64 = 1;
 /// Ticks from the choice of a task to its first instruction.
-const SWITCH: u64 = 10;
+pub const SWITCH: u64 = 10;
 /// Ticks from an interrupt to its handler's first instruction.
-const ENTRY: u64 = 5;
+pub const ENTRY: u64 = 5;
 
 // ---- The kernel ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +320,7 @@ impl Clock for Small {
 
 thread_local! {
     /// What a logic analyser sees: when each pin was driven, and to which level.
-    static EDGES: RefCell<Vec<(u64, u8, bool)>> = const { RefCell::new(Vec::new()) };
+    pub static EDGES: RefCell<Vec<(u64, u8, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Kernel for Small {
@@ -536,7 +531,7 @@ async fn offer(trial: &mut Trial<'_, Small>) -> Result<(), Refusal> {
 }
 
 /// A chip's `main`: there the request comes from a mailbox, the region is a `static`, and the sink writes to a UART.
-fn run_case(request: &str, region: &'static mut [MaybeUninit<u8>], sink: &mut dyn Sink) {
+pub fn run_case(request: &str, region: &'static mut [MaybeUninit<u8>], sink: &mut dyn Sink) {
     let (request, kernel, arena) = match begin(request, region) {
         Ok(begun) => begun,
         Err(refusal) => return trial::refuse(sink, NAMES, request, refusal),
@@ -558,228 +553,4 @@ fn begin<'a>(
     let arena = Arena::new(for_case);
     let kernel = arena.place(Small::new(&request, Arena::new(for_kernel))?)?;
     Ok((request, kernel, arena))
-}
-
-// ---- The tests, in the lab's place ---------------------------------------------------------------------------------
-
-struct Pipe(Vec<u8>);
-
-impl Sink for Pipe {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
-}
-
-/// All that the target sends.
-fn stream(request: &str, memory: usize) -> Vec<u8> {
-    run(request, memory).0
-}
-
-/// The same, and what its pins did. A case that hangs fails: each takes less than a second.
-fn run(request: &str, memory: usize) -> (Vec<u8>, Vec<(u64, u8, bool)>) {
-    let (sender, outcome) = mpsc::channel();
-    let text = request.to_owned();
-    thread::spawn(move || {
-        let mut pipe = Pipe(Vec::new());
-        run_case(&text, Box::leak(Box::new_uninit_slice(memory)), &mut pipe);
-        sender.send((pipe.0, EDGES.take()))
-    });
-    outcome.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{request}: {error}"))
-}
-
-fn records(stream: &[u8]) -> Vec<Record<'static>> {
-    let frames = stream.strip_suffix(&[0]).expect("the last frame is closed").split(|byte| *byte == 0);
-    frames.map(|frame| wire::decode(frame.to_vec().leak()).expect("the frame is whole")).collect()
-}
-
-const PLENTY: usize = 32 << 20;
-
-/// The lengths of the measured samples, in ticks.
-fn measured(records: &[Record]) -> Vec<u64> {
-    let is_measured =
-        |id| records.iter().any(|record| matches!(record, Record::Series(s) if s.id == id && s.role == Role::Measured));
-    let blocks = records.iter().filter_map(|record| match record {
-        Record::Samples(Samples { series, block }) if is_measured(*series) => Some(block),
-        _ => None,
-    });
-    blocks.flatten().map(|sample| sample.value).collect()
-}
-
-/// The case ends, its evidence holds, and it has samples of believable lengths.
-fn assert_sound(request: &str) {
-    let records = records(&stream(request, PLENTY));
-    assert_eq!(records.last(), Some(&Record::End { records: records.len() as u32 - 1 }), "{request}");
-    let evidence = records.iter().filter_map(|record| match record {
-        Record::Evidence(evidence) => Some(evidence),
-        _ => None,
-    });
-    for Evidence { name, value, low, high } in evidence.clone() {
-        assert!(low <= value && value <= high, "{request}: {name}: {low} <= {value} <= {high}");
-    }
-    assert!(evidence.count() > 0, "{request}: no evidence");
-    let longest = measured(&records).into_iter().max();
-    assert!(longest.is_some_and(|ticks| ticks < HERTZ), "{request}: {longest:?} ticks");
-}
-
-fn assert_refused(request: &str, expected: Reason) {
-    let records = records(&stream(request, PLENTY));
-    assert!(matches!(records.first(), Some(Record::Hello { .. })), "{request}");
-    match records.last() {
-        Some(Record::Refused { reason, .. }) if *reason == expected => {}
-        other => panic!("{request}: {other:?}, not {expected:?}"),
-    }
-}
-
-/// Every experiment of the table, in its shapes.
-const CASES: &[&str] = &[
-    "switch pair=coroutine-coroutine primitive=yield tasks=2",
-    "switch pair=coroutine-coroutine primitive=yield tasks=10",
-    "switch pair=coroutine-coroutine primitive=semaphore tasks=2",
-    "switch pair=coroutine-coroutine primitive=semaphore tasks=10",
-    "switch pair=coroutine-coroutine primitive=semaphore tasks=10 batch=1",
-    "spawn kind=coroutine",
-    "spawn kind=coroutine tasks=1",
-    "message kind=coroutine shape=one-way",
-    "message kind=coroutine shape=round-trip",
-    "message kind=coroutine shape=round-trip batch=1 pairs=3",
-    "message kind=coroutine shape=one-way pairs=10",
-    "delay kind=coroutine",
-    "delay kind=coroutine start=own",
-    "delay kind=coroutine tasks=1 delay_us=1",
-    "delay kind=coroutine tasks=12 delay_us=1000 idle=spin",
-    "period kind=coroutine",
-    "period kind=coroutine interval_us=10 tasks=3",
-    "period kind=coroutine tasks=3 distance_us=100 idle=spin",
-    "interrupt source=software",
-    "interrupt source=timer",
-    "interrupt source=external",
-    "interrupt source=external-idle",
-    "wakeup kind=coroutine source=software",
-    "wakeup kind=coroutine source=timer",
-    "wakeup kind=coroutine source=external",
-    "wakeup kind=coroutine source=external-idle",
-    "masked kind=coroutine loops=300",
-    "masked kind=coroutine tasks=1 loops=300",
-    "ticks kind=coroutine queue=linear loops=20",
-    "ticks kind=coroutine queue=constant",
-    "pipeline kind=coroutine",
-    "log kind=coroutine batches=20",
-];
-
-#[test]
-fn every_case_is_sound() {
-    for case in CASES {
-        assert_sound(case);
-        assert_sound(&format!("{case} preemption=none"));
-    }
-}
-
-#[test]
-fn two_runs_give_the_same_bytes() {
-    for case in CASES {
-        assert!(stream(case, PLENTY) == stream(case, PLENTY), "{case}");
-    }
-}
-
-#[test]
-fn a_counter_that_wraps_changes_nothing() {
-    for case in CASES {
-        let wraps = records(&stream(case, PLENTY));
-        let does_not = records(&stream(&format!("{case} counter=2000000000"), PLENTY));
-        // All but the hello, which has the request.
-        assert!(wraps[1..] == does_not[1..], "{case}");
-    }
-}
-
-#[test]
-fn figures_are_those_of_the_virtual_clock() {
-    for (case, ticks) in [
-        ("switch pair=coroutine-coroutine primitive=yield batch=1", READ + SWITCH),
-        ("switch pair=coroutine-coroutine primitive=semaphore batch=1", READ + SWITCH),
-        ("message kind=coroutine shape=one-way", READ + SWITCH),
-        ("delay kind=coroutine tasks=1", SWITCH),
-        ("period kind=coroutine", SWITCH),
-        ("interrupt source=software", READ + ENTRY),
-        ("interrupt source=external-idle", ENTRY),
-        ("wakeup kind=coroutine source=software", READ + SWITCH),
-    ] {
-        for value in measured(&records(&stream(case, PLENTY))) {
-            assert_eq!(value, ticks, "{case}");
-        }
-    }
-}
-
-/// The samples of a series, with what was taken off them.
-fn samples(records: &[Record], series: &Series) -> Vec<u64> {
-    let blocks = records.iter().filter_map(|record| match record {
-        Record::Samples(Samples { series: id, block }) if *id == series.id => Some(block),
-        _ => None,
-    });
-    blocks.flatten().map(|sample| sample.value + series.nominal).collect()
-}
-
-/// The times at which a pin changed its level. All are low at first.
-fn edges(driven: &[(u64, u8, bool)], pin: u8) -> Vec<u64> {
-    let mut level = false;
-    let changes = driven.iter().filter(|(_, driven, high)| *driven == pin && mem::replace(&mut level, *high) != *high);
-    changes.map(|(time, _, _)| *time).collect()
-}
-
-#[test]
-fn pins_show_what_the_marks_tell() {
-    for case in CASES.iter().flat_map(|case| [(*case).to_owned(), format!("{case} preemption=none")]) {
-        let (stream, driven) = run(&case, PLENTY);
-        let records = records(&stream);
-        let shown = records.iter().filter_map(|record| match record {
-            Record::Series(series) => series.pin.map(|pin| (series, pin)),
-            _ => None,
-        });
-        assert!(shown.clone().count() > 0, "{case}");
-        for (series, pin) in shown {
-            let lengths: Vec<u64> = match pin {
-                // The pin rises before the first mark, and falls after the second has been read.
-                wire::Pin::Pulse(pin) => {
-                    edges(&driven, pin).chunks(2).map(|pulse| pulse[1] - pulse[0] - READ).collect()
-                }
-                wire::Pin::Edges(pin) => edges(&driven, pin).windows(2).map(|pair| pair[1] - pair[0]).collect(),
-            };
-            assert!(lengths == samples(&records, series), "{case}: {} on {pin:?}", series.name);
-        }
-    }
-}
-
-#[test]
-fn a_line_that_rises_at_any_time_is_answered_at_once() {
-    let records = records(&stream("wakeup kind=coroutine source=external loops=1000", PLENTY));
-    let lines = records.iter().find_map(|record| match record {
-        Record::Series(series) if series.name == "from the line" => Some(samples(&records, series)),
-        _ => None,
-    });
-    // To the handler, its mark, and to the task: nothing is in the way here.
-    assert_eq!(lines, Some(vec![ENTRY + READ + SWITCH; 1000]));
-}
-
-#[test]
-fn what_cannot_be_run_is_refused() {
-    assert_refused("switch pair=thread-thread", Reason::NotOffered);
-    assert_refused("inversion", Reason::NotOffered);
-    assert_refused("interference kind=process", Reason::NotOffered);
-    assert_refused("message kind=coroutine primitive=pipe", Reason::NotOffered);
-    assert_refused("delay kind=coroutine dealy_us=7", Reason::Invalid);
-    assert_refused("delay kind=coroutine preemption=maybe", Reason::Invalid);
-    assert_refused("delay kind=coroutine delay_us=never", Reason::Invalid);
-    assert_refused("dealy", Reason::Invalid);
-}
-
-/// Whatever the memory, the case runs or says that it cannot.
-#[test]
-fn a_target_too_small_says_so() {
-    for case in CASES {
-        let needed = (0..).map(|power| 1 << power).find(|&memory| match records(&stream(case, memory)).last() {
-            Some(Record::End { .. }) => true,
-            Some(Record::Refused { reason: Reason::Exhausted, .. }) => false,
-            other => panic!("{case} in {memory} bytes: {other:?}"),
-        });
-        assert!(needed.is_some_and(|memory| (1 << 9..=1 << 18).contains(&memory)), "{case}: {needed:?} bytes");
-    }
 }
