@@ -43,6 +43,9 @@ pub struct Side {
 /// One series of one case, on both sides.
 #[derive(Debug, Serialize)]
 pub struct Line {
+    /// What the case is known by in a store.
+    #[serde(skip)]
+    pub key: String,
     pub experiment: String,
     pub case: String,
     pub series: String,
@@ -265,6 +268,7 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared
 impl Prepared {
     fn settled(pair: &Pair<'_>, series: &str, finding: Finding, reasons: Vec<String>) -> Self {
         let line = Line {
+            key: pair.a.key(),
             experiment: pair.a.experiment.clone(),
             case: pair.label.clone(),
             series: series.to_owned(),

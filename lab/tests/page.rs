@@ -78,6 +78,19 @@ fn runs_are_compared_in_a_page() {
 }
 
 #[test]
+fn a_page_of_two_runs_shows_the_others_of_the_store() {
+    let folder = Folder::new("course-page");
+    let store = folder.path("runs.sqlite");
+    let file = folder.path("c.html");
+    for known in 1..=4 {
+        run(&store, &["-q"]);
+        let call = ["compare", "1", "last", "--store", &store, "-o", &file];
+        assert!(matches!(chronoscope(&call).status, Some(0 | 3 | 4)));
+        assert_eq!(page(&file).contains(&format!("run 1 to run {known}, {known} of the store")), known > 2, "{known}");
+    }
+}
+
+#[test]
 fn a_wrong_run_gives_one_line_and_no_page() {
     let folder = Folder::new("wrong-page");
     let file = folder.path("page.html");

@@ -68,7 +68,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         only_in_b: checked.new,
         notes,
     };
-    report::write_comparison(&comparison, &arguments.print)?;
+    report::write_comparison(&comparison, &[], &arguments.print)?;
     Ok(comparison.verdict.exit_code())
 }
 

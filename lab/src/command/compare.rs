@@ -1,6 +1,6 @@
 //! `chronoscope compare`: is B slower than A?
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::spec;
@@ -14,7 +14,7 @@ use crate::{
     report,
     run::{CaseResult, Context, Run, SCHEMA},
     runner,
-    store::Store,
+    store::{CaseRow, Store},
     study::{Overrides, Study},
     variant::{self, Variant},
     verdict::Status,
@@ -22,6 +22,9 @@ use crate::{
 
 /// Repetitions of each side: ten find 10 % in noise of 2 % (see [`statistics::compare`](crate::statistics::compare())).
 const REPEAT: usize = 10;
+
+/// So many of the newest runs that have an experiment are shown in a page of two.
+const HISTORY: u32 = 20;
 
 /// What came of it, and the runs that were made for it.
 struct Outcome {
@@ -50,8 +53,9 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         report::remark("interrupted: nothing is compared or stored");
         return Ok(130);
     };
+    let history = history(arguments, &comparison)?;
     // Each is tried even when the other fails, so that what was measured is not lost.
-    let written = report::write_comparison(&comparison, &arguments.print);
+    let written = report::write_comparison(&comparison, &history, &arguments.print);
     let stored = run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
@@ -75,7 +79,7 @@ fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
     }
     let runs = [&arguments.b].into_iter().chain(more.iter().copied());
     let comparisons: Vec<Comparison> = runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
-    report::emit(&report::html::comparison::render(&comparisons), arguments.print.output.as_deref())?;
+    report::emit(&report::html::comparison::render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
@@ -128,6 +132,18 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     comparison.verdict = comparison::verdict(&comparison.lines, &only_in_a);
     comparison.notes = notes(&a.context, &b.context);
     Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: Vec::new() })
+}
+
+/// For a page of two runs, one of which the store has: their experiments in its newest runs.
+fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
+    let is_stored = |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
+    if arguments.print.format() != CompareFormat::Html || ![&arguments.a, &arguments.b].into_iter().any(is_stored) {
+        return Ok(Vec::new());
+    }
+    let store = Store::open(&arguments.keep.store.path()?)?;
+    let experiments: BTreeSet<&str> = comparison.lines.iter().map(|line| line.experiment.as_str()).collect();
+    let rows: Vec<_> = experiments.iter().map(|name| store.cases(name, None, HISTORY)).collect::<Result<_>>()?;
+    Ok(rows.concat())
 }
 
 /// What the reader should know of two runs.

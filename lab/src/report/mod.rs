@@ -39,6 +39,7 @@ use crate::{
     cli::{CompareFormat, Format, Output, PrintComparison, TraceFormat},
     comparison::Comparison,
     run::Run,
+    store::CaseRow,
     timeline::Timeline,
     verdict::Status,
 };
@@ -69,17 +70,17 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
     emit(&text, output.output.as_deref())
 }
 
-/// Writes a comparison as asked.
+/// Writes a comparison as asked; a page also shows the rows of a store.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_comparison(comparison: &Comparison, print: &PrintComparison) -> Result<()> {
+pub fn write_comparison(comparison: &Comparison, history: &[CaseRow], print: &PrintComparison) -> Result<()> {
     let text = match print.format() {
         CompareFormat::Table => comparison::table(comparison),
         CompareFormat::Json => comparison::json(comparison)?,
         CompareFormat::Junit => junit::render(&Outcomes::of_comparison(comparison)),
         CompareFormat::Github => github::render(&Outcomes::of_comparison(comparison)),
-        CompareFormat::Html => html::comparison::render(slice::from_ref(comparison)),
+        CompareFormat::Html => html::comparison::render(slice::from_ref(comparison), history),
     };
     emit(&text, print.output.as_deref())
 }

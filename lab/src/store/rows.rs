@@ -20,7 +20,7 @@ pub struct RunRow {
 }
 
 /// A measured series of a case in one run.
-#[derive(Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CaseRow {
     pub run: i64,
     pub started: String,

@@ -10,20 +10,24 @@ use super::{
 };
 use crate::{
     comparison::{Comparison, Finding, Line},
+    store::CaseRow,
     units::{digits, show},
     verdict::Status,
 };
 
-/// One comparison, or several with the same A.
-pub fn render(comparisons: &[Comparison]) -> String {
+/// One comparison, with what a store knows of its cases from other runs; or several with the same A.
+pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     let names: Vec<&str> = comparisons.iter().map(|comparison| brief(&comparison.b.name)).collect();
     let first = comparisons.first().map_or("", |comparison| brief(&comparison.a.name));
     let mut body = String::new();
-    if comparisons.len() > 1 {
+    if let [one] = comparisons {
+        body.push_str(&section(one));
+        body.push_str(&course::of_history(one, history));
+    } else {
         let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
-        body.push_str(&course::html(comparisons, &runs));
+        body.push_str(&course::of_runs(comparisons, &runs));
+        body.extend(comparisons.iter().map(section));
     }
-    body.extend(comparisons.iter().map(section));
     page(&format!("{} against {first}", names.join(", ")), &body)
 }
 

@@ -1,5 +1,7 @@
 //! How each case went from run to run, where there are more than two: a small line for each series, its verdicts and its figures.
 
+use std::collections::BTreeSet;
+
 use super::{
     comparison::name,
     overview::verdict,
@@ -9,6 +11,7 @@ use super::{
 };
 use crate::{
     comparison::{Comparison, Figures, Finding},
+    store::CaseRow,
     units::show,
 };
 
@@ -16,44 +19,72 @@ const WIDTH: f64 = 160.0;
 const HEIGHT: f64 = 26.0;
 const MARGIN: f64 = 5.0;
 
+/// Two runs are compared already: a course begins with three.
+const LEAST: usize = 3;
+
 /// A series of a case over the runs, the first among them; none where a run has no figure of it.
 struct Course<'a> {
     name: String,
     unit: &'a str,
     values: Vec<Option<f64>>,
-    worst: Finding,
+    finding: Finding,
+}
+
+/// Of one comparison's cases: every run on B's machine among these rows of the store, the oldest first.
+pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
+    let rows: Vec<&CaseRow> = rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
+    let runs: BTreeSet<i64> = rows.iter().map(|row| row.run).collect();
+    if runs.len() < LEAST {
+        return String::new();
+    }
+    let courses = comparison.lines.iter().map(|line| {
+        let own = || rows.iter().filter(|row| row.key == line.key && row.series == line.series);
+        let value = |run: &i64| own().find(|row| row.run == *run).and_then(|row| row.figure());
+        let unit = own().next().map_or("", |row| &row.unit);
+        Course { name: name(line), unit, values: runs.iter().map(value).collect(), finding: line.finding }
+    });
+    let courses: Vec<Course<'_>> = courses.filter(|course| course.values.iter().flatten().count() > 0).collect();
+    let names: Vec<String> = runs.iter().map(|run| format!("run {run}")).collect();
+    let which = format!("{} to {}, {} of the store", names[0], names[names.len() - 1], names.len());
+    section(&courses, &names, &which, "verdict on B")
 }
 
 /// Of comparisons with one and the same A.
-pub fn html(comparisons: &[Comparison], runs: &[&str]) -> String {
+pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
     let mut courses: Vec<Course<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
             let name = name(line);
             let place = courses.iter().position(|course| course.name == name).unwrap_or_else(|| {
-                courses.push(Course { name, unit: &line.unit, values: vec![None; runs.len()], worst: line.finding });
+                courses.push(Course { name, unit: &line.unit, values: vec![None; runs.len()], finding: line.finding });
                 courses.len() - 1
             });
             let course = &mut courses[place];
             let figure = |of: fn(&Figures) -> Option<f64>| line.figures.as_ref().and_then(of);
             course.values[0] = course.values[0].or(figure(|figures| figures.a));
             course.values[index + 1] = figure(|figures| figures.b);
-            course.worst = course.worst.max(line.finding);
+            course.finding = course.finding.max(line.finding);
         }
     }
+    let names: Vec<String> = runs.iter().map(|run| run.to_string()).collect();
+    section(&courses, &names, &joined(runs), "worst verdict")
+}
+
+fn section(courses: &[Course<'_>], runs: &[String], which: &str, verdict: &str) -> String {
     let rows: String = courses.iter().map(|course| row(course, runs)).collect();
-    let head = ["case", "p50 from run to run", "first", "last", "last / first", "worst verdict"];
+    let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
     let head: String = head.map(|name| format!("<th>{name}</th>")).concat();
     format!(
         "<section class=\"course\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero</p>\n\
          <div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n",
-        escape(&joined(runs)),
+        escape(which),
     )
 }
 
-fn row(course: &Course<'_>, runs: &[&str]) -> String {
+fn row(course: &Course<'_>, runs: &[String]) -> String {
     let told = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, course.unit));
-    let (first, last) = (course.values[0], course.values[course.values.len() - 1]);
+    let known = || course.values.iter().flatten().copied();
+    let (first, last) = (known().next(), known().next_back());
     let ratio = first.zip(last).filter(|(first, _)| *first > 0.0).map(|(first, last)| format!("×{:.3}", last / first));
     let cells =
         [told(first), told(last), ratio.unwrap_or("–".to_owned())].map(|cell| format!("<td>{}</td>", escape(&cell)));
@@ -64,7 +95,7 @@ fn row(course: &Course<'_>, runs: &[&str]) -> String {
         escape(&course.name),
         line(&course.values, &told_by_run),
         cells.concat(),
-        verdict(course.worst.status()),
+        verdict(course.finding.status()),
     )
 }
 

@@ -5,6 +5,7 @@ use crate::{
     comparison,
     report::sample,
     run::{CaseResult, Run, SeriesResult},
+    store::CaseRow,
     study::Published,
     verdict::{Status, Verdict},
 };
@@ -292,14 +293,41 @@ fn several_runs_stand_in_one_page() {
 
 #[test]
 fn a_comparison_is_a_page_too() {
-    let text = super::comparison::render(&[compared("<b>")]);
+    let text = super::comparison::render(&[compared("<b>")], &[]);
     check(&text);
     assert!(charts(&text, "ratio") >= 1 && text.contains("&lt;note&gt;") && !text.contains("From run to run"));
 }
 
 #[test]
+fn two_runs_have_the_store_s_course() {
+    let comparison = compared("<b>");
+    let line = comparison.lines.iter().find(|line| line.figures.is_some()).expect("a case has figures");
+    let row = |run: i64, host: &str| CaseRow {
+        run,
+        started: String::new(),
+        host: host.to_owned(),
+        key: line.key.clone(),
+        label: String::new(),
+        series: line.series.clone(),
+        unit: "ns".to_owned(),
+        nominal: 0.0,
+        p50: Some(1000.0 * run as f64),
+        status: "pass".to_owned(),
+    };
+    let host = comparison.b.context.host.clone();
+    let rows: Vec<CaseRow> = (1..=4).map(|run| row(run, &host)).chain([row(5, "elsewhere")]).collect();
+    let text = super::comparison::render(&[compared("<b>")], &rows);
+    check(&text);
+    assert!(text.contains("run 1 to run 4, 4 of the store") && text.contains("×4.000") && text.contains("run 3: 3 µs"));
+    assert!(
+        !super::comparison::render(&[compared("<b>")], &rows[..2]).contains("From run to run"),
+        "two are compared already"
+    );
+}
+
+#[test]
 fn many_runs_have_a_course() {
-    let text = super::comparison::render(&[compared("<b>"), compared("<c>")]);
+    let text = super::comparison::render(&[compared("<b>"), compared("<c>")], &[]);
     check(&text);
     assert!(text.contains("From run to run") && text.contains("&lt;a&gt; · &lt;b&gt; · &lt;c&gt;"));
     // Two comparisons have a chart each; the rest are small lines of three runs.
