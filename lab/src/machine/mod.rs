@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool, time::Duration}
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-use crate::{case::Target, profile::Cycles};
+use crate::{case::Target, profile::Retirement};
 
 /// What the figures of a machine are made with.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +31,8 @@ pub struct Made {
 pub struct Recording {
     /// What the pins did, as a value change dump.
     pub capture: Option<Vec<u8>>,
-    /// Where the cycles of the samples went.
-    pub cycles: Option<Cycles>,
-    /// Other texts, by name. They are kept as attachments.
-    pub files: BTreeMap<&'static str, String>,
+    /// Which instructions retired, on a machine that sees each.
+    pub retirement: Option<Retirement>,
 }
 
 impl Recording {

@@ -20,12 +20,7 @@ use super::{
     take,
     vm::identity::sha256,
 };
-use crate::{
-    child,
-    observation::CAPTURE,
-    profile::{self, Cycles, Symbols},
-    units::parse_hertz,
-};
+use crate::{child, observation::CAPTURE, profile::Retirement, units::parse_hertz};
 
 /// The cores that there is a board around.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
@@ -208,14 +203,9 @@ impl<'a> Asked<'a> {
 /// What the board's instruments wrote.
 fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
     let image = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
-    let symbols = Symbols::read(&image)?;
-    let mut recording = Recording::new();
-    recording.capture = Some(folder.text(CAPTURE)?.into_bytes());
-    recording.cycles = Cycles::read(&folder.text("profile")?, &symbols)?;
-    if trace {
-        recording.files.insert(profile::RUNS, profile::runs(&folder.text("retired")?, &symbols)?);
-    }
-    Ok(recording)
+    let trace = trace.then(|| folder.text("retired")).transpose()?;
+    let retirement = Retirement { image, profile: folder.text("profile")?, trace };
+    Ok(Recording { capture: Some(folder.text(CAPTURE)?.into_bytes()), retirement: Some(retirement) })
 }
 
 /// What came of building each board, by its path.

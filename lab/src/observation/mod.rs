@@ -22,7 +22,7 @@ use self::{pins::Shown, series::Series};
 use crate::{
     case::Case,
     machine::{Made, Recording},
-    profile::Cycles,
+    profile::{Cycles, RUNS, Retirement},
     run::{CaseResult, Clock, EvidenceResult, FigureResult, SeriesResult},
     statistics::slope,
     study::Published,
@@ -184,10 +184,16 @@ impl Observation {
             self.shown.clear();
         }
         if is_first {
-            self.cycles = recording.cycles;
-            recording.files.iter().try_for_each(|(name, text)| self.attach((*name).to_owned(), text.as_bytes()))?;
+            self.look_into(recording.retirement)?;
         }
         Ok(())
+    }
+
+    /// Takes in which functions the instructions were of.
+    fn look_into(&mut self, retirement: Option<Retirement>) -> Result<()> {
+        let Some(functions) = retirement.map(|retirement| retirement.by_function()).transpose()? else { return Ok(()) };
+        self.cycles = functions.cycles;
+        functions.runs.map_or(Ok(()), |runs| self.attach(RUNS.to_owned(), runs.as_bytes()))
     }
 
     fn attach(&mut self, name: String, bytes: &[u8]) -> Result<()> {

@@ -7,16 +7,45 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
-pub use symbols::Symbols;
+use symbols::Symbols;
 
 /// What the hardware does before a handler's first instruction retires: no function's cycles.
 pub const ENTRY: &str = "interrupt entry (hardware)";
 
-/// The attachment that [`runs`] makes.
+/// The attachment that holds [`Functions::runs`].
 pub const RUNS: &str = "retired.txt";
 
 /// More runs than anybody reads; the first tell as much as the last.
 const MAX_RUNS: usize = 50_000;
+
+/// What a machine that sees every instruction wrote of one repetition, by program counter (`docs/machines/bench.md`). To find the
+/// functions takes longer than all else that is done with a repetition, so that is left to who keeps them.
+#[derive(Debug)]
+pub struct Retirement {
+    /// The program that ran, in ELF.
+    pub image: Vec<u8>,
+    pub profile: String,
+    /// Every instruction, where that was asked for.
+    pub trace: Option<String>,
+}
+
+/// The same by function.
+pub struct Functions {
+    /// `None` where nothing was looked into.
+    pub cycles: Option<Cycles>,
+    pub runs: Option<String>,
+}
+
+impl Retirement {
+    /// # Errors
+    /// When the image has no tables, or with the line that is not understood.
+    pub fn by_function(&self) -> Result<Functions> {
+        let symbols = Symbols::read(&self.image)?;
+        let cycles = Cycles::read(&self.profile, &symbols)?;
+        let runs = self.trace.as_ref().map(|trace| runs(trace, &symbols)).transpose()?;
+        Ok(Functions { cycles, runs })
+    }
+}
 
 /// Where the cycles of all samples went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,11 +69,8 @@ pub struct Spent {
 }
 
 impl Cycles {
-    /// From a profile by program counter, as `docs/machines/bench.md` describes it. `None` where nothing was looked into.
-    ///
-    /// # Errors
-    /// With the line that is not understood.
-    pub fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
+    /// `None` where nothing was looked into.
+    fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
         let mut lines = text.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let ["windows", windows, "cycles", total] = head[..] else { bail!("the profile has no first line") };
@@ -93,10 +119,7 @@ impl Counted {
 
 /// A trace of every instruction that retired, as runs of one function: lines `START END name`, in cycles. From one to the next
 /// goes the time.
-///
-/// # Errors
-/// With the line that is not understood.
-pub fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
+fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
     let mut names: HashMap<u64, String> = HashMap::new();
     let mut text = String::new();
     let (mut written, mut since, mut last, mut current) = (0, 0, 0, String::new());
