@@ -17,6 +17,7 @@ pub mod baseline;
 pub mod cache;
 pub mod capture;
 pub mod case;
+mod cause;
 mod child;
 pub mod cli;
 pub mod command;

@@ -9,7 +9,11 @@
 //! returns a future. A coroutine's futures suspend; a thread's and a process's block inside `poll`
 //! ([`task::Block`](crate::task::Block)), so the compiler leaves no state machine between two marks.
 
-use crate::{arena::Arena, mark::Slot, wire::Domain};
+use crate::{
+    arena::Arena,
+    mark::{Raw, Slot},
+    wire::Domain,
+};
 
 /// How urgent a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +117,11 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
 
     /// Adds one to the semaphore and wakes a waiting task. Never waits; handlers may call it.
     fn give(&self, semaphore: &'static Self::Semaphore);
+
+    /// Told when the first sample of a series started, before its samples are sent, which does not tell that. A port that
+    /// records what else happened can note it, so that the two can be laid beside each other.
+    #[inline(always)]
+    fn series_starts(&self, _name: &str, _first: Raw<Self>) {}
 
     /// Instructions that the processor has executed so far, all tasks and the kernel included. Differences
     /// count; the start is arbitrary. `None`: they are not counted here.

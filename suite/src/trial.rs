@@ -127,6 +127,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
     /// One sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`, less the series'
     /// nominal length.
     pub fn durations(&mut self, series: Series<'_>, starts: &Marks<K>, ends: &Marks<K>) {
+        self.starts(&series, starts);
         let nominal = series.nominal.cast_signed();
         let samples = (0..starts.len().min(ends.len())).scan(0, |start, place| {
             // From mark to mark, because the whole case may be longer than the counter's range.
@@ -136,8 +137,15 @@ impl<'a, K: Kernel> Trial<'a, K> {
         self.samples(series, samples);
     }
 
+    fn starts(&self, series: &Series<'_>, marks: &Marks<K>) {
+        if !marks.is_empty() {
+            self.kernel.series_starts(series.name, marks.at(0));
+        }
+    }
+
     /// One sample from each mark to the next.
     pub fn intervals(&mut self, series: Series<'_>, marks: &Marks<K>) {
+        self.starts(&series, marks);
         let samples = (1..marks.len()).scan(0, |end, place| {
             let value = marks.until(place - 1, marks, place);
             let start = core::mem::replace(end, *end + value);

@@ -4,7 +4,7 @@
 //! time, so that a writer needs no more memory than one event takes.
 
 mod board;
-mod ftrace;
+pub(crate) mod ftrace;
 mod samples;
 mod schedule;
 mod tandem;
@@ -14,6 +14,8 @@ use std::{
     collections::{BTreeMap, BinaryHeap},
     num::NonZeroU32,
 };
+
+pub(crate) use samples::tick;
 
 use crate::{run::CaseResult, units::printable};
 

@@ -39,7 +39,7 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
 }
 
 /// What one of the unit that values are told in takes, in ns.
-pub(super) fn tick(case: &CaseResult) -> f64 {
+pub(crate) fn tick(case: &CaseResult) -> f64 {
     match &case.clock {
         Some(clock) if clock.domain != "wall" => 1e9 / clock.hertz.max(1) as f64,
         _ => 1.0,

@@ -10,7 +10,7 @@ use super::{Arrow, Event, Flow, LATEST, Timeline, TrackId, What, cut};
 
 /// A task as a trace names it; 0 is no task's number, and stands for an idle processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Task<'a> {
+pub(crate) struct Task<'a> {
     pub name: &'a str,
     pub id: u32,
 }

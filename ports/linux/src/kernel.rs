@@ -203,6 +203,12 @@ impl Kernel for Linux {
         semaphore.give();
     }
 
+    fn series_starts(&self, name: &str, first: u64) {
+        if let Some(trace) = &self.trace {
+            trace.series_starts(name, clock::nanoseconds(first));
+        }
+    }
+
     fn instructions(&self) -> Option<u64> {
         // The clock itself counts them then, and an emulator has no counter of them.
         if clock::counts_instructions() {

@@ -8,7 +8,10 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use chronoscope_suite::{Reason, Refusal, Trial};
@@ -22,11 +25,18 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const NAME: &str = "chronoscope-";
 
 /// What is recorded, as far as this kernel has it.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 13] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
     "sched/sched_wakeup_new",
     "sched/sched_waking",
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+    // The tick, and other timers, of x86.
+    "irq_vectors/local_timer_entry",
+    "irq_vectors/local_timer_exit",
     "binder/binder_transaction",
     "binder/binder_transaction_received",
     "binder/binder_set_priority",
@@ -40,6 +50,10 @@ const KEPT: usize = 2 << 20;
 
 pub struct Trace {
     instance: PathBuf,
+    /// Its clock is the one that marks read.
+    has_our_clock: bool,
+    /// When the first sample of each series started, as comments.
+    starts: Mutex<String>,
     /// Only a missed deadline is a reason to keep it.
     until_miss: bool,
     missed: AtomicBool,
@@ -60,15 +74,18 @@ impl Trace {
         let instances = place.ok_or(refused(0))?;
         remove_left(&instances);
         let instance = instances.join(format!("{NAME}{}", process::id()));
-        let trace = Self { instance, until_miss, missed: AtomicBool::new(false) };
+        let (starts, missed) = (Mutex::default(), AtomicBool::new(false));
+        let mut trace = Self { instance, has_our_clock: false, starts, until_miss, missed };
         trace.set_up().map_err(|error| refused(error.raw_os_error().unwrap_or(0)))?;
         Ok(trace)
     }
 
-    fn set_up(&self) -> io::Result<()> {
+    fn set_up(&mut self) -> io::Result<()> {
         fs::create_dir(&self.instance)?;
         self.write("tracing_on", "0")?;
         self.write("buffer_size_kb", BUFFER)?;
+        // Since Linux 3.17. Without, nobody knows which event lies within which sample.
+        self.has_our_clock = self.write("trace_clock", "mono").is_ok();
         for event in EVENTS {
             let enable = format!("events/{event}/enable");
             if self.instance.join(&enable).exists() {
@@ -92,6 +109,14 @@ impl Trace {
             let refusal = Refusal::new(Reason::Failed, "the kernel does not record a trace", "leave out trace=yes");
             refusal.with_code(error.raw_os_error().unwrap_or(0))
         })
+    }
+
+    /// The first sample of a series started at this time of CLOCK_MONOTONIC, in ns.
+    pub fn series_starts(&self, name: &str, ns: u64) {
+        if self.has_our_clock {
+            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+            starts.push_str(&format!("# {} starts at {ns} ns\n", name.replace('\n', " ")));
+        }
     }
 
     /// Stops the recording, if it is for this: a deadline has just been missed.
@@ -137,6 +162,7 @@ impl Trace {
             _ => rest[cut..].iter().position(|&byte| byte == b'\n').map_or(rest.len(), |at| cut + at + 1),
         };
         trial.attach("trace", header);
+        trial.attach("trace", self.starts.lock().unwrap_or_else(PoisonError::into_inner).as_bytes());
         trial.attach("trace", &rest[start..]);
         if start > 0 {
             let (kept, all) = ((rest.len() - start) >> 10, rest.len() >> 10);

@@ -29,7 +29,7 @@ use core::{
 use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
-    mark::{Marks, drive, pin_of},
+    mark::{Marks, Slot, drive, pin_of},
     spec::{KIND, Parameter, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
@@ -204,6 +204,7 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
     trial.evidence("switches", sum(|task| &task.switches), 0.9 * wakeups - 1.0, f64::INFINITY);
     for (number, task) in all.tasks.iter().enumerate() {
         let task_name = name(format_args!("task {}", number + 1));
+        trial.kernel.series_starts(&task_name, <K::Slot as Slot>::truncate(first));
         trial.samples(Series::measured(&task_name), task.samples(first));
         trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), task.woken(first));
         let start_to_start = name(format_args!("{task_name}, start to start"));

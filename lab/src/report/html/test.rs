@@ -2,6 +2,7 @@
 
 use super::{panel, panel::Subject, render};
 use crate::{
+    cause::schedule,
     comparison,
     report::sample,
     run::{CaseResult, Run, SeriesResult},
@@ -239,6 +240,19 @@ fn a_worst_sample_s_cause_is_told() {
     case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
     case.figures = vec![sample::figure("steal", "ms", 20.0)];
     assert!(page_of(&run_of(vec![case])).contains("The hypervisor took up to 20 ms from a repetition"));
+}
+
+#[test]
+fn what_ran_beside_the_worst_sample_is_told() {
+    let mut case = schedule::tests::case(schedule::tests::RECORD);
+    let series = &mut case.series[0];
+    // Fewer make no chart; these lie beyond the record's end.
+    series.samples.extend((4..24).map(|index| (f64::from(index) * 100e3, 20e3)));
+    series.by_repetition[0].count = 24;
+    let told = "processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean sample";
+    assert!(page_of(&run_of(vec![case.clone()])).contains(told));
+    case.attachments.clear();
+    assert!(!page_of(&run_of(vec![case])).contains("While the worst was taken"));
 }
 
 #[test]

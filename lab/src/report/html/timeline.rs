@@ -6,7 +6,7 @@ use super::{
     panel::{Entry, Panel, domain, worst},
     scale::Scale,
 };
-use crate::units::show;
+use crate::{cause, units::show};
 
 /// The picture is so many columns wide; each shows its smallest and its largest sample.
 const COLUMNS: usize = 300;
@@ -92,20 +92,12 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         },
         reading,
         facts: panel.facts(&[entry]),
-        notes: cause(entry).into_iter().collect(),
+        notes: cause::of(entry.case, entry.series),
         svg: svg.finish(&format!("Samples of {} over time", entry.name)),
         header: vec!["worst", "at"],
         rows: worst.iter().map(|(start, value)| vec![show(*value, panel.unit), at(*start)]).collect(),
         ..Figure::default()
     }
-}
-
-/// What else may have made the worst so long.
-fn cause(entry: &Entry<'_>) -> Option<String> {
-    let stolen = entry.case.figure("steal")?.max;
-    let told = show(stolen * 1e6, "ns");
-    (stolen > 0.0)
-        .then(|| format!("The hypervisor took up to {told} from a repetition: the worst may be the machine's."))
 }
 
 /// For each column that has samples: its place, its smallest, and its largest.

@@ -6,7 +6,7 @@
 //!
 //! Names of tasks may hold any character, so what stands around them is looked for from the line's end.
 
-use crate::timeline::schedule::Task;
+pub(crate) use crate::timeline::schedule::Task;
 
 /// No machine has more processors.
 const PROCESSORS: u32 = 1 << 13;
@@ -55,6 +55,10 @@ pub enum What<'a> {
     Priority { thread: u32, old: &'a str, new: &'a str },
     /// What a program wrote into the trace.
     Mark(&'a str),
+    /// The handler of the interrupt that is called so begins; a soft interrupt is work that another left for later.
+    Enter { name: &'a str, is_soft: bool },
+    /// The latest of its sort that has begun on this processor ends.
+    Leave { is_soft: bool },
 }
 
 pub fn read(line: &str) -> Line<'_> {
@@ -162,6 +166,11 @@ fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
             new: field(fields, "=> new=").or_else(|| field(fields, "new="))?,
         },
         "tracing_mark_write" | "print" => What::Mark(fields),
+        "irq_handler_entry" => What::Enter { name: fields.split_once(" name=")?.1, is_soft: false },
+        "local_timer_entry" => What::Enter { name: "timer", is_soft: false },
+        "softirq_entry" => What::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true },
+        "irq_handler_exit" | "local_timer_exit" => What::Leave { is_soft: false },
+        "softirq_exit" => What::Leave { is_soft: true },
         _ => return None,
     })
 }
@@ -223,6 +232,11 @@ mod tests {
         let priority = line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").what;
         assert_eq!(priority, What::Priority { thread: 10, old: "120", new: "98" });
         assert_eq!(line("tracing_mark_write: begin: now").what, What::Mark("begin: now"));
+        let enter = |name| What::Enter { name, is_soft: false };
+        assert_eq!(line("irq_handler_entry: irq=25 name=a disk").what, enter("a disk"));
+        assert_eq!(line("local_timer_entry: vector=236").what, enter("timer"));
+        assert_eq!(line("irq_handler_exit: irq=25 ret=handled").what, What::Leave { is_soft: false });
+        assert_eq!(line("softirq_entry: vec=4 [action=BLOCK]").what, What::Enter { name: "BLOCK", is_soft: true });
     }
 
     #[test]
@@ -230,7 +244,7 @@ mod tests {
         assert_eq!(read("# tracer: nop"), Line::Start);
         assert_eq!(read("#      TASK-PID     CPU#"), Line::Nothing);
         assert_eq!(read("CPU:1 [LOST 123 EVENTS]"), Line::Lost { cpu: 1, events: 123 });
-        assert_eq!(read(" a-1 [000] d... 1.0: irq_handler_entry: irq=1 name=x"), Line::Nothing);
+        assert_eq!(read(" a-1 [000] d... 1.0: softirq_raise: vec=1 [action=TIMER]"), Line::Nothing);
         for text in [
             " a-1 [000] d... 1.0: sched_switch: prev_comm=a prev_pid=1 prev_prio=1 prev_sta",
             " a-1 [000] d... 1.0: sched_waking: comm=x pid=minus",

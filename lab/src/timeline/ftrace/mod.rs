@@ -3,7 +3,7 @@
 //!
 //! Lines that are no ftrace, as the last one of a trace that was cut, are skipped and counted.
 
-mod line;
+pub(crate) mod line;
 
 use std::collections::BTreeMap;
 
@@ -112,6 +112,8 @@ impl Picture<'_, '_> {
                 let track = self.schedule.task(Task { name: "", id: thread });
                 self.schedule.mark(track, &format!("priority {old} becomes {new}"));
             }
+            // The picture has no place for them.
+            What::Enter { .. } | What::Leave { .. } => {}
             What::Mark(text) => {
                 let here = self.here(event);
                 self.schedule.mark(here, text);

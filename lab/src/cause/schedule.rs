@@ -1,0 +1,280 @@
+//! What Linux ran besides on the case's processor while the worst sample was taken, by its own record (ftrace).
+//!
+//! Samples are counted from their series' first. When that started the port notes in the record, whose clock is the one that marks are
+//! read from (`ports/linux/src/trace.rs`).
+
+use std::collections::BTreeMap;
+
+use super::window::{Taken, Window};
+use crate::{
+    run::{CaseResult, SeriesResult},
+    timeline::{
+        ftrace::line::{self, Line},
+        tick,
+    },
+    units::{printable, show},
+};
+
+/// A time is printed in whole µs, so what lies between two of them may be shorter or longer by so many ns.
+const DOUBT: f64 = 1_000.0;
+
+/// So many are named.
+const NAMED: usize = 3;
+
+pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
+    let text = case.attachments.get("trace")?;
+    let cpu = case.parameters.get("cpu")?.parse().ok()?;
+    let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
+    // Each repetition has one, unless they were too long to be kept.
+    let record = *records.get(taken.repetition).filter(|_| records.len() == case.repetitions)?;
+    let ran = Ran::read(record, cpu)?;
+    let (origin, ns) = (origin(record, &series.name)?, tick(case));
+    let span = |window: &Window| {
+        let start = origin + window.start * ns;
+        (start, start + window.length * ns)
+    };
+    let worst = Some(span(&taken.worst)).filter(|span| ran.covers(*span))?;
+    let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
+    let usual = mean(&ran, all.filter(|span| *span != worst));
+    // What surely took more than it usually does, the longest first.
+    let is_longer = |(what, took): &(What, Took)| {
+        let usually = usual.get(what).copied().unwrap_or_default();
+        took.ns - took.doubt > usually.ns + usually.doubt
+    };
+    let mut longer: Vec<(What, Took)> = mean(&ran, [worst]).into_iter().filter(is_longer).collect();
+    longer.sort_by(|one, other| other.1.ns.total_cmp(&one.1.ns));
+    let name =
+        |(what, took): &(What, Took)| format!("{} ({})", what.name(), show((took.ns / ns).round(), &series.unit));
+    let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
+    if longer.len() > NAMED {
+        names.push(format!("{} more", longer.len() - NAMED));
+    }
+    let names = names.join(", ");
+    (!names.is_empty())
+        .then(|| format!("While the worst was taken, processor {cpu} ran {names}: longer than in a mean sample."))
+}
+
+/// When the first sample of a series started, in ns.
+fn origin(record: &str, series: &str) -> Option<f64> {
+    record.lines().skip(1).take_while(|line| line.starts_with('#')).find_map(|line| {
+        let (name, at) = line.strip_prefix("# ")?.rsplit_once(" starts at ")?;
+        at.strip_suffix(" ns").filter(|_| name == series)?.parse().ok()
+    })
+}
+
+/// From when to when, in ns.
+type Span = (f64, f64);
+
+/// How long something ran, in ns.
+#[derive(Clone, Copy, Default)]
+struct Took {
+    ns: f64,
+    doubt: f64,
+}
+
+/// How long each ran in a span, on average.
+fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<What<'a>, Took> {
+    let (mut all, mut count) = (BTreeMap::<What<'_>, Took>::new(), 0.0);
+    for (from, to) in spans {
+        count += 1.0;
+        for piece in ran.within((from, to)) {
+            let took = all.entry(piece.what).or_default();
+            took.ns += to.min(piece.end as f64) - from.max(piece.start as f64);
+            took.doubt += DOUBT;
+        }
+    }
+    all.values_mut().for_each(|took| *took = Took { ns: took.ns / count, doubt: took.doubt / count });
+    all
+}
+
+/// What a processor ran.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What<'a> {
+    Task(&'a str),
+    Interrupt(&'a str),
+    SoftInterrupt(&'a str),
+}
+
+impl What<'_> {
+    fn name(&self) -> String {
+        match self {
+            Self::Task(name) => printable(name),
+            Self::Interrupt(name) => format!("the interrupt {}", printable(name)),
+            Self::SoftInterrupt(name) => format!("the soft interrupt {}", printable(name)),
+        }
+    }
+}
+
+/// From when to when something ran, in ns.
+struct Piece<'a> {
+    what: What<'a>,
+    start: u64,
+    end: u64,
+}
+
+/// What ran on one processor, but for the case itself and for nothing at all.
+#[derive(Default)]
+struct Ran<'a> {
+    /// Tasks, interrupts, soft interrupts: the pieces of each lie one after another.
+    pieces: [Vec<Piece<'a>>; 3],
+    /// What has begun of each, and when.
+    open: [Option<(What<'a>, u64)>; 3],
+    /// Of the task that runs.
+    id: Option<u32>,
+    /// The first event's time, and the latest one's.
+    known: Option<(u64, u64)>,
+    /// From when to when events are missing.
+    gaps: Vec<(u64, u64)>,
+    is_lost: bool,
+}
+
+impl<'a> Ran<'a> {
+    /// `None` where it does not tell which tasks are the case's.
+    fn read(record: &'a str, cpu: u32) -> Option<Self> {
+        let (mut ran, mut own) = (Self::default(), None);
+        for line in record.lines() {
+            match line::read(line) {
+                Line::Event(event) => {
+                    // All tasks of the case have the name of the one that begins and ends it.
+                    if matches!(event.what, line::What::Mark("the case begins" | "the case ends")) {
+                        own = Some(event.task.name);
+                    }
+                    if event.cpu == cpu {
+                        ran.take(&event);
+                    }
+                }
+                Line::Lost { cpu: lost, .. } => ran.is_lost |= lost == cpu,
+                _ => {}
+            }
+        }
+        let own = own.filter(|name| *name != "<...>")?;
+        (0..ran.open.len()).for_each(|sort| ran.end(sort));
+        ran.pieces[0].retain(|piece| piece.what != What::Task(own));
+        Some(ran)
+    }
+
+    fn take(&mut self, event: &line::Event<'a>) {
+        let (_, before) = *self.known.get_or_insert((event.at, event.at));
+        // Now and then the event is missing in which another task began to run.
+        if self.is_lost || self.id.is_some_and(|id| id != event.task.id) {
+            self.gaps.push((before, event.at));
+            (self.is_lost, self.id, self.open) = (false, None, [None; 3]);
+        }
+        self.known = self.known.map(|(first, last)| (first, last.max(event.at)));
+        if self.id.is_none() {
+            self.run(event.task);
+        }
+        match event.what {
+            line::What::Switch { after, .. } => {
+                self.end(0);
+                self.run(after);
+            }
+            line::What::Enter { name, is_soft: false } => self.begin(1, What::Interrupt(name)),
+            line::What::Enter { name, is_soft: true } => self.begin(2, What::SoftInterrupt(name)),
+            line::What::Leave { is_soft } => self.end(1 + usize::from(is_soft)),
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, task: line::Task<'a>) {
+        self.id = Some(task.id);
+        if task.id != 0 {
+            self.begin(0, What::Task(task.name));
+        }
+    }
+
+    fn begin(&mut self, sort: usize, what: What<'a>) {
+        self.open[sort] = self.known.map(|(_, now)| (what, now));
+    }
+
+    fn end(&mut self, sort: usize) {
+        if let Some(((what, start), (_, end))) = self.open[sort].take().zip(self.known) {
+            self.pieces[sort].push(Piece { what, start, end });
+        }
+    }
+
+    /// Whether all is known of what ran then.
+    fn covers(&self, (from, to): Span) -> bool {
+        let is_within = |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
+        let next = self.gaps.partition_point(|(_, end)| *end as f64 + DOUBT <= from);
+        self.known.is_some_and(is_within) && self.gaps.get(next).is_none_or(|(start, _)| to <= *start as f64 - DOUBT)
+    }
+
+    fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
+        self.pieces.iter().flat_map(move |pieces| {
+            let next = pieces.partition_point(|piece| piece.end as f64 <= from);
+            pieces[next..].iter().take_while(move |piece| (piece.start as f64) < to)
+        })
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::{super::window::tests::case_of, *};
+
+    /// A record of processor 1: the case's tasks take turns, and in the second sample somebody comes between.
+    pub const RECORD: &str = "# tracer: nop
+#
+# wakeup starts at 5000100000 ns
+     chronoscope-7  [000] ..... 5.000000: tracing_mark_write: the case begins
+     chronoscope-7  [001] d..2. 5.000050: sched_switch: prev_comm=chronoscope prev_pid=7 prev_prio=1 prev_state=S ==> next_comm=chronoscope next_pid=8 next_prio=1
+     chronoscope-8  [001] d.h2. 5.000105: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000108: local_timer_exit: vector=236
+     chronoscope-8  [001] d.h2. 5.000210: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000213: local_timer_exit: vector=236
+     chronoscope-8  [001] d..2. 5.000220: sched_switch: prev_comm=chronoscope prev_pid=8 prev_prio=1 prev_state=R ==> next_comm=kworker/1:2 next_pid=9 next_prio=1
+     kworker/1:2-9  [001] d.h2. 5.000225: irq_handler_entry: irq=25 name=a disk
+     kworker/1:2-9  [001] d.h2. 5.000231: irq_handler_exit: irq=25 ret=handled
+     kworker/1:2-9  [001] d..2. 5.000240: sched_switch: prev_comm=kworker/1:2 prev_pid=9 prev_prio=1 prev_state=S ==> next_comm=chronoscope next_pid=8 next_prio=1
+     chronoscope-8  [001] d.h2. 5.000310: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000313: local_timer_exit: vector=236
+     chronoscope-8  [001] d.h2. 5.000410: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000413: local_timer_exit: vector=236
+     chronoscope-8  [001] ..... 5.000500: tracing_mark_write: the case ends
+";
+
+    pub fn case(record: &str) -> CaseResult {
+        // The second is from 200 µs to 250 µs, the others take 20.
+        let mut case = case_of(&[&[(0.0, 20e3), (100e3, 50e3), (200e3, 20e3), (300e3, 20e3)]]);
+        case.attachments.insert("trace".to_owned(), record.to_owned());
+        case.parameters.insert("cpu".to_owned(), "1".to_owned());
+        case
+    }
+
+    fn of(case: &CaseResult) -> Option<String> {
+        told(case, &case.series[0], &Taken::with_worst(case, &case.series[0]).unwrap())
+    }
+
+    #[test]
+    fn what_ran_only_then_is_named() {
+        assert_eq!(
+            of(&case(RECORD)).unwrap(),
+            "While the worst was taken, processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean \
+             sample."
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let mut elsewhere = case(RECORD);
+        elsewhere.parameters.insert("cpu".to_owned(), "0".to_owned());
+        let mut anywhere = case(RECORD);
+        anywhere.parameters.insert("cpu".to_owned(), "any".to_owned());
+        // Of two repetitions, each with a worst of its own, one has no record.
+        let both = [&[(0.0, 1.0)][..], &[(0.0, 2.0)][..]];
+        let mut one_is_missing = CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };
+        one_is_missing.parameters.insert("cpu".to_owned(), "1".to_owned());
+        let without = |words: &str| case(&RECORD.replace(words, "#"));
+        let lost = case(
+            &RECORD.replace("     kworker/1:2-9  [001] d..2.", "CPU:1 [LOST 12 EVENTS]\n kworker/1:2-9 [001] d..2."),
+        );
+        let cut = case(&RECORD[..RECORD.find("5.000220").unwrap()]);
+        let no_switch = case(&RECORD.replace("next_comm=kworker/1:2 next_pid=9", "next_comm=chronoscope next_pid=8"));
+        let quiet = case(&RECORD.replace("kworker/1:2", "chronoscope").replace("irq_handler", "other"));
+        for case in
+            [&one_is_missing, &elsewhere, &anywhere, &without("# wakeup starts at"), &lost, &cut, &no_switch, &quiet]
+        {
+            assert_eq!(of(case), None);
+        }
+    }
+}
