@@ -79,7 +79,9 @@ fn cycles_are_told_by_function_to_the_last_one() {
         assert!(start <= end && last.is_none_or(|last| last == start), "{run} after {last:?}");
         last = Some(end);
     }
-    assert!(trace.contains(" tandem_trap_MachineSoft\n"));
+    for name in ["interrupt entry (hardware)", "tandem_trap_MachineSoft"] {
+        assert!(trace.contains(&format!(" {name}\n")), "no {name}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Why the worst sample of a series is so long, as far as what was recorded beside it shows that. Where it does not, nothing is
 //! said: a likely cause is none.
 
+mod board;
 pub mod schedule;
 mod window;
 
@@ -14,8 +15,9 @@ use crate::{
 /// What is known of it, a sentence each.
 pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let taken = Taken::with_worst(case, series);
-    let beside = taken.and_then(|taken| schedule::told(case, series, &taken));
-    [stolen(case), beside].into_iter().flatten().collect()
+    let by_trace = |taken: &Taken| [schedule::told(case, series, taken), board::told(case, series, taken)];
+    let by_trace = taken.iter().flat_map(by_trace);
+    [stolen(case)].into_iter().chain(by_trace).flatten().collect()
 }
 
 /// What a hypervisor took is known of whole repetitions only.

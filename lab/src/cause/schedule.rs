@@ -33,7 +33,7 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
         let start = origin + window.start * ns;
         (start, start + window.length * ns)
     };
-    let worst = Some(span(&taken.worst)).filter(|span| ran.covers(*span))?;
+    let worst = Some(span(&taken.worst())).filter(|span| ran.covers(*span))?;
     let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
     let usual = mean(&ran, all.filter(|span| *span != worst));
     // What surely took more than it usually does, the longest first.

@@ -132,8 +132,15 @@ fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
         let mut fields = line.split(' ');
         let mut field = || fields.next().with_context(|| format!("in the trace: `{line}`"));
         let (cycle, address) = (field()?.parse::<u64>()?, u64::from_str_radix(field()?, 16)?);
+        let is_entry = fields.nth(1) == Some("i");
         let name = names.entry(address).or_insert_with(|| symbols.function(address));
-        if current.is_empty() {
+        if is_entry && !current.is_empty() {
+            // The handler's first instruction has none of its own.
+            if !(write(since, last, &current) && write(last, cycle, ENTRY)) {
+                return Ok(text);
+            }
+            (since, current) = (cycle, name.clone());
+        } else if current.is_empty() {
             (since, current) = (cycle, name.clone());
         } else if current != *name {
             // What lies between two instructions is the later one's.
@@ -190,7 +197,8 @@ mod tests {
             "100 fffffffffffffff0 13\n101 fffffffffffffff0 13 i\n104 fffffffffffffff2 13\n105 fffffffffffffff0 13\n";
         assert_eq!(
             runs(trace, &symbols).unwrap(),
-            "100 101 0xfffffffffffffff0\n101 104 0xfffffffffffffff2\n104 105 0xfffffffffffffff0\n"
+            "100 100 0xfffffffffffffff0\n100 101 interrupt entry (hardware)\n101 101 0xfffffffffffffff0\n\
+             101 104 0xfffffffffffffff2\n104 105 0xfffffffffffffff0\n"
         );
         assert_eq!(runs("", &symbols).unwrap(), "");
         assert!(runs("100\n", &symbols).is_err());

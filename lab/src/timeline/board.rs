@@ -59,14 +59,14 @@ impl Clock {
 }
 
 /// Instructions of one function, one after another.
-struct Run<'a> {
-    start: u64,
-    end: u64,
-    name: &'a str,
+pub(crate) struct Run<'a> {
+    pub start: u64,
+    pub end: u64,
+    pub name: &'a str,
 }
 
 /// The runs in a text, and how many lines are none: one ends after it begins, and begins when the one before has ended.
-fn read(text: &str) -> (Vec<Run<'_>>, usize) {
+pub(crate) fn read(text: &str) -> (Vec<Run<'_>>, usize) {
     let (mut runs, mut skipped): (Vec<Run<'_>>, usize) = (Vec::new(), 0);
     for line in text.lines() {
         let mut fields = line.splitn(3, ' ');

@@ -3,7 +3,7 @@
 //! A source (one file each) makes tracks and streams of events; [`Timeline::events`] merges the streams into one in the order of
 //! time, so that a writer needs no more memory than one event takes.
 
-mod board;
+pub(crate) mod board;
 pub(crate) mod ftrace;
 mod samples;
 mod schedule;
