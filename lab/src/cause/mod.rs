@@ -9,7 +9,7 @@ use window::Taken;
 
 use crate::{
     run::{CaseResult, SeriesResult},
-    units::show,
+    units::{count, show},
 };
 
 /// What is known of it, a sentence each.
@@ -17,7 +17,7 @@ pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let taken = Taken::with_worst(case, series);
     let by_trace = |taken: &Taken| [schedule::told(case, series, taken), board::told(case, series, taken)];
     let by_trace = taken.iter().flat_map(by_trace);
-    [stolen(case)].into_iter().chain(by_trace).flatten().collect()
+    [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()
 }
 
 /// What a hypervisor took is known of whole repetitions only.
@@ -26,4 +26,13 @@ fn stolen(case: &CaseResult) -> Option<String> {
     let told = show(stolen * 1e6, "ns");
     (stolen > 0.0)
         .then(|| format!("The hypervisor took up to {told} from a repetition: the worst may be the machine's."))
+}
+
+/// Neither is it known in which sample a processor was too hot.
+fn throttled(case: &CaseResult) -> Option<String> {
+    let times = case.figure("thermal throttling")?.max;
+    let told = count(times);
+    (times > 0.0).then(|| {
+        format!("Heat slowed the processor, up to {told} times in a repetition: the worst may be the machine's.")
+    })
 }

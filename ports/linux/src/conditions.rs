@@ -1,7 +1,7 @@
-//! What the machine did besides: time stolen by the hypervisor, load, and how long a loop of known length took before
-//! and after the case.
+//! What the machine did besides: time stolen by the hypervisor, slowing down by heat, load, and how long a loop of known length
+//! took before and after the case.
 
-use std::{fs, hint::black_box};
+use std::{fs, hint::black_box, path::Path};
 
 use chronoscope_suite::{Clock, Trial};
 
@@ -10,12 +10,14 @@ use crate::{clock::nanoseconds, kernel::Linux};
 /// Taken before the case; told after it.
 pub struct Conditions {
     steal: Option<u64>,
+    throttles: Option<u64>,
     loop_ns: u64,
 }
 
 impl Conditions {
     pub fn before(kernel: &Linux) -> Self {
-        Self { steal: stolen(kernel.settings.cpu), loop_ns: reference_loop(kernel) }
+        let cpu = kernel.settings.cpu;
+        Self { steal: stolen(cpu), throttles: throttles(cpu), loop_ns: reference_loop(kernel) }
     }
 
     pub fn report(&self, trial: &mut Trial<'_, Linux>) {
@@ -23,6 +25,9 @@ impl Conditions {
         if let Some((before, after)) = self.steal.zip(stolen(cpu)) {
             // /proc/stat counts in USER_HZ, which is 100 on every architecture.
             trial.figure("steal", "ms", after.saturating_sub(before) as f64 * 10.0);
+        }
+        if let Some((before, after)) = self.throttles.zip(throttles(cpu)) {
+            trial.figure("thermal throttling", "", after.saturating_sub(before) as f64);
         }
         if let Some(load) = load() {
             trial.figure("load", "", load);
@@ -38,6 +43,24 @@ fn stolen(cpu: Option<usize>) -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let line = cpu.map_or("cpu ".to_owned(), |cpu| format!("cpu{cpu} "));
     stat.lines().find(|text| text.starts_with(&line))?.split_ascii_whitespace().nth(8)?.parse().ok()
+}
+
+/// How often a processor, or any, was slowed because it or its package was too hot. Intel's tell; for others there is no answer.
+fn throttles(cpu: Option<usize>) -> Option<u64> {
+    throttles_in(Path::new("/sys/devices/system/cpu"), cpu)
+}
+
+fn throttles_in(processors: &Path, cpu: Option<usize>) -> Option<u64> {
+    let count = |processor: &Path, of: &str| -> Option<u64> {
+        fs::read_to_string(processor.join(format!("thermal_throttle/{of}_throttle_count"))).ok()?.trim().parse().ok()
+    };
+    let of = |processor: &Path| -> u64 { ["core", "package"].iter().filter_map(|part| count(processor, part)).sum() };
+    let concerned: Vec<_> = match cpu {
+        Some(cpu) => vec![processors.join(format!("cpu{cpu}"))],
+        None => fs::read_dir(processors).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+    };
+    let tell = concerned.iter().filter(|processor| processor.join("thermal_throttle").exists());
+    tell.map(|processor| of(processor)).reduce(|one, other| one + other)
 }
 
 /// Tasks ready to run, averaged over a minute.
@@ -63,4 +86,25 @@ fn reference_loop(kernel: &Linux) -> u64 {
         nanoseconds(kernel.now() - start)
     };
     (0..3).map(|_| once()).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throttling_is_counted_where_processors_tell_it() {
+        let folder = std::env::temp_dir().join(format!("chronoscope-throttles-{}", std::process::id()));
+        for (cpu, core) in [(0, "3\n"), (1, "40\n")] {
+            let counts = folder.join(format!("cpu{cpu}/thermal_throttle"));
+            fs::create_dir_all(&counts).unwrap();
+            fs::write(counts.join("core_throttle_count"), core).unwrap();
+            fs::write(counts.join("package_throttle_count"), "500\n").unwrap();
+        }
+        fs::create_dir_all(folder.join("cpu2")).unwrap();
+        let counted = [Some(0), Some(1), Some(2), None].map(|cpu| throttles_in(&folder, cpu));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(counted, [Some(503), Some(540), None, Some(1043)]);
+        assert_eq!(throttles_in(&folder, None), None);
+    }
 }

@@ -239,7 +239,10 @@ fn a_worst_sample_s_cause_is_told() {
     let mut case = sample::case("switch", "");
     case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
     case.figures = vec![sample::figure("steal", "ms", 20.0)];
-    assert!(page_of(&run_of(vec![case])).contains("The hypervisor took up to 20 ms from a repetition"));
+    case.figures.push(sample::figure("thermal throttling", "", 3.0));
+    let page = page_of(&run_of(vec![case]));
+    assert!(page.contains("The hypervisor took up to 20 ms from a repetition"));
+    assert!(page.contains("Heat slowed the processor, up to 3 times in a repetition"));
 }
 
 #[test]

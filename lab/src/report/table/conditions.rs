@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// What a target tells of its machine with every case.
-const CONDITIONS: [&str; 5] = ["steal", "load", "timer slack", "reference loop before", "reference loop after"];
+const CONDITIONS: [&str; 6] =
+    ["steal", "thermal throttling", "load", "timer slack", "reference loop before", "reference loop after"];
 
 /// Above this share, times of two repetitions do not compare.
 const NOISE: f64 = 0.1;
@@ -75,6 +76,11 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
                 format!("up to {most} stolen by the hypervisor from a repetition, in {stolen} of {} cases", steal.len())
             }
         });
+    }
+    let throttled = figures(&["thermal throttling"]);
+    let hot = throttled.iter().filter(|figure| figure.max > 0.0).count();
+    if hot > 0 {
+        items.push(format!("the processor was slowed by heat, in {hot} of {} cases", throttled.len()));
     }
     let slack: Vec<f64> = ends(&figures(&["timer slack"]));
     if !slack.is_empty() {
