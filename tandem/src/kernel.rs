@@ -14,8 +14,9 @@ use crate::{
     trace::{self, Event},
 };
 
-/// The assembly of `arch` knows this layout: see `arch::offset`.
+/// The assembly of `arch` knows this layout: see `arch::offset`. On RV32 one `lui` is to reach all of it.
 #[repr(C)]
+#[cfg_attr(target_arch = "riscv32", repr(align(256)))]
 pub(crate) struct Kernel {
     pub(crate) ready: Ready,
     current: Shared<Option<Task>>,
@@ -177,6 +178,22 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     unsafe { arch::switch(from, to) };
 }
 
+/// The running thread lets the next of its ring run, if there is another.
+///
+/// # Safety
+/// This is a thread.
+#[cfg(not(target_arch = "riscv32"))]
+#[inline(always)]
+pub(crate) unsafe fn give_way() {
+    let m = arch::mask();
+    let me = KERNEL.current(m);
+    let next = KERNEL.ready.rotate(m, me);
+    if !next.is(me) {
+        switch(m, me, next);
+    }
+    arch::unmask(m);
+}
+
 /// `task` runs from here on: what is to be done at a switch, besides counting. The assembly of `arch` calls it if there is anything.
 #[cfg(any(feature = "trace", feature = "time-slice", not(target_arch = "arm")))]
 pub(crate) extern "C" fn on_run(task: Task) {
@@ -234,7 +251,8 @@ pub(crate) fn end_coroutine(task: Task) {
     bury(m, task);
     let next = KERNEL.ready.most_urgent(m);
     task.next.set(m, Some(next));
-    task.level.set(m, next.level.get(m));
+    task.set_level(m, next.level.get(m));
+    task.bit.set(m, 0);
     task.again.set(m, true);
 }
 

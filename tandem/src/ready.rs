@@ -30,10 +30,22 @@ impl Ready {
     }
 
     #[inline(always)]
-    fn head(&self, level: Level) -> &Shared<Option<Task>> {
+    pub(crate) fn head(&self, level: Level) -> &Shared<Option<Task>> {
         debug_assert!(level <= IDLE_LEVEL);
         // SAFETY: a level comes from a `Priority`, at most 31, or is the idle level, the last index.
         unsafe { self.heads.get_unchecked(level as usize) }
+    }
+
+    /// The head of a task's ring.
+    #[inline(always)]
+    pub(crate) fn head_of(&self, m: Masked, task: Task) -> &Shared<Option<Task>> {
+        #[cfg(not(target_arch = "riscv32"))]
+        return self.head(task.level.get(m));
+        #[cfg(target_arch = "riscv32")]
+        // SAFETY: set with the level, to a place in this set, the kernel's only one.
+        unsafe {
+            task.head.get(m).unwrap_unchecked().as_ref()
+        }
     }
 
     /// The task that should run.
@@ -52,7 +64,7 @@ impl Ready {
         // A bit above all others also says that its ring is empty, and so that the task is not ready.
         if bit > bitmap {
             self.bitmap.set(m, bitmap | bit);
-            self.head(task.level.get(m)).set(m, Some(task));
+            self.head_of(m, task).set(m, Some(task));
             return true;
         }
         self.insert_behind(m, task);
@@ -62,7 +74,7 @@ impl Ready {
     #[inline(always)]
     fn insert_behind(&self, m: Masked, task: Task) {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
-        let slot = self.head(task.level.get(m));
+        let slot = self.head_of(m, task);
         if bitmap & bit != 0 {
             let head = neighbour(m, slot);
             if neighbour(m, &task.next).is(task) && !head.is(task) {
@@ -79,8 +91,7 @@ impl Ready {
     /// Whether a task is in a ring. A task that is not is linked to itself.
     pub(crate) fn contains(&self, m: Masked, task: Task) -> bool {
         self.bitmap.get(m) & task.bit.get(m) != 0
-            && (!neighbour(m, &task.next).is(task)
-                || self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)))
+            && (!neighbour(m, &task.next).is(task) || self.head_of(m, task).get(m).is_some_and(|head| head.is(task)))
     }
 
     #[inline(always)]
@@ -95,7 +106,7 @@ impl Ready {
     /// Makes a task ready, before its equals.
     pub(crate) fn insert_front(&self, m: Masked, task: Task) {
         self.insert(m, task);
-        self.head(task.level.get(m)).set(m, Some(task));
+        self.head_of(m, task).set(m, Some(task));
     }
 
     /// Takes a ready task out.
@@ -107,7 +118,7 @@ impl Ready {
             return;
         }
         self.part(m, task, next);
-        let head = self.head(task.level.get(m));
+        let head = self.head_of(m, task);
         if head.get(m).is_some_and(|head| head.is(task)) {
             head.set(m, Some(next));
         }
@@ -116,14 +127,14 @@ impl Ready {
     /// Takes out the head of a ring, which is `task`. Returns the task that should run now.
     #[inline(always)]
     pub(crate) fn remove_head(&self, m: Masked, task: Task) -> Task {
-        debug_assert!(self.head(task.level.get(m)).get(m).is_some_and(|head| head.is(task)));
+        debug_assert!(self.head_of(m, task).get(m).is_some_and(|head| head.is(task)));
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
         let next = neighbour(m, &task.next);
         if next.is(task) {
             self.bitmap.set(m, bitmap & !bit);
             return self.most_urgent(m);
         }
-        self.head(task.level.get(m)).set(m, Some(next));
+        self.head_of(m, task).set(m, Some(next));
         self.part(m, task, next);
         // The ring is the most urgent still, unless a switch to a more urgent one has been put off.
         if bitmap ^ bit < bit { next } else { self.most_urgent(m) }
@@ -141,7 +152,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);
-        self.head(task.level.get(m)).set(m, Some(next));
+        self.head_of(m, task).set(m, Some(next));
         next
     }
 

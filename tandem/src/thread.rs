@@ -2,7 +2,7 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel,
     task::{Header, Info, Priority, StillAlive, Task},
 };
 use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
@@ -15,14 +15,8 @@ impl Me<'_> {
     /// Lets the next ready task of the same priority run.
     #[inline(always)]
     pub fn yield_now(&self) {
-        let m = arch::mask();
-        let me = KERNEL.current(m);
-        let next = KERNEL.ready.rotate(m, me);
-        if !next.is(me) {
-            // SAFETY: interrupts are masked, and what is ready is suspended, or a coroutine between two polls.
-            unsafe { arch::switch_inlined(me, next) };
-        }
-        arch::unmask(m);
+        // SAFETY: who has a `Me` is a thread.
+        unsafe { arch::give_way() };
     }
 
     #[must_use]

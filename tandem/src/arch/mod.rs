@@ -7,9 +7,9 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
-/// The switch for functions that do little else.
+/// A yield, where the processor's own code has none.
 #[cfg(not(target_arch = "riscv32"))]
-pub(crate) use chosen::switch as switch_inlined;
+pub(crate) use crate::kernel::give_way;
 
 /// The zeros above the highest bit.
 #[cfg(not(target_arch = "riscv32"))]

@@ -37,7 +37,7 @@ mod switch;
 mod trap;
 
 pub(crate) use guard::GUARD;
-pub(crate) use switch::{load, switch, switch_inlined, wait_in};
+pub(crate) use switch::{give_way, load, switch, wait_in};
 
 use crate::{
     kernel::{self, KERNEL},
@@ -88,13 +88,13 @@ impl Saved {
         argument: *mut (),
     ) {
         // As `load` takes them: s0, s1, and where to go on.
-        let stack = (high & !15) - switch::CONTEXT;
+        let stack = high & !15;
         let words = stack as *mut usize;
         // SAFETY: the words lie within the stack, which is aligned and nobody else's.
         unsafe {
-            words.add(0).write(entry as usize);
-            words.add(1).write(argument as usize);
-            words.add(2).write(switch::begin_thread as *const () as usize);
+            words.sub(1).write(entry as usize);
+            words.sub(2).write(argument as usize);
+            words.sub(3).write(switch::begin_thread as *const () as usize);
         }
         self.stack.set(m, stack);
         self.guard.set(m, guard::value(low));

@@ -1,23 +1,33 @@
 //! The switch: one format for every suspended context, and each restores what it has saved besides.
 //!
-//! A suspended context is four words on the task's stack, `s0`, `s1`, the address to go on at and a spare one, and in its
-//! header the stack pointer. What else must survive lies above them and is restored by the code at that address: nothing,
-//! where the compiler was told that the switch loses `s2` to `s11` ([`switch_inlined`], [`wait_in`]); these ten, where it was not
+//! A suspended context is the stack pointer in the task's header, and three words below where it points: `s0`, `s1`, and the address
+//! to go on at. Nothing else uses a stack whose task is suspended, so nothing has to be reserved there, or released.
+//! What else must survive lies above and is restored by the code at that address: nothing,
+//! where the compiler was told that the switch loses `s2` to `s11` ([`give_way`], [`wait_in`]); these ten, where it was not
 //! ([`switch`]); these ten and the trap's frame, of a task that was pre-empted.
 //!
 //! Interrupts are masked throughout; the context that is resumed lets them in.
 
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, after_poll, check_order, on_run},
+    kernel::{KERNEL, Kernel, after_poll, check_order, on_run},
     task::{Header, Task},
     wait::{WaitQueue, Waiter, begin_wait},
 };
-use core::arch::{asm, naked_asm};
+use core::{
+    arch::{asm, naked_asm},
+    mem::offset_of,
+};
 
-/// The size of a suspended context, and of one with `s2` to `s11` above it.
-pub(super) const CONTEXT: usize = 4 * size_of::<u32>();
-pub(super) const FRAME: usize = CONTEXT + 10 * size_of::<u32>() + 8;
+/// What of a stack lies below a suspended context's stack pointer, where no more than the context does, and where a waiter does too.
+pub(super) const CONTEXT: usize = 16;
+pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
+
+/// The size of `s2` to `s11` and one more word: `ra`, or of a task that was pre-empted, `mepc`.
+pub(super) const FRAME: usize = 12 * size_of::<u32>();
+
+// One `lui` serves what assembly reads of the kernel's record: no boundary of 2 KiB lies between.
+const _: () = assert!(align_of::<Kernel>() > TOP);
 
 /// `mstatus` of a task with interrupts masked: loads and stores are bound like user mode's, for the guard (MPRV, MPP = 0).
 #[cfg(not(feature = "unguarded"))]
@@ -25,11 +35,11 @@ pub(super) const IN_TASK: u32 = 1 << 17;
 #[cfg(feature = "unguarded")]
 pub(super) const IN_TASK: u32 = 0;
 
-/// Stores `s2` to `s11` above the context where `sp` points.
+/// Stores `s2` to `s11` where `sp` points.
 macro_rules! store_upper {
     () => {
-        "sw s2, 16(sp)\nsw s3, 20(sp)\nsw s4, 24(sp)\nsw s5, 28(sp)
-        sw s6, 32(sp)\nsw s7, 36(sp)\nsw s8, 40(sp)\nsw s9, 44(sp)\nsw s10, 48(sp)\nsw s11, 52(sp)"
+        "sw s2, 0(sp)\nsw s3, 4(sp)\nsw s4, 8(sp)\nsw s5, 12(sp)
+        sw s6, 16(sp)\nsw s7, 20(sp)\nsw s8, 24(sp)\nsw s9, 28(sp)\nsw s10, 32(sp)\nsw s11, 36(sp)"
     };
 }
 pub(super) use store_upper;
@@ -37,23 +47,23 @@ pub(super) use store_upper;
 /// Loads them from there.
 macro_rules! load_upper {
     () => {
-        "lw s2, 16(sp)\nlw s3, 20(sp)\nlw s4, 24(sp)\nlw s5, 28(sp)
-        lw s6, 32(sp)\nlw s7, 36(sp)\nlw s8, 40(sp)\nlw s9, 44(sp)\nlw s10, 48(sp)\nlw s11, 52(sp)"
+        "lw s2, 0(sp)\nlw s3, 4(sp)\nlw s4, 8(sp)\nlw s5, 12(sp)
+        lw s6, 16(sp)\nlw s7, 20(sp)\nlw s8, 24(sp)\nlw s9, 28(sp)\nlw s10, 32(sp)\nlw s11, 36(sp)"
     };
 }
 pub(super) use load_upper;
 
-/// Counts a switch to the task in a1.
+/// Loads the stack pointer of the task in a1, and counts a switch to it. (No load's value is used at once: the next instruction would wait for it.)
 #[cfg(feature = "count")]
-macro_rules! count_switch {
+macro_rules! load_stack_and_count {
     () => {
-        "lw a5, {switches}(a1)\naddi a5, a5, 1\nsw a5, {switches}(a1)"
+        "lw a5, {switches}(a1)\nlw sp, 0(a1)\naddi a5, a5, 1\nsw a5, {switches}(a1)"
     };
 }
 #[cfg(not(feature = "count"))]
-macro_rules! count_switch {
+macro_rules! load_stack_and_count {
     () => {
-        "# {switches}"
+        "lw sp, 0(a1) # {switches}"
     };
 }
 
@@ -62,13 +72,13 @@ macro_rules! count_switch {
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! call_on_run {
     () => {
-        "andi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0"
+        "addi sp, sp, -{WITH_WAITER}\nandi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0\nlui a2, %hi({kernel})"
     };
 }
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 macro_rules! call_on_run {
     () => {
-        "# {on_run}"
+        "# {on_run} {WITH_WAITER}"
     };
 }
 
@@ -117,40 +127,54 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".option rvc",
         "addi sp, sp, -{FRAME}",
         store_upper!(),
-        "sw ra, 12(sp)",
+        "sw ra, 40(sp)",
+        "lui a2, %hi({kernel})",
         "jal tandem_suspend",
         load_upper!(),
-        "lw ra, 12(sp)",
+        "lw ra, 40(sp)",
         "addi sp, sp, {FRAME}",
         "ret",
-        // Suspends a0 with its context where sp points, to go on behind the call, and resumes a1.
+        // The running thread gives way to the next of its ring. Loses all but s0, s1 and sp.
+        ".balign 4", // where a jump to four bytes that lie across words takes a cycle more
+        ".global tandem_give_way",
+        "tandem_give_way:",
+        "lui a2, %hi({kernel})",
+        "lw a0, %lo({kernel} + {current})(a2)", // whoever runs this, whatever interrupts do
+        "csrci mstatus, {MIE}",
+        "lw a1, {next}(a0)",
+        ".option norvc", // so that what follows is aligned
+        "lw a3, {head}(a0)",
+        ".option rvc",
+        "sw a1, 0(a3)",
+        "beq a1, a0, 3f",
+        // Suspends a0, to go on behind the call with sp as it is, and resumes a1. a2: the kernel's record, its high part.
         ".global tandem_suspend",
         "tandem_suspend:",
-        "sw s0, 0(sp)",
-        "sw s1, 4(sp)",
-        "sw ra, 8(sp)",
+        "sw ra, -12(sp)",
+        ".global tandem_suspend_to", // the address to go on at has been stored
+        "tandem_suspend_to:",
+        "sw s0, -4(sp)",
+        "sw s1, -8(sp)",
         "sw sp, 0(a0)",
-        ".global tandem_load", // a1: what to resume
-        "tandem_load:",
+        ".global tandem_resume", // a1, with a2 as above
+        "tandem_resume:",
         call_on_run!(),
-        "lui a2, %hi({kernel} + {current})",
         "sw a1, %lo({kernel} + {current})(a2)",
-        count_switch!(),
-        "lw sp, 0(a1)", // 0 for a moment if there is no context: nothing can come between
+        load_stack_and_count!(), // 0 for a moment if there is no context: nothing can come between
         "lw a4, 4(a1)",
         "beqz sp, 2f",
-        "lw ra, 8(sp)",
-        "lw s0, 0(sp)",
-        "lw s1, 4(sp)",
+        "lw ra, -12(sp)",
+        "lw s0, -4(sp)",
+        "lw s1, -8(sp)",
         move_guard!(),
-        "ret",
+        "3: ret",
         // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
         "2:",
-        "lui a2, %hi({kernel} + {top})",
         "lw s1, %lo({kernel} + {top})(a2)",
         "sw a1, %lo({kernel} + {top})(a2)",
         "lw sp, 0(s1)",
         move_guard!(),
+        "addi sp, sp, -{CONTEXT}",
         "andi sp, sp, -16",
         "mv s0, a1",
         check_order!(),
@@ -162,47 +186,47 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "mv a1, s1",
         "jal {after_poll}",
         "mv a1, a0",
-        "j tandem_load",
+        "lui a2, %hi({kernel})",
+        "j tandem_resume",
         ".option pop",
         kernel = sym KERNEL,
         after_poll = sym after_poll,
         check_order = sym check_order,
         on_run = sym on_run,
+        head = const offset_of!(Header, head),
+        next = const offset_of!(Header, next),
         poll = const POLL,
         current = const CURRENT,
         switches = const SWITCHES,
         top = const TOP,
+        CONTEXT = const CONTEXT,
         FRAME = const FRAME,
+        WITH_WAITER = const WITH_WAITER,
         MIE = const super::MIE,
     )
 }
 
-/// The same where the compiler is to save of `s2` to `s11` what it needs: in a function that keeps little in them, cheaper. But one that
-/// switches only sometimes may pay when it does not.
+/// As [`kernel::give_way`](crate::kernel::give_way). All in assembly, so that the compiler keeps nothing of the kernel's in a register
+/// across the switch, and of `s2` to `s11` it saves what it needs itself: in a loop, once for all.
 ///
 /// # Safety
-/// As for [`switch`].
+/// As for that.
 #[inline(always)]
-pub(crate) unsafe fn switch_inlined(from: Task, to: Task) {
-    // SAFETY: by the caller's word. The label lies in `switch`; it returns behind the call with `sp` as it was, and the room is released
-    // here. It keeps `s0` and `s1`, and all else is given as lost.
+pub(crate) unsafe fn give_way() {
+    // SAFETY: by the caller's word. What is called keeps `s0`, `s1` and `sp`, and all else is given as lost.
     unsafe {
         asm!(
-            "addi sp, sp, -{CONTEXT}",
-            "call tandem_suspend",
-            "addi sp, sp, {CONTEXT}",
-            in("a0") from as *const Header,
-            in("a1") to as *const Header,
+            "jal tandem_give_way",
+            "csrsi mstatus, {MIE}",
+            MIE = const super::MIE,
             out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
-            CONTEXT = const CONTEXT,
             clobber_abi("C"),
         );
     }
 }
 
-/// As [`wait::wait_in`](crate::wait::wait_in). The compiler saves of `s2` to `s11` what it needs, as for [`switch_inlined`]: in a loop
-/// that is once for all.
+/// As [`wait::wait_in`](crate::wait::wait_in). The compiler saves of `s2` to `s11` what it needs, as for [`give_way`].
 ///
 /// # Safety
 /// As for that.
@@ -221,22 +245,19 @@ pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
     }
 }
 
-/// The waiter lies above the context.
-const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
-
+/// The waiter lies below the context, where the stack is unused for as long as the thread waits. So who is resumed is back in the caller.
 #[unsafe(naked)]
 unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
     naked_asm!(
         "addi sp, sp, -{WITH_WAITER}",
-        "sw ra, 12(sp)",
-        "addi a1, sp, {CONTEXT}",
+        "sw ra, {WITH_WAITER} - 12(sp)", // already where the context has it
+        "mv a1, sp",
         "jal {begin_wait}", // answers in a0 and a1
-        "jal tandem_suspend",
-        "lw ra, 12(sp)",
+        "lui a2, %hi({kernel})",
         "addi sp, sp, {WITH_WAITER}",
-        "ret",
+        "j tandem_suspend_to",
         begin_wait = sym begin_wait,
-        CONTEXT = const CONTEXT,
+        kernel = sym KERNEL,
         WITH_WAITER = const WITH_WAITER,
     )
 }
@@ -247,19 +268,25 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
-    // SAFETY: the label lies in `switch`; it reads a1 and uses no stack of ours.
-    unsafe { asm!("j tandem_load", in("a1") to as *const Header, options(noreturn)) }
+    // SAFETY: the label lies in `switch`; it reads a1 and a2 and uses no stack of ours.
+    unsafe {
+        asm!(
+            "lui a2, %hi({kernel})",
+            "j tandem_resume",
+            kernel = sym KERNEL,
+            in("a1") to as *const Header,
+            options(noreturn),
+        )
+    }
 }
 
 /// Where a new thread begins: s0 is what to call, s1 its argument.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
     naked_asm!(
-        "addi sp, sp, {CONTEXT}",
         "csrsi mstatus, {MIE}",
         "mv a0, s1",
         "jr s0",
-        CONTEXT = const CONTEXT,
         MIE = const super::MIE
     )
 }

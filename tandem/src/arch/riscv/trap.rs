@@ -7,7 +7,7 @@
 
 use super::{
     guard,
-    switch::{FRAME, IN_TASK, load_upper, store_upper},
+    switch::{FRAME, load_upper, store_upper},
 };
 use crate::{
     arch::offset::CURRENT,
@@ -132,31 +132,33 @@ global_asm!(
     "lw a7, 60(sp)",
     "addi sp, sp, 64",
     "mret",
-    // Suspend the task that was interrupted, and resume the most urgent. The context's spare word is `mepc`.
+    // Suspend the task that was interrupted, and resume the most urgent.
     "2:",
     "addi sp, sp, -{FRAME} - 1",
     store_upper!(),
-    "sw s0, 0(sp)",
-    "sw s1, 4(sp)",
     "csrr t0, mepc",
-    "sw t0, 12(sp)",
+    "sw t0, 40(sp)",
+    "sw s0, -4(sp)",
+    "sw s1, -8(sp)",
     "lui t0, %hi(4f)",
     "addi t0, t0, %lo(4f)",
-    "sw t0, 8(sp)",
-    "lui t0, %hi({kernel} + {current})",
-    "lw s0, %lo({kernel} + {current})(t0)",
+    "sw t0, -12(sp)",
+    "lui s1, %hi({kernel})",
+    "lw s0, %lo({kernel} + {current})(s1)",
     "lw t0, 4(s0)",
     "slli t0, t0, 2", // from the guard's value to an address in it
     "bltu sp, t0, 5f",
     "sw sp, 0(s0)",
+    "mv sp, tp",
     "jal {most_urgent}",
     "mv a1, a0",
-    "li t0, {IN_TASK}",
-    "csrw mstatus, t0", // from here on as in a task: MPP has been machine
-    "j tandem_load",
+    "mv a2, s1",
+    "li t0, {MPP}",
+    "csrc mstatus, t0", // from here on as in a task: MPP has been machine
+    "j tandem_resume",
     // Where a pre-empted task goes on.
     "4:",
-    "lw t0, 12(sp)",
+    "lw t0, 40(sp)",
     "csrw mepc, t0",
     "li t0, {AFTER_TRAP}",
     "csrs mstatus, t0",
@@ -181,12 +183,15 @@ global_asm!(
     overflow = sym guard::overflow,
     report = sym guard::report,
     FRAME = const FRAME,
-    IN_TASK = const IN_TASK,
+    MPP = const MPP,
     AFTER_TRAP = const AFTER_TRAP,
 );
 
+/// The privilege that `mret` goes to: meanwhile, with MPRV, that of loads and stores.
+const MPP: u32 = 3 << 11;
+
 /// What `mret` finds in `mstatus` when it ends a trap that came in a task: it goes to machine mode (MPP) with interrupts on (MPIE).
-const AFTER_TRAP: u32 = 3 << 11 | 1 << 7;
+const AFTER_TRAP: u32 = MPP | 1 << 7;
 
 /// `tandem.x` makes this the handler of every line that has none.
 #[unsafe(no_mangle)]
