@@ -107,8 +107,7 @@ unsafe fn wake(task: *const ()) {
     // SAFETY: only `waker` makes wakers with this table, from a task.
     let task: Task = unsafe { &*task.cast::<Header>() };
     let (mask, m) = Mask::set();
-    kernel::wake_and_preempt(m, mask, task);
-    mask.restore();
+    kernel::wake_and_restore(m, mask, task);
 }
 
 unsafe fn drop_waker(_: *const ()) {}

@@ -63,11 +63,13 @@ impl Event {
                 self.listener.set(m, None);
                 // SAFETY: who registers names its task.
                 let task = unsafe { self.task.get(m).unwrap_unchecked() };
-                kernel::wake_and_preempt(m, mask, task);
+                kernel::wake_and_restore(m, mask, task);
             }
-            _ => self.flags.set(m, self.flags.get(m) | flags),
+            _ => {
+                self.flags.set(m, self.flags.get(m) | flags);
+                mask.restore();
+            }
         }
-        mask.restore();
     }
 
     /// Takes the flags that are raised; 0 when none is. Never waits; handlers may call it.

@@ -14,14 +14,19 @@ use crate::{
     trace::{self, Event},
 };
 
-/// The assembly of `arch` knows this layout: see `arch::offset`. On RV32 one `lui` is to reach all of it.
+/// The assembly of `arch` knows this layout: see `arch::offset`.
 #[repr(C)]
-#[cfg_attr(target_arch = "riscv32", repr(align(256)))]
 pub(crate) struct Kernel {
     pub(crate) ready: Ready,
     current: Shared<Option<Task>>,
     /// The task of the top poll on the shared stack; the idle task when there is none, for it lives at the bottom.
     top: Shared<Option<Task>>,
+    /// What a handler has made the most urgent, for the switch that follows it.
+    #[cfg(target_arch = "riscv32")]
+    pub(crate) wanted: Shared<Option<Task>>,
+    /// The high end of the handlers' stack: what the main program leaves free of its own. 0 before there are handlers.
+    #[cfg(target_arch = "riscv32")]
+    pub(crate) handlers: Shared<usize>,
     #[cfg(target_arch = "arm")]
     pub(crate) literals: Shared<arch::Literals>,
     idle: Header,
@@ -36,12 +41,20 @@ impl Kernel {
     pub(crate) const CURRENT: usize = core::mem::offset_of!(Kernel, current);
     #[cfg(target_os = "none")]
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
+    #[cfg(target_arch = "riscv32")]
+    pub(crate) const WANTED: usize = core::mem::offset_of!(Kernel, wanted);
+    #[cfg(target_arch = "riscv32")]
+    pub(crate) const HANDLERS: usize = core::mem::offset_of!(Kernel, handlers);
 
     const fn new() -> Self {
         Self {
             ready: Ready::new(),
             current: Shared::new(None),
             top: Shared::new(None),
+            #[cfg(target_arch = "riscv32")]
+            wanted: Shared::new(None),
+            #[cfg(target_arch = "riscv32")]
+            handlers: Shared::new(0),
             #[cfg(target_arch = "arm")]
             literals: Shared::new([0; _]),
             idle: Header::new(),
@@ -148,7 +161,7 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
     if mask.allows_switch() {
         switch(m, KERNEL.current(m), task);
     } else {
-        arch::pend();
+        arch::pend(m, Some(task));
     }
 }
 
@@ -169,6 +182,39 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     let m = unsafe { Masked::assume() };
     if wake(m, task) {
         preempt(m, mask, task);
+    }
+}
+
+/// As `wake_and_preempt`, and lets interrupts in as they were. On RV32, where a function that calls others keeps a frame for what is left
+/// to do, it is a function that does all of it, to be called last.
+#[inline(always)]
+pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
+    #[cfg(not(target_arch = "riscv32"))]
+    wake_and_preempt(m, mask, task);
+    #[cfg(not(target_arch = "riscv32"))]
+    mask.restore();
+    let _ = m;
+    #[cfg(target_arch = "riscv32")]
+    // SAFETY: interrupts are masked.
+    unsafe {
+        wake_here_and_restore(task, mask);
+    }
+}
+
+/// # Safety
+/// Interrupts are masked.
+#[cfg(target_arch = "riscv32")]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
+    if !wake(m, task) {
+        mask.restore();
+    } else if mask.allows_switch() {
+        // SAFETY: interrupts are masked, and what was woken is suspended, or a coroutine between two polls.
+        unsafe { arch::switch_and_unmask(KERNEL.current(m), task) };
+    } else {
+        arch::pend(m, Some(task)); // where they were masked
     }
 }
 

@@ -35,11 +35,13 @@ impl Semaphore {
     pub fn give(&self) {
         let (mask, m) = Mask::set();
         match self.waiters.first(m) {
-            None => self.count.set(m, self.count.get(m).wrapping_add(1)),
+            None => {
+                self.count.set(m, self.count.get(m).wrapping_add(1));
+                mask.restore();
+            }
             // SAFETY: interrupts are masked.
-            Some(first) => unsafe { arch::hand_over(&self.waiters, mask, NonNull::from(first)) },
+            Some(first) => unsafe { arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first)) },
         }
-        mask.restore();
     }
 
     /// Takes one if there is one. Never waits; handlers may call it.

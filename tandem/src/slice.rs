@@ -65,7 +65,7 @@ pub(crate) fn expire(now: u64) {
         }
         if me.ceilings.get(m) == 0 && me.level.get(m) == me.base(m) {
             KERNEL.ready.rotate(m, me);
-            arch::pend();
+            arch::pend(m, None);
         } else {
             begin_if_shared(m, me);
         }

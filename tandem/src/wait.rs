@@ -56,9 +56,12 @@ impl State {
     }
 }
 
-#[cfg(all(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
+#[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice"))))]
 impl Waiter {
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
+    #[cfg(target_arch = "riscv32")]
+    pub(crate) const NEXT: usize = core::mem::offset_of!(Self, next);
+    #[cfg(target_arch = "arm")]
     pub(crate) const LEADING: usize = State::LEADING.0;
     pub(crate) const STATE: usize = core::mem::offset_of!(Self, state);
     pub(crate) const TASK: usize = core::mem::offset_of!(Self, task);
@@ -328,6 +331,7 @@ impl Waiter {
 ///
 /// # Safety
 /// Interrupts are masked. They are so on return, and in between let in by other tasks.
+#[cfg(not(target_arch = "riscv32"))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     // SAFETY: by the caller's word.
@@ -336,6 +340,21 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     let task = at(m, first).task();
     queue.serve(m, at(m, first));
     kernel::wake_and_preempt(m, mask, task);
+}
+
+/// The same, and lets interrupts in as they were: a handler that ends by giving needs no frame for what would be left to do.
+///
+/// # Safety
+/// Interrupts are masked.
+#[cfg(target_arch = "riscv32")]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+    // SAFETY: by the caller's word.
+    let m = unsafe { Masked::assume() };
+    // A pointer, not a reference: the task that is woken may free its waiter before this returns.
+    let task = at(m, first).task();
+    queue.serve(m, at(m, first));
+    kernel::wake_and_restore(m, mask, task);
 }
 
 /// The running thread waits in `queue` until it is served.

@@ -109,7 +109,7 @@ pub(crate) fn unmask(_: Masked) {
     interrupts();
 }
 
-pub(crate) fn pend() {
+pub(crate) fn pend(_: Masked, _: Option<Task>) {
     PENDING.set(true);
 }
 

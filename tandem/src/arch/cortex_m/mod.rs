@@ -136,7 +136,7 @@ const PENDSVSET: u32 = 1 << 28;
 
 /// Asks for a switch as soon as no handler runs and interrupts are on.
 #[inline(always)]
-pub(crate) fn pend() {
+pub(crate) fn pend(_: Masked, _: Option<Task>) {
     // SAFETY: the register exists on every Cortex-M; writing this bit pends PendSV, zeros do nothing.
     unsafe { ICSR.write_volatile(PENDSVSET) };
 }

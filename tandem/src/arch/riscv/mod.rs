@@ -27,17 +27,21 @@
 //! only one. Code that masks interrupts by other means is pre-empted no later than by the next interrupt.
 //!
 //! # Registers
-//! `tp`, which would lead to a thread's own variables, is the kernel's: it holds the handlers' stack pointer, so that a trap
-//! finds it without a load. A handler is reached two cycles sooner on Ibex.
+//! `tp`, which would lead to a thread's own variables, leads to the kernel's record: assembly reads and writes it without an
+//! address to be made first.
 //!
 //! In a handler the other bits of `mscratch` are the stack pointer of the task that it interrupted; else they are 0.
 
 mod guard;
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+mod paths;
 mod switch;
 mod trap;
 
 pub(crate) use guard::GUARD;
-pub(crate) use switch::{give_way, load, switch, wait_in};
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+pub(crate) use paths::hand_over_and_restore;
+pub(crate) use switch::{give_way, load, switch, switch_and_unmask, wait_in};
 
 use crate::{
     kernel::{self, KERNEL},
@@ -154,11 +158,15 @@ pub(crate) fn unmask(_: Masked) {
     unsafe { asm!("csrsi mstatus, {MIE}", MIE = const MIE, options(nostack, preserves_flags)) };
 }
 
-/// Asks for a switch at the end of the handler or critical section.
+/// Asks for a switch at the end of the handler or critical section, to `next` if that is known to be the most urgent. A handler's end
+/// need not look for it then; what a task asks for with interrupts masked is not noted, for much may happen before the next trap.
 #[inline(always)]
-pub(crate) fn pend() {
+pub(crate) fn pend(m: Masked, next: Option<Task>) {
+    let before: usize;
     // SAFETY: the bit is the kernel's; see above.
-    unsafe { asm!("csrsi mscratch, 1", options(nomem, nostack, preserves_flags)) };
+    unsafe { asm!("csrrsi {}, mscratch, 1", out(reg) before, options(nomem, nostack, preserves_flags)) };
+    let in_handler = before > 1;
+    KERNEL.wanted.set(m, next.filter(|_| in_handler));
 }
 
 struct CriticalSection;

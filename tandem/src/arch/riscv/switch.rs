@@ -10,7 +10,7 @@
 
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, Kernel, after_poll, check_order, on_run},
+    kernel::{after_poll, check_order, on_run},
     task::{Header, Task},
     wait::{WaitQueue, Waiter, begin_wait},
 };
@@ -25,9 +25,6 @@ pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multi
 
 /// The size of `s2` to `s11` and one more word: `ra`, or of a task that was pre-empted, `mepc`.
 pub(super) const FRAME: usize = 12 * size_of::<u32>();
-
-// One `lui` serves what assembly reads of the kernel's record: no boundary of 2 KiB lies between.
-const _: () = assert!(align_of::<Kernel>() > TOP);
 
 /// `mstatus` of a task with interrupts masked: loads and stores are bound like user mode's, for the guard (MPRV, MPP = 0).
 #[cfg(not(feature = "unguarded"))]
@@ -72,7 +69,7 @@ macro_rules! load_stack_and_count {
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! call_on_run {
     () => {
-        "addi sp, sp, -{WITH_WAITER}\nandi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0\nlui a2, %hi({kernel})"
+        "addi sp, sp, -{WITH_WAITER}\nandi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0"
     };
 }
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
@@ -116,6 +113,22 @@ macro_rules! move_guard {
     };
 }
 
+/// Resumes the task in a1, but for the jump, or goes to `$poll` if it is a coroutine between two polls.
+macro_rules! resume {
+    ($poll:literal) => {
+        concat!(
+            call_on_run!(),
+            "\nsw a1, {current}(tp)\n",
+            load_stack_and_count!(), // 0 for a moment if there is no context: nothing can come between
+            "\nlw a4, 4(a1)\nbeqz sp, ",
+            $poll,
+            "\nlw ra, -12(sp)\nlw s0, -4(sp)\nlw s1, -8(sp)\n",
+            move_guard!()
+        )
+    };
+}
+pub(super) use {call_on_run, load_stack_and_count, move_guard, resume};
+
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
 /// # Safety
@@ -128,7 +141,6 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "addi sp, sp, -{FRAME}",
         store_upper!(),
         "sw ra, 40(sp)",
-        "lui a2, %hi({kernel})",
         "jal tandem_suspend",
         load_upper!(),
         "lw ra, 40(sp)",
@@ -138,8 +150,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".balign 4", // where a jump to four bytes that lie across words takes a cycle more
         ".global tandem_give_way",
         "tandem_give_way:",
-        "lui a2, %hi({kernel})",
-        "lw a0, %lo({kernel} + {current})(a2)", // whoever runs this, whatever interrupts do
+        "lw a0, {current}(tp)", // whoever runs this, whatever interrupts do
         "csrci mstatus, {MIE}",
         "lw a1, {next}(a0)",
         ".option norvc", // so that what follows is aligned
@@ -147,7 +158,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".option rvc",
         "sw a1, 0(a3)",
         "beq a1, a0, 3f",
-        // Suspends a0, to go on behind the call with sp as it is, and resumes a1. a2: the kernel's record, its high part.
+        // Suspends a0, to go on behind the call with sp as it is, and resumes a1.
         ".global tandem_suspend",
         "tandem_suspend:",
         "sw ra, -12(sp)",
@@ -156,22 +167,16 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "sw s0, -4(sp)",
         "sw s1, -8(sp)",
         "sw sp, 0(a0)",
-        ".global tandem_resume", // a1, with a2 as above
+        ".global tandem_resume", // a1
         "tandem_resume:",
-        call_on_run!(),
-        "sw a1, %lo({kernel} + {current})(a2)",
-        load_stack_and_count!(), // 0 for a moment if there is no context: nothing can come between
-        "lw a4, 4(a1)",
-        "beqz sp, 2f",
-        "lw ra, -12(sp)",
-        "lw s0, -4(sp)",
-        "lw s1, -8(sp)",
-        move_guard!(),
+        resume!("2f"),
         "3: ret",
         // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
+        ".global tandem_start_poll",
+        "tandem_start_poll:",
         "2:",
-        "lw s1, %lo({kernel} + {top})(a2)",
-        "sw a1, %lo({kernel} + {top})(a2)",
+        "lw s1, {top}(tp)",
+        "sw a1, {top}(tp)",
         "lw sp, 0(s1)",
         move_guard!(),
         "addi sp, sp, -{CONTEXT}",
@@ -186,10 +191,8 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "mv a1, s1",
         "jal {after_poll}",
         "mv a1, a0",
-        "lui a2, %hi({kernel})",
         "j tandem_resume",
         ".option pop",
-        kernel = sym KERNEL,
         after_poll = sym after_poll,
         check_order = sym check_order,
         on_run = sym on_run,
@@ -206,8 +209,30 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     )
 }
 
+/// The same, and lets interrupts in when `from` is resumed.
+///
+/// # Safety
+/// As for [`switch`].
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
+    naked_asm!(
+        "addi sp, sp, -{FRAME}",
+        store_upper!(),
+        "sw ra, 40(sp)",
+        "jal tandem_suspend",
+        "csrsi mstatus, {MIE}",
+        load_upper!(),
+        "lw ra, 40(sp)",
+        "addi sp, sp, {FRAME}",
+        "ret",
+        FRAME = const FRAME,
+        MIE = const super::MIE,
+    )
+}
+
 /// As [`kernel::give_way`](crate::kernel::give_way). All in assembly, so that the compiler keeps nothing of the kernel's in a register
-/// across the switch, and of `s2` to `s11` it saves what it needs itself: in a loop, once for all.
+/// across the switch, and of `s2` to `s11` it saves what it needs itself: in a loop, once for all. (`call` reaches from anywhere, from code
+/// in RAM too; `jal` would take a cycle less.)
 ///
 /// # Safety
 /// As for that.
@@ -216,7 +241,7 @@ pub(crate) unsafe fn give_way() {
     // SAFETY: by the caller's word. What is called keeps `s0`, `s1` and `sp`, and all else is given as lost.
     unsafe {
         asm!(
-            "jal tandem_give_way",
+            "call tandem_give_way",
             "csrsi mstatus, {MIE}",
             MIE = const super::MIE,
             out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
@@ -253,11 +278,9 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
         "sw ra, {WITH_WAITER} - 12(sp)", // already where the context has it
         "mv a1, sp",
         "jal {begin_wait}", // answers in a0 and a1
-        "lui a2, %hi({kernel})",
         "addi sp, sp, {WITH_WAITER}",
         "j tandem_suspend_to",
         begin_wait = sym begin_wait,
-        kernel = sym KERNEL,
         WITH_WAITER = const WITH_WAITER,
     )
 }
@@ -268,12 +291,10 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
-    // SAFETY: the label lies in `switch`; it reads a1 and a2 and uses no stack of ours.
+    // SAFETY: the label lies in `switch`; it reads a1 and uses no stack of ours.
     unsafe {
         asm!(
-            "lui a2, %hi({kernel})",
             "j tandem_resume",
-            kernel = sym KERNEL,
             in("a1") to as *const Header,
             options(noreturn),
         )

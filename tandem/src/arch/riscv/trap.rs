@@ -2,27 +2,23 @@
 //!
 //! A trap pushes the registers that a function may overwrite to the interrupted task's stack, 16 words, and calls the handler
 //! on the handlers' stack. If the handler has asked for a switch, the epilogue pushes `mepc` and a context as
-//! `switch` does, and loads the most urgent task; else it restores the 16 words. So a frame is pushed once,
+//! `switch` does, and resumes the task that the handler has left as the most urgent; else it restores the 16 words. So a frame is pushed once,
 //! and handlers take no room of tasks' stacks.
 
 use super::{
     guard,
-    switch::{FRAME, load_upper, store_upper},
+    switch::{FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, move_guard, resume, store_upper},
 };
 use crate::{
-    arch::offset::CURRENT,
-    kernel::KERNEL,
-    shared::{Masked, Shared},
+    arch::offset::{CURRENT, SWITCHES},
+    kernel::{KERNEL, Kernel, on_run},
+    shared::Masked,
     task::Task,
 };
 use core::arch::{asm, global_asm};
 
-/// The high end of the handlers' stack: what the main program leaves free of its own. `tp` has it too; a fault's report does
-/// not rely on that.
-static HANDLERS: Shared<usize> = Shared::new(0);
-
 pub(super) fn is_set_up(m: Masked) -> bool {
-    HANDLERS.get(m) != 0
+    KERNEL.handlers.get(m) != 0
 }
 
 /// Takes the traps, and the stack from here down for their handlers. The main program uses it until it
@@ -34,14 +30,33 @@ pub(super) fn set_up(m: Masked) {
         static tandem_vectors: u32;
     }
     let stack: usize;
-    // SAFETY: reads the stack pointer, and keeps it in tp. The compiler never allocates tp, and reads it for thread-local statics only,
-    // which a target without an operating system has none of. The vectors lead to handlers that exist.
+    // SAFETY: reads the stack pointer, and keeps the kernel's record in tp. The compiler never allocates tp, and reads it for thread-local
+    // statics only, which a target without an operating system has none of. The vectors lead to handlers that exist.
     unsafe {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
-        asm!("mv tp, {}", in(reg) stack & !15, options(nomem, nostack, preserves_flags));
+        asm!("mv tp, {}", in(reg) &raw const KERNEL, options(nostack, preserves_flags));
         asm!("csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED, options(nostack, preserves_flags));
     }
-    HANDLERS.set(m, stack & !15);
+    KERNEL.handlers.set(m, stack & !15);
+}
+
+/// In builds with the kernel's own checks: that what a handler left is the most urgent.
+extern "C" fn check_wanted(wanted: Task) -> Task {
+    debug_assert!(most_urgent().is(wanted), "handlers leave the most urgent task");
+    wanted
+}
+
+#[cfg(debug_assertions)]
+macro_rules! check_wanted {
+    () => {
+        "lw sp, {handlers}(tp)\nmv a0, a1\njal {check_wanted}\nmv a1, a0"
+    };
+}
+#[cfg(not(debug_assertions))]
+macro_rules! check_wanted {
+    () => {
+        "# {check_wanted}"
+    };
 }
 
 extern "C" fn most_urgent() -> Task {
@@ -80,7 +95,7 @@ global_asm!(
     "sw a6, 56(sp)",
     "sw a7, 60(sp)",
     "csrs mscratch, sp", // beside bit 0, which a critical section may have left set
-    "mv sp, tp",
+    "lw sp, {handlers}(tp)",
     ".endm",
     // Every chip's own lines have all of it for themselves: 50 bytes that save a jump and a load.
     ".irp line, MachineSoft, MachineTimer, MachineExternal",
@@ -91,7 +106,11 @@ global_asm!(
     "tandem_enter",
     ".option norvc",
     "jal \\line",
-    "j tandem_leave",
+    "csrrwi sp, mscratch, 0",
+    "andi t0, sp, 1",
+    "beqz t0, tandem_restore",
+    "jal tandem_preempt",
+    "j tandem_go_on", // where a pre-empted task does so
     ".endr",
     // The others share it, and leave the handler's address where it is found.
     ".irp line, Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
@@ -112,8 +131,16 @@ global_asm!(
     "tandem_leave:",
     "csrrwi sp, mscratch, 0",
     "andi t0, sp, 1",
-    "bnez t0, 2f",
-    "3:",
+    "beqz t0, tandem_restore",
+    "jal tandem_preempt",
+    "tandem_go_on:",
+    "lw t0, 40(sp)",
+    "csrw mepc, t0",
+    "li t0, {AFTER_TRAP}",
+    "csrs mstatus, t0",
+    load_upper!(),
+    "addi sp, sp, {FRAME}",
+    "tandem_restore:",
     "lw ra, 0(sp)",
     "lw t0, 4(sp)",
     "lw t1, 8(sp)",
@@ -132,57 +159,57 @@ global_asm!(
     "lw a7, 60(sp)",
     "addi sp, sp, 64",
     "mret",
-    // Suspend the task that was interrupted, and resume the most urgent.
-    "2:",
+    // Suspend the task that was interrupted, to go on behind the call, and resume the most urgent.
+    ".balign 4", // where a jump to four bytes that lie across words takes a cycle more
+    "tandem_preempt:",
     "addi sp, sp, -{FRAME} - 1",
     store_upper!(),
     "csrr t0, mepc",
     "sw t0, 40(sp)",
     "sw s0, -4(sp)",
     "sw s1, -8(sp)",
-    "lui t0, %hi(4f)",
-    "addi t0, t0, %lo(4f)",
-    "sw t0, -12(sp)",
-    "lui s1, %hi({kernel})",
-    "lw s0, %lo({kernel} + {current})(s1)",
-    "lw t0, 4(s0)",
+    "lw a0, {current}(tp)",
+    "sw ra, -12(sp)",
+    "lw t0, 4(a0)",
+    "lw a1, {wanted}(tp)",
     "slli t0, t0, 2", // from the guard's value to an address in it
     "bltu sp, t0, 5f",
-    "sw sp, 0(s0)",
-    "mv sp, tp",
-    "jal {most_urgent}",
-    "mv a1, a0",
-    "mv a2, s1",
+    "sw sp, 0(a0)",
     "li t0, {MPP}",
     "csrc mstatus, t0", // from here on as in a task: MPP has been machine
+    "beqz a1, 3f",
+    check_wanted!(),
+    resume!("4f"), // once more: the jump there would take two cycles
+    "ret",
+    // It was a task that asked for the switch, with interrupts masked by hand, or a slice that ended.
+    "3:",
+    "lw sp, {handlers}(tp)",
+    "jal {most_urgent}",
+    "mv a1, a0",
     "j tandem_resume",
-    // Where a pre-empted task goes on.
-    "4:",
-    "lw t0, 40(sp)",
-    "csrw mepc, t0",
-    "li t0, {AFTER_TRAP}",
-    "csrs mstatus, t0",
-    load_upper!(),
-    "addi sp, sp, {FRAME}",
-    "j 3b",
+    "4: j tandem_start_poll",
     "5:",
-    "lui sp, %hi({handlers})",
-    "lw sp, %lo({handlers})(sp)",
+    "lw sp, {handlers}(tp)",
     "tail {overflow}",
     "tandem_trap_exception:",
     "csrr a0, mscratch",
-    "lui sp, %hi({handlers})",
-    "lw sp, %lo({handlers})(sp)",
+    "lui sp, %hi({kernel} + {handlers})", // not by tp, which may be what went wrong
+    "lw sp, %lo({kernel} + {handlers})(sp)",
     "tail {report}",
     ".option pop",
     ".popsection",
-    handlers = sym HANDLERS,
+    handlers = const Kernel::HANDLERS,
     kernel = sym KERNEL,
     current = const CURRENT,
+    wanted = const Kernel::WANTED,
+    check_wanted = sym check_wanted,
     most_urgent = sym most_urgent,
+    on_run = sym on_run,
     overflow = sym guard::overflow,
     report = sym guard::report,
+    switches = const SWITCHES,
     FRAME = const FRAME,
+    WITH_WAITER = const WITH_WAITER,
     MPP = const MPP,
     AFTER_TRAP = const AFTER_TRAP,
 );

@@ -1,0 +1,93 @@
+//! To give to who waits, in one routine: what handlers do most often.
+
+use super::switch::switch_and_unmask;
+use crate::{
+    arch::{
+        Mask,
+        offset::{BITMAP, CURRENT},
+    },
+    kernel::{Kernel, wake_here_and_restore},
+    task::Header,
+    wait::{self, WaitQueue, Waiter},
+};
+use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
+
+/// Serves `first`, the most urgent waiter of `queue`, lets its task run if that is the most urgent, and interrupts in as they were.
+///
+/// Here: it is alone at its level, and its task is the most urgent, or comes behind equals. All else is left to the Rust of the same name, or
+/// to that which wakes. Something stands between a load and what uses it, where there is something: Ibex with a write-back stage would wait.
+///
+/// # Safety
+/// Interrupts are masked.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+    naked_asm!(
+        ".option push",
+        ".option rvc",
+        "lw a4, {next_waiter}(a2)",
+        "lw a3, {task}(a2)",
+        "lw a5, {down}(a2)",
+        "bne a4, a2, 4f", // it has equals
+        "lw t0, {bit}(a3)",
+        "lw a4, {bitmap}(tp)",
+        "sw a5, 0(a0)", // the next waiter leads the queue
+        "sw a2, {state}(a2)", // served
+        "lw a5, {head}(a3)",
+        "bgeu a4, t0, 3f",
+        "or a4, a4, t0",
+        "sw a4, {bitmap}(tp)",
+        "sw a3, 0(a5)",
+        // As `pend`.
+        "csrr t0, mscratch",
+        "srli t0, t0, 1",
+        "beqz t0, 2f", // 0 or 1: this is no handler
+        "csrsi mscratch, 1",
+        "sw a3, {wanted}(tp)",
+        "ret",
+        "2:",
+        "andi a1, a1, {MIE}",
+        "lw a0, {current}(tp)",
+        "beqz a1, 5f",
+        "mv a1, a3",
+        "j {switch_and_unmask}",
+        "5:", // a critical section
+        "csrsi mscratch, 1",
+        "sw zero, {wanted}(tp)",
+        "ret",
+        "3:", // behind its equals
+        "and t1, a4, t0",
+        "lw a5, 0(a5)", // their head
+        "lw a4, {next}(a3)",
+        "beqz t1, 6f", // there are none
+        "beq a5, a3, 6f", // it is ready already
+        "bne a4, a3, 6f",
+        "lw a4, {prev}(a5)",
+        "sw a5, {next}(a3)",
+        "sw a3, {prev}(a5)",
+        "sw a4, {prev}(a3)",
+        "sw a3, {next}(a4)",
+        "csrw mstatus, a1",
+        "ret",
+        "6:",
+        "mv a0, a3",
+        "tail {wake}",
+        "4:",
+        "tail {rust}",
+        ".option pop",
+        rust = sym wait::hand_over_and_restore,
+        switch_and_unmask = sym switch_and_unmask,
+        wake = sym wake_here_and_restore,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        current = const CURRENT,
+        down = const Waiter::DOWN,
+        head = const offset_of!(Header, head),
+        next = const offset_of!(Header, next),
+        next_waiter = const Waiter::NEXT,
+        prev = const offset_of!(Header, prev),
+        state = const Waiter::STATE,
+        task = const Waiter::TASK,
+        wanted = const Kernel::WANTED,
+        MIE = const super::MIE,
+    )
+}
