@@ -173,6 +173,43 @@ fn critical_sections(me: &tandem::Me) {
     println!("critical sections: ok");
 }
 
+/// Who wakes a more urgent task while it masks interrupts by hand is pre-empted by the next interrupt, though that one's handler wakes nobody
+/// who is as urgent. In odd rounds the task has run before that interrupt comes, which then must do nothing.
+fn masked_by_hand(me: &tandem::Me) {
+    const ROUNDS: u32 = 10;
+    /// A plain one: `portable-atomic` has critical sections, whose end would make the switch.
+    static RAN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+    static ANSWER: Semaphore = Semaphore::new(0);
+    static ASKED: Semaphore = Semaphore::new(0);
+    let interrupts = THREADS[3].spawn(Priority::new(1), "sets alarms", |me| {
+        (0..10 * ROUNDS).for_each(|_| me.delay_until(time::now() + MS));
+    });
+    let woken = THREADS[2].spawn(Priority::new(7), "woken by hand", |me| {
+        for round in 1..=ROUNDS {
+            ASKED.take(me);
+            RAN.store(round, Relaxed);
+            ANSWER.give();
+        }
+    });
+    assert!(interrupts.is_ok() && woken.is_ok());
+    for round in 1..=ROUNDS {
+        me.delay_until(time::now() + MS / 2);
+        let start = time::now();
+        board::mask_by_hand(|| ASKED.give());
+        if round % 2 == 0 {
+            while RAN.load(Relaxed) < round {
+                assert!(time::now() < start + 3 * MS, "an interrupt has come");
+            }
+        }
+        ANSWER.take(me);
+        assert_eq!(RAN.load(Relaxed), round);
+        while time::now() < start + 3 * MS {}
+    }
+    me.delay_until(time::now() + 12 * u64::from(ROUNDS) * MS);
+    assert!(!THREADS[2].info().is_alive() && !THREADS[3].info().is_alive());
+    println!("masked by hand: ok");
+}
+
 /// Wakes both in critical sections of its own: they run when it ends.
 extern "C" fn on_raise() {
     let before = (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
@@ -204,6 +241,7 @@ fn main() -> ! {
             clock_wraps(me);
             ceiling(me);
             critical_sections(me);
+            masked_by_hand(me);
             println!("now a stack overflows, and its task is named:");
             let deep = THREADS[1].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());
