@@ -1,7 +1,8 @@
 //! Which instructions retired while pin 0 was high, and what they cost.
 //!
 //! Cycles since the retirement before, or since the window began, are those of the instruction that retires; what is left at
-//! the window's end, those of the next one. So the cycles add up to the windows' length, but for a window in which the run ends.
+//! the window's end, those of the next one. Cycles in which the core slept are nobody's. So all add up to the windows' length, but
+//! for a window in which the run ends.
 
 use std::{
     collections::BTreeMap,
@@ -21,6 +22,10 @@ struct Cost {
 pub struct Profile {
     windows: u64,
     cycles: u64,
+    /// Of windows, too; not among `cycles`.
+    asleep: u64,
+    /// Up to when sleep has been counted, of a core that sleeps.
+    sleeps: Option<u64>,
     costs: BTreeMap<u32, Cost>,
     /// Since when cycles are nobody's, in a window.
     since: Option<u64>,
@@ -34,7 +39,24 @@ impl Profile {
         self.since = Some(at);
     }
 
+    /// The core falls asleep, or wakes.
+    pub fn sleep(&mut self, at: u64, sleeps: bool) {
+        self.count_sleep(at);
+        self.sleeps = sleeps.then_some(at);
+    }
+
+    /// Takes what the core has slept out of the cycles that somebody is to pay.
+    fn count_sleep(&mut self, at: u64) {
+        if let (Some(sleeps), Some(since)) = (&mut self.sleeps, &mut self.since) {
+            let slept = at - (*sleeps).max(*since);
+            self.asleep += slept;
+            *since += slept;
+            *sleeps = at;
+        }
+    }
+
     pub fn retire(&mut self, at: u64, pc: u32, entry: bool) {
+        self.count_sleep(at);
         let cycles = match self.since {
             Some(since) => {
                 self.since = Some(at);
@@ -55,13 +77,14 @@ impl Profile {
     }
 
     pub fn end(&mut self, at: u64) {
+        self.count_sleep(at);
         if let Some(since) = self.since.take() {
             self.left += at - since;
         }
     }
 
     pub fn write(&self, mut file: impl Write) -> io::Result<()> {
-        writeln!(file, "windows {} cycles {}", self.windows, self.cycles)?;
+        writeln!(file, "windows {} cycles {} asleep {}", self.windows, self.cycles, self.asleep)?;
         for (pc, Cost { cycles, retired, entries }) in &self.costs {
             writeln!(file, "{pc:08x} {cycles} {retired} {entries}")?;
         }
@@ -73,6 +96,8 @@ impl Profile {
 pub struct Trace<W> {
     file: W,
     lines: u32,
+    /// When the core last woke, for the line of the next instruction.
+    woke: Option<u64>,
 }
 
 /// Lines of a trace: a few megabytes.
@@ -80,7 +105,11 @@ const MOST_LINES: u32 = 200_000;
 
 impl<W: Write> Trace<W> {
     pub fn new(file: W) -> Self {
-        Self { file, lines: 0 }
+        Self { file, lines: 0, woke: None }
+    }
+
+    pub fn wake(&mut self, at: u64) {
+        self.woke = Some(at);
     }
 
     pub fn retire(&mut self, at: u64, pc: u32, instruction: u32, entry: bool) -> io::Result<()> {
@@ -88,10 +117,36 @@ impl<W: Write> Trace<W> {
             return Ok(());
         }
         self.lines += 1;
-        writeln!(self.file, "{at} {pc:08x} {instruction:08x}{}", if entry { " i" } else { "" })
+        let woke = self.woke.take().map_or(String::new(), |at| format!(" w{at}"));
+        writeln!(self.file, "{at} {pc:08x} {instruction:08x}{}{woke}", if entry { " i" } else { "" })
     }
 
     pub fn finish(mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleep_is_nobody_s() {
+        let mut profile = Profile::default();
+        profile.retire(90, 0x10, false);
+        profile.begin(100);
+        profile.retire(110, 0x12, false);
+        profile.sleep(112, true);
+        // A core may count the instruction that waits as soon as it sleeps, or when it wakes.
+        profile.retire(113, 0x14, false);
+        profile.sleep(500, false);
+        profile.retire(506, 0x40, true);
+        profile.end(508);
+        profile.retire(509, 0x42, false);
+        let mut text = Vec::new();
+        profile.write(&mut text).unwrap();
+        let expected =
+            "windows 1 cycles 20 asleep 388\n00000012 10 1 0\n00000014 2 1 0\n00000040 6 1 6\n00000042 2 1 0\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

@@ -101,6 +101,10 @@ impl Instruments {
             if let Some(waveform) = &mut self.waveform {
                 waveform.set(at, watch.levels())?;
             }
+            if self.before.sleeps() != watch.sleeps() {
+                self.profile.iter_mut().for_each(|profile| profile.sleep(at, watch.sleeps()));
+                self.trace.iter_mut().filter(|_| !watch.sleeps()).for_each(|trace| trace.wake(at));
+            }
             match (self.before.in_window(), watch.in_window()) {
                 (false, true) => {
                     self.triggered = true;

@@ -52,8 +52,11 @@ impl Retirement {
 pub struct Cycles {
     /// Stretches in which the pin of the first series was high: each of its samples, or every other one.
     pub windows: u64,
-    /// Of all of them.
+    /// Of all of them, but for those in which the processor slept.
     pub total: u64,
+    /// These.
+    #[serde(default)]
+    pub asleep: u64,
     /// The most expensive first.
     pub rows: Vec<Spent>,
 }
@@ -73,8 +76,10 @@ impl Cycles {
     fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
         let mut lines = text.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
-        let ["windows", windows, "cycles", total] = head[..] else { bail!("the profile has no first line") };
-        let (windows, total) = (windows.parse()?, total.parse()?);
+        let ["windows", windows, "cycles", total, "asleep", asleep] = head[..] else {
+            bail!("the profile has no first line")
+        };
+        let [windows, total, asleep] = [windows.parse()?, total.parse()?, asleep.parse()?];
         let mut by_name: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for line in lines {
             let Counted { address, cycles, retired, entry } =
@@ -91,7 +96,7 @@ impl Cycles {
         let mut rows: Vec<Spent> =
             by_name.into_iter().map(|(name, (cycles, retired))| Spent { name, cycles, retired }).collect();
         rows.sort_by(|one, next| next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name)));
-        Ok((windows > 0).then_some(Self { windows, total, rows }))
+        Ok((windows > 0).then_some(Self { windows, total, asleep, rows }))
     }
 }
 
@@ -132,22 +137,31 @@ fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
         let mut fields = line.split(' ');
         let mut field = || fields.next().with_context(|| format!("in the trace: `{line}`"));
         let (cycle, address) = (field()?.parse::<u64>()?, u64::from_str_radix(field()?, 16)?);
-        let is_entry = fields.nth(1) == Some("i");
+        field()?;
+        let (mut is_entry, mut woke) = (false, None);
+        for mark in fields {
+            match mark.strip_prefix('w') {
+                Some(at) => woke = Some(at.parse()?),
+                None => is_entry = mark == "i",
+            }
+        }
+        // Of the cycles between two instructions, those in which the processor slept are nobody's.
+        let from = last.max(woke.unwrap_or(0));
         let name = names.entry(address).or_insert_with(|| symbols.function(address));
         if is_entry && !current.is_empty() {
             // The handler's first instruction has none of its own.
-            if !(write(since, last, &current) && write(last, cycle, ENTRY)) {
+            if !(write(since, last, &current) && write(from, cycle, ENTRY)) {
                 return Ok(text);
             }
             (since, current) = (cycle, name.clone());
         } else if current.is_empty() {
             (since, current) = (cycle, name.clone());
-        } else if current != *name {
+        } else if current != *name || woke.is_some() {
             // What lies between two instructions is the later one's.
             if !write(since, last, &current) {
                 return Ok(text);
             }
-            (since, current) = (last, name.clone());
+            (since, current) = (from, name.clone());
         }
         last = cycle;
     }
@@ -170,21 +184,25 @@ mod tests {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
         // Nothing lies so high.
-        let text = "windows 2 cycles 30\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
+        let text = "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
         let cycles = Cycles::read(text, &symbols).unwrap().unwrap();
         let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
-        assert_eq!((cycles.windows, cycles.total), (2, 30));
+        assert_eq!((cycles.windows, cycles.total, cycles.asleep), (2, 30, 900));
         assert_eq!(cycles.rows, [row(ENTRY, 14, 0), row("0xfffffffffffffff0", 12, 2), row("0xfffffffffffffff2", 4, 2)]);
-        assert_eq!(Cycles::read("windows 0 cycles 0\n", &symbols).unwrap(), None);
+        assert_eq!(Cycles::read("windows 0 cycles 0 asleep 0\n", &symbols).unwrap(), None);
     }
 
     #[test]
     fn damaged_profiles_are_errors() {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
-        for text in
-            ["", "windows\n", "windows 1 cycles 2\n10 1\n", "windows 1 cycles 2\n10 1 1 2\n", "windows 1 cycles -2\n"]
-        {
+        for text in [
+            "",
+            "windows 1 cycles 2\n",
+            "windows 1 cycles 2 asleep 0\n10 1\n",
+            "windows 1 cycles 2 asleep 0\n10 1 1 2\n",
+            "windows 1 cycles -2 asleep 0\n",
+        ] {
             assert!(Cycles::read(text, &symbols).is_err(), "{text}");
         }
     }
@@ -199,6 +217,13 @@ mod tests {
             runs(trace, &symbols).unwrap(),
             "100 100 0xfffffffffffffff0\n100 101 interrupt entry (hardware)\n101 101 0xfffffffffffffff0\n\
              101 104 0xfffffffffffffff2\n104 105 0xfffffffffffffff0\n"
+        );
+        let slept = "100 fffffffffffffff0 13\n109 fffffffffffffff0 13 w107\n130 fffffffffffffff0 13 i w125\n";
+        assert_eq!(
+            runs(slept, &symbols).unwrap(),
+            "100 100 0xfffffffffffffff0\n107 109 0xfffffffffffffff0\n125 130 interrupt entry (hardware)\n\
+             130 130 0xfffffffffffffff0\n",
+            "sleep is nobody's"
         );
         assert_eq!(runs("", &symbols).unwrap(), "");
         assert!(runs("100\n", &symbols).is_err());

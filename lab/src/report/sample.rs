@@ -61,7 +61,7 @@ pub fn full() -> Run {
     let by_pin = Published { instrument: Instrument::Pin, ..published("p50", 7000.0) };
     first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }, by_pin];
     let spent = Spent { name: "suspend".to_owned(), cycles: 70, retired: 50 };
-    first.cycles = Some(Cycles { windows: 1, total: 70, rows: vec![spent] });
+    first.cycles = Some(Cycles { windows: 1, total: 70, asleep: 0, rows: vec![spent] });
     first.verdict = Verdict::new(Status::LimitMissed, "a reason");
     let series = &mut first.series[0];
     series.summary.worst = vec![Worst { at: 17, value: 69_500.0 }];

@@ -76,7 +76,7 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
         kind: "cycles",
         title: format!("{experiment}: where the cycles went{part}"),
         reading: "What the instructions of each function took while D0 was high, without functions that it called; \
-                  what the hardware takes to enter a handler is a row of its own."
+                  what the hardware takes to enter a handler is a row of its own. Sleep is left out."
             .to_owned(),
         facts: joined(&[
             "cycles clock".to_owned(),

@@ -37,7 +37,11 @@ pub fn section(run: &Run) -> String {
 fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
     let target = if several { format!(" {}", case.target) } else { String::new() };
     let of = if cycles.windows == 1 { "1 stretch".to_owned() } else { format!("one of {} stretches", cycles.windows) };
-    format!("{}{target}: {of} in which D0 was high", name(case))
+    let asleep = match cycles.asleep {
+        0 => String::new(),
+        asleep => format!(", and {} more cycles asleep", digits(asleep as f64 / cycles.windows.max(1) as f64)),
+    };
+    format!("{}{target}: {of} in which D0 was high{asleep}", name(case))
 }
 
 fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
@@ -68,7 +72,7 @@ mod tests {
         let spent = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
         let few = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|name| spent(name, 10, 10));
         let rows = [&[spent("tandem_suspend", 110, 80)], &few[..]].concat();
-        run.cases[0].cycles = Some(Cycles { windows: 10, total: 200, rows });
+        run.cases[0].cycles = Some(Cycles { windows: 10, total: 200, asleep: 5000, rows });
         let text = section(&run);
         let line = |start: &str| {
             let line = text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
@@ -76,6 +80,6 @@ mod tests {
         };
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
-        assert!(text.contains("one of 10 stretches"), "{text}");
+        assert!(text.contains("one of 10 stretches in which D0 was high, and 500 more cycles asleep\n"), "{text}");
     }
 }

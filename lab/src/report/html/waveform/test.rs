@@ -176,8 +176,9 @@ fn functions_have_one_colour_in_all_bars() {
         .to_vec();
     let evil = "<script>alert(1)</script>::".to_owned() + &"f".repeat(100_000);
     let rows = vec![spent("handler", 300), spent(&evil, 200), spent("entry", 40)];
-    cases[0].cycles = Some(Cycles { windows: 10, total: 540, rows });
-    cases[1].cycles = Some(Cycles { windows: 10, total: 90, rows: vec![spent("entry", 50), spent("handler", 40)] });
+    cases[0].cycles = Some(Cycles { windows: 10, total: 540, asleep: 0, rows });
+    cases[1].cycles =
+        Some(Cycles { windows: 10, total: 90, asleep: 0, rows: vec![spent("entry", 50), spent("handler", 40)] });
     let text = page_of(&run_of(cases.clone()));
     assert_eq!(charts(&text, "cycles"), 1);
     let colour = |tip: &str| {
@@ -190,7 +191,7 @@ fn functions_have_one_colour_in_all_bars() {
     assert_ne!(colour("entry: 5 cycles of 9"), colour("handler: 4 cycles of 9"));
     assert!(text.matches("<script").count() == 1 && text.contains("<td>handler</td><td>tandem@ibex</td><td>30</td>"));
     for (windows, total) in [(0, 7), (u64::MAX, 0), (1, u64::MAX)] {
-        cases[0].cycles = Some(Cycles { windows, total, rows: vec![spent("f", u64::MAX); 9] });
+        cases[0].cycles = Some(Cycles { windows, total, asleep: 0, rows: vec![spent("f", u64::MAX); 9] });
         page_of(&run_of(cases.clone()));
     }
 }
