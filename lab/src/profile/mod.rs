@@ -148,13 +148,13 @@ fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
         // Of the cycles between two instructions, those in which the processor slept are nobody's.
         let from = last.max(woke.unwrap_or(0));
         let name = names.entry(address).or_insert_with(|| symbols.function(address));
-        if is_entry && !current.is_empty() {
+        if current.is_empty() {
+            (since, current) = (cycle, name.clone());
+        } else if is_entry {
             // The handler's first instruction has none of its own.
             if !(write(since, last, &current) && write(from, cycle, ENTRY)) {
                 return Ok(text);
             }
-            (since, current) = (cycle, name.clone());
-        } else if current.is_empty() {
             (since, current) = (cycle, name.clone());
         } else if current != *name || woke.is_some() {
             // What lies between two instructions is the later one's.

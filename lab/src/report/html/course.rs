@@ -1,6 +1,6 @@
 //! How each case went from run to run, where there are more than two: a small line for each series, its verdicts and its figures.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     comparison::name,
@@ -37,10 +37,14 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
     if runs.len() < LEAST {
         return String::new();
     }
+    let mut by_series: HashMap<(&str, &str), Vec<&CaseRow>> = HashMap::new();
+    for row in rows {
+        by_series.entry((&row.key, &row.series)).or_default().push(row);
+    }
     let courses = comparison.lines.iter().map(|line| {
-        let own = || rows.iter().filter(|row| row.key == line.key && row.series == line.series);
-        let value = |run: &i64| own().find(|row| row.run == *run).and_then(|row| row.figure());
-        let unit = own().next().map_or("", |row| &row.unit);
+        let own = by_series.get(&(line.key.as_str(), line.series.as_str())).map_or(&[][..], Vec::as_slice);
+        let value = |run: &i64| own.iter().find(|row| row.run == *run).and_then(|row| row.figure());
+        let unit = own.first().map_or("", |row| &row.unit);
         Course { name: name(line), unit, values: runs.iter().map(value).collect(), finding: line.finding }
     });
     let courses: Vec<Course<'_>> = courses.filter(|course| course.values.iter().flatten().count() > 0).collect();
