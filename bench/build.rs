@@ -31,7 +31,9 @@ const IBEX: Core = Core {
     // Without what is there to check the core itself.
     flags: &["+define+SYNTHESIS"],
     changes: &[],
-    mcycle: Some("core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q"),
+    mcycle: Some(
+        "core__DOT__ibex__DOT__u_ibex_core__DOT__cs_registers_i__DOT__mcycle_counter_i__DOT__counter_q",
+    ),
 };
 const IBEX_WB: Core = Core { flags: &["+define+SYNTHESIS", "+define+IBEX_WB"], ..IBEX };
 const CV32E40P: Core = Core {
@@ -43,7 +45,10 @@ const CV32E40P: Core = Core {
     changes: &[
         // The registers of memory protection, which this core has not, read as zero then, as they do on many cores, instead of being
         // illegal. So tandem's image, which moves its guard by them, runs here as it is.
-        Change { file: "rtl/cv32e40p_core.sv", texts: &[("localparam USE_PMP = 0;", "localparam USE_PMP = 1;")] },
+        Change {
+            file: "rtl/cv32e40p_core.sv",
+            texts: &[("localparam USE_PMP = 0;", "localparam USE_PMP = 1;")],
+        },
         // Idle skip: writing to the array of 32 counters from outside would have the model compute all of them. And they count from reset on.
         Change {
             file: "rtl/cv32e40p_cs_registers.sv",
@@ -59,10 +64,12 @@ const CV32E40P: Core = Core {
     mcycle: None,
 };
 
-const BOARD: [&str; 6] = ["bench.sv", "memory.sv", "debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
+const BOARD: [&str; 6] =
+    ["bench.sv", "memory.sv", "debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
 
 fn main() {
-    let core = match ["IBEX", "IBEX_WB", "CV32E40P"].map(|name| env::var_os(format!("CARGO_FEATURE_{name}")).is_some())
+    let core = match ["IBEX", "IBEX_WB", "CV32E40P"]
+        .map(|name| env::var_os(format!("CARGO_FEATURE_{name}")).is_some())
     {
         [true, false, false] => IBEX,
         [false, true, false] => IBEX_WB,
@@ -74,7 +81,8 @@ fn main() {
     println!("cargo::rerun-if-changed=src/model.cpp");
     // The cores' folder keeps its name when what is pinned changes.
     println!("cargo::rerun-if-changed=cores.txt");
-    let cores = env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
+    let cores =
+        env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
     let model = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("model");
     verilate(&core, &Path::new(&cores).join(core.folder), &model);
     compile(&core, &model);
@@ -84,9 +92,19 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
     // What an earlier run made may have had other files.
     let _ = fs::remove_dir_all(model);
     let rtl = env::current_dir().expect("cargo sets it").join("rtl");
-    let changed: Vec<PathBuf> = core.changes.iter().map(|change| change.apply(folder, model)).collect();
+    let changed: Vec<PathBuf> =
+        core.changes.iter().map(|change| change.apply(folder, model)).collect();
     let status = Command::new("verilator")
-        .args(["--cc", "--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"])
+        .args([
+            "--cc",
+            "--no-timing",
+            "-O3",
+            "--x-assign",
+            "fast",
+            "--x-initial",
+            "fast",
+            "--noassert",
+        ])
         .args(["--top-module", "bench", "--Mdir"])
         .arg(model)
         .args(core.flags)
@@ -120,7 +138,10 @@ impl Change {
 }
 
 fn compile(core: &Core, model: &Path) {
-    let version = Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]).output().expect("it ran just now");
+    let version = Command::new("verilator")
+        .args(["--getenv", "VERILATOR_ROOT"])
+        .output()
+        .expect("it ran just now");
     let root = PathBuf::from(String::from_utf8(version.stdout).expect("a path").trim());
     let include = root.join("include");
     let mut sources: Vec<PathBuf> = fs::read_dir(model)
@@ -147,7 +168,10 @@ fn compile(core: &Core, model: &Path) {
         .define("VM_SC", "0")
         .define("VM_TRACE", "0")
         .files(sources)
-        .files(["verilated.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"].map(|file| include.join(file)))
+        .files(
+            ["verilated.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"]
+                .map(|file| include.join(file)),
+        )
         .file("src/model.cpp")
         .compile("model");
 }

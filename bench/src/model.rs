@@ -20,7 +20,8 @@ pub struct Watch(u32);
 
 impl Watch {
     /// The channels of the logic analyser: pins 0 to 7, the stimulus's line, whether the core sleeps.
-    pub const CHANNELS: [&str; 10] = ["D0", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "irq", "sleep"];
+    pub const CHANNELS: [&str; 10] =
+        ["D0", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "irq", "sleep"];
 
     /// A bit for each channel.
     pub fn levels(self) -> u32 {
@@ -155,7 +156,9 @@ impl Model {
     /// Sets the byte at an address; false if that is not memory.
     #[must_use]
     pub fn set_byte(&mut self, address: u32, value: u8) -> bool {
-        let Some(offset) = address.checked_sub(MEMORY).map(|offset| offset as usize) else { return false };
+        let Some(offset) = address.checked_sub(MEMORY).map(|offset| offset as usize) else {
+            return false;
+        };
         let Some(word) = self.memory_mut().get_mut(offset / 4) else { return false };
         let mut bytes = word.to_le_bytes();
         bytes[offset % 4] = value;

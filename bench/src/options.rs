@@ -48,15 +48,23 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         let name = argument.to_str().unwrap_or_default();
         if !name.starts_with("--") {
             if options.image != Path::new("") {
-                return Err(format!("two images: {} and {}", options.image.display(), argument.display()));
+                return Err(format!(
+                    "two images: {} and {}",
+                    options.image.display(),
+                    argument.display()
+                ));
             }
             options.image = argument.into();
             continue;
         }
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value; {USAGE}"))?;
         match name {
-            "--request" => options.request = value.into_string().map_err(|_| "the request is not UTF-8")?,
-            "--wait-states" => options.setup.wait_states = number(name, &value, u64::from(MOST_WAIT_STATES))?,
+            "--request" => {
+                options.request = value.into_string().map_err(|_| "the request is not UTF-8")?
+            }
+            "--wait-states" => {
+                options.setup.wait_states = number(name, &value, u64::from(MOST_WAIT_STATES))?
+            }
             "--hertz" => {
                 options.setup.hertz = number(name, &value, u32::MAX.into())?;
                 if options.setup.hertz == 0 {
@@ -78,7 +86,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
 }
 
 fn number<T: TryFrom<u64>>(name: &str, value: &OsString, most: u64) -> Result<T, String> {
-    let number = value.to_str().and_then(|text| u64::from_str(text).ok()).filter(|&number| number <= most);
+    let number =
+        value.to_str().and_then(|text| u64::from_str(text).ok()).filter(|&number| number <= most);
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| format!("{name} is a number of at most {most}, not {}", value.display()))

@@ -118,7 +118,11 @@ impl<W: Write> Trace<W> {
         }
         self.lines += 1;
         let woke = self.woke.take().map_or(String::new(), |at| format!(" w{at}"));
-        writeln!(self.file, "{at} {pc:08x} {instruction:08x}{}{woke}", if entry { " i" } else { "" })
+        writeln!(
+            self.file,
+            "{at} {pc:08x} {instruction:08x}{}{woke}",
+            if entry { " i" } else { "" }
+        )
     }
 
     pub fn finish(mut self) -> io::Result<()> {
@@ -145,8 +149,7 @@ mod tests {
         profile.retire(509, 0x42, false);
         let mut text = Vec::new();
         profile.write(&mut text).unwrap();
-        let expected =
-            "windows 1 cycles 20 asleep 388\n00000012 10 1 0\n00000014 2 1 0\n00000040 6 1 6\n00000042 2 1 0\n";
+        let expected = "windows 1 cycles 20 asleep 388\n00000012 10 1 0\n00000014 2 1 0\n00000040 6 1 6\n00000042 2 1 0\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

@@ -21,7 +21,8 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let entry = image::load(&options.image, &mut model)?;
     let mut instruments = Instruments::new(options)?;
     let mut output = BufWriter::new(io::stdout().lock());
-    let mut host = Host { request: &options.request, output: &mut output, errors: &mut io::stderr() };
+    let mut host =
+        Host { request: &options.request, output: &mut output, errors: &mut io::stderr() };
 
     let ended = until_exit(&mut model, entry, options.limit, &mut host, &mut instruments);
     // What there is of a run that failed is written too: it shows how it came to that.
@@ -57,8 +58,9 @@ fn until_exit(
                 }
             }
         } else if watch.sleeps() {
-            let due =
-                model.due().ok_or_else(|| format!("at cycle {time} the core sleeps, and nothing will wake it"))?;
+            let due = model.due().ok_or_else(|| {
+                format!("at cycle {time} the core sleeps, and nothing will wake it")
+            })?;
             skip = due.min(limit).saturating_sub(time + 1);
         }
         if time >= limit {
@@ -80,7 +82,9 @@ struct Instruments {
 impl Instruments {
     fn new(options: &Options) -> Result<Self, String> {
         let waveform = options.pins.as_deref().map(|path| {
-            create(path).and_then(|file| Waveform::new(file, options.setup.hertz).map_err(|error| of_file(path, error)))
+            create(path).and_then(|file| {
+                Waveform::new(file, options.setup.hertz).map_err(|error| of_file(path, error))
+            })
         });
         Ok(Self {
             before: Watch::default(),

@@ -39,18 +39,31 @@ pub struct Host<'a> {
 
 impl Host<'_> {
     pub fn call(&mut self, model: &mut Model, stop: Stop) -> Result<Next, String> {
-        let around = [stop.at.wrapping_sub(4), stop.at, stop.at.wrapping_add(4)].map(|address| model.word(address));
+        let around = [stop.at.wrapping_sub(4), stop.at, stop.at.wrapping_add(4)]
+            .map(|address| model.word(address));
         if around != [BEFORE, EBREAK, AFTER].map(Some) {
             return Err(format!("breakpoint at {:#010x}", stop.at));
         }
-        let unreadable =
-            || format!("semihosting at {:#010x}: its block at {:#010x} is not in memory", stop.at, stop.a1);
+        let unreadable = || {
+            format!(
+                "semihosting at {:#010x}: its block at {:#010x} is not in memory",
+                stop.at, stop.a1
+            )
+        };
         let answer = match stop.a0 {
             OPEN => self.open(model, stop.a1).ok_or_else(unreadable)?,
-            WRITE => self.write(model, stop.a1).ok_or_else(unreadable)?.map_err(|error| format!("output: {error}"))?,
+            WRITE => self
+                .write(model, stop.a1)
+                .ok_or_else(unreadable)?
+                .map_err(|error| format!("output: {error}"))?,
             GET_COMMAND_LINE => self.command_line(model, stop.a1).ok_or_else(unreadable)?,
             EXIT => return Ok(Next::Exit { well: stop.a1 == APPLICATION_EXIT }),
-            other => return Err(format!("semihosting at {:#010x}: no operation {other:#x} here", stop.at)),
+            other => {
+                return Err(format!(
+                    "semihosting at {:#010x}: no operation {other:#x} here",
+                    stop.at
+                ));
+            }
         };
         Ok(Next::GoOn { answer })
     }
@@ -85,8 +98,9 @@ impl Host<'_> {
         }
         let line = self.request.bytes().chain([0]);
         let stored = (buffer..).zip(line).all(|(address, byte)| model.set_byte(address, byte));
-        let told =
-            (block.checked_add(4)?..).zip(length.to_le_bytes()).all(|(address, byte)| model.set_byte(address, byte));
+        let told = (block.checked_add(4)?..)
+            .zip(length.to_le_bytes())
+            .all(|(address, byte)| model.set_byte(address, byte));
         (stored && told).then_some(0)
     }
 }

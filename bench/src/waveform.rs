@@ -16,7 +16,10 @@ const IDENTIFIERS: std::ops::RangeFrom<u8> = b'!'..;
 impl<W: Write> Waveform<W> {
     /// All channels are low at first.
     pub fn new(mut file: W, hertz: u32) -> io::Result<Self> {
-        writeln!(file, "$comment chronoscope hertz {hertz} $end\n$timescale 1 ns $end\n$scope module bench $end")?;
+        writeln!(
+            file,
+            "$comment chronoscope hertz {hertz} $end\n$timescale 1 ns $end\n$scope module bench $end"
+        )?;
         for (name, identifier) in Watch::CHANNELS.iter().zip(IDENTIFIERS) {
             writeln!(file, "$var wire 1 {} {name} $end", char::from(identifier))?;
         }

@@ -10,7 +10,9 @@ use chronoscope::{
     statistics::SplitMix64,
     stream::Decoder,
 };
-use chronoscope_suite::wire::{self, BLOCK, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series};
+use chronoscope_suite::wire::{
+    self, BLOCK, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series,
+};
 
 /// Samples in one repetition, as in a soak.
 const REPETITION: u64 = 1_000_000;
@@ -18,7 +20,8 @@ const REPETITION: u64 = 1_000_000;
 fn main() -> anyhow::Result<()> {
     let total = std::env::args().nth(1).map_or(Ok(10_000_000), |text| text.parse::<u64>())?;
     let target: Target = "linux@host".parse()?;
-    let case = expand(experiment("switch")?, &target, &BTreeMap::new(), &Plan::default())?.remove(0);
+    let case =
+        expand(experiment("switch")?, &target, &BTreeMap::new(), &Plan::default())?.remove(0);
     let stream = repetition();
     let mut observation = Observation::new(&case, false);
     let start = Instant::now();
@@ -33,9 +36,15 @@ fn main() -> anyhow::Result<()> {
     let result = observation.finish(&case);
     let seconds = start.elapsed().as_secs_f64();
     let samples = result.series[0].summary.count;
-    println!("{samples} samples: {seconds:.2} s, {:.2} s per 10 million", seconds / samples as f64 * 1e7);
+    println!(
+        "{samples} samples: {seconds:.2} s, {:.2} s per 10 million",
+        seconds / samples as f64 * 1e7
+    );
     let status = std::fs::read_to_string("/proc/self/status")?;
-    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown"));
+    println!(
+        "{}",
+        status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown")
+    );
     Ok(())
 }
 
@@ -50,7 +59,12 @@ fn repetition() -> Vec<u8> {
         records += 1;
         records - 1
     };
-    send(&Record::Hello { version: wire::VERSION, kernel: "linux", release: "0", request: "switch" });
+    send(&Record::Hello {
+        version: wire::VERSION,
+        kernel: "linux",
+        release: "0",
+        request: "switch",
+    });
     send(&Record::Clock(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 }));
     send(&Record::Series(Series::measured("switch")));
     let mut random = SplitMix64::new(1);
@@ -59,7 +73,8 @@ fn repetition() -> Vec<u8> {
         let length = left.min(BLOCK as u64);
         let block = (0..length).map(|_| {
             let bits = random.next_u64();
-            let value = 2_000 + (bits & 0x7ff) + if bits >> 54 == 0 { bits >> 32 & 0xf_ffff } else { 0 };
+            let value =
+                2_000 + (bits & 0x7ff) + if bits >> 54 == 0 { bits >> 32 & 0xf_ffff } else { 0 };
             Sample { gap: value.cast_signed() + 100, value }
         });
         send(&Record::Samples(Samples { series: 0, block: block.collect() }));

@@ -17,8 +17,10 @@ use serde_json::json;
 
 fn main() -> anyhow::Result<()> {
     let events = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse::<usize>())?;
-    let samples: Vec<(f64, f64)> = (0..events / 2).map(|place| (place as f64 * 1000.0, 700.0)).collect();
-    let repetition = json!([{"count": samples.len(), "min": 0, "p50": 0, "p99": null, "max": 0, "mean": 0}]);
+    let samples: Vec<(f64, f64)> =
+        (0..events / 2).map(|place| (place as f64 * 1000.0, 700.0)).collect();
+    let repetition =
+        json!([{"count": samples.len(), "min": 0, "p50": 0, "p99": null, "max": 0, "mean": 0}]);
     let series = json!({
         "name": "switch", "role": "measured", "unit": "ns", "nominal": 0, "per": 1, "x": null, "count": samples.len(),
         "min": null, "p50": null, "p90": null, "p99": null, "p999": null, "p9999": null, "max": null, "mean": null,
@@ -36,14 +38,18 @@ fn main() -> anyhow::Result<()> {
     case.attachments.insert("trace".to_owned(), ftrace(events));
     measure("ftrace", &case)?;
     let status = std::fs::read_to_string("/proc/self/status")?;
-    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown"));
+    println!(
+        "{}",
+        status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown")
+    );
     Ok(())
 }
 
 fn measure(name: &str, case: &CaseResult) -> io::Result<()> {
     type Format = fn(&mut Timeline<'_>, &mut dyn Write) -> io::Result<()>;
     let events = Timeline::of(&[case]).events().count();
-    for (format, write) in [("perfetto", perfetto::write as Format), ("vcd", vcd::write as Format)] {
+    for (format, write) in [("perfetto", perfetto::write as Format), ("vcd", vcd::write as Format)]
+    {
         let start = Instant::now();
         write(&mut Timeline::of(&[case]), &mut io::BufWriter::new(io::sink()))?;
         let seconds = start.elapsed().as_secs_f64();

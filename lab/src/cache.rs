@@ -38,10 +38,12 @@ impl Cache {
     /// # Errors
     /// When there is no folder for it.
     pub fn of_user() -> Result<Self> {
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let folder =
-            folder.context("there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME")?;
+        let folder = folder.context(
+            "there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME",
+        )?;
         Ok(Self(folder.join("chronoscope")))
     }
 
@@ -62,7 +64,12 @@ impl Cache {
     ///
     /// # Errors
     /// `make`'s, and those of the file system with the place.
-    pub fn obtain(&self, kind: &str, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    pub fn obtain(
+        &self,
+        kind: &str,
+        name: &str,
+        make: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<PathBuf> {
         if let Some(path) = self.find(kind, name) {
             return Ok(path);
         }
@@ -121,7 +128,8 @@ impl Cache {
 /// # Errors
 /// Of the file system, with the place.
 pub fn remove(entry: &Entry) -> Result<()> {
-    fs::remove_dir_all(&entry.path).with_context(|| format!("{} cannot be removed", entry.path.display()))
+    fs::remove_dir_all(&entry.path)
+        .with_context(|| format!("{} cannot be removed", entry.path.display()))
 }
 
 /// Folders in a folder, none where there is no such.
@@ -162,11 +170,16 @@ mod tests {
             bail!("no network")
         });
         assert!(failed.is_err() && cache.entries().unwrap().is_empty());
-        let made = cache.obtain("kernels", "a", |folder| Ok(fs::write(folder.join("whole"), "whole")?)).unwrap();
+        let made = cache
+            .obtain("kernels", "a", |folder| Ok(fs::write(folder.join("whole"), "whole")?))
+            .unwrap();
         let found = cache.obtain("kernels", "a", |_| panic!("it is there")).unwrap();
         assert_eq!(made, found);
         let entries = cache.entries().unwrap();
-        assert!(matches!(&entries[..], [entry] if entry.name == "kernels/a" && entry.bytes == 5), "{entries:?}");
+        assert!(
+            matches!(&entries[..], [entry] if entry.name == "kernels/a" && entry.bytes == 5),
+            "{entries:?}"
+        );
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 }

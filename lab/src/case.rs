@@ -113,10 +113,14 @@ const MAX_CASES: usize = 10_000;
 ///
 /// # Errors
 /// When there is no such target.
-pub fn parameters(spec: &'static Spec, target: &Target) -> Result<Vec<(&'static Parameter, String)>> {
+pub fn parameters(
+    spec: &'static Spec,
+    target: &Target,
+) -> Result<Vec<(&'static Parameter, String)>> {
     let machine = machine::find(target)?;
-    let default =
-        |parameter: &'static Parameter| machine.default(spec, parameter).unwrap_or(parameter.default).to_owned();
+    let default = |parameter: &'static Parameter| {
+        machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()
+    };
     let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
     Ok(own.chain(machine.parameters()).collect())
 }
@@ -126,10 +130,16 @@ pub fn parameters(spec: &'static Spec, target: &Target) -> Result<Vec<(&'static 
 ///
 /// # Errors
 /// An unknown parameter or a value out of range, with the nearest valid one.
-pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &Plan) -> Result<Vec<Case>> {
+pub fn expand(
+    spec: &'static Spec,
+    target: &Target,
+    settings: &Settings,
+    plan: &Plan,
+) -> Result<Vec<Case>> {
     let table = parameters(spec, target)?;
     for (name, values) in settings {
-        let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name) else {
+        let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)
+        else {
             let names = table.iter().map(|(parameter, _)| parameter.name);
             bail!("`{}` has no parameter `{name}`{}", spec.name, nearest(name, names));
         };
@@ -140,7 +150,8 @@ pub fn expand(spec: &'static Spec, target: &Target, settings: &Settings, plan: &
             check(spec, parameter, value)?;
         }
     }
-    let product = settings.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()));
+    let product =
+        settings.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()));
     if product.is_none_or(|product| product > MAX_CASES) {
         bail!("`{}` would make more than {MAX_CASES} cases: give fewer values", spec.name);
     }
@@ -178,7 +189,10 @@ fn make(
     if let Some((total, (low, high))) = plan.loops.zip(loops(spec)) {
         let each = total.div_ceil(repeat as u64).clamp(low, high);
         repeat = usize::try_from(total.div_ceil(each))?.max(1);
-        parameters.iter_mut().filter(|(name, _)| name == "loops").for_each(|(_, value)| *value = each.to_string());
+        parameters
+            .iter_mut()
+            .filter(|(name, _)| name == "loops")
+            .for_each(|(_, value)| *value = each.to_string());
     }
     let case = Case {
         spec,
@@ -214,9 +228,15 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
     }
     let name = format!("{} {}", spec.name, parameter.name);
     match parameter.values {
-        Values::Number(low, high) => bail!("`{name}={value}`: it is a whole number from {low} to {high}"),
+        Values::Number(low, high) => {
+            bail!("`{name}={value}`: it is a whole number from {low} to {high}")
+        }
         Values::Word(words) => {
-            bail!("`{name}={value}`: it is one of {}{}", words.join(", "), nearest(value, words.iter().copied()))
+            bail!(
+                "`{name}={value}`: it is one of {}{}",
+                words.join(", "),
+                nearest(value, words.iter().copied())
+            )
         }
         Values::Text(kind) => bail!("`{name}={value}`: it is {kind}"),
     }
@@ -229,7 +249,10 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
 pub fn experiment(name: &str) -> Result<&'static Spec> {
     spec::find(name).ok_or_else(|| {
         let names = spec::EXPERIMENTS.iter().map(|spec| spec.name);
-        anyhow::anyhow!("unknown experiment `{name}`{} `chronoscope list` shows all", hint(name, names))
+        anyhow::anyhow!(
+            "unknown experiment `{name}`{} `chronoscope list` shows all",
+            hint(name, names)
+        )
     })
 }
 
@@ -243,7 +266,9 @@ pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let close = names.map(|other| (distance(name, other), other)).min();
     match close {
-        Some((far, other)) if far <= 1 + name.chars().count() / 3 => format!("; did you mean `{other}`?"),
+        Some((far, other)) if far <= 1 + name.chars().count() / 3 => {
+            format!("; did you mean `{other}`?")
+        }
         _ => String::new(),
     }
 }
@@ -284,7 +309,8 @@ mod tests {
     fn lists_multiply() {
         let target: Target = "linux@host".parse().unwrap();
         let asked = settings(&[("tasks", "2,10"), ("pair", "thread-thread,process-process")]);
-        let cases = expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).unwrap();
+        let cases =
+            expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).unwrap();
         assert_eq!(cases.len(), 4);
         assert_eq!(cases[0].label(), "pair=thread-thread tasks=2");
     }
@@ -293,8 +319,10 @@ mod tests {
     fn lists_do_not_fill_the_memory() {
         let target: Target = "linux@host".parse().unwrap();
         let many = (2..=1000).map(|tasks| tasks.to_string()).collect::<Vec<_>>();
-        let asked = Settings::from(["tasks", "batch", "pad"].map(|name| (name.to_owned(), many.clone())));
-        let error = expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).err().unwrap();
+        let asked =
+            Settings::from(["tasks", "batch", "pad"].map(|name| (name.to_owned(), many.clone())));
+        let error =
+            expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).err().unwrap();
         assert!(error.to_string().contains("more than 10000 cases"), "{error}");
     }
 
@@ -303,12 +331,13 @@ mod tests {
         let target: Target = "linux@host".parse().unwrap();
         for spec in spec::EXPERIMENTS {
             for extreme in [|low: u64, _: u64| low, |_: u64, high: u64| high] {
-                let numbers = spec.parameters.iter().filter_map(|parameter| match parameter.values {
-                    Values::Number(low, high) => {
-                        Some((parameter.name.to_owned(), vec![extreme(low, high).to_string()]))
-                    }
-                    Values::Word(_) | Values::Text(_) => None,
-                });
+                let numbers =
+                    spec.parameters.iter().filter_map(|parameter| match parameter.values {
+                        Values::Number(low, high) => {
+                            Some((parameter.name.to_owned(), vec![extreme(low, high).to_string()]))
+                        }
+                        Values::Word(_) | Values::Text(_) => None,
+                    });
                 let cases = expand(spec, &target, &numbers.collect(), &Plan::default()).unwrap();
                 // What a watchdog and a progress bar make of it must not overflow.
                 assert!(cases[0].expected().checked_mul(10_000).is_some(), "{}", spec.name);

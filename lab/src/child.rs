@@ -52,7 +52,8 @@ pub fn run_with_input(
     let child = command.process_group(0).spawn();
     // Else the input stays open here.
     command.stdin(Stdio::null());
-    let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let child =
+        child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let mut running = Running { child, ended: false };
     let patience = Patience { name, limit, deadline: Instant::now() + limit, stop };
     let errors = running.pass_on(&patience, sink)?;
@@ -83,7 +84,9 @@ impl Patience<'_> {
         }
         if Instant::now() >= self.deadline {
             let (name, seconds) = (self.name, self.limit.as_secs());
-            bail!("the watchdog ended {name} after {seconds} s: it hung, or the machine is very slow");
+            bail!(
+                "the watchdog ended {name} after {seconds} s: it hung, or the machine is very slow"
+            );
         }
         Ok(())
     }
@@ -97,7 +100,11 @@ struct Running {
 
 impl Running {
     /// Hands what it writes on until it closes both its outputs; returns the end of what it wrote to standard error.
-    fn pass_on(&mut self, patience: &Patience<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
+    fn pass_on(
+        &mut self,
+        patience: &Patience<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<String> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
         let mut buffer = vec![0; 1 << 16];
@@ -105,15 +112,23 @@ impl Running {
         while stream.is_some() || errors.is_some() {
             patience.check()?;
             let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(2);
-            watched.extend(stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
-            watched.extend(errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            watched.extend(
+                stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+            );
+            watched.extend(
+                errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+            );
             let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             if let Err(error) = poll(&mut watched, Some(&tick))
                 && error != rustix::io::Errno::INTR
             {
                 return Err(error.into());
             }
-            let mut ready = watched.iter().map(|pipe| !pipe.revents().is_empty()).collect::<Vec<_>>().into_iter();
+            let mut ready = watched
+                .iter()
+                .map(|pipe| !pipe.revents().is_empty())
+                .collect::<Vec<_>>()
+                .into_iter();
             if stream.is_some() && ready.next() == Some(true) {
                 match read(stream.as_mut(), &mut buffer)? {
                     0 => stream = None,

@@ -140,7 +140,13 @@ pub struct Output {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// As --format, under the name that Google Benchmark uses.
-    #[arg(long = "benchmark_format", value_enum, hide = true, value_name = "FORMAT", conflicts_with = "format")]
+    #[arg(
+        long = "benchmark_format",
+        value_enum,
+        hide = true,
+        value_name = "FORMAT",
+        conflicts_with = "format"
+    )]
     pub benchmark_format: Option<BenchmarkFormat>,
     /// Write the result to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
@@ -173,7 +179,11 @@ impl Output {
     /// The format asked for, under either name; or the one that the file's name tells.
     pub fn format(&self) -> Format {
         match self.benchmark_format {
-            None => self.format.unwrap_or(if is_page(self.output.as_deref()) { Format::Html } else { Format::Table }),
+            None => self.format.unwrap_or(if is_page(self.output.as_deref()) {
+                Format::Html
+            } else {
+                Format::Table
+            }),
             Some(BenchmarkFormat::Console) => Format::GoogleBenchmarkConsole,
             Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
             Some(BenchmarkFormat::Csv) => Format::Csv,
@@ -430,7 +440,10 @@ pub struct Latency {
 /// In one line, with the mend.
 pub fn parse() -> Result<Cli> {
     let mut arguments: Vec<OsString> = env::args_os().collect();
-    if arguments.get(1).is_some_and(|command| command == "hwbinder-latency" || command == "binder-latency") {
+    if arguments
+        .get(1)
+        .is_some_and(|command| command == "hwbinder-latency" || command == "binder-latency")
+    {
         for argument in &mut arguments {
             if matches!(argument.to_str(), Some("-pair" | "-deadline_us" | "-trace")) {
                 *argument = OsString::from(format!("-{}", argument.display()));
@@ -455,12 +468,17 @@ pub fn parse() -> Result<Cli> {
 /// Short flags stand alone here: in a cluster such as `-smp` cyclictest's users mean three flags, while the parser
 /// would read `-s` and `mp`.
 fn check_cluster(argument: &str) -> Result<()> {
-    let Some(letters) = argument.strip_prefix('-').filter(|rest| rest.len() > 1 && !rest.starts_with('-')) else {
+    let Some(letters) =
+        argument.strip_prefix('-').filter(|rest| rest.len() > 1 && !rest.starts_with('-'))
+    else {
         return Ok(());
     };
     if letters.chars().all(|letter| letter.is_ascii_alphabetic()) {
         let apart: Vec<String> = letters.chars().map(|letter| format!("-{letter}")).collect();
-        bail!("`{argument}` is a cluster of flags: write them apart ({}), each with its value", apart.join(" "));
+        bail!(
+            "`{argument}` is a cluster of flags: write them apart ({}), each with its value",
+            apart.join(" ")
+        );
     }
     Ok(())
 }

@@ -160,10 +160,14 @@ pub fn compare(pairs: &[Pair<'_>], interleaved: bool, threshold: f64) -> Vec<Lin
     let rules = Rules { threshold, ..Rules::default() };
     let measured = judge(&lines, interleaved, &rules, |_| 1.0);
     // As if A's machine had run at B's speed. Runs that took turns shared their machine's speed, and counts have none.
-    let drifted = |line: &Line| line.reference.filter(|ratio| !interleaved && line.unit == "ns" && !steady(*ratio));
+    let drifted = |line: &Line| {
+        line.reference.filter(|ratio| !interleaved && line.unit == "ns" && !steady(*ratio))
+    };
     let adjusted = judge(&lines, interleaved, &rules, |line| drifted(line).unwrap_or(1.0));
     let comparable = lines.iter_mut().filter(|line| line.is_comparable());
-    for (Prepared { line, .. }, (measured, adjusted)) in comparable.zip(measured.into_iter().zip(adjusted)) {
+    for (Prepared { line, .. }, (measured, adjusted)) in
+        comparable.zip(measured.into_iter().zip(adjusted))
+    {
         conclude(line, &measured, Finding::from(adjusted.verdict));
     }
     lines.into_iter().map(|prepared| prepared.line).collect()
@@ -210,31 +214,44 @@ fn prepare(pair: &Pair<'_>) -> Vec<Prepared> {
         .measured()
         .map(|series| match b.measured().find(|other| other.name == series.name) {
             Some(other) => with_figures(pair, series, other),
-            None => Prepared::settled(pair, &series.name, Finding::Inconclusive, vec!["only A has it".to_owned()]),
+            None => Prepared::settled(
+                pair,
+                &series.name,
+                Finding::Inconclusive,
+                vec!["only A has it".to_owned()],
+            ),
         })
         .collect();
     let new = b.measured().filter(|series| a.measured().all(|other| other.name != series.name));
     let only_b = |series: &SeriesResult| vec![format!("only B has `{}`", series.name)];
-    lines.extend(new.map(|series| Prepared::settled(pair, &series.name, Finding::Inconclusive, only_b(series))));
+    lines.extend(new.map(|series| {
+        Prepared::settled(pair, &series.name, Finding::Inconclusive, only_b(series))
+    }));
     lines
 }
 
 /// What needs no figures: a side without proof has none that may be compared.
 fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     let sides = [("A", a), ("B", b)];
-    for (status, finding) in [(Status::Inconclusive, Finding::Inconclusive), (Status::NotOffered, Finding::NotOffered)]
+    for (status, finding) in
+        [(Status::Inconclusive, Finding::Inconclusive), (Status::NotOffered, Finding::NotOffered)]
     {
         let concerned = sides.iter().filter(|(_, case)| case.verdict.status == status);
         let told = concerned.flat_map(|(side, case)| {
-            let reasons = case.verdict.reasons.iter().map(move |reason| format!("{side}: {reason}"));
-            reasons.chain(case.verdict.reasons.is_empty().then(|| format!("{side}: {}", status.words())))
+            let reasons =
+                case.verdict.reasons.iter().map(move |reason| format!("{side}: {reason}"));
+            reasons.chain(
+                case.verdict.reasons.is_empty().then(|| format!("{side}: {}", status.words())),
+            )
         });
         let reasons: Vec<String> = told.collect();
         if !reasons.is_empty() {
             return Some((finding, reasons));
         }
     }
-    let domain = |case: &CaseResult| case.clock.as_ref().map_or("no clock".to_owned(), |clock| clock.domain.clone());
+    let domain = |case: &CaseResult| {
+        case.clock.as_ref().map_or("no clock".to_owned(), |clock| clock.domain.clone())
+    };
     let (a_domain, b_domain) = (domain(a), domain(b));
     (a_domain != b_domain).then(|| {
         let reason =
@@ -248,7 +265,9 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared
         let reason = format!("A is in {} and B in {}", a.unit, b.unit);
         return Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
     }
-    let p50s = |series: &SeriesResult| series.by_repetition.iter().map(|one| one.p50).collect::<Vec<f64>>();
+    let p50s = |series: &SeriesResult| {
+        series.by_repetition.iter().map(|one| one.p50).collect::<Vec<f64>>()
+    };
     let (a_p50s, b_p50s) = (p50s(a), p50s(b));
     Prepared {
         exact: pair.a.clock.as_ref().is_some_and(|clock| clock.domain != "wall"),
@@ -286,14 +305,17 @@ impl Prepared {
 /// The clock's step in the unit of the values. Counts have none.
 pub(crate) fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
     match &case.clock {
-        Some(clock) if series.unit == "ns" => clock.resolution as f64 * 1e9 / clock.hertz as f64 / series.per,
+        Some(clock) if series.unit == "ns" => {
+            clock.resolution as f64 * 1e9 / clock.hertz as f64 / series.per
+        }
         _ => 0.0,
     }
 }
 
 /// How long the reference loop took beside the case.
 pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
-    let [before, after] = ["before", "after"].map(|when| case.figure(&format!("reference loop {when}")));
+    let [before, after] =
+        ["before", "after"].map(|when| case.figure(&format!("reference loop {when}")));
     Some((before?.value * after?.value).sqrt()).filter(|mean| mean.is_finite() && *mean > 0.0)
 }
 
@@ -335,6 +357,7 @@ fn conclude(line: &mut Line, measured: &statistics::Comparison, adjusted: Findin
         ));
         line.finding = if harmless { Finding::Pass } else { Finding::Inconclusive };
     }
-    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } = *measured;
+    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
+        *measured;
     line.figures = Some(Figures { a, b, ratio, interval, test, p, p_holm, noise_floor });
 }

@@ -30,7 +30,10 @@ pub enum Reference {
 
 /// Whether a text refers to a run, and not to a target.
 pub fn is_run(text: &str) -> bool {
-    number(text).is_some() || last(text).is_some() || !text.contains('@') || Path::new(text).exists()
+    number(text).is_some()
+        || last(text).is_some()
+        || !text.contains('@')
+        || Path::new(text).exists()
 }
 
 fn number(text: &str) -> Option<i64> {
@@ -103,7 +106,11 @@ pub fn load_file(path: &Path) -> Result<Run> {
         file.take(MAX_FILE + 1).read_to_string(&mut text).with_context(cannot)?;
     }
     if text.len() as u64 > MAX_FILE || text.is_empty() {
-        bail!("{} is empty, or larger than {} MiB: that is not a run", path.display(), MAX_FILE >> 20);
+        bail!(
+            "{} is empty, or larger than {} MiB: that is not a run",
+            path.display(),
+            MAX_FILE >> 20
+        );
     }
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
@@ -136,7 +143,9 @@ mod tests {
         assert_eq!(read("last").unwrap(), Reference::Last(0));
         assert_eq!(read("last-3").unwrap(), Reference::Last(3));
         assert_eq!(read("/dev/null").unwrap(), Reference::File("/dev/null".into()));
-        for wrong in ["", "0", "-1", "last-", "last-x", "lasting", "no/such.json", "99999999999999999999"] {
+        for wrong in
+            ["", "0", "-1", "last-", "last-x", "lasting", "no/such.json", "99999999999999999999"]
+        {
             assert!(read(wrong).unwrap_err().to_string().contains("is no run"), "{wrong}");
         }
     }
@@ -151,6 +160,10 @@ mod tests {
         assert!(wrong(r#"{"schema": -1}"#).contains("this is not a run"));
         assert!(wrong("[]").contains("this is not a run"));
         assert!(wrong("").contains("cut short"));
-        assert!(wrong(&"[".repeat(100_000)).contains("this is not a run"), "{}", wrong(&"[".repeat(100_000)));
+        assert!(
+            wrong(&"[".repeat(100_000)).contains("this is not a run"),
+            "{}",
+            wrong(&"[".repeat(100_000))
+        );
     }
 }

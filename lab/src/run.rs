@@ -81,7 +81,9 @@ impl Context {
         let system = uname();
         let text = |part: &CStr| part.to_string_lossy().into_owned();
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let fact = |name: &str| cpuinfo.lines().find_map(|line| Some(line.strip_prefix(name)?.split_once(": ")?.1));
+        let fact = |name: &str| {
+            cpuinfo.lines().find_map(|line| Some(line.strip_prefix(name)?.split_once(": ")?.1))
+        };
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         Self {
             date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -140,7 +142,8 @@ pub struct CaseResult {
 impl CaseResult {
     /// What a case is called when two runs are compared: everything that was asked for.
     pub fn key(&self) -> String {
-        let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let parameters: Vec<_> =
+            self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} {} {}", self.experiment, self.target, parameters.join(" "))
     }
 

@@ -36,7 +36,12 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When a target does not exist. Failures of single cases are told in their verdicts.
-pub fn run(cases: &[Case], keep_samples: bool, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Outcome> {
+pub fn run(
+    cases: &[Case],
+    keep_samples: bool,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
     let mut under_way = cases
         .iter()
         .map(|case| {
@@ -96,7 +101,10 @@ impl UnderWay<'_> {
             return None;
         }
         if self.needs_more() {
-            self.observation.remark(format!("interrupted after {done} of {} repetitions", self.case.repeat.max(done)));
+            self.observation.remark(format!(
+                "interrupted after {done} of {} repetitions",
+                self.case.repeat.max(done)
+            ));
         }
         Some(self.observation.finish(self.case))
     }
@@ -106,8 +114,12 @@ impl UnderWay<'_> {
             return Duration::ZERO;
         }
         let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
-        let by_count = self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
-        let by_time = self.case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
+        let by_count =
+            self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
+        let by_time = self
+            .case
+            .duration
+            .map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
         by_count.max(by_time)
     }
 
@@ -132,17 +144,25 @@ impl UnderWay<'_> {
 ///
 /// # Errors
 /// When the target failed, or its stream is damaged.
-pub fn repetition(machine: &dyn Machine, case: &Case, observation: &mut Observation, stop: &AtomicBool) -> Result<()> {
+pub fn repetition(
+    machine: &dyn Machine,
+    case: &Case,
+    observation: &mut Observation,
+    stop: &AtomicBool,
+) -> Result<()> {
     let mut decoder = Decoder::default();
-    let recording = machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
-        decoder.feed(bytes, &mut |record| observation.take(record))
-    })?;
+    let recording =
+        machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
+            decoder.feed(bytes, &mut |record| observation.take(record))
+        })?;
     decoder.finish()?;
     observation.record(recording)
 }
 
 /// Expectations are rough, and machines differ: hung is what takes ten times as long.
 pub fn patience(case: &Case, slowness: u32) -> Duration {
-    let patience = Duration::from_secs(10).saturating_add(case.expected().saturating_mul(10)).saturating_mul(slowness);
+    let patience = Duration::from_secs(10)
+        .saturating_add(case.expected().saturating_mul(10))
+        .saturating_mul(slowness);
     case.watchdog.unwrap_or(patience)
 }

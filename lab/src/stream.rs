@@ -20,12 +20,19 @@ impl Decoder {
     ///
     /// # Errors
     /// Damage, another version, a wrong order, or what `each` says; with the place in the stream.
-    pub fn feed(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
+    pub fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut dyn FnMut(&Record<'_>) -> Result<()>,
+    ) -> Result<()> {
         while !bytes.is_empty() {
             let end = bytes.iter().position(|&byte| byte == 0);
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.frame.len() + piece.len() > MAX_FRAME {
-                bail!("the stream is damaged at byte {}: a frame is longer than {MAX_FRAME} bytes", self.bytes);
+                bail!(
+                    "the stream is damaged at byte {}: a frame is longer than {MAX_FRAME} bytes",
+                    self.bytes
+                );
             }
             self.frame.extend_from_slice(piece);
             let Some(end) = end else { return Ok(()) };

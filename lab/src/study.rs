@@ -105,7 +105,8 @@ impl Overrides {
     fn check(&self, cases: &[&Case]) -> Result<()> {
         let known = |name: &str| cases.iter().any(|case| case.parameter(name).is_some());
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
-            let names = cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
+            let names =
+                cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             bail!(
                 "no experiment here has a parameter `{name}`{} `chronoscope list EXPERIMENT` shows all",
                 case::hint(name, names)
@@ -171,11 +172,14 @@ impl Study {
     fn expand(&self, overrides: &Overrides) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
-            if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment) {
-                cases.extend(entry.cases(self, overrides).map_err(|error| match self.name.as_str() {
-                    "" => error,
-                    name => error.context(format!("case {} of `{name}`", index + 1)),
-                })?);
+            if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment)
+            {
+                cases.extend(entry.cases(self, overrides).map_err(
+                    |error| match self.name.as_str() {
+                        "" => error,
+                        name => error.context(format!("case {} of `{name}`", index + 1)),
+                    },
+                )?);
             }
         }
         Ok(cases)
@@ -184,7 +188,9 @@ impl Study {
     fn peers(&self, overrides: &Overrides) -> Result<Vec<Peer>> {
         let mut peers = Vec::new();
         for (index, entry) in self.peers.iter().enumerate() {
-            if overrides.experiments.is_empty() || overrides.experiments.iter().any(|name| name == entry.experiment()) {
+            if overrides.experiments.is_empty()
+                || overrides.experiments.iter().any(|name| name == entry.experiment())
+            {
                 let place = || format!("peer {} of `{}`", index + 1, self.name);
                 peers.extend(entry.peers(self, overrides).with_context(place)?);
             }
@@ -214,7 +220,10 @@ impl Entry {
 
     pub(crate) fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
-        let own = self.set.iter().map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
+        let own = self
+            .set
+            .iter()
+            .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
         let own: Settings = own.collect();
         let deadline = self.deadline.as_deref().map(units::parse_time).transpose()?;
         let plan = Plan {
@@ -231,16 +240,24 @@ impl Entry {
             bail!("repeat is at least 1");
         }
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
-        let written = self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        let written =
+            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
         let names = |target| -> Result<Vec<&str>> {
-            Ok(case::parameters(spec, target)?.into_iter().map(|(parameter, _)| parameter.name).collect())
+            Ok(case::parameters(spec, target)?
+                .into_iter()
+                .map(|(parameter, _)| parameter.name)
+                .collect())
         };
         // A setting of one machine is for the targets that know it; but one of them must.
         let all = written.iter().chain(targets).map(names).collect::<Result<Vec<_>>>()?.concat();
         let places = plan.published.iter().flat_map(|published| published.when.keys());
         if let Some(name) = places.clone().find(|name| !all.contains(&name.as_str())) {
-            bail!("published: `{}` has no parameter `{name}`{}", spec.name, case::nearest(name, all.iter().copied()));
+            bail!(
+                "published: `{}` has no parameter `{name}`{}",
+                spec.name,
+                case::nearest(name, all.iter().copied())
+            );
         }
         let mut cases = Vec::new();
         for target in targets {
@@ -248,12 +265,16 @@ impl Entry {
             let is_known = |name: &String| known.contains(&name.as_str());
             let mut settings = own.clone();
             settings.retain(|name, _| is_known(name) || !all.contains(&name.as_str()));
-            settings.extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
+            settings
+                .extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
             let mut expanded = case::expand(spec, target, &settings, &plan)?;
             // Another value than the study's makes another case than the published one; how often it is measured does not.
             for case in &mut expanded {
                 let is_told = own.iter().all(|(name, values)| {
-                    name == "loops" || case.parameter(name).is_none_or(|value| values.iter().any(|own| own == value))
+                    name == "loops"
+                        || case
+                            .parameter(name)
+                            .is_none_or(|value| values.iter().any(|own| own == value))
                 });
                 if !is_told {
                     case.published.clear();
@@ -263,7 +284,9 @@ impl Entry {
         }
         let sees_pins = |case: &Case| case.parameter("pins") == Some("yes");
         if self.analyser.is_some() && overrides.targets.is_empty() && !cases.iter().any(sees_pins) {
-            bail!("the analyser has no pins to look at: set pins = \"yes\", on a target that has them");
+            bail!(
+                "the analyser has no pins to look at: set pins = \"yes\", on a target that has them"
+            );
         }
         Ok(cases)
     }

@@ -41,7 +41,9 @@ pub fn parse_hertz(text: &str) -> Result<u64> {
     // 2.4 times a million is a hair off in binary.
     let (hertz, whole) = (number * scale, (number * scale).round());
     if !(1.0..1e15).contains(&whole) || (hertz - whole).abs() > 1e-9 * whole {
-        bail!("`{shown}` is not a rate that can be counted: it must be a whole number of hertz, from 1");
+        bail!(
+            "`{shown}` is not a rate that can be counted: it must be a whole number of hertz, from 1"
+        );
     }
     Ok(whole as u64)
 }
@@ -62,7 +64,8 @@ pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
 /// Many values in one unit, which is told once, after them; `?` where there is none.
 pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
     let (unit, size) = scale(values.iter().flatten().copied().fold(0.0, f64::max), unit);
-    let shown = values.iter().map(|value| value.map_or("?".to_owned(), |value| digits(value / size)));
+    let shown =
+        values.iter().map(|value| value.map_or("?".to_owned(), |value| digits(value / size)));
     format!("{} {unit}", shown.collect::<Vec<_>>().join(" ")).trim_end().to_owned()
 }
 
@@ -114,9 +117,12 @@ mod tests {
 
     #[test]
     fn rates_are_read() {
-        let read = ["84MHz", "2.4 MHz", "24000000", "1 Hz", "1GHz", "12.5kHz"].map(|text| parse_hertz(text).unwrap());
+        let read = ["84MHz", "2.4 MHz", "24000000", "1 Hz", "1GHz", "12.5kHz"]
+            .map(|text| parse_hertz(text).unwrap());
         assert_eq!(read, [84_000_000, 2_400_000, 24_000_000, 1, 1_000_000_000, 12_500]);
-        for wrong in ["", "MHz", "0", "0.5 Hz", "-2 MHz", "nan", "inf GHz", "1e99", "2 mHz", "2 MHz!"] {
+        for wrong in
+            ["", "MHz", "0", "0.5 Hz", "-2 MHz", "nan", "inf GHz", "1e99", "2 mHz", "2 MHz!"]
+        {
             assert!(parse_hertz(wrong).is_err(), "{wrong}");
         }
     }
@@ -125,7 +131,10 @@ mod tests {
     fn times_are_shown() {
         let shown = [4.6, 99.96, 2_897.0, 50_061_000.0, 2e9].map(|value| show(value, "ns"));
         assert_eq!(shown, ["4.60 ns", "100 ns", "2.90 µs", "50.1 ms", "2 s"]);
-        assert_eq!([999.4, 999.6, 999_600.0].map(|value| show(value, "ns")), ["999 ns", "1.00 µs", "1.00 ms"]);
+        assert_eq!(
+            [999.4, 999.6, 999_600.0].map(|value| show(value, "ns")),
+            ["999 ns", "1.00 µs", "1.00 ms"]
+        );
         assert_eq!(show_range(985.0, 1_120.0, 1_050.0, "ns"), "0.985…1.12");
         assert_eq!(show(0.98, ""), "0.980");
         assert_eq!(show_all(&[Some(950.0), None, Some(2_897.0)], "ns"), "0.950 ? 2.90 µs");

@@ -26,7 +26,9 @@ impl FromStr for Variant {
         let mut settings = Settings::new();
         for word in words {
             let (name, value) = word.split_once('=').with_context(|| {
-                format!("`{word}` in `{text}`: settings are NAME=VALUE, as in linux@host,primitive=pipe")
+                format!(
+                    "`{word}` in `{text}`: settings are NAME=VALUE, as in linux@host,primitive=pipe"
+                )
             })?;
             if settings.insert(name.to_owned(), vec![value.to_owned()]).is_some() {
                 bail!("`{text}` sets `{name}` twice: a variant has one value of each");
@@ -57,7 +59,10 @@ pub fn leave_out(study: &mut Study, a: &Variant, b: &Variant) -> Result<Vec<Stri
         for variant in [a, b] {
             let port = machine::find(&variant.target)?.parameters();
             let known = |name: &String| {
-                spec.parameters.iter().chain(port.iter().map(|(parameter, _)| *parameter)).any(|p| p.name == name)
+                spec.parameters
+                    .iter()
+                    .chain(port.iter().map(|(parameter, _)| *parameter))
+                    .any(|p| p.name == name)
             };
             fits &= variant.settings.keys().all(known);
         }
@@ -99,7 +104,8 @@ pub fn pairs(study: &Study, a: &Variant, b: &Variant, common: &Overrides) -> Res
         if seen.insert((a.request(), b.request())) {
             let common = |name: &String| a.asked.contains(name) && !varied.contains(name);
             let words = a.parameters.iter().filter(|(name, _)| common(name));
-            let label = words.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+            let label =
+                words.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
             pairs.push(Pair { label, a, b });
         }
     }
@@ -120,7 +126,8 @@ mod tests {
         let padded = variant("linux@host,pad=300,cpu=1");
         assert_eq!(padded.target.to_string(), "linux@host");
         assert_eq!(padded.settings["pad"], ["300"]);
-        for wrong in ["linux", "linux@host,", "linux@host,pad", "linux@host,pad=1,pad=2", ",pad=1"] {
+        for wrong in ["linux", "linux@host,", "linux@host,pad", "linux@host,pad=1,pad=2", ",pad=1"]
+        {
             assert!(wrong.parse::<Variant>().is_err(), "{wrong}");
         }
     }
@@ -130,7 +137,10 @@ mod tests {
         let text = "name = 'x'\ntitle = ''\n[[case]]\nexperiment = 'switch'\nset = { primitive = ['yield', 'pipe'], tasks = [2, 5] }";
         let (a, b) = (variant("linux@host"), variant("linux@host,primitive=pipe"));
         let pairs = pairs(&study::parse(text).unwrap(), &a, &b, &Overrides::default()).unwrap();
-        assert_eq!(pairs.iter().map(|pair| pair.label.as_str()).collect::<Vec<_>>(), ["tasks=2", "tasks=5"]);
+        assert_eq!(
+            pairs.iter().map(|pair| pair.label.as_str()).collect::<Vec<_>>(),
+            ["tasks=2", "tasks=5"]
+        );
         assert!(pairs.iter().all(|pair| pair.a.parameter("primitive") == Some("semaphore")));
         assert!(pairs.iter().all(|pair| pair.b.parameter("primitive") == Some("pipe")));
     }
@@ -139,8 +149,15 @@ mod tests {
     fn experiments_without_the_setting_are_named() {
         let text = "name = 'x'\ntitle = ''\n[[case]]\nexperiment = 'switch'";
         let mut study = study::parse(text).unwrap();
-        assert!(leave_out(&mut study, &variant("linux@host,cpu=0"), &variant("linux@host,pad=1")).unwrap().is_empty());
-        assert_eq!(leave_out(&mut study, &variant("linux@host"), &variant("linux@host,bad=1")).unwrap(), ["switch"]);
+        assert!(
+            leave_out(&mut study, &variant("linux@host,cpu=0"), &variant("linux@host,pad=1"))
+                .unwrap()
+                .is_empty()
+        );
+        assert_eq!(
+            leave_out(&mut study, &variant("linux@host"), &variant("linux@host,bad=1")).unwrap(),
+            ["switch"]
+        );
         assert!(study.entries.is_empty());
     }
 }

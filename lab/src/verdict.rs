@@ -68,7 +68,9 @@ pub fn judge(case: &CaseResult) -> Verdict {
     let stolen = case.figure("steal").map_or(0.0, |steal| steal.max);
     if stolen > 0.0 {
         let mut reasons = missed;
-        reasons.push(format!("the hypervisor stole {stolen} ms in one repetition, so the machine may be to blame"));
+        reasons.push(format!(
+            "the hypervisor stole {stolen} ms in one repetition, so the machine may be to blame"
+        ));
         return Verdict { status: Status::Inconclusive, reasons };
     }
     Verdict { status: Status::LimitMissed, reasons: missed }
@@ -99,7 +101,10 @@ fn doubts(case: &CaseResult) -> Vec<String> {
             && series.summary.p50.is_some_and(|signal| signal <= cost)
         {
             let cost = show(cost, &control.unit);
-            doubts.push(format!("{}: the control alone takes {cost}, as much as the signal", series.name));
+            doubts.push(format!(
+                "{}: the control alone takes {cost}, as much as the signal",
+                series.name
+            ));
         }
     }
     doubts

@@ -136,7 +136,11 @@ fn a_study() {
         ("[[case]]", "[case]", "line 5"),
         ("[[case]]", "[[cases]]", "line 12"),
         ("[[case]]\nexperiment", "repeet = 1\n[[case]]\nexperiment", "did you mean `repeat`?"),
-        ("\"switch\"", "\"swich\"", "case 1 of `s`: unknown experiment `swich`; did you mean `switch`?"),
+        (
+            "\"switch\"",
+            "\"swich\"",
+            "case 1 of `s`: unknown experiment `swich`; did you mean `switch`?",
+        ),
         ("\"switch\"", "7", "line 6: invalid type"),
         ("linux@host", "linux@mars", "case 1 of `s`: unknown target"),
         ("linux@host", "linux", "`linux` is not a target"),
@@ -166,7 +170,11 @@ fn a_study() {
         ("\"p50\"", "\"p51\"", "line 15: there is no statistic `p51`"),
         ("[2, 5]\nvalue", "[2, 5, 10]\nvalue", "`P5.switch` has 2 values for 3 places"),
         ("by = \"tasks\"\nat = [2, 5]\n", "", "a row of them needs `by` and `at`"),
-        ("by = \"tasks\"", "by = \"taks\"", "published: `switch` has no parameter `taks`; did you mean `tasks`?"),
+        (
+            "by = \"tasks\"",
+            "by = \"taks\"",
+            "published: `switch` has no parameter `taks`; did you mean `tasks`?",
+        ),
         ("value = [\"7 us\", 8e3]", "value = [\"7 us\", \"8 eons\"]", "`8 eons` is not a time"),
         ("source = \"P5.switch\"\n", "", "missing field `source`"),
     ];
@@ -188,7 +196,10 @@ fn a_file_that_is_no_study() {
         (folder.file("empty", ""), "line 1: missing field"),
         (folder.file("binary", b"\x7fELF\x02\x01\xff\xfe"), "cannot read the study"),
         (folder.file("nul", b"\0\0\0"), "line 1"),
-        (folder.file("empty-list", "name = \"n\"\ntitle = \"t\"\ncase = []\n"), "there is nothing to run"),
+        (
+            folder.file("empty-list", "name = \"n\"\ntitle = \"t\"\ncase = []\n"),
+            "there is nothing to run",
+        ),
         (folder.file("deep", "a = ".to_owned() + &"[".repeat(100_000)), "line 1"),
         (folder.path("."), "Is a directory"),
         (folder.path("missing"), "No such file"),
@@ -205,7 +216,8 @@ fn a_file_that_is_no_study() {
 fn an_experiment_that_the_study_does_not_have() {
     let folder = Folder::new("none");
     let path = folder.file("study.toml", STUDY.replacen("\"switch\"", "\"delay\"", 1));
-    chronoscope(&["run", "switch", "--study", &path]).complains("nothing to run: `s` has no such case");
+    chronoscope(&["run", "switch", "--study", &path])
+        .complains("nothing to run: `s` has no such case");
 }
 
 #[test]
@@ -217,6 +229,7 @@ fn nobody_who_reads() {
         answer.exits(1);
         assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
     }
-    let answer = run(Command::new("sh").args(["-c", &format!("({program} list; echo $? >&2) | true")]));
+    let answer =
+        run(Command::new("sh").args(["-c", &format!("({program} list; echo $? >&2) | true")]));
     assert!(["0\n", "1\n"].iter().any(|status| answer.stderr.ends_with(status)), "{answer:#?}");
 }

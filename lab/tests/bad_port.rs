@@ -40,7 +40,9 @@ impl Lab {
     fn with_port(self, script: &str) -> Self {
         let good = "case \"$*\" in *tasks=5*) exec cat \"$here/good\";; esac";
         self.0.file("good", good_stream());
-        self.with_program(&format!("#!/bin/sh\nhere=${{0%/*}}\necho $$ >>\"$here/groups\"\n{good}\n{script}\n"))
+        self.with_program(&format!(
+            "#!/bin/sh\nhere=${{0%/*}}\necho $$ >>\"$here/groups\"\n{good}\n{script}\n"
+        ))
     }
 
     fn with_program(self, program: &str) -> Self {
@@ -59,7 +61,9 @@ impl Lab {
         // Half a gigabyte is enough, whatever a port says.
         let mut command = Command::new("sh");
         command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
-        command.args(["-c", "ulimit -v 500000; exec \"$@\"", "sh", &self.0.path("chronoscope")]).args(words);
+        command
+            .args(["-c", "ulimit -v 500000; exec \"$@\"", "sh", &self.0.path("chronoscope")])
+            .args(words);
         command
     }
 
@@ -68,7 +72,11 @@ impl Lab {
         let shown = format!("{command:?}");
         let child = {
             let _alone = WRITING.lock();
-            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+            command
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
         };
         Answer::of(child.wait_with_output().unwrap(), shown)
     }
@@ -77,8 +85,19 @@ impl Lab {
     #[track_caller]
     fn expect(&self, why: &str) {
         let start = Instant::now();
-        let words =
-            ["run", "switch", "--set", "tasks=2,5", "--repeat", "2", "--watchdog", "1s", "-q", "--format", "json"];
+        let words = [
+            "run",
+            "switch",
+            "--set",
+            "tasks=2,5",
+            "--repeat",
+            "2",
+            "--watchdog",
+            "1s",
+            "-q",
+            "--format",
+            "json",
+        ];
         let answer = self.run(&words);
         assert!(start.elapsed() < Duration::from_secs(20), "{why}: it took {:?}", start.elapsed());
         answer.exits(4);
@@ -86,9 +105,21 @@ impl Lab {
         let run = answer.json();
         let [bad, good] = run["cases"].as_array().unwrap().as_slice() else { panic!("{run}") };
         assert_eq!(bad["verdict"]["status"], "inconclusive", "{bad}");
-        let reasons: Vec<_> = bad["verdict"]["reasons"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert!(reasons.len() == 1 && reasons[0].contains(why) && !reasons[0].contains('\n'), "{why}: {reasons:?}");
-        assert_eq!((&good["verdict"]["status"], &good["repetitions"]), (&"pass".into(), &2.into()), "{good}");
+        let reasons: Vec<_> = bad["verdict"]["reasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            reasons.len() == 1 && reasons[0].contains(why) && !reasons[0].contains('\n'),
+            "{why}: {reasons:?}"
+        );
+        assert_eq!(
+            (&good["verdict"]["status"], &good["repetitions"]),
+            (&"pass".into(), &2.into()),
+            "{good}"
+        );
         self.left_nobody();
     }
 
@@ -196,7 +227,8 @@ fn ports_that_hang() {
         Lab::new(name).with_port(script).expect("the watchdog ended the port after 1 s");
     }
     // What has closed the outputs holds nothing up, but is ended all the same.
-    let lab = Lab::new("silent-child").with_port("cat \"$here/good\"; sleep 1000 >&- 2>&- & exit 0");
+    let lab =
+        Lab::new("silent-child").with_port("cat \"$here/good\"; sleep 1000 >&- 2>&- & exit 0");
     lab.run(&["run", "switch", "-q"]).exits(0);
     lab.left_nobody();
 }
@@ -208,7 +240,11 @@ fn ports_that_flood() {
     let table = [
         ("samples", many(samples(0, u64::MAX)), "the watchdog"),
         ("lines", many(Record::Log("again")), "the watchdog"),
-        ("figures", many(Record::Figure { name: "f", unit: "", value: 1.0 }), "more than 256 times in one repetition"),
+        (
+            "figures",
+            many(Record::Figure { name: "f", unit: "", value: 1.0 }),
+            "more than 256 times in one repetition",
+        ),
         ("zeros", vec![0; 65536], "damaged at byte"),
         ("noise", vec![7; 65536], "longer than 640 bytes"),
     ];
@@ -238,23 +274,67 @@ fn streams_that_make_no_sense() {
         ("half", good[..good.len() / 2].to_vec(), "cut short"),
         ("twice", good.repeat(2), "goes on after its end"),
         ("reset", bytes(&[hello(), clock(), hello()]), "the target was reset"),
-        ("no-hello", good[good.iter().position(|byte| *byte == 0).unwrap() + 1..].to_vec(), "start with a hello"),
-        ("lost", bytes(&[hello(), clock(), Record::End { records: 9 }]), "9 were sent and 2 arrived"),
+        (
+            "no-hello",
+            good[good.iter().position(|byte| *byte == 0).unwrap() + 1..].to_vec(),
+            "start with a hello",
+        ),
+        (
+            "lost",
+            bytes(&[hello(), clock(), Record::End { records: 9 }]),
+            "9 were sent and 2 arrived",
+        ),
         ("stopped", bytes(&[hello(), Record::Clock(Clock { hertz: 0, ..CLOCK })]), "does not tick"),
         ("no-clock", bytes(&[hello(), ordinary()]), "before the clock"),
-        ("two-clocks", bytes(&[hello(), clock(), Record::Clock(Clock { hertz: 5, ..CLOCK })]), "clock changed"),
+        (
+            "two-clocks",
+            bytes(&[hello(), clock(), Record::Clock(Clock { hertz: 5, ..CLOCK })]),
+            "clock changed",
+        ),
         ("unknown", bytes(&[hello(), clock(), samples(3, 1)]), "series 3, which was not announced"),
         ("no-figure", bytes(&[hello(), clock(), figure(f64::NAN)]), "figure `f` is no number"),
         ("no-end", bytes(&[hello(), clock(), figure(f64::INFINITY)]), "figure `f` is no number"),
-        ("no-evidence", bytes(&[hello(), clock(), evidence(f64::NAN)]), "evidence `switches` is no number"),
-        ("by-nothing", with_series(Series { per: f64::NAN, ..Series::measured("s") }), "NaN operations"),
+        (
+            "no-evidence",
+            bytes(&[hello(), clock(), evidence(f64::NAN)]),
+            "evidence `switches` is no number",
+        ),
+        (
+            "by-nothing",
+            with_series(Series { per: f64::NAN, ..Series::measured("s") }),
+            "NaN operations",
+        ),
         ("by-zero", with_series(Series { per: 0.0, ..Series::measured("s") }), "0 operations"),
-        ("by-almost-zero", with_series(Series { per: 1e-300, ..Series::measured("s") }), "operations a sample"),
-        ("nowhere", with_series(Series { x: Some(f64::NAN), ..Series::measured("s") }), "stands at no number"),
-        ("other-number", with_series(Series { id: 9, ..Series::measured("s") }), "announced out of order"),
-        ("lines", with_series(Series { id: 9, ..Series::measured("a\nb") }), "`a\u{fffd}b` is announced"),
-        ("empty", bytes(&[hello(), clock(), ordinary(), evidence(5.0), Record::End { records: 4 }]), "no sample"),
-        ("unproved", bytes(&[hello(), clock(), ordinary(), samples(0, 9), Record::End { records: 4 }]), "no evidence"),
+        (
+            "by-almost-zero",
+            with_series(Series { per: 1e-300, ..Series::measured("s") }),
+            "operations a sample",
+        ),
+        (
+            "nowhere",
+            with_series(Series { x: Some(f64::NAN), ..Series::measured("s") }),
+            "stands at no number",
+        ),
+        (
+            "other-number",
+            with_series(Series { id: 9, ..Series::measured("s") }),
+            "announced out of order",
+        ),
+        (
+            "lines",
+            with_series(Series { id: 9, ..Series::measured("a\nb") }),
+            "`a\u{fffd}b` is announced",
+        ),
+        (
+            "empty",
+            bytes(&[hello(), clock(), ordinary(), evidence(5.0), Record::End { records: 4 }]),
+            "no sample",
+        ),
+        (
+            "unproved",
+            bytes(&[hello(), clock(), ordinary(), samples(0, 9), Record::End { records: 4 }]),
+            "no evidence",
+        ),
     ];
     for (name, stream, why) in table {
         Lab::new(name).with_stream("bad", &stream).with_port("cat \"$here/bad\"").expect(why);
@@ -284,10 +364,22 @@ fn without_permission_for_real_time() {
     {
         let _alone = WRITING.lock();
         fs::copy(port, lab.0.path("chronoscope-linux")).unwrap();
-        fs::set_permissions(lab.0.path("chronoscope-linux"), Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(lab.0.path("chronoscope-linux"), Permissions::from_mode(0o755))
+            .unwrap();
     }
-    let words =
-        ["run", "switch", "--set", "policy=fifo,other", "--set", "mlock=no", "--repeat", "1", "-q", "--format", "json"];
+    let words = [
+        "run",
+        "switch",
+        "--set",
+        "policy=fifo,other",
+        "--set",
+        "mlock=no",
+        "--repeat",
+        "1",
+        "-q",
+        "--format",
+        "json",
+    ];
     let mut command = Command::new(lab.0.path("chronoscope"));
     command.args(words).arg("--no-store").current_dir("/");
     if rustix::process::geteuid().is_root() {
@@ -304,5 +396,8 @@ fn without_permission_for_real_time() {
     }
     answer.exits(4);
     let reason = fifo["verdict"]["reasons"][0].as_str().unwrap();
-    assert!(reason.contains("SCHED_FIFO) is not permitted") && reason.contains("cap_sys_nice"), "{reason}");
+    assert!(
+        reason.contains("SCHED_FIFO) is not permitted") && reason.contains("cap_sys_nice"),
+        "{reason}"
+    );
 }

@@ -15,9 +15,19 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let short =
-            ["run", "switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=100,200", "--repeat=3"];
-        let mut run = chronoscope(&[&short[..], &["--no-store", "-q", "--format", "json"]].concat()).json();
+        let short = [
+            "run",
+            "switch",
+            "--set",
+            "policy=other",
+            "--set",
+            "mlock=no",
+            "--set",
+            "loops=100,200",
+            "--repeat=3",
+        ];
+        let mut run =
+            chronoscope(&[&short[..], &["--no-store", "-q", "--format", "json"]].concat()).json();
         for case in run["cases"].as_array_mut().unwrap() {
             case["verdict"] = json!({ "status": "pass", "reasons": [] });
         }
@@ -32,7 +42,9 @@ impl Bench {
 
     /// All cases take that many instructions.
     fn exact(&self, name: &str, p50: f64) -> String {
-        self.run(name, |cases| cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, p50)))
+        self.run(name, |cases| {
+            cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, p50))
+        })
     }
 }
 
@@ -40,7 +52,11 @@ fn make_exact(case: &mut Value, p50: f64) {
     case["clock"]["domain"] = json!("instructions");
     for series in case["series"].as_array_mut().unwrap() {
         series["unit"] = json!("instructions");
-        series["by_repetition"].as_array_mut().unwrap().iter_mut().for_each(|one| one["p50"] = json!(p50));
+        series["by_repetition"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .for_each(|one| one["p50"] = json!(p50));
     }
 }
 
@@ -50,13 +66,23 @@ fn a_run_passes_against_its_own_baseline() {
     let (file, again) = (bench.folder.path("a.toml"), bench.folder.path("b.toml"));
     let run = bench.run("run", |_| {});
     assert_eq!(chronoscope(&["baseline", "write", &run, "-o", &file]).exits(0).stdout, "");
-    chronoscope(&["baseline", "check", &file, &run]).exits(0).shows("pass: 2 pass").shows("reference loops alike");
+    chronoscope(&["baseline", "check", &file, &run])
+        .exits(0)
+        .shows("pass: 2 pass")
+        .shows("reference loops alike");
     chronoscope(&["baseline", "check", &file, &run, "--threshold", "0"]).exits(0);
     chronoscope(&["baseline", "write", &run, "-o", &again]).exits(0);
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, fs::read_to_string(&again).unwrap());
-    assert_eq!(text.lines().filter(|line| line.contains("case = \"switch linux@host ")).count(), 2, "{text}");
-    assert!(text.contains("domain = \"wall\"") && text.contains("host = ") && text.len() < 2000, "{text}");
+    assert_eq!(
+        text.lines().filter(|line| line.contains("case = \"switch linux@host ")).count(),
+        2,
+        "{text}"
+    );
+    assert!(
+        text.contains("domain = \"wall\"") && text.contains("host = ") && text.len() < 2000,
+        "{text}"
+    );
     assert_eq!(chronoscope(&["baseline", "write", &run]).exits(0).stdout, text);
 }
 
@@ -66,25 +92,41 @@ fn an_exact_figure_fails_by_one_and_tells_when_it_shrank() {
     let file = bench.folder.path("exact.toml");
     chronoscope(&["baseline", "write", &bench.exact("run", 5690.0), "-o", &file]).exits(0);
     let text = fs::read_to_string(&file).unwrap();
-    assert!(text.contains("p50 = [5690]") && !text.contains("host = ") && !text.contains("reference"), "{text}");
+    assert!(
+        text.contains("p50 = [5690]") && !text.contains("host = ") && !text.contains("reference"),
+        "{text}"
+    );
     let more = bench.exact("more", 5691.0);
-    chronoscope(&["baseline", "check", &file, &more, "--threshold", "50"]).exits(3).shows("regression: 2 regression");
+    chronoscope(&["baseline", "check", &file, &more, "--threshold", "50"])
+        .exits(3)
+        .shows("regression: 2 regression");
     let github = chronoscope(&["baseline", "check", &file, &more, "--format", "github"]);
     github
         .exits(3)
         .shows("::error title=switch loops=100")
         .shows("::regression%0Ap50 5690 instructions → 5691 instructions");
     let fewer = bench.exact("fewer", 5600.0);
-    let tighten = format!("exact figures that shrank: 2; to hold them: chronoscope baseline write {fewer} -o {file}");
+    let tighten = format!(
+        "exact figures that shrank: 2; to hold them: chronoscope baseline write {fewer} -o {file}"
+    );
     chronoscope(&["baseline", "check", &file, &fewer]).exits(0).shows(&tighten);
     // With several targets, a case is called by its own.
     let targets = bench.run("targets", |cases| {
         cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, 41.0));
         cases[1]["target"] = json!("tandem@cortex-m4");
     });
-    chronoscope(&["compare", &targets, &targets]).exits(0).shows("linux@host loops=").shows("tandem@cortex-m4 loops=");
-    let junit = chronoscope(&["baseline", "check", &file, &more, "--format", "junit"]).exits(3).stdout.clone();
-    assert_eq!(roxmltree::Document::parse(&junit).unwrap().root_element().attribute("failures"), Some("2"));
+    chronoscope(&["compare", &targets, &targets])
+        .exits(0)
+        .shows("linux@host loops=")
+        .shows("tandem@cortex-m4 loops=");
+    let junit = chronoscope(&["baseline", "check", &file, &more, "--format", "junit"])
+        .exits(3)
+        .stdout
+        .clone();
+    assert_eq!(
+        roxmltree::Document::parse(&junit).unwrap().root_element().attribute("failures"),
+        Some("2")
+    );
 }
 
 #[test]
@@ -100,14 +142,18 @@ fn what_is_new_and_what_vanished_is_told() {
     let (full, half) = (bench.folder.path("full.toml"), bench.folder.path("half.toml"));
     chronoscope(&["baseline", "write", &both, "-o", &full]).exits(0);
     chronoscope(&["baseline", "write", &one, "-o", &half]).exits(0);
-    chronoscope(&["baseline", "check", &half, &both]).exits(0).shows("only in B: switch linux@host");
+    chronoscope(&["baseline", "check", &half, &both])
+        .exits(0)
+        .shows("only in B: switch linux@host");
     chronoscope(&["baseline", "check", &full, &one]).exits(4).shows("only in A: switch linux@host");
     let refused = bench.run("refused", |cases| {
         make_exact(&mut cases[0], 41.0);
         make_exact(&mut cases[1], 41.0);
         cases[1]["verdict"] = json!({ "status": "not-offered", "reasons": ["no such thing"] });
     });
-    chronoscope(&["baseline", "check", &full, &refused]).exits(4).shows("the baseline has figures of it");
+    chronoscope(&["baseline", "check", &full, &refused])
+        .exits(4)
+        .shows("the baseline has figures of it");
     // What proves nothing is no baseline.
     let left = chronoscope(&["baseline", "write", &refused, "-o", &half]);
     assert!(left.exits(0).stderr.contains("left out: switch loops=200"), "{left:#?}");

@@ -31,10 +31,22 @@ const FIRST_PAINT_MS: f64 = 500.0;
 const PAGES: [(&str, &[&str]); 4] = [
     (
         "switch",
-        &["run", "switch", "--set", "tasks=2,3,5", "--set", "pair=thread-thread,coroutine-coroutine", "-l", "600"],
+        &[
+            "run",
+            "switch",
+            "--set",
+            "tasks=2,3,5",
+            "--set",
+            "pair=thread-thread,coroutine-coroutine",
+            "-l",
+            "600",
+        ],
     ),
     ("samples", &["run", "period", "wakeup", "-l", "60", "-i", "500", "--samples"]),
-    ("comparison", &["compare", "linux@host", "linux@host,pad=20000", "switch", "--set", "loops=200"]),
+    (
+        "comparison",
+        &["compare", "linux@host", "linux@host,pad=20000", "switch", "--set", "loops=200"],
+    ),
     // What Linux does not offer has no figures to draw.
     ("nothing", &["run", "masked", "image"]),
 ];
@@ -60,12 +72,15 @@ fn pages_of_runs() {
 fn pages_of_captures() {
     let folder = artefacts();
     let mut browser = Page::open(&folder, "captures");
-    let [run, file] = ["json", "html"].map(|form| folder.join(format!("pins.{form}")).display().to_string());
+    let [run, file] =
+        ["json", "html"].map(|form| folder.join(format!("pins.{form}")).display().to_string());
     fs::write(&run, pins::run().to_string()).expect("the folder can be written to");
     chronoscope(&["report", &run, "-o", &file]).exits(0);
     look(&mut browser, &folder, "pins", &file);
-    let kinds = browser.value("[...document.querySelectorAll('figure.chart')].map(figure => figure.dataset.kind)");
-    let count = |kind: &str| kinds.as_array().expect("a list").iter().filter(|one| *one == kind).count();
+    let kinds = browser
+        .value("[...document.querySelectorAll('figure.chart')].map(figure => figure.dataset.kind)");
+    let count =
+        |kind: &str| kinds.as_array().expect("a list").iter().filter(|one| *one == kind).count();
     assert_eq!((count("waveform"), count("cycles")), (3, 1), "{kinds}");
 }
 
@@ -100,7 +115,9 @@ fn faults_are_seen() {
     assert!(browser.requests()[1].ends_with("/picture.png"), "{:?}", browser.requests());
     let complaints = format!("{:?}", browser.complaints());
     assert!(complaints.contains("a word") && complaints.contains("picture.png"), "{complaints}");
-    assert!(browser.value("document.documentElement.scrollWidth").as_u64() > Some(u64::from(WIDTHS[0])));
+    assert!(
+        browser.value("document.documentElement.scrollWidth").as_u64() > Some(u64::from(WIDTHS[0]))
+    );
     let picture = Picture::read(&browser.screenshot(WIDTHS[0], HEIGHT));
     assert_eq!(picture.drawn(&browser.value(CHARTS)[0]), 0.0, "an empty chart");
     assert_eq!(browser.value(&first_mark(0)).get("told"), None, "no mark");
@@ -134,14 +151,18 @@ fn paints_soon(browser: &mut Page, place: &str) {
 /// The page is read downwards, never sideways.
 fn fits(browser: &mut Page, place: &str, width: u32) {
     let wide = browser.value("document.documentElement.scrollWidth");
-    assert!(wide.as_u64().is_some_and(|wide| wide <= u64::from(width)), "{place}: the page is {wide} wide");
+    assert!(
+        wide.as_u64().is_some_and(|wide| wide <= u64::from(width)),
+        "{place}: the page is {wide} wide"
+    );
 }
 
 fn charts_are_drawn(browser: &mut Page, folder: &Path, place: &str, width: u32) {
     let charts = browser.value(CHARTS);
     let charts = charts.as_array().expect("a list");
     assert_eq!(charts.is_empty(), place.starts_with("nothing"), "{place}: {charts:#?}");
-    let height = browser.value("document.documentElement.scrollHeight").as_u64().expect("a number") as u32;
+    let height =
+        browser.value("document.documentElement.scrollHeight").as_u64().expect("a number") as u32;
     let png = browser.screenshot(width, height);
     fs::write(folder.join(format!("{place}.png")), &png).expect("the folder can be written to");
     let picture = Picture::read(&png);
@@ -154,9 +175,11 @@ fn charts_are_drawn(browser: &mut Page, folder: &Path, place: &str, width: u32) 
 
 /// On every chart, the first mark that can be reached: with the mouse, and with the keyboard.
 fn pointing_tells_a_value(browser: &mut Page, place: &str) {
-    let tip =
-        "(() => { const tip = document.getElementById('tip'); return tip.checkVisibility() && tip.textContent; })()";
-    let count = browser.value("document.querySelectorAll('figure.chart').length").as_u64().expect("a number");
+    let tip = "(() => { const tip = document.getElementById('tip'); return tip.checkVisibility() && tip.textContent; })()";
+    let count = browser
+        .value("document.querySelectorAll('figure.chart').length")
+        .as_u64()
+        .expect("a number");
     for index in 0..count {
         browser.point_at(0.0, 0.0);
         let mark = browser.value(&first_mark(index));
@@ -164,18 +187,33 @@ fn pointing_tells_a_value(browser: &mut Page, place: &str) {
             panic!("{place}: no mark of chart {index} can be pointed at: {mark}");
         };
         let told = &mark["told"];
-        let has_value = told.as_str().is_some_and(|told| told.contains(|letter: char| letter.is_ascii_digit()));
+        let has_value =
+            told.as_str().is_some_and(|told| told.contains(|letter: char| letter.is_ascii_digit()));
         assert!(has_value, "{place}: no value in {mark}");
-        assert_eq!(browser.value(tip), false, "{place}: chart {index} tells before it is pointed at");
+        assert_eq!(
+            browser.value(tip),
+            false,
+            "{place}: chart {index} tells before it is pointed at"
+        );
         browser.point_at(left, top);
-        assert!(browser.becomes_true(&format!("{tip} === {told}")), "{place}: pointed at, {mark} is not told");
+        assert!(
+            browser.becomes_true(&format!("{tip} === {told}")),
+            "{place}: pointed at, {mark} is not told"
+        );
         assert_eq!(browser.value(TIP_IN_WINDOW), true, "{place}: what {mark} tells is cut off");
         browser.point_at(0.0, 0.0);
-        assert!(browser.becomes_true(&format!("{tip} === false")), "{place}: {mark} is told for ever");
-        browser
-            .value(&format!("document.querySelectorAll('figure.chart svg')[{index}].focus({{preventScroll: true}})"));
+        assert!(
+            browser.becomes_true(&format!("{tip} === false")),
+            "{place}: {mark} is told for ever"
+        );
+        browser.value(&format!(
+            "document.querySelectorAll('figure.chart svg')[{index}].focus({{preventScroll: true}})"
+        ));
         browser.press("ArrowRight");
-        assert!(browser.becomes_true(&format!("{tip} !== false")), "{place}: walked to, {mark} is not told");
+        assert!(
+            browser.becomes_true(&format!("{tip} !== false")),
+            "{place}: walked to, {mark} is not told"
+        );
         browser.press("Escape");
     }
 }
@@ -211,6 +249,10 @@ fn the_theme_can_be_changed(browser: &mut Page, folder: &Path, place: &str, widt
     );
     let at = |index: usize| button[index].as_f64().expect("a place is a number");
     browser.click(at(0), at(1));
-    assert!(browser.becomes_true(&format!("{colours} !== {before}")), "{place}: the theme stays {before}");
-    fs::write(folder.join(format!("{place}-other-theme.png")), browser.screenshot(width, HEIGHT)).expect("as before");
+    assert!(
+        browser.becomes_true(&format!("{colours} !== {before}")),
+        "{place}: the theme stays {before}"
+    );
+    fs::write(folder.join(format!("{place}-other-theme.png")), browser.screenshot(width, HEIGHT))
+        .expect("as before");
 }

@@ -30,18 +30,30 @@ fn histogram(row: &Value) -> Vec<(f64, u64)> {
     pairs.map(|pair| (pair[0].as_f64().unwrap(), pair[1].as_u64().unwrap())).collect()
 }
 
-const ALL: [&str; 8] =
-    ["--channel", "D0,D1", "--measure", "width,low,period,jitter,duty,edges", "--start", "rise:D0", "--end", "rise:D1"];
+const ALL: [&str; 8] = [
+    "--channel",
+    "D0,D1",
+    "--measure",
+    "width,low,period,jitter,duty,edges",
+    "--start",
+    "rise:D0",
+    "--end",
+    "rise:D1",
+];
 
 /// The same signal in all formats: files, and folders of Saleae's channels.
 fn formats(folder: &Folder, capture: &Capture) -> Vec<String> {
-    let mut files =
-        vec![folder.file("a.vcd", vcd(capture)), folder.file("a.sr", sr(capture)), folder.file("a.csv", csv(capture))];
+    let mut files = vec![
+        folder.file("a.vcd", vcd(capture)),
+        folder.file("a.sr", sr(capture)),
+        folder.file("a.csv", csv(capture)),
+    ];
     for version in [0, 1] {
         let path = folder.path(&format!("v{version}"));
         fs::create_dir(&path).unwrap();
         for (place, channel) in capture.channels.iter().enumerate() {
-            fs::write(format!("{path}/{}.bin", channel.name), binary(capture, place, version)).unwrap();
+            fs::write(format!("{path}/{}.bin", channel.name), binary(capture, place, version))
+                .unwrap();
         }
         files.push(path);
     }
@@ -68,7 +80,10 @@ fn one_signal_has_the_same_numbers_in_every_format() {
         assert_eq!(rows, first, "{file}");
     }
     let [latency, width, .., duty, _] = first.as_slice() else { panic!("{first:#?}") };
-    assert_eq!((&latency["channel"], &latency["count"]), (&"rise:D0 → rise:D1".into(), &500.into()));
+    assert_eq!(
+        (&latency["channel"], &latency["count"]),
+        (&"rise:D0 → rise:D1".into(), &500.into())
+    );
     assert_eq!((&width["measure"], &width["error"]), (&"width".into(), &100.0.into()));
     assert_eq!((&duty["measure"], &duty["unit"]), (&"duty".into(), &"%".into()));
 }
@@ -121,13 +136,22 @@ fn captures_become_others() {
 fn sigrok_edges(file: &str, format: &[&str], channel: &str) -> BTreeMap<u64, u64> {
     let decoder = format!("timing:data={channel}");
     let mut command = Command::new("sigrok-cli");
-    command.args(format).args(["-i", file, "-P", &decoder, "-A", "timing=time", "--protocol-decoder-samplenum"]);
+    command.args(format).args([
+        "-i",
+        file,
+        "-P",
+        &decoder,
+        "-A",
+        "timing=time",
+        "--protocol-decoder-samplenum",
+    ]);
     let answer = run(&mut command);
     answer.exits(0);
     let mut found = BTreeMap::new();
     for line in answer.stdout.lines() {
         // `15-30 timing-1: 1.500 μs (666.667 kHz)`
-        let (start, end) = line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
+        let (start, end) =
+            line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
         *found.entry(end.parse::<u64>().unwrap() - start.parse::<u64>().unwrap()).or_default() += 1;
     }
     assert!(!found.is_empty(), "{answer:?}");
@@ -146,7 +170,11 @@ fn sigrok_measures_the_same() {
             let ticks = |ns: f64| (ns * hertz as f64 / 1e9).round() as u64;
             let ours: BTreeMap<u64, u64> =
                 histogram(row).into_iter().map(|(value, count)| (ticks(value), count)).collect();
-            assert_eq!(ours, sigrok_edges(&file, &["-I", "vcd"], channel), "{channel} at {hertz} Hz");
+            assert_eq!(
+                ours,
+                sigrok_edges(&file, &["-I", "vcd"], channel),
+                "{channel} at {hertz} Hz"
+            );
         }
     }
     // What we sample and write, sigrok reads; and what it writes, we read.
@@ -159,8 +187,10 @@ fn sigrok_measures_the_same() {
     let samples: BTreeMap<u64, u64> = sigrok_edges(&ours, &[], "D0");
     for file in [&ours, &theirs, &dump] {
         let row = &rows(&[file, "--channel", "D0", "--measure", "edges"])[0];
-        let found: BTreeMap<u64, u64> =
-            histogram(row).into_iter().map(|(value, count)| ((value / 500.0) as u64, count)).collect();
+        let found: BTreeMap<u64, u64> = histogram(row)
+            .into_iter()
+            .map(|(value, count)| ((value / 500.0) as u64, count))
+            .collect();
         assert_eq!((found, row["error"].as_f64()), (samples.clone(), Some(500.0)), "{file}");
     }
 }
@@ -170,7 +200,9 @@ fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
     let folder = Folder::new("capture-resample");
     let exact = signal(84_000_000, Sampling::Exact, 400, 1_000);
     let file = folder.file("exact.vcd", vcd(&exact));
-    let seen = |more: &[&str]| rows(&[&[&file, "--channel", "D0", "--measure", "width,low,period"], more].concat());
+    let seen = |more: &[&str]| {
+        rows(&[&[&file, "--channel", "D0", "--measure", "width,low,period"], more].concat())
+    };
     let (plain, resampled) = (seen(&[]), seen(&["--rate", "2MHz", "--phase", "0.25"]));
     for (plain, resampled) in plain.iter().zip(&resampled) {
         assert_eq!((&plain["error"], &resampled["error"]), (&0.0.into(), &500.0.into()));
@@ -198,7 +230,10 @@ fn pulses_between_two_samples_are_told() {
     let folder = Folder::new("capture-unseen");
     let exact = folder.file("exact.vcd", vcd(&signal(1_000_000_000, Sampling::Exact, 100, 10)));
     let answer = measure(&[&exact, "--channel", "D0", "--rate", "10MHz"]);
-    assert!(answer.stderr.contains("pulses lie between two samples, and cannot be seen"), "{answer:?}");
+    assert!(
+        answer.stderr.contains("pulses lie between two samples, and cannot be seen"),
+        "{answer:?}"
+    );
     assert_eq!(answer.stderr.lines().count(), 1);
     assert_eq!(measure(&[&exact, "-q", "--rate", "10MHz"]).stderr, "");
 }
@@ -207,13 +242,14 @@ fn pulses_between_two_samples_are_told() {
 fn latencies_are_from_a_start_to_the_next_end() {
     let folder = Folder::new("capture-latency");
     // Two starts before one end, an end without a start, an end in the instant of its start, and one that never comes.
-    let edges =
-        "#0 0! 0\" #10 1! #20 0! #30 1! #40 1\" #45 0! #50 0\" #55 1\" #60 0\" #70 1\" 1! #80 0! 0\" #90 1! #100";
-    let head = "$timescale 1 ns $end $var wire 1 ! a $end $var wire 1 \" b $end $enddefinitions $end";
+    let edges = "#0 0! 0\" #10 1! #20 0! #30 1! #40 1\" #45 0! #50 0\" #55 1\" #60 0\" #70 1\" 1! #80 0! 0\" #90 1! #100";
+    let head =
+        "$timescale 1 ns $end $var wire 1 ! a $end $var wire 1 \" b $end $enddefinitions $end";
     let file = folder.file("a.vcd", format!("{head} {edges}"));
     let row = &rows(&[&file, "--start", "rise:a", "--end", "rise:b"])[0];
     assert_eq!((histogram(row), &row["unanswered"]), (vec![(0.0, 1), (30.0, 1)], &1.into()));
-    measure(&[&file, "--start", "rise:a", "--end", "rise:b"]).shows("1 start came before the end of an earlier one");
+    measure(&[&file, "--start", "rise:a", "--end", "rise:b"])
+        .shows("1 start came before the end of an earlier one");
     let row = &rows(&[&file, "--start", "rise:a", "--end", "fall:a"])[0];
     assert_eq!(histogram(row), [(10.0, 2), (15.0, 1)]);
     let row = &rows(&[&file, "--start", "edge:b", "--end", "rise:a"])[0];

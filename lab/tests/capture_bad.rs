@@ -20,8 +20,7 @@ fn measure(arguments: &[&str]) -> Answer {
     chronoscope(&[&["capture"], arguments].concat())
 }
 
-const HEAD: &str =
-    "$timescale 1 ns $end $var wire 1 ! D0 $end $var wire 1 \" D1 $end $enddefinitions $end\n#0 0! 0\"\n";
+const HEAD: &str = "$timescale 1 ns $end $var wire 1 ! D0 $end $var wire 1 \" D1 $end $enddefinitions $end\n#0 0! 0\"\n";
 
 #[test]
 fn damaged_dumps_are_told_with_their_line() {
@@ -55,23 +54,30 @@ fn unknown_names_are_told_with_those_there_are() {
     let folder = Folder::new("capture-bad-names");
     let file = folder.file("a.vcd", format!("{HEAD}#9"));
     measure(&[&file, "--channel", "D0,D9"]).complains("there is no channel D9: there is D0, D1");
-    measure(&[&file, "--start", "rise:D0", "--end", "fall:D9"]).complains("there is no channel D9: there is D0, D1");
+    measure(&[&file, "--start", "rise:D0", "--end", "fall:D9"])
+        .complains("there is no channel D9: there is D0, D1");
     measure(&[&file, "--start", "rise:D0"]).complains("--end");
     measure(&[&file, "--start", "D0", "--end", "fall:D1"]).complains("write rise:, fall: or edge:");
-    measure(&[&file, "--start", "edge:D0", "--end", "fall:D0"]).complains("--measure period or edges");
-    measure(&[&file, "--measure", "length"]).complains("there is width, low, period, jitter, duty, edges");
+    measure(&[&file, "--start", "edge:D0", "--end", "fall:D0"])
+        .complains("--measure period or edges");
+    measure(&[&file, "--measure", "length"])
+        .complains("there is width, low, period, jitter, duty, edges");
     measure(&[&file, "--rate", "2", "--phase", "0.5"]).complains("it is shorter than one sample");
     measure(&[&file, "--rate", "0.3Hz"]).complains("whole number of hertz");
-    measure(&[&file, "--rate", "2MHz", "--phase", "1"]).complains("write a number from 0 to below 1, or random");
+    measure(&[&file, "--rate", "2MHz", "--phase", "1"])
+        .complains("write a number from 0 to below 1, or random");
     measure(&[&file, &file, "-o", &folder.path("b.vcd")]).complains("one capture becomes one file");
-    measure(&[&file, "--measure", "low", "-o", &folder.path("b.vcd")]).complains("is a capture, and holds no measures");
+    measure(&[&file, "--measure", "low", "-o", &folder.path("b.vcd")])
+        .complains("is a capture, and holds no measures");
     measure(&[&folder.path("none.vcd")]).complains("cannot be opened");
     measure(&[&file, "-o", &folder.path("no/b.vcd")]).complains("there is no folder");
     let sampled = folder.file("sampled.csv", csv(&signal(1_000_000, Sampling::Exact, 5, 9)));
     measure(&[&sampled, "--rate", "2MHz"]).complains("it was sampled already");
-    let many: String =
-        (0..65).map(|number| format!("$var wire 1 {} p{number} $end ", '!'.to_string().repeat(number + 1))).collect();
-    let many = folder.file("many.vcd", format!("$timescale 1 ns $end {many} $enddefinitions $end #0"));
+    let many: String = (0..65)
+        .map(|number| format!("$var wire 1 {} p{number} $end ", '!'.to_string().repeat(number + 1)))
+        .collect();
+    let many =
+        folder.file("many.vcd", format!("$timescale 1 ns $end {many} $enddefinitions $end #0"));
     measure(&[&many]).complains("it has 65 channels");
 }
 
@@ -143,7 +149,9 @@ const METADATA: &str = "[device 1]\ncapturefile=logic-1\nsamplerate=1 MHz\nprobe
 fn damaged_sessions_are_told() {
     let folder = Folder::new("capture-bad-sr");
     let session = |metadata: &str, parts: &[(&str, &[u8])]| {
-        archive(&[&[("version", b"2".as_slice()), ("metadata", metadata.as_bytes())], parts].concat())
+        archive(
+            &[&[("version", b"2".as_slice()), ("metadata", metadata.as_bytes())], parts].concat(),
+        )
     };
     let part = ("logic-1-1", b"\0\0\x01\x01\0".as_slice());
     measure(&[&folder.file("good.sr", session(METADATA, &[part]))]).exits(0).shows("2 µs");
@@ -151,26 +159,48 @@ fn damaged_sessions_are_told() {
     let wide = METADATA.replace("unitsize=1", "unitsize=2");
     for (content, message) in [
         (whole[..whole.len() - 9].to_vec(), "the archive is damaged or cut off"),
-        (archive(&[("meta.json", b"{}")]), "it is a zip archive without `version`: none of sigrok's"),
+        (
+            archive(&[("meta.json", b"{}")]),
+            "it is a zip archive without `version`: none of sigrok's",
+        ),
         (archive(&[("version", b"3"), ("metadata", b"")]), "it is a session of version 3"),
         (session("", &[part]), "metadata: it has no digital channels"),
-        (session(&METADATA.replace("1 MHz", "fast"), &[part]), "metadata: line 3: `fast` is not a rate"),
-        (session(&METADATA.replace("unitsize=1", "unitsize=0"), &[part]), "its `unitsize` is missing"),
-        (session(&METADATA.replace("probe1", "probe9"), &[part]), "D0 is bit 8 of samples that have 8"),
+        (
+            session(&METADATA.replace("1 MHz", "fast"), &[part]),
+            "metadata: line 3: `fast` is not a rate",
+        ),
+        (
+            session(&METADATA.replace("unitsize=1", "unitsize=0"), &[part]),
+            "its `unitsize` is missing",
+        ),
+        (
+            session(&METADATA.replace("probe1", "probe9"), &[part]),
+            "D0 is bit 8 of samples that have 8",
+        ),
         (session(&METADATA.replace("probe1", "probe0"), &[part]), "is no channel's number"),
         (session(&format!("{METADATA}probe2=D0\n"), &[part]), "D0 is there twice"),
         (session(METADATA, &[]), "it has no samples: there is no logic-1-1"),
         (session(METADATA, &[part, ("logic-1-3", b"\0")]), "its part logic-1-2 is missing"),
         (session(METADATA, &[("logic-1-1", b"")]), "there is no sample in it"),
         (session(&wide, &[part]), "it ends within a sample of 2 bytes"),
-        (session(METADATA, &[("logic-1-1", &[0; 64])]).into_iter().rev().collect(), "it is none of the captures"),
+        (
+            session(METADATA, &[("logic-1-1", &[0; 64])]).into_iter().rev().collect(),
+            "it is none of the captures",
+        ),
     ] {
         measure(&[&folder.file("bad.sr", content)]).complains(message);
     }
     // The bytes of an entry do not fit its sum.
     let mut stored = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, content) in [("version", b"2".as_slice()), ("metadata", METADATA.as_bytes()), ("logic-1-1", &[7; 99])] {
-        stored.start_file(name, SimpleFileOptions::DEFAULT.compression_method(zip::CompressionMethod::Stored)).unwrap();
+    for (name, content) in
+        [("version", b"2".as_slice()), ("metadata", METADATA.as_bytes()), ("logic-1-1", &[7; 99])]
+    {
+        stored
+            .start_file(
+                name,
+                SimpleFileOptions::DEFAULT.compression_method(zip::CompressionMethod::Stored),
+            )
+            .unwrap();
         stored.write_all(content).unwrap();
     }
     let mut content = stored.finish().unwrap().into_inner();
@@ -188,7 +218,10 @@ fn claimed_size(archive: &[u8]) -> usize {
 fn bounded(folder: &Folder, arguments: &[&str], input: Stdio) -> Answer {
     let script = "ulimit -v 262144; exec \"$0\" capture \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_chronoscope")]).args(arguments).current_dir(&folder.0);
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_chronoscope")])
+        .args(arguments)
+        .current_dir(&folder.0);
     let shown = format!("{command:?}");
     Answer::of(command.stdin(input).output().unwrap(), shown)
 }
@@ -213,17 +246,23 @@ fn a_bomb_is_not_unpacked() {
     let mut claims = good;
     let at = claimed_size(&claims);
     claims[at..at + 4].copy_from_slice(&9_u32.to_le_bytes());
-    bounded(&folder, &[&folder.file("bad.sr", &claims)], Stdio::null()).complains("logic-1-3 is damaged or cut off");
+    bounded(&folder, &[&folder.file("bad.sr", &claims)], Stdio::null())
+        .complains("logic-1-3 is damaged or cut off");
     let big: Vec<String> = (1..=5).map(|number| format!("logic-1-{number}")).collect();
     let mut entries = vec![("version", b"2".as_slice()), ("metadata", METADATA.as_bytes())];
     entries.extend(big.iter().map(|part| (part.as_str(), b"\0".as_slice())));
     let mut claims = archive(&entries);
-    let directory: Vec<usize> =
-        claims.windows(4).enumerate().filter(|(_, window)| window == b"PK\x01\x02").map(|(at, _)| at).collect();
+    let directory: Vec<usize> = claims
+        .windows(4)
+        .enumerate()
+        .filter(|(_, window)| window == b"PK\x01\x02")
+        .map(|(at, _)| at)
+        .collect();
     for at in &directory[2..] {
         claims[at + 24..at + 28].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
     }
-    measure(&[&folder.file("bad.sr", &claims)]).complains("its samples take 10737418235 bytes unpacked");
+    measure(&[&folder.file("bad.sr", &claims)])
+        .complains("its samples take 10737418235 bytes unpacked");
 }
 
 #[test]
@@ -231,11 +270,16 @@ fn huge_captures_take_little_memory() {
     let folder = Folder::new("capture-huge");
     // A word and a row without end, from a pipe that never stops.
     for (start, filler, message) in [
-        ("$timescale 1 ns $end $var wire 1 ! D0 $end $enddefinitions $end #0 b", "0", "a word of more than"),
+        (
+            "$timescale 1 ns $end $var wire 1 ! D0 $end $enddefinitions $end #0 b",
+            "0",
+            "a word of more than",
+        ),
         ("Time [s],D0\n0,1", "1", "it is longer than"),
     ] {
         let script = format!("printf '%s' '{start}'; yes '{filler}' | tr -d '\\n'");
-        let mut endless = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut endless =
+            Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
         let answer = bounded(&folder, &["/dev/stdin"], endless.stdout.take().unwrap().into());
         answer.complains(message);
         let _ = endless.wait();
@@ -255,7 +299,8 @@ fn huge_captures_take_little_memory() {
     // A capture as long as this has too many samples to write.
     let long = folder.file("long.vcd", format!("{HEAD}#99999999999 1! #99999999999999"));
     let output = folder.path("long.sr");
-    bounded(&folder, &[&long, "-o", &output], Stdio::null()).complains("resample it with a lower --rate");
+    bounded(&folder, &[&long, "-o", &output], Stdio::null())
+        .complains("resample it with a lower --rate");
     assert!(!fs::exists(&output).unwrap());
 }
 
@@ -265,12 +310,14 @@ fn clocks_that_do_not_divide_are_told() {
     let exact = folder.file("exact.vcd", vcd(&signal(84_000_000, Sampling::Exact, 9, 50)));
     // Cycles have a rate; three cycles of another have none that is whole.
     chronoscope(&["capture", &exact, "-o", &folder.path("a.sr")]).exits(0);
-    let head =
-        "$comment chronoscope sampled 3000000 $end $timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end";
+    let head = "$comment chronoscope sampled 3000000 $end $timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end";
     let file = folder.file("odd.vcd", format!("{head} #0 0! #1 1! #2"));
     measure(&[&file, "-o", &folder.path("b.sr")]).complains("do not divide a sample of 3000000 Hz");
-    let file = folder.file("between.vcd", format!("{head} #0 0! #1 1! #3").replace("3000000", "500000"));
-    measure(&[&file, "-o", &folder.path("b.sr")]).complains("an edge at tick 1 lies between two samples");
-    let file = folder.file("zero.vcd", format!("{head} #0 0!").replace("sampled 3000000", "hertz 0"));
+    let file =
+        folder.file("between.vcd", format!("{head} #0 0! #1 1! #3").replace("3000000", "500000"));
+    measure(&[&file, "-o", &folder.path("b.sr")])
+        .complains("an edge at tick 1 lies between two samples");
+    let file =
+        folder.file("zero.vcd", format!("{head} #0 0!").replace("sampled 3000000", "hertz 0"));
     measure(&[&file]).complains("line 1: `0` is no clock's rate");
 }

@@ -28,15 +28,20 @@ struct Checked {
 impl Sink for Checked {
     fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()> {
         assert!(!self.begun);
-        (self.begun, self.now, self.levels, self.latest) = (true, start, levels.to_vec(), vec![None; levels.len()]);
+        (self.begun, self.now, self.levels, self.latest) =
+            (true, start, levels.to_vec(), vec![None; levels.len()]);
         Ok(())
     }
 
     fn edge(&mut self, edge: Edge) -> Result<()> {
         assert!(self.begun && !self.ended && edge.at >= self.now);
         assert_ne!(self.levels[edge.channel], edge.level, "each edge is to the other level");
-        assert!(self.latest[edge.channel].is_none_or(|latest| latest < edge.at), "one edge an instant");
-        (self.levels[edge.channel], self.latest[edge.channel], self.now) = (edge.level, Some(edge.at), edge.at);
+        assert!(
+            self.latest[edge.channel].is_none_or(|latest| latest < edge.at),
+            "one edge an instant"
+        );
+        (self.levels[edge.channel], self.latest[edge.channel], self.now) =
+            (edge.level, Some(edge.at), edge.at);
         Ok(())
     }
 
@@ -53,7 +58,9 @@ const READERS: [Open; 4] = [
     |bytes| Ok(Box::new(dump::Reader::new("a", Cursor::new(bytes.to_vec()))?)),
     |bytes| Ok(Box::new(sigrok::Reader::new("a", Cursor::new(bytes.to_vec()))?)),
     |bytes| Ok(Box::new(saleae::Csv::new("a", Cursor::new(bytes.to_vec()))?)),
-    |bytes| Ok(Box::new(saleae::Binary::new("a", vec![("c".to_owned(), Cursor::new(bytes.to_vec()))])?)),
+    |bytes| {
+        Ok(Box::new(saleae::Binary::new("a", vec![("c".to_owned(), Cursor::new(bytes.to_vec()))])?))
+    },
 ];
 
 /// Everything that is done with a capture; true where it is one.
@@ -78,7 +85,12 @@ fn exercise(open: Open, bytes: &[u8]) -> bool {
     let mut bytes = Vec::new();
     if capture.to_vcd(&mut bytes).is_ok() {
         let read = Capture::from_vcd("a", bytes.as_slice()).unwrap();
-        assert!(read.channels.iter().zip(&capture.channels).all(|(read, wrote)| read.edges.len() == wrote.edges.len()));
+        assert!(
+            read.channels
+                .iter()
+                .zip(&capture.channels)
+                .all(|(read, wrote)| read.edges.len() == wrote.edges.len())
+        );
     }
     for channels in all.chunks(8) {
         let channels = channels.iter().map(|place| capture.channels[*place].name.clone()).collect();
@@ -127,7 +139,9 @@ fn changed(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
     for change in changes.iter().filter(|_| !bytes.is_empty()).cloned().collect::<Vec<_>>() {
         let length = bytes.len().max(1);
         match change {
-            Change::Set(at, byte) => bytes.iter_mut().skip(at.index(length)).take(1).for_each(|old| *old = byte),
+            Change::Set(at, byte) => {
+                bytes.iter_mut().skip(at.index(length)).take(1).for_each(|old| *old = byte)
+            }
             Change::Remove(at, count) => {
                 let at = at.index(length).min(bytes.len());
                 bytes.drain(at..(at + count).min(bytes.len()));

@@ -76,13 +76,19 @@ fn stored_runs_are_held_together() {
     compare(&[&slower, &a]).exits(0).shows("1 improvement");
     compare(&[&a, &slower, "--threshold", "20"]).exits(0);
     let json = compare(&[&a, &slower, "switch", "--format", "json"]).exits(3).json();
-    assert_eq!((&json["verdict"], &json["lines"][0]["finding"]), (&"regression".into(), &"regression".into()));
+    assert_eq!(
+        (&json["verdict"], &json["lines"][0]["finding"]),
+        (&"regression".into(), &"regression".into())
+    );
     assert_eq!(json["interleaved"], json!(false));
     compare(&[&a, &slower, "--format", "github"])
         .exits(3)
         .shows("::error title=switch loops=100 policy=other")
         .shows("× 1.100");
-    compare(&[&a, &slower, "--format", "junit"]).exits(3).shows("<failure message=").shows("type=\"regression\"");
+    compare(&[&a, &slower, "--format", "junit"])
+        .exits(3)
+        .shows("<failure message=")
+        .shows("type=\"regression\"");
     assert!(json["lines"][0]["figures"]["interval"]["low"].as_f64().unwrap() > 1.05);
 }
 
@@ -91,7 +97,9 @@ fn a_machine_at_another_speed_proves_nothing() {
     let bench = Bench::new("drift");
     let a = bench.file("a", 3000.0, 100.0);
     // All is 20 % slower: so may be the machine.
-    compare(&[&a, &bench.file("all", 3600.0, 120.0)]).exits(4).shows("the reference loop took 20.0 % longer");
+    compare(&[&a, &bench.file("all", 3600.0, 120.0)])
+        .exits(4)
+        .shows("the reference loop took 20.0 % longer");
     // Much slower than the machine has become.
     compare(&[&a, &bench.file("much", 6000.0, 120.0)]).exits(3);
     // As fast as before, on a faster machine.
@@ -101,7 +109,9 @@ fn a_machine_at_another_speed_proves_nothing() {
     // Less than a percent is the loop's own scatter.
     compare(&[&a, &bench.file("steady", 3300.0, 100.9)]).exits(3);
     let without = |run: &mut Value| run["cases"][0]["figures"] = json!([]);
-    compare(&[&a, &bench.changed("none", 3300.0, 0.0, without)]).exits(3).shows("no reference loops");
+    compare(&[&a, &bench.changed("none", 3300.0, 0.0, without)])
+        .exits(3)
+        .shows("no reference loops");
 }
 
 #[test]
@@ -110,7 +120,10 @@ fn what_cannot_be_compared_is_told() {
     let a = bench.file("a", 3000.0, 100.0);
     let with = |name: &str, change: &dyn Fn(&mut Value)| bench.changed(name, 3000.0, 100.0, change);
     let other = with("other", &|run| run["cases"][0]["parameters"]["tasks"] = json!("7"));
-    compare(&[&a, &other]).exits(4).shows("only in A: switch linux@host").shows("only in B: switch linux@host");
+    compare(&[&a, &other])
+        .exits(4)
+        .shows("only in A: switch linux@host")
+        .shows("only in B: switch linux@host");
     let both = with("both", &|run| {
         let mut case = run["cases"][0].clone();
         case["parameters"]["tasks"] = json!("7");
@@ -154,19 +167,22 @@ fn mistakes_are_told_in_a_line() {
     let bench = Bench::new("mistakes");
     let a = bench.file("a", 3000.0, 100.0);
     compare(&[&a, "linux@host"]).complains("is a run and `linux@host` a variant");
-    compare(&["linux@host,pad=3", &a]).complains("`chronoscope run --target linux@host` stores one");
+    compare(&["linux@host,pad=3", &a])
+        .complains("`chronoscope run --target linux@host` stores one");
     compare(&[&a, &a, "--repeat", "3"]).complains("`--repeat` is for variants");
     compare(&[&a, "nowhere.json"]).complains("`nowhere.json` is no run");
     compare(&["linux@host", "linux@hots"]).complains("unknown target");
     compare(&["linux@host", "linux@host,pad"]).complains("settings are NAME=VALUE");
     compare(&["linux@host", "linux@host,pad=many", "switch"]).complains("it is a whole number");
-    compare(&["linux@host", "linux@host,bad=1", "switch"]).complains("no experiment here has a parameter `bad`");
+    compare(&["linux@host", "linux@host,bad=1", "switch"])
+        .complains("no experiment here has a parameter `bad`");
     compare(&["linux@host", "linux@host,bad=1"]).complains("nothing to run");
     compare(&[&a, &a, "--threshold=-1"]).complains("a percentage");
 }
 
 /// Cases that any user may run, and few repetitions: what is tested here is no fine difference.
-const LIVE: [&str; 8] = ["switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=500", "--repeat=6"];
+const LIVE: [&str; 8] =
+    ["switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=500", "--repeat=6"];
 
 #[test]
 fn variants_take_turns() {
@@ -179,6 +195,9 @@ fn variants_take_turns() {
     // Twice as slow, and more.
     run("linux@host,pad=50000").exits(3).shows("A and B took turns");
     // The stored sides have their own settings, so as runs they share no case.
-    chronoscope(&["compare", "3", "4", "--store", &store]).exits(4).shows("only in A").shows("pad=50000");
+    chronoscope(&["compare", "3", "4", "--store", &store])
+        .exits(4)
+        .shows("only in A")
+        .shows("pad=50000");
     chronoscope(&["history", "switch", "--store", &store]).exits(0).shows("pad=50000");
 }

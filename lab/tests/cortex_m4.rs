@@ -5,8 +5,10 @@ mod common;
 use common::{cases, chronoscope, gives_the_same_bytes_twice, median};
 use serde_json::Value;
 
-const TARGETS: &str = "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
-const ALL: [&str; 8] = ["switch", "message", "wakeup", "interrupt", "period", "spawn", "log", "pipeline"];
+const TARGETS: &str =
+    "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
+const ALL: [&str; 8] =
+    ["switch", "message", "wakeup", "interrupt", "period", "spawn", "log", "pipeline"];
 
 #[test]
 fn two_runs_give_the_same_bytes() {
@@ -16,14 +18,42 @@ fn two_runs_give_the_same_bytes() {
 
 #[test]
 fn every_figure_has_evidence() {
-    let tandem =
-        ["--repeat", "1", "--target", "tandem@cortex-m4", "inversion", "--set", "protocol=inheritance,ceiling"];
-    let delays = ["delay", "--set", "kind=thread,coroutine", "--repeat", "1", "--target", "tandem@cortex-m4"];
+    let tandem = [
+        "--repeat",
+        "1",
+        "--target",
+        "tandem@cortex-m4",
+        "inversion",
+        "--set",
+        "protocol=inheritance,ceiling",
+    ];
+    let delays = [
+        "delay",
+        "--set",
+        "kind=thread,coroutine",
+        "--repeat",
+        "1",
+        "--target",
+        "tandem@cortex-m4",
+    ];
     let kinds = ["--set", "kind=coroutine", "--repeat", "1", "--target", "tandem@cortex-m4"];
     let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
-    let pairs = ["switch", "--set", pairs, "--set", "primitive=yield,semaphore", "--repeat", "1", "--target"];
+    let pairs = [
+        "switch",
+        "--set",
+        pairs,
+        "--set",
+        "primitive=yield,semaphore",
+        "--repeat",
+        "1",
+        "--target",
+    ];
     let runs = [
-        [&["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4"], &ALL[..]].concat(),
+        [
+            &["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4"],
+            &ALL[..],
+        ]
+        .concat(),
         vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
         ["delay", "--set", "tasks=1,9,32", "--repeat", "1", "--target", "rtic@cortex-m4"].to_vec(),
         [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..]].concat(),
@@ -36,7 +66,10 @@ fn every_figure_has_evidence() {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         assert_eq!(case["clock"]["domain"], "instructions", "{case:#}");
         let evidence = case["evidence"].as_array().unwrap();
-        assert!(!evidence.is_empty() && evidence.iter().all(|fact| fact["holds"] == true), "{case:#}");
+        assert!(
+            !evidence.is_empty() && evidence.iter().all(|fact| fact["holds"] == true),
+            "{case:#}"
+        );
     }
 }
 
@@ -44,7 +77,12 @@ fn every_figure_has_evidence() {
 fn a_mark_takes_a_few_instructions() {
     for target in TARGETS.split(',') {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
-        let control = case["series"].as_array().unwrap().iter().find(|series| series["role"] == "control").unwrap();
+        let control = case["series"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|series| series["role"] == "control")
+            .unwrap();
         // A clock read and a store, and in some rounds what the loop around them takes.
         assert_eq!(control["p50"], 2.0, "{control:#}");
         assert!(control["max"].as_f64().unwrap() < 10.0, "{control:#}");
@@ -66,9 +104,14 @@ fn nothing_is_faster_than_no_kernel() {
 fn a_switch_of_tandem_costs_the_same_among_many() {
     for pair in ["pair=thread-thread", "pair=coroutine-coroutine", "pair=thread-coroutine"] {
         let set = ["--set", pair, "--set", "primitive=yield", "--set", "tasks=2,10,32"];
-        let cases = cases(&[&["switch", "--repeat", "1", "--target", "tandem@cortex-m4"], &set[..]].concat());
+        let cases = cases(
+            &[&["switch", "--repeat", "1", "--target", "tandem@cortex-m4"], &set[..]].concat(),
+        );
         let switches: Vec<f64> = cases.iter().map(median).collect();
-        assert!(switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]), "{pair}: {switches:?}");
+        assert!(
+            switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]),
+            "{pair}: {switches:?}"
+        );
     }
 }
 
@@ -107,7 +150,12 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
 fn the_smallest_images_are_measured_and_run() {
     let cases = cases(&["image", "--repeat", "1", "--target", TARGETS]);
     let bytes = |case: &Value, name: &str| {
-        let series = case["series"].as_array().unwrap().iter().find(|series| series["name"] == name).unwrap();
+        let series = case["series"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|series| series["name"] == name)
+            .unwrap();
         series["max"].as_f64().unwrap()
     };
     let [tandem, embassy, lilos, rtic, bare] = &cases[..] else { panic!("{cases:#?}") };
@@ -123,7 +171,10 @@ fn the_smallest_images_are_measured_and_run() {
     // The state of a future, and whether it runs.
     assert_eq!(bytes(rtic, "a task"), 4.0);
     // Not counted is not 0.
-    assert!(lilos["series"].as_array().unwrap().iter().all(|series| series["name"] != "a task"), "{lilos:#}");
+    assert!(
+        lilos["series"].as_array().unwrap().iter().all(|series| series["name"] != "a task"),
+        "{lilos:#}"
+    );
     assert!(lilos["log"][0].as_str().unwrap().contains("stack"), "{lilos:#}");
 }
 
@@ -142,7 +193,10 @@ fn a_delay_of_lilos_ends_with_the_next_tick() {
     let cases = cases(&[&["delay", "--target", "lilos@cortex-m4"], &set[..]].concat());
     let excess: Vec<f64> = cases.iter().map(median).collect();
     // A tick, and the way to the task.
-    assert!(excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0), "{excess:?}");
+    assert!(
+        excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0),
+        "{excess:?}"
+    );
 }
 
 #[test]
@@ -151,14 +205,18 @@ fn a_switch_of_rtic_to_the_next_task_costs_the_same_among_many() {
     let cases = cases(&[&["switch", "--target", "rtic@cortex-m4"], &set[..]].concat());
     let switches: Vec<f64> = cases.iter().map(median).collect();
     // The handler of each priority is a function of its own, which the compiler may arrange otherwise.
-    assert!(switches.len() == 3 && switches.iter().all(|switch| (switch - switches[0]).abs() <= 2.0), "{switches:?}");
+    assert!(
+        switches.len() == 3 && switches.iter().all(|switch| (switch - switches[0]).abs() <= 2.0),
+        "{switches:?}"
+    );
 }
 
 #[test]
 fn tandem_knows_a_cure_for_inversion() {
     let set = ["--set", "protocol=none,inheritance,ceiling", "--repeat", "1"];
     let cases = cases(&[&["inversion", "--target", "tandem@cortex-m4"], &set[..]].concat());
-    let slopes: Vec<f64> = cases.iter().map(|case| case["slope"]["slope"].as_f64().unwrap()).collect();
+    let slopes: Vec<f64> =
+        cases.iter().map(|case| case["slope"]["slope"].as_f64().unwrap()).collect();
     assert!(matches!(slopes[..], [none, 0.0, 0.0] if none > 0.99), "{slopes:?}");
 }
 
@@ -174,7 +232,16 @@ fn the_study_of_microcontrollers_fails_when_tandem_is_slower() {
 
 #[test]
 fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
-    let delays = ["--set", "delay_us=50,5000,2000000", "--set", "loops=3", "--set", "tasks=1", "--repeat", "1"];
+    let delays = [
+        "--set",
+        "delay_us=50,5000,2000000",
+        "--set",
+        "loops=3",
+        "--set",
+        "tasks=1",
+        "--repeat",
+        "1",
+    ];
     let cases = cases(&[&["delay", "--target", "embassy@cortex-m4"], &delays[..]].concat());
     let excess: Vec<f64> = cases.iter().map(median).collect();
     assert_eq!(excess.len(), 3);
@@ -190,22 +257,33 @@ fn a_delay_that_the_clock_cannot_tell_is_refused() {
 
 #[test]
 fn what_a_kernel_lacks_is_not_offered() {
-    chronoscope(&["run", "inversion", "-q", "--target", "embassy@cortex-m4"]).exits(0).shows("not offered");
-    let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@cortex-m4"];
+    chronoscope(&["run", "inversion", "-q", "--target", "embassy@cortex-m4"])
+        .exits(0)
+        .shows("not offered");
+    let threads =
+        ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@cortex-m4"];
     chronoscope(&threads).exits(0).shows("embassy has coroutines only");
-    chronoscope(&["run", "inversion", "-q", "--target", "rtic@cortex-m4"]).exits(0).shows("the length of a closure");
-    let threads = ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "rtic@cortex-m4"];
+    chronoscope(&["run", "inversion", "-q", "--target", "rtic@cortex-m4"])
+        .exits(0)
+        .shows("the length of a closure");
+    let threads =
+        ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "rtic@cortex-m4"];
     chronoscope(&threads).exits(0).shows("RTIC has coroutines only");
-    let processes = ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
+    let processes =
+        ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
     chronoscope(&processes).exits(0).shows("tandem has threads and coroutines");
     chronoscope(&["run", "interference", "-q", "--target", "tandem@cortex-m4"])
         .exits(0)
         .shows("no account of processor");
-    chronoscope(&["run", "inversion", "-q", "--target", "lilos@cortex-m4"]).exits(0).shows("lilos has no priorities");
+    chronoscope(&["run", "inversion", "-q", "--target", "lilos@cortex-m4"])
+        .exits(0)
+        .shows("lilos has no priorities");
     chronoscope(&["run", "interference", "-q", "--target", "lilos@cortex-m4"])
         .exits(0)
         .shows("no account of processor");
-    chronoscope(&["run", "delay", "-q", "--target", "bare@cortex-m4"]).exits(0).shows("not offered");
+    chronoscope(&["run", "delay", "-q", "--target", "bare@cortex-m4"])
+        .exits(0)
+        .shows("not offered");
 }
 
 #[test]
@@ -218,6 +296,8 @@ fn a_case_too_large_for_the_chip_says_so() {
 
 #[test]
 fn pairs_that_do_not_exist_are_told() {
-    chronoscope(&["run", "switch", "--target", "linux@cortex-m4"]).complains("unknown target `linux@cortex-m4`");
-    chronoscope(&["run", "switch", "--target", "embassy@host"]).complains("unknown target `embassy@host`");
+    chronoscope(&["run", "switch", "--target", "linux@cortex-m4"])
+        .complains("unknown target `linux@cortex-m4`");
+    chronoscope(&["run", "switch", "--target", "embassy@host"])
+        .complains("unknown target `embassy@host`");
 }

@@ -9,9 +9,19 @@ use common::chronoscope;
 
 /// The image of a kernel, built by running it.
 fn image(kernel: &str) -> String {
-    chronoscope(&["run", "switch", "-q", "--repeat", "1", "--target", &format!("{kernel}@cortex-m4")]).exits(0);
+    chronoscope(&[
+        "run",
+        "switch",
+        "-q",
+        "--repeat",
+        "1",
+        "--target",
+        &format!("{kernel}@cortex-m4"),
+    ])
+    .exits(0);
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root).join("target"), PathBuf::from);
+    let target = env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| PathBuf::from(root).join("target"), PathBuf::from);
     let image = target.join(format!("firmware/thumbv7em-none-eabihf/release/chronoscope-{kernel}"));
     image.into_os_string().into_string().expect("the path is UTF-8")
 }
@@ -19,7 +29,8 @@ fn image(kernel: &str) -> String {
 /// What a program of LLVM's says (Debian's package `llvm`).
 fn llvm(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}: install Debian's package llvm"));
+    let output =
+        output.unwrap_or_else(|error| panic!("{program}: {error}: install Debian's package llvm"));
     assert!(output.status.success(), "{program}: {output:?}");
     String::from_utf8(output.stdout).expect("it writes UTF-8")
 }
@@ -34,7 +45,8 @@ struct Instruction {
 impl Instruction {
     /// Where it branches to, if it is a branch within a function.
     fn target(&self) -> Option<u64> {
-        let is_branch = matches!(self.name.as_str(), "cbz" | "cbnz") || self.name.starts_with('b') && !self.is_call();
+        let is_branch = matches!(self.name.as_str(), "cbz" | "cbnz")
+            || self.name.starts_with('b') && !self.is_call();
         let target = self.operands.split_whitespace().find_map(|word| word.strip_prefix("0x"))?;
         u64::from_str_radix(target, 16).ok().filter(|_| is_branch)
     }
@@ -64,7 +76,8 @@ fn disassembled(image: &str) -> Vec<Instruction> {
 
 /// Which of the loads belong to a mark of the plain step of `switch`, for this kind of task.
 fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
-    let loads: Vec<usize> = (0..instructions.len()).filter(|&place| instructions[place].is_load()).collect();
+    let loads: Vec<usize> =
+        (0..instructions.len()).filter(|&place| instructions[place].is_load()).collect();
     let addresses = loads.iter().map(|&place| format!("{:#x}", instructions[place].address));
     let addresses: Vec<String> = addresses.collect();
     let mut arguments = vec!["--inlines", "--obj", image];
@@ -74,8 +87,15 @@ fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
     let answers = text.trim_end().split("\n\n");
     // The body that yields, without padding: its two constants are true.
     let body = format!("::{kind}, true, true>");
-    let is_mark = |answer: &str| answer.contains("clock.rs") && answer.contains("mark.rs") && answer.contains(&body);
-    loads.into_iter().zip(answers).filter(|(_, answer)| is_mark(answer)).map(|(place, _)| place).collect()
+    let is_mark = |answer: &str| {
+        answer.contains("clock.rs") && answer.contains("mark.rs") && answer.contains(&body)
+    };
+    loads
+        .into_iter()
+        .zip(answers)
+        .filter(|(_, answer)| is_mark(answer))
+        .map(|(place, _)| place)
+        .collect()
 }
 
 /// The loop around a place: from where the first branch back leads, to that branch.
@@ -84,7 +104,8 @@ fn loop_around(instructions: &[Instruction], place: usize) -> Option<&[Instructi
     let is_back = |instruction: &Instruction| {
         instruction.target().is_some_and(|target| target <= address && address - target < 100)
     };
-    let end = (place..instructions.len().min(place + 60)).find(|&place| is_back(&instructions[place]))?;
+    let end =
+        (place..instructions.len().min(place + 60)).find(|&place| is_back(&instructions[place]))?;
     let target = instructions[end].target()?;
     let start = instructions.iter().position(|instruction| instruction.address == target)?;
     Some(&instructions[start..=end])
@@ -96,12 +117,24 @@ fn assert_plain(kernel: &str, calls: usize) {
     let image = image(kernel);
     let instructions = disassembled(&image);
     let marks = marks(&image, &instructions, "Thread");
-    let [mark] = marks[..] else { panic!("{kernel}: the step of `switch` has {} clock reads", marks.len()) };
-    let step = loop_around(&instructions, mark).unwrap_or_else(|| panic!("{kernel}: the step is no loop"));
-    let count = |what: fn(&Instruction) -> bool| step.iter().filter(|instruction| what(instruction)).count();
+    let [mark] = marks[..] else {
+        panic!("{kernel}: the step of `switch` has {} clock reads", marks.len())
+    };
+    let step =
+        loop_around(&instructions, mark).unwrap_or_else(|| panic!("{kernel}: the step is no loop"));
+    let count = |what: fn(&Instruction) -> bool| {
+        step.iter().filter(|instruction| what(instruction)).count()
+    };
     assert_eq!(count(Instruction::is_call), calls, "{kernel}: calls in {step:#?}");
-    assert!(count(|instruction| instruction.target().is_some()) <= 3, "{kernel}: branches in {step:#?}");
-    assert_eq!(count(|instruction| instruction.name.starts_with("tb")), 0, "{kernel}: a jump table in {step:#?}");
+    assert!(
+        count(|instruction| instruction.target().is_some()) <= 3,
+        "{kernel}: branches in {step:#?}"
+    );
+    assert_eq!(
+        count(|instruction| instruction.name.starts_with("tb")),
+        0,
+        "{kernel}: a jump table in {step:#?}"
+    );
     assert!(step.len() <= 40, "{kernel}: {} instructions in {step:#?}", step.len());
 }
 

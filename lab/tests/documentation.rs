@@ -5,7 +5,10 @@ use std::{fs, process::Command};
 #[test]
 fn the_page_of_experiments_is_up_to_date() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/experiments.md");
-    let made = Command::new(env!("CARGO_BIN_EXE_chronoscope")).args(["list", "--markdown"]).output().unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_chronoscope"))
+        .args(["list", "--markdown"])
+        .output()
+        .unwrap();
     let made = String::from_utf8(made.stdout).unwrap();
     assert!(
         fs::read_to_string(page).is_ok_and(|written| written == made),
@@ -23,7 +26,11 @@ fn every_study_makes_cases() {
         let (cases, _) = plan.unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
         // A published figure that belongs to no case would silently not be shown.
         for published in study.published().unwrap() {
-            assert!(cases.iter().any(|case| published.fits(case)), "{}: {published:?} fits no case", path.display());
+            assert!(
+                cases.iter().any(|case| published.fits(case)),
+                "{}: {published:?} fits no case",
+                path.display()
+            );
         }
     }
 }

@@ -9,7 +9,10 @@ use chronoscope::{
 };
 use chronoscope_suite::{
     Reason,
-    wire::{self, BLOCK, Clock, Domain, Evidence, MAX_FRAME, Record, Role, Sample, Samples, Series, Unit, VERSION},
+    wire::{
+        self, BLOCK, Clock, Domain, Evidence, MAX_FRAME, Record, Role, Sample, Samples, Series,
+        Unit, VERSION,
+    },
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
@@ -34,10 +37,15 @@ fn finish(case: &Case, mut observation: Observation, outcome: anyhow::Result<()>
         observation.fail(format!("{error:#}"));
     }
     let result = observation.finish(case);
-    assert!(result.verdict.reasons.iter().all(|reason| !reason.contains('\n')), "{:?}", result.verdict);
+    assert!(
+        result.verdict.reasons.iter().all(|reason| !reason.contains('\n')),
+        "{:?}",
+        result.verdict
+    );
     // What JSON has no number for comes back as `null`, and does not fit where a number must be.
     let text = serde_json::to_string(&result).unwrap();
-    let again: CaseResult = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    let again: CaseResult =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
     assert_eq!(again.verdict, result.verdict);
 }
 
@@ -82,7 +90,9 @@ impl Owned {
                 block: block.iter().map(|&(gap, value)| Sample { gap, value }).collect(),
             }),
             Owned::Figure(name, value) => Record::Figure { name, unit: "ns", value: *value },
-            &Owned::Evidence(ref name, [value, low, high]) => Record::Evidence(Evidence { name, value, low, high }),
+            &Owned::Evidence(ref name, [value, low, high]) => {
+                Record::Evidence(Evidence { name, value, low, high })
+            }
             Owned::Log(line) => Record::Log(line),
             Owned::Refused(reason, text, code) => {
                 Record::Refused { reason: *reason, what: text, mend: text, code: *code }
@@ -102,13 +112,17 @@ fn text() -> impl Strategy<Value = String> {
 fn series() -> impl Strategy<Value = Owned> {
     let role = prop::sample::select(vec![Role::Measured, Role::Control, Role::Auxiliary]);
     let unit = prop::sample::select(vec![Unit::Ticks, Unit::Count]);
-    (0..3_u8, text(), role, unit, number(), integer(), prop::option::of(number()))
-        .prop_map(|(id, name, role, unit, per, nominal, x)| Owned::Series(id, name, role, unit, per, nominal, x))
+    (0..3_u8, text(), role, unit, number(), integer(), prop::option::of(number())).prop_map(
+        |(id, name, role, unit, per, nominal, x)| {
+            Owned::Series(id, name, role, unit, per, nominal, x)
+        },
+    )
 }
 
 fn record() -> impl Strategy<Value = Owned> {
     let domain = prop::sample::select(vec![Domain::Wall, Domain::Instructions, Domain::Cycles]);
-    let reason = prop::sample::select(vec![Reason::NotOffered, Reason::NotPermitted, Reason::Failed]);
+    let reason =
+        prop::sample::select(vec![Reason::NotOffered, Reason::NotPermitted, Reason::Failed]);
     let sample = (prop_oneof![4 => 0..1000_i64, 1 => any::<i64>()], integer());
     prop_oneof![
         1 => (prop_oneof![Just(VERSION), any::<u16>()], text()).prop_map(|(version, text)| Owned::Hello(version, text)),
@@ -126,7 +140,9 @@ fn record() -> impl Strategy<Value = Owned> {
 
 /// Series as they should be, so that what follows is not all refused: hello, clock, two series.
 fn opening() -> Vec<Owned> {
-    let series = |id, role| Owned::Series(id, format!("s{id}"), role, Unit::Ticks, 1.0, 0, Some(f64::from(id)));
+    let series = |id, role| {
+        Owned::Series(id, format!("s{id}"), role, Unit::Ticks, 1.0, 0, Some(f64::from(id)))
+    };
     let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
     vec![
         Owned::Hello(VERSION, "6.1".to_owned()),
@@ -138,7 +154,8 @@ fn opening() -> Vec<Owned> {
 
 fn good_stream() -> Vec<u8> {
     let mut records = opening();
-    records.extend((0..2).map(|id| Owned::Samples(id, (0..20).map(|n| (10, 1000 + n * n)).collect())));
+    records
+        .extend((0..2).map(|id| Owned::Samples(id, (0..20).map(|n| (10, 1000 + n * n)).collect())));
     records.push(Owned::Evidence("switches".to_owned(), [40.0, 1.0, f64::INFINITY]));
     records.push(Owned::End(7));
     let mut stream = Vec::new();

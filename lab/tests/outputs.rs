@@ -13,7 +13,8 @@ use common::{Answer, chronoscope, program};
 use serde_json::Value;
 
 /// A short case that needs no permission. Its verdict is not the point here.
-const SHORT: [&str; 9] = ["run", "switch", "-l", "600", "--repeat", "3", "--set", "policy=other", "-q"];
+const SHORT: [&str; 9] =
+    ["run", "switch", "-l", "600", "--repeat", "3", "--set", "policy=other", "-q"];
 
 fn short(more: &[&str]) -> Answer {
     let answer = chronoscope(&[&SHORT, more].concat());
@@ -37,7 +38,9 @@ impl Scratch {
 
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder is there");
-        entries.map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned()).collect()
+        entries
+            .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+            .collect()
     }
 }
 
@@ -70,7 +73,8 @@ fn every_key_of_the_json_is_documented() {
     let mut found = BTreeSet::new();
     keys(&run, &mut found);
     let document = include_str!("../../docs/run-file.md");
-    let missing: Vec<_> = found.iter().filter(|key| !document.contains(&format!("| `{key}` |"))).collect();
+    let missing: Vec<_> =
+        found.iter().filter(|key| !document.contains(&format!("| `{key}` |"))).collect();
     assert!(missing.is_empty(), "docs/run-file.md does not tell of {missing:?}");
 }
 
@@ -85,11 +89,15 @@ fn raw_samples_are_kept_on_request() {
 
 #[test]
 fn google_benchmark_s_flag_gives_its_json() {
-    let run = short(&["--benchmark_format=json", "--set", "pair=thread-thread,coroutine-coroutine"]).json();
+    let run =
+        short(&["--benchmark_format=json", "--set", "pair=thread-thread,coroutine-coroutine"])
+            .json();
     assert_eq!(run["context"]["json_schema_version"], 1);
     let entries = run["benchmarks"].as_array().expect("there are benchmarks");
     let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
-    for name in ["switch/pair:thread-thread/policy:other", "switch/pair:coroutine-coroutine/policy:other"] {
+    for name in
+        ["switch/pair:thread-thread/policy:other", "switch/pair:coroutine-coroutine/policy:other"]
+    {
         assert!(names.contains(&name), "{name} is not in {names:?}");
     }
     chronoscope(&[&SHORT[..], &["--benchmark_format=json", "--format", "csv"]].concat())
@@ -100,11 +108,18 @@ fn google_benchmark_s_flag_gives_its_json() {
 fn ci_systems_are_told_of_each_case() {
     let more = ["--set", "tasks=2,3", "--format"];
     let junit = short(&[&more[..], &["junit"]].concat()).stdout;
-    let document = roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}: {junit}"));
-    let names = document.descendants().filter(|node| node.has_tag_name("testcase")).map(|case| case.attribute("name"));
+    let document =
+        roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}: {junit}"));
+    let names = document
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"))
+        .map(|case| case.attribute("name"));
     assert_eq!(
         names.collect::<Vec<_>>(),
-        ["2", "3"].map(|tasks| Some(format!("linux@host tasks={tasks} policy=other"))).each_ref().map(Option::as_deref)
+        ["2", "3"]
+            .map(|tasks| Some(format!("linux@host tasks={tasks} policy=other")))
+            .each_ref()
+            .map(Option::as_deref)
     );
     let github = short(&[&more[..], &["github"]].concat()).stdout;
     assert!(github.starts_with("::notice title=chronoscope%3A experiments::"), "{github}");
@@ -114,7 +129,9 @@ fn ci_systems_are_told_of_each_case() {
 fn csv_has_a_row_for_each_series() {
     let text = short(&["--format", "csv"]).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].starts_with("experiment,target,release,parameters,clock,repetitions,series,role,"));
+    assert!(
+        lines[0].starts_with("experiment,target,release,parameters,clock,repetitions,series,role,")
+    );
     assert_eq!(lines.len(), 3, "a header, the series and its control: {text}");
     let other = short(&["--benchmark_format=csv"]).stdout;
     assert_eq!(other.lines().next(), Some(lines[0]), "the other name of the format");
@@ -156,7 +173,8 @@ fn a_full_disk_is_told_in_one_line() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let mut command = program();
-    let mut child = command.args(SHORT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.args(SHORT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let answer = Answer::of(child.wait_with_output().unwrap(), "run | head".to_owned());
     assert!([Some(0), Some(4)].contains(&answer.status), "{answer:#?}");

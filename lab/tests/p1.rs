@@ -20,7 +20,8 @@ fn number(series: &Value, name: &str) -> f64 {
 /// The experiments of P1 that have pins, few samples of each.
 fn p1(target: &str, store: &str, more: &[&str]) -> common::Answer {
     let few = ["--repeat", "1", "--set", "loops=40", "--store", store];
-    let run = ["run", "-q", "--study", P1, "delay", "switch", "interrupt", "log", "--target", target];
+    let run =
+        ["run", "-q", "--study", P1, "delay", "switch", "interrupt", "log", "--target", target];
     let answer = chronoscope(&[&run[..], &few, more].concat());
     answer.exits(0);
     answer
@@ -34,7 +35,8 @@ fn sigrok_edges(file: &str) -> BTreeMap<u64, u64> {
     let mut found = BTreeMap::new();
     for line in answer.stdout.lines() {
         // `15-30 timing-1: 1.500 μs (666.667 kHz)`
-        let (start, end) = line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
+        let (start, end) =
+            line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
         *found.entry(end.parse::<u64>().unwrap() - start.parse::<u64>().unwrap()).or_default() += 1;
     }
     found
@@ -59,7 +61,11 @@ fn each_line_of_p1_is_told_by_both_instruments() {
     assert_eq!(cases.len(), 2 * 9);
     for case in cases {
         let (marks, pin) = (series(case, "measured"), series(case, "pin"));
-        assert_eq!((&case["verdict"]["status"], &marks["count"]), (&"pass".into(), &pin["count"]), "{case:#}");
+        assert_eq!(
+            (&case["verdict"]["status"], &marks["count"]),
+            (&"pass".into(), &pin["count"]),
+            "{case:#}"
+        );
     }
     let table = chronoscope(&["report", &file]);
     for line in [
@@ -77,9 +83,11 @@ fn each_line_of_p1_is_told_by_both_instruments() {
         table.shows(line);
     }
     // What the study leaves beside its page, as another program reads it.
-    let dumps =
-        fs::read_dir(folder.path("runs.pages")).unwrap().map(|entry| entry.unwrap().path().display().to_string());
-    let dumps: Vec<String> = dumps.filter(|path| path.ends_with(".vcd") && path.contains("ibex")).collect();
+    let dumps = fs::read_dir(folder.path("runs.pages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string());
+    let dumps: Vec<String> =
+        dumps.filter(|path| path.ends_with(".vcd") && path.contains("ibex")).collect();
     assert_eq!(dumps.len(), 9);
     for dump in dumps {
         let ours = our_edges(&dump);
@@ -91,7 +99,12 @@ fn each_line_of_p1_is_told_by_both_instruments() {
 #[test]
 fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
     let folder = Folder::new("p1-analyser");
-    let run = p1("tandem@ibex", &folder.path("runs.db"), &["--set", "pair=thread-thread", "--format", "json"]).json();
+    let run = p1(
+        "tandem@ibex",
+        &folder.path("runs.db"),
+        &["--set", "pair=thread-thread", "--format", "json"],
+    )
+    .json();
     let cases = run["cases"].as_array().unwrap();
     let case = cases.iter().find(|case| case["experiment"] == "switch").unwrap();
     let (pin, slow) = (series(case, "pin"), series(case, "pin-analyser"));
@@ -103,18 +116,36 @@ fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
     assert!(readings.len() >= 2, "{readings:?}");
     assert!((number(slow, "mean") - number(pin, "mean")).abs() < PERIOD / 4.0, "{case:#}");
     let published = case["published"].as_array().unwrap();
-    assert!(published.iter().any(|figure| figure["instrument"] == "analyser" && figure["value"] == 7503.0));
+    assert!(
+        published
+            .iter()
+            .any(|figure| figure["instrument"] == "analyser" && figure["value"] == 7503.0)
+    );
 }
 
 #[test]
 fn p5_is_the_same_bytes_twice_and_stands_beside_instructions() {
     let targets = "tandem@rv32,tandem@ibex,tandem@ibex-wb,tandem@cv32e40p";
-    let study = ["run", "-q", "--no-store", "--study", P5, "--target", targets, "--repeat", "1", "--set", "loops=40"];
+    let study = [
+        "run",
+        "-q",
+        "--no-store",
+        "--study",
+        P5,
+        "--target",
+        targets,
+        "--repeat",
+        "1",
+        "--set",
+        "loops=40",
+    ];
     let switch = [&study[..], &["switch", "wakeup", "--set", "tasks=2"]].concat();
     gives_the_same_bytes_twice(&switch, 1 + 4 * 4);
-    let pipeline = [&study[..9], &["pipeline", "--set", "kind=thread", "--format", "json"]].concat();
+    let pipeline =
+        [&study[..9], &["pipeline", "--set", "kind=thread", "--format", "json"]].concat();
     for case in chronoscope(&pipeline).json()["cases"].as_array().unwrap() {
-        let (tracer, analyser) = (number(series(case, "measured"), "mean"), number(series(case, "pin"), "mean"));
+        let (tracer, analyser) =
+            (number(series(case, "measured"), "mean"), number(series(case, "pin"), "mean"));
         assert!(analyser > tracer && analyser < 1.02 * tracer, "{case:#}");
     }
 }

@@ -8,8 +8,17 @@ use std::{fs, path::Path};
 use common::{Answer, Folder, chronoscope};
 
 /// A case of a few milliseconds that any user may run.
-const SHORT: [&str; 9] =
-    ["run", "switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=100", "--repeat=3"];
+const SHORT: [&str; 9] = [
+    "run",
+    "switch",
+    "--set",
+    "policy=other",
+    "--set",
+    "mlock=no",
+    "--set",
+    "loops=100",
+    "--repeat=3",
+];
 
 fn run(store: &str, more: &[&str]) -> Answer {
     chronoscope(&[&SHORT[..], &["--store", store], more].concat())
@@ -40,7 +49,9 @@ fn a_stored_run_has_a_page_until_it_is_forgotten() {
 #[test]
 fn a_run_that_is_not_stored_has_no_page() {
     let folder = Folder::new("no-page");
-    let answer = common::run(common::program().args(SHORT).arg("--no-store").env("XDG_DATA_HOME", &folder.0));
+    let answer = common::run(
+        common::program().args(SHORT).arg("--no-store").env("XDG_DATA_HOME", &folder.0),
+    );
     assert!(!answer.stderr.contains("page"), "{answer:#?}");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
 }
@@ -86,7 +97,11 @@ fn a_page_of_two_runs_shows_the_others_of_the_store() {
         run(&store, &["-q"]);
         let call = ["compare", "1", "last", "--store", &store, "-o", &file];
         assert!(matches!(chronoscope(&call).status, Some(0 | 3 | 4)));
-        assert_eq!(page(&file).contains(&format!("run 1 to run {known}, {known} of the store")), known > 2, "{known}");
+        assert_eq!(
+            page(&file).contains(&format!("run 1 to run {known}, {known} of the store")),
+            known > 2,
+            "{known}"
+        );
     }
 }
 

@@ -33,7 +33,8 @@ fn run(name: &str, study: &str, flags: &[&str]) -> Answer {
 const SLOW: &str = "echo 3600000000 usecs/op";
 const QUICK: &str = "echo 0.000001 usecs/op";
 const JUDGED: &str = r#"beside = [{ ours = "mean", theirs = "operation", within = "10 %" }]"#;
-const SHOWN: &str = r#"beside = [{ ours = "mean", theirs = "operation", scale = 0.5 }, { theirs = "operation" }]"#;
+const SHOWN: &str =
+    r#"beside = [{ ours = "mean", theirs = "operation", scale = 0.5 }, { theirs = "operation" }]"#;
 
 #[test]
 fn every_pair_is_kept_with_its_ratio() {
@@ -47,14 +48,19 @@ fn every_pair_is_kept_with_its_ratio() {
     assert_eq!(paired["theirs"], serde_json::json!([1.8e12, 1.8e12, 1.8e12, 1.8e12, 1.8e12]));
     assert_eq!(paired["unit"], "ns");
     let ratio = |which: &str| paired["ratio"][which].as_f64().unwrap();
-    assert!(0.0 < ratio("min") && ratio("min") <= ratio("median") && ratio("median") <= ratio("max"));
+    assert!(
+        0.0 < ratio("min") && ratio("min") <= ratio("median") && ratio("median") <= ratio("max")
+    );
     assert!(peer["statistics"][1]["ratio"].is_null(), "one side makes no ratio");
 }
 
 #[test]
 fn a_median_ratio_beyond_its_tolerance_is_a_limit_missed() {
     for script in [SLOW, QUICK] {
-        run("judged", &study(script, JUDGED), &[]).exits(2).shows("limit missed: mean is").shows("not within 10 %");
+        run("judged", &study(script, JUDGED), &[])
+            .exits(2)
+            .shows("limit missed: mean is")
+            .shows("not within 10 %");
         run("shown", &study(script, SHOWN), &[]).exits(0).shows("mean / operation");
     }
 }
@@ -76,7 +82,8 @@ fn ours_and_theirs_take_turns_in_going_first() {
 #[test]
 fn a_tool_that_is_missing_is_told_with_its_mend() {
     let missing = study(SLOW, SHOWN).replace("package", "tool = \"no-such-tool\"\n        package");
-    let both = missing.clone() + &study(SLOW, SHOWN)[study(SLOW, SHOWN).find("[[peer]]").unwrap()..];
+    let both =
+        missing.clone() + &study(SLOW, SHOWN)[study(SLOW, SHOWN).find("[[peer]]").unwrap()..];
     let mend = "inconclusive: no-such-tool is not installed: apt-get install peer-tools";
     run("missing", &missing, &[]).exits(4).shows(mend);
     let run = run("rest", &both, &["--format", "json"]);
@@ -107,7 +114,10 @@ fn a_pair_that_fails_once_is_run_again_and_told() {
     let peer = &answer.exits(0).json()["peers"][0];
     assert_eq!(peer["statistics"][0]["ours"].as_array().unwrap().len(), 5);
     assert!(
-        peer["note"].as_str().unwrap().starts_with("A pair failed and was run again: theirs: peer failed"),
+        peer["note"]
+            .as_str()
+            .unwrap()
+            .starts_with("A pair failed and was run again: theirs: peer failed"),
         "{peer}"
     );
 }
@@ -116,5 +126,6 @@ fn a_pair_that_fails_once_is_run_again_and_told() {
 fn what_is_left_out_does_not_run() {
     run("other", &study(SLOW, SHOWN), &["spawn"]).complains("nothing to run");
     let study = study(SLOW, SHOWN).replace("switch", "swich");
-    run("unknown", &study, &[]).complains("peer 1 of `test`: unknown experiment `swich`; did you mean `switch`?");
+    run("unknown", &study, &[])
+        .complains("peer 1 of `test`: unknown experiment `swich`; did you mean `switch`?");
 }

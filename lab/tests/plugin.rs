@@ -14,8 +14,15 @@ use std::{
 use common::{Answer, Folder, chronoscope, run};
 
 const STM32: &[&str] = &["qemu-system-arm", "-machine", "netduinoplus2"];
-const VIRT: &[&str] =
-    &["qemu-system-riscv32", "-machine", "virt", "-bios", "none", "-cpu", "rv32,a=off,f=off,d=off,h=off,s=off,u=off"];
+const VIRT: &[&str] = &[
+    "qemu-system-riscv32",
+    "-machine",
+    "virt",
+    "-bios",
+    "none",
+    "-cpu",
+    "rv32,a=off,f=off,d=off,h=off,s=off,u=off",
+];
 const PINS: &str = "pins=0x42400300";
 const INSTRUCTIONS: &[&str] = &["-icount", "shift=0,sleep=off,align=off"];
 
@@ -31,7 +38,11 @@ fn target() -> PathBuf {
 fn plugin() -> &'static str {
     static PLUGIN: OnceLock<String> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        let built = run(Command::new(root().join("tools/plugin-cargo")).args(["build", "--release", "--locked"]));
+        let built = run(Command::new(root().join("tools/plugin-cargo")).args([
+            "build",
+            "--release",
+            "--locked",
+        ]));
         built.exits(0);
         let plugin = target().join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
         plugin.into_os_string().into_string().expect("the path is UTF-8")
@@ -43,7 +54,8 @@ fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
     let llvm = |program: &str, arguments: &[&str]| {
         run(Command::new(program).args(arguments)).exits(0);
     };
-    let (source, object, image) = (folder.file("image.s", source), folder.path("image.o"), folder.path("image"));
+    let (source, object, image) =
+        (folder.file("image.s", source), folder.path("image.o"), folder.path("image"));
     llvm("llvm-mc", &["--triple", triple, "--mattr=+c", "--filetype=obj", "-o", &object, &source]);
     llvm("llvm-objcopy", &["-O", "binary", "--only-section=.text", &object, &image]);
     image
@@ -53,8 +65,12 @@ fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
 fn qemu(machine: &[&str], clock: &[&str], image: &str, options: Option<&str>) -> Command {
     // An image that goes astray runs for ever.
     let mut qemu = Command::new("timeout");
-    qemu.arg("60").args(machine).args(clock).args(["-display", "none", "-monitor", "none", "-serial", "null"]);
-    qemu.args(["-kernel", image, "-semihosting-config", "enable=on,target=native"]).stdin(Stdio::null());
+    qemu.arg("60")
+        .args(machine)
+        .args(clock)
+        .args(["-display", "none", "-monitor", "none", "-serial", "null"]);
+    qemu.args(["-kernel", image, "-semihosting-config", "enable=on,target=native"])
+        .stdin(Stdio::null());
     if let Some(options) = options {
         qemu.arg("-plugin").arg(format!("{},{options}", plugin()));
     }
@@ -68,7 +84,9 @@ fn wires(vcd: &str) -> BTreeMap<String, Vec<u64>> {
     let mut time = 0;
     let (header, changes) = vcd.split_once("$dumpvars").expect("a waveform says how it begins");
     for line in header.lines().filter(|line| line.starts_with("$var")) {
-        let [_, _, "1", code, name, "$end"] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [_, _, "1", code, name, "$end"] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         names.insert(code, name);
         wires.insert(name.to_owned(), Vec::new());
     }
@@ -113,13 +131,18 @@ fn each_pin_and_each_interrupt_is_exact() {
     let waveform = |file: &str, options: &str| {
         let file = folder.path(file);
         let options = format!("out={file},{PINS},scope=cortex-m4,{options}");
-        let output = qemu(STM32, INSTRUCTIONS, &image, Some(&options)).output().expect("timeout starts");
+        let output =
+            qemu(STM32, INSTRUCTIONS, &image, Some(&options)).output().expect("timeout starts");
         assert!(output.status.success(), "{output:?}");
-        let around_sleep = u32::from_le_bytes(output.stdout.try_into().expect("the image tells one word"));
+        let around_sleep =
+            u32::from_le_bytes(output.stdout.try_into().expect("the image tells one word"));
         (around_sleep, fs::read_to_string(file).expect("the plugin writes it"))
     };
     let (around_sleep, first) = agreed(|| waveform("all.vcd", "exceptions=on"));
-    assert!(first.contains("$timescale 1 ns $end") && first.contains("$comment chronoscope hertz 1000000000 $end"));
+    assert!(
+        first.contains("$timescale 1 ns $end")
+            && first.contains("$comment chronoscope hertz 1000000000 $end")
+    );
     assert!(first.contains("$scope module cortex-m4 $end"), "{first}");
 
     // As the source has them. The alarm was set at 23, for 50 ms.
@@ -165,13 +188,15 @@ fn a_risc_v_program_says_by_bits_which_pins() {
 /// A real image: the plugin sees every interrupt of which the image has a sample, and changes nothing that the image measures.
 #[test]
 fn it_watches_without_being_felt() {
-    chronoscope(&["run", "interrupt", "-q", "--repeat", "1", "--target", "bare@cortex-m4"]).exits(0);
+    chronoscope(&["run", "interrupt", "-q", "--repeat", "1", "--target", "bare@cortex-m4"])
+        .exits(0);
     let image = target().join("firmware/thumbv7em-none-eabihf/release/chronoscope-bare");
     let image = image.to_str().expect("the path is UTF-8");
     let folder = Folder::new("plugin-felt");
     let file = folder.path("waveform.vcd");
     let stream = |exceptions: Option<&str>| {
-        let options = exceptions.map(|exceptions| format!("out={file},{PINS},exceptions={exceptions}"));
+        let options =
+            exceptions.map(|exceptions| format!("out={file},{PINS},exceptions={exceptions}"));
         let mut qemu = qemu(STM32, INSTRUCTIONS, image, options.as_deref());
         let request = "enable=on,target=native,arg=interrupt,arg=loops=50";
         let output = qemu.args(["-semihosting-config", request]).output().expect("timeout starts");
@@ -192,8 +217,14 @@ fn what_it_cannot_do_it_says_in_one_line() {
     let complains = |clock: &[&str], options: &str, text: &str| {
         let Answer { status, stderr, .. } = run(&mut qemu(STM32, clock, &image, Some(options)));
         assert_eq!(status, Some(1), "{options}: {stderr}");
-        let ours: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("qemu-system-arm: ")).collect();
-        assert!(ours.len() == 1 && ours[0].starts_with("chronoscope's pins: ") && ours[0].contains(text), "{stderr}");
+        let ours: Vec<&str> =
+            stderr.lines().filter(|line| !line.starts_with("qemu-system-arm: ")).collect();
+        assert!(
+            ours.len() == 1
+                && ours[0].starts_with("chronoscope's pins: ")
+                && ours[0].contains(text),
+            "{stderr}"
+        );
     };
     let good = format!("out={file},{PINS}");
     complains(&[], &good, "-icount shift=0,sleep=off");
@@ -204,6 +235,10 @@ fn what_it_cannot_do_it_says_in_one_line() {
     complains(INSTRUCTIONS, &format!("out={file},set=0x2003010,clear=0x2003014"), "riscv32");
     complains(INSTRUCTIONS, &format!("{good},exceptions=maybe"), "on or off");
     complains(INSTRUCTIONS, &format!("{good},colour=red"), "colour=red");
-    complains(INSTRUCTIONS, &format!("out={},{PINS}", folder.path("none/waveform.vcd")), "cannot be written");
+    complains(
+        INSTRUCTIONS,
+        &format!("out={},{PINS}", folder.path("none/waveform.vcd")),
+        "cannot be written",
+    );
     complains(INSTRUCTIONS, &format!("out={file},pins=0x20000000"), "memory");
 }

@@ -8,8 +8,10 @@ use common::{Folder, cases, chronoscope, gives_the_same_bytes_twice, median, ser
 use serde_json::Value;
 
 const IBEX: [&str; 2] = ["--target", "tandem@ibex,embassy@ibex,bare@ibex"];
-const OTHERS: [&str; 2] =
-    ["--target", "tandem@ibex-wb,embassy@ibex-wb,bare@ibex-wb,tandem@cv32e40p,embassy@cv32e40p,bare@cv32e40p"];
+const OTHERS: [&str; 2] = [
+    "--target",
+    "tandem@ibex-wb,embassy@ibex-wb,bare@ibex-wb,tandem@cv32e40p,embassy@cv32e40p,bare@cv32e40p",
+];
 const FEW: [&str; 4] = ["--repeat", "1", "--set", "loops=200"];
 
 fn has_evidence(case: &Value) {
@@ -27,7 +29,9 @@ fn every_target_switches_and_takes_interrupts() {
         cases.iter().for_each(has_evidence);
         for case in &cases {
             let identity = case["identity"].as_object().expect("figures follow from something");
-            for fact in ["core", "core's source", "simulator", "board", "image", "wait states", "clock"] {
+            for fact in
+                ["core", "core's source", "simulator", "board", "image", "wait states", "clock"]
+            {
                 assert!(identity.contains_key(fact), "{fact} in {identity:?}");
             }
         }
@@ -36,8 +40,12 @@ fn every_target_switches_and_takes_interrupts() {
 
 #[test]
 fn two_runs_give_the_same_bytes() {
-    let run =
-        [&["run", "-q", "switch", "interrupt", "--set", "pins=yes", "--set", "trace=yes"], &IBEX[..], &FEW].concat();
+    let run = [
+        &["run", "-q", "switch", "interrupt", "--set", "pins=yes", "--set", "trace=yes"],
+        &IBEX[..],
+        &FEW,
+    ]
+    .concat();
     gives_the_same_bytes_twice(&run, 24);
 }
 
@@ -48,9 +56,15 @@ fn pins_show_what_marks_tell_and_their_own_cost() {
         has_evidence(&case);
         let (marks, pin) = (series(&case, "measured"), series(&case, "pin"));
         assert_eq!(marks["count"], pin["count"], "{case:#}");
-        let ends = |series: &Value| ["min", "p50", "max"].map(|name| series[name].as_f64().expect("it has samples"));
-        let costs: Vec<f64> = ends(pin).iter().zip(ends(marks)).map(|(pin, marks)| pin - marks).collect();
-        assert!(costs[0] > 0.0 && costs.iter().all(|cost| *cost == costs[0]), "{costs:?} in {case:#}");
+        let ends = |series: &Value| {
+            ["min", "p50", "max"].map(|name| series[name].as_f64().expect("it has samples"))
+        };
+        let costs: Vec<f64> =
+            ends(pin).iter().zip(ends(marks)).map(|(pin, marks)| pin - marks).collect();
+        assert!(
+            costs[0] > 0.0 && costs.iter().all(|cost| *cost == costs[0]),
+            "{costs:?} in {case:#}"
+        );
         series(&case, "pin-control");
     }
 }
@@ -58,7 +72,11 @@ fn pins_show_what_marks_tell_and_their_own_cost() {
 #[test]
 fn cycles_are_told_by_function_to_the_last_one() {
     let case = &cases(
-        &[&["interrupt", "--set", "pins=yes", "--set", "trace=yes", "--target", "tandem@ibex"], &FEW[..]].concat(),
+        &[
+            &["interrupt", "--set", "pins=yes", "--set", "trace=yes", "--target", "tandem@ibex"],
+            &FEW[..],
+        ]
+        .concat(),
     )[0];
     let cycles = &case["cycles"];
     let rows = cycles["rows"].as_array().expect("cycles have rows");
@@ -70,7 +88,10 @@ fn cycles_are_told_by_function_to_the_last_one() {
     let samples = series(case, "pin");
     let mean = samples["mean"].as_f64().expect("it has samples");
     assert_eq!(cycles["windows"], samples["count"]);
-    assert!((sum as f64 / cycles["windows"].as_f64().expect("a number") - mean).abs() < 3.0, "{sum} of {cycles:#}");
+    assert!(
+        (sum as f64 / cycles["windows"].as_f64().expect("a number") - mean).abs() < 3.0,
+        "{sum} of {cycles:#}"
+    );
     let trace = case["attachments"]["retired.txt"].as_str().expect("the trace is kept");
     let mut last = None;
     for run in trace.lines() {
@@ -78,7 +99,10 @@ fn cycles_are_told_by_function_to_the_last_one() {
         let [start, end] = [0, 1].map(|field| fields[field].parse::<u64>().expect("a cycle"));
         // All cycles are somebody's, but for those in which the core sleeps until an interrupt comes.
         let wakes = fields[2] == "interrupt entry (hardware)" && last < Some(start);
-        assert!(start <= end && (wakes || last.is_none_or(|last| last == start)), "{run} after {last:?}");
+        assert!(
+            start <= end && (wakes || last.is_none_or(|last| last == start)),
+            "{run} after {last:?}"
+        );
         last = Some(end);
     }
     for name in ["interrupt entry (hardware)", "tandem_trap_MachineSoft"] {
@@ -88,14 +112,26 @@ fn cycles_are_told_by_function_to_the_last_one() {
 
 #[test]
 fn flash_that_waits_makes_all_slower() {
-    let cases = cases(&[&["switch", "--set", "wait_states=0,2,5", "--target", "bare@ibex"], &FEW[..]].concat());
+    let cases = cases(
+        &[&["switch", "--set", "wait_states=0,2,5", "--target", "bare@ibex"], &FEW[..]].concat(),
+    );
     let switches: Vec<f64> = cases.iter().map(median).collect();
     assert!(switches.len() == 3 && switches.is_sorted_by(|one, next| one < next), "{switches:?}");
 }
 
 #[test]
 fn the_clock_s_rate_makes_times_cycles() {
-    let delays = ["delay", "--set", "clock=84MHz", "--set", "delay_us=50000", "--set", "tasks=1", "--set", "loops=5"];
+    let delays = [
+        "delay",
+        "--set",
+        "clock=84MHz",
+        "--set",
+        "delay_us=50000",
+        "--set",
+        "tasks=1",
+        "--set",
+        "loops=5",
+    ];
     let case = &cases(&[&delays[..], &["--repeat", "1", "--target", "tandem@ibex"]].concat())[0];
     has_evidence(case);
     assert_eq!(case["clock"]["hertz"], 84_000_000);
@@ -108,7 +144,8 @@ fn the_clock_s_rate_makes_times_cycles() {
 fn captures_lie_beside_the_page() {
     let folder = Folder::new("captures");
     let store = folder.path("runs.sqlite");
-    let run = ["run", "interrupt", "--set", "pins=yes,no", "--target", "bare@ibex", "--store", &store];
+    let run =
+        ["run", "interrupt", "--set", "pins=yes,no", "--target", "bare@ibex", "--store", &store];
     let answer = chronoscope(&[&run[..], &FEW].concat());
     let name = "runs.pages/1-interrupt-bare-ibex-loops-200-pins-yes.vcd";
     assert!(answer.exits(0).stderr.contains(name), "{answer:#?}");
@@ -129,6 +166,8 @@ fn bad_values_are_told_in_a_line() {
     bad("wait_states=6", "from 0 to 5");
     bad("pins=maybe", "one of no, yes");
     bad("trace=yes", "goes with `pins=yes`");
-    chronoscope(&["run", "switch", "--target", "lilos@ibex"]).complains("unknown target `lilos@ibex`");
-    chronoscope(&["run", "switch", "--set", "seed=1", "--target", "tandem@rv32"]).complains("has a parameter `seed`");
+    chronoscope(&["run", "switch", "--target", "lilos@ibex"])
+        .complains("unknown target `lilos@ibex`");
+    chronoscope(&["run", "switch", "--set", "seed=1", "--target", "tandem@rv32"])
+        .complains("has a parameter `seed`");
 }

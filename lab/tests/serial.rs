@@ -14,7 +14,9 @@ use std::{
 };
 
 use board::Board;
-use chronoscope_suite::wire::{self, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series, VERSION};
+use chronoscope_suite::wire::{
+    self, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series, VERSION,
+};
 use common::{Answer, Folder, chronoscope, program, run};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -22,7 +24,8 @@ use serde_json::Value;
 /// What the lab says of a board that it waits for without end, as tests go.
 fn run_on(board: &Board, kernel: &str, more: &[&str]) -> Answer {
     let target = board.target(kernel);
-    let arguments = ["run", "switch", "--repeat", "2", "--watchdog", "60s", "--no-store", "--target", &target];
+    let arguments =
+        ["run", "switch", "--repeat", "2", "--watchdog", "60s", "--no-store", "--target", &target];
     chronoscope(&[&arguments, more].concat())
 }
 
@@ -33,11 +36,24 @@ const SILENCE: &str = "4s";
 #[track_caller]
 fn fails(board: &Board, kernel: &str, why: &str) {
     let target = board.target(kernel);
-    let arguments = ["run", "switch", "-q", "--repeat", "2", "--watchdog", SILENCE, "--no-store", "--format", "json"];
+    let arguments = [
+        "run",
+        "switch",
+        "-q",
+        "--repeat",
+        "2",
+        "--watchdog",
+        SILENCE,
+        "--no-store",
+        "--format",
+        "json",
+    ];
     let answer = chronoscope(&[&arguments[..], &["--target", &target]].concat());
     assert_eq!(answer.exits(4).stderr, "");
     let reasons = answer.json()["cases"][0]["verdict"]["reasons"].clone();
-    let [Value::String(reason)] = reasons.as_array().unwrap().as_slice() else { panic!("{reasons}") };
+    let [Value::String(reason)] = reasons.as_array().unwrap().as_slice() else {
+        panic!("{reasons}")
+    };
     assert!(reason.contains(why) && !reason.contains('\n'), "no `{why}` in `{reason}`");
 }
 
@@ -58,7 +74,10 @@ fn hello(request: &str) -> Vec<u8> {
 /// What comes behind the hello.
 fn rest() -> Vec<u8> {
     let samples = |series, value| {
-        Record::Samples(Samples { series, block: (0..28).map(|_| Sample { gap: 10, value }).collect() })
+        Record::Samples(Samples {
+            series,
+            block: (0..28).map(|_| Sample { gap: 10, value }).collect(),
+        })
     };
     bytes(&[
         Record::Clock(Clock { domain: Domain::Cycles, hertz: 84_000_000, resolution: 1 }),
@@ -66,7 +85,12 @@ fn rest() -> Vec<u8> {
         samples(0, 300),
         Record::Series(Series { id: 1, ..Series::control("mark to mark") }),
         samples(1, 2),
-        Record::Evidence(wire::Evidence { name: "switches", value: 56.0, low: 1.0, high: f64::INFINITY }),
+        Record::Evidence(wire::Evidence {
+            name: "switches",
+            value: 56.0,
+            low: 1.0,
+            high: f64::INFINITY,
+        }),
         Record::End { records: 7 },
     ])
 }
@@ -86,7 +110,18 @@ fn a_board_is_measured() {
     assert!(!answer.stderr.contains("skipped"), "{answer:?}");
     // Whatever kernel it runs.
     let machine = format!("serial:{}:9600", board.device);
-    let arguments = ["run", "switch", "-q", "--no-store", "--repeat", "1", "--format", "json", "--machine", &machine];
+    let arguments = [
+        "run",
+        "switch",
+        "-q",
+        "--no-store",
+        "--repeat",
+        "1",
+        "--format",
+        "json",
+        "--machine",
+        &machine,
+    ];
     let run = chronoscope(&arguments).exits(0).json();
     assert_eq!(run["cases"][0]["release"], "bare 1.0");
     assert_eq!(run["cases"][0]["target"], format!("board@{machine}"));
@@ -101,11 +136,20 @@ fn noise_is_skipped_wherever_it_is() {
     });
     let answer = run_on(&board, "bare", &["--format", "csv"]);
     answer.exits(0);
-    assert!(answer.stderr.contains(&format!("skipped 28 bytes on {} before", board.device)), "{answer:?}");
-    assert!(answer.stderr.contains(&format!("skipped 25 bytes on {} amid", board.device)), "{answer:?}");
+    assert!(
+        answer.stderr.contains(&format!("skipped 28 bytes on {} before", board.device)),
+        "{answer:?}"
+    );
+    assert!(
+        answer.stderr.contains(&format!("skipped 25 bytes on {} amid", board.device)),
+        "{answer:?}"
+    );
     let quiet = Board::new(|_, request| Some(whole(request)));
     let without = |answer: &Answer, board: &Board| answer.stdout.replace(&board.device, "");
-    assert_eq!(without(&answer, &board), without(&run_on(&quiet, "bare", &["--format", "csv"]), &quiet));
+    assert_eq!(
+        without(&answer, &board),
+        without(&run_on(&quiet, "bare", &["--format", "csv"]), &quiet)
+    );
 }
 
 #[test]
@@ -117,7 +161,8 @@ fn a_request_that_is_lost_or_damaged_is_sent_again() {
             _ => whole(request),
         })
     });
-    let arguments = ["run", "switch", "--no-store", "--repeat", "1", "--watchdog", "20s", "--format", "csv"];
+    let arguments =
+        ["run", "switch", "--no-store", "--repeat", "1", "--watchdog", "20s", "--format", "csv"];
     let answer = chronoscope(&[&arguments[..], &["--target", &board.target("bare")]].concat());
     answer.exits(0);
     assert!(answer.stderr.contains("before the stream"), "{answer:?}");
@@ -134,7 +179,9 @@ fn boards_that_fail_say_so_in_one_line() {
     fails(&Board::new(starts), "board", "the board said `panicked: no clock`");
     let cut = |_, request: &str| Some(whole(request)[..200].to_vec());
     fails(&Board::new(cut), "bare", "stopped after");
-    let complains = |_, request: &str| Some([&whole(request)[..150], b"\0chronoscope: hard fault at 0x8\n\0"].concat());
+    let complains = |_, request: &str| {
+        Some([&whole(request)[..150], b"\0chronoscope: hard fault at 0x8\n\0"].concat())
+    };
     fails(&Board::new(complains), "bare", "the board failed: hard fault at 0x8");
     let damaged = |_, request: &str| {
         let mut stream = whole(request);
@@ -149,8 +196,9 @@ fn boards_that_fail_say_so_in_one_line() {
     let version = bytes(&[version]);
     fails(&Board::new(move |_, _| Some(version.clone())), "bare", "build both from one tree");
     fails(&Board::new(|_, _| None), "bare", "was the board unplugged?");
-    let endless =
-        |_, request: &str| Some([hello(request), bytes(&[Record::Log(&"again ".repeat(100))]).repeat(30_000)].concat());
+    let endless = |_, request: &str| {
+        Some([hello(request), bytes(&[Record::Log(&"again ".repeat(100))]).repeat(30_000)].concat())
+    };
     fails(&Board::new(endless), "bare", "does not end");
 }
 
@@ -163,10 +211,13 @@ fn a_line_that_cannot_be_had() {
     wrong("bare@serial:/dev/ttyUSB0:0", "`0` is no baud rate");
     wrong("bare@serial:ttyUSB0", "write its device");
     wrong("bare@serial", "unknown target `bare@serial`");
-    chronoscope(&["run", "switch", "--machine", "rv32"]).complains("only a serial line is named so");
+    chronoscope(&["run", "switch", "--machine", "rv32"])
+        .complains("only a serial line is named so");
     let inconclusive = |device: &str, why: &str| {
         let target = format!("bare@serial:{device}");
-        chronoscope(&["run", "switch", "-q", "--no-store", "--target", &target]).exits(4).shows(why);
+        chronoscope(&["run", "switch", "-q", "--no-store", "--target", &target])
+            .exits(4)
+            .shows(why);
     };
     inconclusive("/dev/ttyUSB99", "is the board plugged in?");
     let folder = Folder::new("serial-line");
@@ -212,18 +263,27 @@ fn an_image_is_flashed_by_probe_rs() {
     let flash = |path: &str, image: &str| {
         let target = board.target("bare");
         let flash = ["--flash", image, "--chip", "STM32F405RGTx", "--target", &target];
-        run(program().env("PATH", path).args(["run", "switch", "-q", "--no-store", "--repeat", "1"]).args(flash))
+        run(program()
+            .env("PATH", path)
+            .args(["run", "switch", "-q", "--no-store", "--repeat", "1"])
+            .args(flash))
     };
     let nowhere = folder.path("nowhere");
     flash(&nowhere, &image).complains("probe-rs is not installed");
     flash(&nowhere, &nowhere).complains("is not there: build the image first");
     let log = folder.path("log");
-    let fake = folder.file("probe-rs", format!("#!/bin/sh\necho \"$@\" >>{log}\n[ \"$1\" = download ] || exit 0\n"));
+    let fake = folder.file(
+        "probe-rs",
+        format!("#!/bin/sh\necho \"$@\" >>{log}\n[ \"$1\" = download ] || exit 0\n"),
+    );
     fs::set_permissions(&fake, Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.0.display(), env::var("PATH").unwrap());
     flash(&path, &image).exits(0);
     let said = fs::read_to_string(&log).unwrap();
-    assert_eq!(said, format!("download --chip STM32F405RGTx {image}\nreset --chip STM32F405RGTx\n"));
+    assert_eq!(
+        said,
+        format!("download --chip STM32F405RGTx {image}\nreset --chip STM32F405RGTx\n")
+    );
     folder.file("probe-rs", "#!/bin/sh\necho 'Error: no probe was found' >&2\nexit 1\n");
     flash(&path, &image).complains("no probe was found");
     chronoscope(&["run", "switch", "--flash", &image]).complains("--chip");

@@ -22,7 +22,11 @@ fn assert_same(measured: &[Value], own: &[Value]) {
     for (measured, own) in measured.iter().zip(own) {
         for (name, value) in measured.as_object().unwrap() {
             let same = *value == own[name] || ["target", "parameters"].contains(&name.as_str());
-            assert!(same, "{}: {name} is {value:#} and not {:#}", measured["experiment"], own[name]);
+            assert!(
+                same,
+                "{}: {name} is {value:#} and not {:#}",
+                measured["experiment"], own[name]
+            );
         }
     }
 }
@@ -54,9 +58,17 @@ const CHIPS: [(&str, &str, &str, &[&str]); 2] = [
 
 /// The chip with a kernel's image.
 fn qemu(chip: &str, profile: &str, kernel: &str) -> Command {
-    let (_, triple, program, arguments) = CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
+    let (_, triple, program, arguments) =
+        CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
     let mut qemu = Command::new(program);
-    qemu.args(arguments).args(["-icount", "shift=0,sleep=off,align=off", "-display", "none", "-monitor", "none"]);
+    qemu.args(arguments).args([
+        "-icount",
+        "shift=0,sleep=off,align=off",
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+    ]);
     let image = format!("firmware/{triple}/{profile}/chronoscope-{kernel}");
     qemu.arg("-kernel").arg(target_folder().join(image)).stdin(Stdio::null());
     qemu
@@ -73,16 +85,29 @@ impl Emulated {
         let (_, triple, ..) = CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut build = Command::new(root.join("tools/firmware-cargo"));
-        build.args([triple, "build", "--locked", "--profile", "uart", "--features", "board/uart", "--package"]);
+        build.args([
+            triple,
+            "build",
+            "--locked",
+            "--profile",
+            "uart",
+            "--features",
+            "board/uart",
+            "--package",
+        ]);
         build.arg(format!("chronoscope-{kernel}")).current_dir(root.join("ports/firmware"));
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         run(&mut build).exits(0);
         let mut qemu = qemu(chip, "uart", kernel);
         qemu.args(["-chardev", "pty,id=line", "-serial", "chardev:line"]).stdout(Stdio::piped());
-        let mut emulated = Self { qemu: qemu.stderr(Stdio::null()).spawn().unwrap(), device: String::new() };
+        let mut emulated =
+            Self { qemu: qemu.stderr(Stdio::null()).spawn().unwrap(), device: String::new() };
         let mut told = String::new();
         BufReader::new(emulated.qemu.stdout.take().unwrap()).read_line(&mut told).unwrap();
-        let device = told.split(' ').find(|word| word.starts_with("/dev/")).unwrap_or_else(|| panic!("{told}"));
+        let device = told
+            .split(' ')
+            .find(|word| word.starts_with("/dev/"))
+            .unwrap_or_else(|| panic!("{told}"));
         emulated.device = device.to_owned();
         emulated
     }
@@ -111,7 +136,9 @@ fn a_recorded_stream_is_measured_as_the_machine_s_own() {
         qemu.arg("-semihosting-config").arg(format!("enable=on,target=native{words}"));
         Some(qemu.args(["-serial", "null"]).output().unwrap().stdout)
     });
-    let fed = cases(&[&AWAKE[..], &["--repeat", "2", "--no-store", "--target", &board.target("bare")]].concat());
+    let fed = cases(
+        &[&AWAKE[..], &["--repeat", "2", "--no-store", "--target", &board.target("bare")]].concat(),
+    );
     assert_same(&fed, &own);
 }
 
@@ -122,7 +149,8 @@ fn an_emulated_board_is_measured_as_by_semihosting() {
         let own = [experiments, &["--repeat", "2", "--target", &emulator]].concat();
         let board = Emulated::new("rv32", kernel);
         let target = board.target(kernel);
-        let over_its_line = [experiments, &["--repeat", "2", "--no-store", "--target", &target]].concat();
+        let over_its_line =
+            [experiments, &["--repeat", "2", "--no-store", "--target", &target]].concat();
         assert_same(&cases(&over_its_line), &cases(&own));
     }
 }

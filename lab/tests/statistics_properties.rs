@@ -28,7 +28,10 @@ fn constant() {
             assert_eq!(figure, exact);
         }
         assert_eq!(summary.sigma, Some(0.0));
-        assert_eq!(summary.worst.iter().map(|w| w.at).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
+        assert_eq!(
+            summary.worst.iter().map(|w| w.at).collect::<Vec<_>>(),
+            (0..16).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -36,7 +39,8 @@ fn constant() {
 fn uniform_is_exact_up_to_2047() {
     // Each of 0..=1999 fifty times.
     let samples = accumulate((0..100_000).map(|i| i * 7919 % 2_000));
-    for (q, value) in [(0.0, 0), (0.5, 999), (0.9, 1799), (0.99, 1979), (0.9999, 1999), (1.0, 1999)] {
+    for (q, value) in [(0.0, 0), (0.5, 999), (0.9, 1799), (0.99, 1979), (0.9999, 1999), (1.0, 1999)]
+    {
         assert_eq!(samples.quantile(q), Some(value), "q {q}");
     }
     let summary = samples.summary(0.5);
@@ -54,7 +58,9 @@ fn exponential() {
     let summary = samples.summary(1.0);
     near(summary.mean.unwrap(), mean, 1e-3);
     near(summary.sigma.unwrap(), mean, 1e-3);
-    for (q, ours) in [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)] {
+    for (q, ours) in
+        [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)]
+    {
         near(ours.unwrap(), -mean * (1.0_f64 - q).ln(), 2e-3);
     }
 }
@@ -129,7 +135,8 @@ fn different_deadlines_do_not_merge() {
 
 /// Values of all sizes: mostly small ones with many ties, some from the whole range.
 fn values() -> impl Strategy<Value = Vec<u64>> {
-    let value = prop_oneof![4 => 0..40_u64, 4 => 0..100_000_u64, 1 => any::<u64>(), 1 => Just(u64::MAX)];
+    let value =
+        prop_oneof![4 => 0..40_u64, 4 => 0..100_000_u64, 1 => any::<u64>(), 1 => Just(u64::MAX)];
     prop::collection::vec(value, 0..300)
 }
 

@@ -12,8 +12,17 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A case of a few milliseconds that any user may run.
-const SHORT: [&str; 9] =
-    ["run", "switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=100", "--repeat=3"];
+const SHORT: [&str; 9] = [
+    "run",
+    "switch",
+    "--set",
+    "policy=other",
+    "--set",
+    "mlock=no",
+    "--set",
+    "loops=100",
+    "--repeat=3",
+];
 
 fn run(store: &str, more: &[&str]) -> Answer {
     chronoscope(&[&SHORT[..], &["--store", store], more].concat())
@@ -31,18 +40,25 @@ fn a_run_is_kept_and_shown_again() {
     let again = chronoscope(&["report", "1", "--store", &store, "--format", "json"]);
     assert_eq!(again.exits(0).stdout, first.stdout, "nothing is lost");
     for last in ["last", "2"] {
-        assert_eq!(chronoscope(&["report", last, "--store", &store]).exits(0).stdout, second.stdout);
+        assert_eq!(
+            chronoscope(&["report", last, "--store", &store]).exits(0).stdout,
+            second.stdout
+        );
     }
     let file = folder.file("run.json", &first.stdout);
     assert_eq!(chronoscope(&["report", &file, "--format", "json"]).exits(0).stdout, first.stdout);
-    assert_eq!(chronoscope(&["report", "last-1", "--store", &store, "--format", "json"]).stdout, first.stdout);
+    assert_eq!(
+        chronoscope(&["report", "last-1", "--store", &store, "--format", "json"]).stdout,
+        first.stdout
+    );
 
     let runs = chronoscope(&["history", "--store", &store, "--format", "json"]).exits(0).json();
     assert_eq!((&runs[0]["run"], &runs[1]["run"]), (&2.into(), &1.into()));
     let cases = chronoscope(&["history", "switch", "--store", &store]);
     cases.exits(0).shows("1–2");
     assert!("▁▂▃▄▅▆▇█?".chars().any(|bar| cases.stdout.contains(bar)), "{cases:#?}");
-    chronoscope(&["history", "switch", "--study", "quick", "--store", &store]).complains("no run in the store");
+    chronoscope(&["history", "switch", "--study", "quick", "--store", &store])
+        .complains("no run in the store");
 
     chronoscope(&["history", "--keep", "1", "--store", &store]).exits(0);
     chronoscope(&["report", "1", "--store", &store]).complains("there is no run 1");
@@ -59,7 +75,8 @@ fn nothing_is_stored_when_told_so() {
     let run = common::run(program().args(SHORT).arg("--no-store").env("XDG_DATA_HOME", &folder.0));
     assert!(run.stdout.contains("switch") && !run.stderr.contains("stored"), "{run:#?}");
     assert_eq!(folder.0.read_dir().unwrap().count(), 0);
-    common::run(program().arg("history").env("XDG_DATA_HOME", &folder.0)).complains("there is no store of runs at");
+    common::run(program().arg("history").env("XDG_DATA_HOME", &folder.0))
+        .complains("there is no store of runs at");
 }
 
 #[test]
@@ -85,7 +102,11 @@ fn a_store_that_fails_loses_no_result() {
     for (store, text) in cases {
         let run = run(&store, &["-q"]);
         run.exits(1).shows("switch");
-        assert!(run.stderr.contains(text) && run.stderr.contains(store.trim_end_matches("/runs.sqlite")), "{run:#?}");
+        assert!(
+            run.stderr.contains(text)
+                && run.stderr.contains(store.trim_end_matches("/runs.sqlite")),
+            "{run:#?}"
+        );
         assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
         chronoscope(&["history", "--store", &store]).exits(1);
         chronoscope(&["report", "--store", &store]).exits(1);
@@ -98,7 +119,12 @@ fn a_file_that_may_grow_no_more_is_an_error_and_not_a_crash() {
     let folder = Folder::new("limited");
     let store = folder.path("runs.sqlite");
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_chronoscope")]);
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 8; exec \"$@\"",
+        "sh",
+        env!("CARGO_BIN_EXE_chronoscope"),
+    ]);
     let run = common::run(shell.args(SHORT).args(["-q", "--store", &store]));
     run.exits(1).shows("switch");
     assert!(run.stderr.contains("runs.sqlite cannot be read or written"), "{run:#?}");
@@ -133,7 +159,17 @@ fn an_interrupted_run_keeps_what_is_complete() {
         [[case]]\nexperiment = 'switch'\nrepeat = 1000000\nset = { loops = 200, policy = 'other', mlock = 'no' }";
     let study = folder.file("long.toml", study);
     let mut child = program()
-        .args(["run", "--study", &study, "--store", &store, "--format", "json", "-o", &folder.path("run.json")])
+        .args([
+            "run",
+            "--study",
+            &study,
+            "--store",
+            &store,
+            "--format",
+            "json",
+            "-o",
+            &folder.path("run.json"),
+        ])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -153,13 +189,22 @@ fn an_interrupted_run_keeps_what_is_complete() {
     stderr.read_to_string(&mut said).unwrap();
     let answer = Answer::of(child.wait_with_output().unwrap(), "run".to_owned());
     answer.exits(130);
-    assert!(said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"), "{said}");
+    assert!(
+        said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"),
+        "{said}"
+    );
     let written = std::fs::read_to_string(folder.path("run.json")).unwrap();
     let run: serde_json::Value = serde_json::from_str(&written).unwrap();
-    assert_eq!((run["cases"].as_array().unwrap().len(), &run["context"]["interrupted"]), (2, &true.into()));
+    assert_eq!(
+        (run["cases"].as_array().unwrap().len(), &run["context"]["interrupted"]),
+        (2, &true.into())
+    );
     assert_eq!(run["cases"][0]["repetitions"], 1);
     assert!(run["cases"][1]["log"].to_string().contains("interrupted after"), "{run}");
-    assert_eq!(chronoscope(&["report", "--store", &store, "--format", "json"]).exits(0).stdout, written);
+    assert_eq!(
+        chronoscope(&["report", "--store", &store, "--format", "json"]).exits(0).stdout,
+        written
+    );
     chronoscope(&["history", "--store", &store]).exits(0).shows("interrupted");
 }
 
@@ -171,7 +216,8 @@ fn what_is_no_run_is_told_in_a_line() {
     let file = |name: &str, text: &str| folder.file(name, text);
     let seven = good.replacen("\"schema\": 1", "\"schema\": 7", 1);
     let (cut, _) = good.split_once("\"cases\"").unwrap();
-    chronoscope(&["report", &file("7.json", &seven)]).complains("this file has schema 7; this program reads 1");
+    chronoscope(&["report", &file("7.json", &seven)])
+        .complains("this file has schema 7; this program reads 1");
     let place = format!("line {} column", cut.lines().count());
     chronoscope(&["report", &file("cut.json", cut)]).complains(&place);
     chronoscope(&["report", &file("other.json", "{}")]).complains("this is not a run");

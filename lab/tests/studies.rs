@@ -17,7 +17,8 @@ use devtools::{
 use serde_json::json;
 
 /// A phone's width, a small window's and a large one's.
-const VIEWS: [(u32, &str); 5] = [(390, "light"), (390, "dark"), (900, "light"), (1400, "light"), (1400, "dark")];
+const VIEWS: [(u32, &str); 5] =
+    [(390, "light"), (390, "dark"), (900, "light"), (1400, "light"), (1400, "dark")];
 
 /// What is wrong with the charts: letters that leave their picture or touch others, and pictures without a mark in them.
 const FAULTS: &str = "(() => {
@@ -77,7 +78,8 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let file = folder.join(format!("{study}.html")).display().to_string();
     let source = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
-    let run = ["run", "-q", "--study", &source, "--repeat", "1", "--samples", "--no-store", "-o", &file];
+    let run =
+        ["run", "-q", "--study", &source, "--repeat", "1", "--samples", "--no-store", "-o", &file];
     // Who is not root may not ask for a real-time class.
     let ordinary = ["--set", "policy=other", "--set", "mlock=no"];
     let ordinary = if rustix::process::geteuid().is_root() { &[] } else { &ordinary[..] };
@@ -91,7 +93,9 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
         browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
         browser.set_size(width, 900);
         browser.load(&file);
-        let height = browser.value("document.documentElement.scrollHeight").as_u64().expect("a number") as u32;
+        let height =
+            browser.value("document.documentElement.scrollHeight").as_u64().expect("a number")
+                as u32;
         let png = browser.screenshot(width, height);
         fs::write(folder.join(format!("{place}.png")), &png).expect("the folder can be written to");
         let wide = browser.value("document.documentElement.scrollWidth");
@@ -99,7 +103,9 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
         assert_eq!(browser.value(FAULTS), json!([]), "{place}");
         // To take so large a picture to pieces takes long: once is enough.
         let picture = (width == 900).then(|| Picture::read(&png));
-        for chart in picture.iter().flat_map(|_| browser.value(CHARTS).as_array().cloned().expect("a list")) {
+        for chart in
+            picture.iter().flat_map(|_| browser.value(CHARTS).as_array().cloned().expect("a list"))
+        {
             // A hundredth: more than a frame of lines a pixel wide, less than any chart with its letters.
             let drawn = picture.as_ref().map(|picture| picture.drawn(&chart));
             assert!(drawn > Some(0.01), "{place}: nothing is drawn of {chart}");
@@ -107,8 +113,9 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
         assert!(browser.complaints().is_empty(), "{place}: {:#?}", browser.complaints());
     }
     for experiment in drawn {
-        let charts =
-            browser.value(&format!("document.querySelectorAll('#experiment-{experiment} figure.chart').length"));
+        let charts = browser.value(&format!(
+            "document.querySelectorAll('#experiment-{experiment} figure.chart').length"
+        ));
         assert!(charts.as_u64() > Some(0), "{study}: nothing of {experiment} is drawn");
     }
 }
@@ -116,10 +123,12 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
 /// A figure is published of what the study sets, and of nothing else.
 #[test]
 fn published_figures_leave_with_their_case() {
-    let study = study::parse(include_str!("../../studies/p1-embassy-preempt.toml")).expect("it is a study");
+    let study =
+        study::parse(include_str!("../../studies/p1-embassy-preempt.toml")).expect("it is a study");
     let published = |name: &str, value: &str| -> usize {
         let settings = [(name.to_owned(), vec![value.to_owned()])].into();
-        let cases = study.cases(&Overrides { settings, ..Overrides::default() }).expect("it has cases");
+        let cases =
+            study.cases(&Overrides { settings, ..Overrides::default() }).expect("it has cases");
         cases.iter().filter(|case| case.spec.name == "delay").map(|case| case.published.len()).sum()
     };
     let all = published("delay_us", "50000");
@@ -139,5 +148,8 @@ fn faults_are_seen() {
     fs::write(&file, text).expect("the folder can be written to");
     browser.set_size(900, 900);
     browser.load(file.to_str().expect("the folder's name is text"));
-    assert_eq!(browser.value(FAULTS), json!(["t: one touches two", "t: three leaves the picture", "t: no mark"]));
+    assert_eq!(
+        browser.value(FAULTS),
+        json!(["t: one touches two", "t: three leaves the picture", "t: no mark"])
+    );
 }

@@ -19,7 +19,8 @@ fn run_of(cases: &[Value]) -> String {
         "date": "", "seconds": 0, "host": "", "system": "", "processor": "", "processors": 1, "program": "", "command": [],
         "interrupted": false,
     });
-    json!({"schema": 1, "context": context, "study": "", "title": "", "notes": "", "cases": cases}).to_string()
+    json!({"schema": 1, "context": context, "study": "", "title": "", "notes": "", "cases": cases})
+        .to_string()
 }
 
 /// Two cases: samples that overlap, of which each is two operations, and a trace; instructions at 500 MHz.
@@ -27,10 +28,14 @@ fn sample() -> String {
     let overlapping: [&[(f64, f64)]; 2] = [&[(0.0, 10.0), (5.0, 10.0), (30.0, 1.0)], &[(0.0, 7.0)]];
     let untimed: [&[(f64, f64)]; 1] = [&[(0.0, 1.0), (0.0, 2.0)]];
     let counted = series("counts", "count", &untimed);
-    let first = [series("way there", "ns", &overlapping), series("untimed", "ns", &untimed), counted];
+    let first =
+        [series("way there", "ns", &overlapping), series("untimed", "ns", &untimed), counted];
     let clock = json!({"domain": "instructions", "hertz": 500_000_000, "resolution": 1});
     let second = [series("way there", "instructions", &overlapping)];
-    run_of(&[case("tasks=2", &wall(), &first, Some(FTRACE)), case("tasks=3", &clock, &second, None)])
+    run_of(&[
+        case("tasks=2", &wall(), &first, Some(FTRACE)),
+        case("tasks=3", &clock, &second, None),
+    ])
 }
 
 fn trace(file: &str, arguments: &[&str]) -> Answer {
@@ -39,7 +44,10 @@ fn trace(file: &str, arguments: &[&str]) -> Answer {
 
 #[track_caller]
 fn find<'a>(tracks: &'a [Shown], name: &str) -> &'a Shown {
-    tracks.iter().find(|track| track.name == name).unwrap_or_else(|| panic!("no {name} in {tracks:#?}"))
+    tracks
+        .iter()
+        .find(|track| track.name == name)
+        .unwrap_or_else(|| panic!("no {name} in {tracks:#?}"))
 }
 
 fn slices(track: &Shown) -> Vec<(&str, u64, u64)> {
@@ -59,14 +67,25 @@ fn samples_are_slices_from_start_to_end() {
         [("way there", 0, 20), ("way there", 30, 32), ("way there", 32, 46)]
     );
     assert_eq!(slices(find(&tracks, "way there (2)")), [("way there", 5, 25)]);
-    assert_eq!(slices(find(&tracks, "untimed")), [("untimed", 0, 2), ("untimed", 2, 6)], "one after another");
+    assert_eq!(
+        slices(find(&tracks, "untimed")),
+        [("untimed", 0, 2), ("untimed", 2, 6)],
+        "one after another"
+    );
     assert!(!tracks.iter().any(|track| track.name == "counts"), "a count takes no time");
     trace(&file, &["-q", "-o", &output, "--case", "tasks=2"]).exits(0);
     trace(&file, &["-q", "-o", &output, "--case", "2"]).exits(0);
     let (tracks, _) = read(&fs::read(&output).unwrap());
     let track = find(&tracks, "way there");
-    assert_eq!(slices(track), [("way there", 0, 40), ("way there", 60, 64), ("way there", 64, 92)], "2 ns a tick");
-    assert!(track.description.contains("instructions, 500000000 Hz; a tick is shown as 2 ns"), "{track:?}");
+    assert_eq!(
+        slices(track),
+        [("way there", 0, 40), ("way there", 60, 64), ("way there", 64, 92)],
+        "2 ns a tick"
+    );
+    assert!(
+        track.description.contains("instructions, 500000000 Hz; a tick is shown as 2 ns"),
+        "{track:?}"
+    );
 }
 
 #[test]
@@ -75,7 +94,10 @@ fn a_kernel_s_trace_is_tasks_processors_and_arrows() {
     let (file, output) = (folder.file("run.json", sample()), folder.path("run.pftrace"));
     let answer = trace(&file, &["-o", &output]);
     answer.exits(0);
-    assert!(answer.stderr.contains("1 of 23 lines of its trace are no ftrace: skipped"), "{answer:?}");
+    assert!(
+        answer.stderr.contains("1 of 23 lines of its trace are no ftrace: skipped"),
+        "{answer:?}"
+    );
     let (tracks, flows) = read(&fs::read(&output).unwrap());
     let server = find(&tracks, "server pid=x-12");
     assert_eq!(
@@ -89,11 +111,22 @@ fn a_kernel_s_trace_is_tasks_processors_and_arrows() {
     );
     assert_eq!(
         slices(find(&tracks, "processor 1")),
-        [("server pid=x-12", 5_000, 10_000), ("server pid=x-12", 23_000, 40_000), ("other-13", 40_000, 40_000)]
+        [
+            ("server pid=x-12", 5_000, 10_000),
+            ("server pid=x-12", 23_000, 40_000),
+            ("other-13", 40_000, 40_000)
+        ]
     );
-    assert_eq!(slices(find(&tracks, "driver 1")), [("call 41", 20_000, 26_000), ("reply 42", 30_000, 35_000)]);
-    let client: Vec<_> = find(&tracks, "client-11").marks.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(client, ["the case begins", "call 41 to 12", "wakes server pid=x-12", "receives 42"]);
+    assert_eq!(
+        slices(find(&tracks, "driver 1")),
+        [("call 41", 20_000, 26_000), ("reply 42", 30_000, 35_000)]
+    );
+    let client: Vec<_> =
+        find(&tracks, "client-11").marks.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        client,
+        ["the case begins", "call 41 to 12", "wakes server pid=x-12", "receives 42"]
+    );
     let marks: Vec<_> = server.marks.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(marks, ["priority 120 becomes 98", "receives 41", "reply 42 to 11"]);
     // A handler's wake-up is no work of the task that it interrupts.
@@ -118,19 +151,24 @@ fn tandem_s_trace_is_tasks_and_handlers() {
     assert_eq!(find(&tracks, "processor 0").marks, [("wakes thread-2".to_owned(), 210)]);
     assert_eq!(flows, [1]);
     let remarks = Timeline::of(&[&case]).remarks;
-    assert!(remarks[0].contains("2 of 11 lines of its trace are no events of tandem"), "{remarks:?}");
+    assert!(
+        remarks[0].contains("2 of 11 lines of its trace are no events of tandem"),
+        "{remarks:?}"
+    );
 }
 
 /// The board's pins and the functions whose instructions retired, both from the capture's start.
 #[test]
 fn a_board_s_instruments_are_pins_and_functions() {
     let folder = Folder::new("trace-board");
-    let (file, output) = (folder.file("run.json", pins::run().to_string()), folder.path("run.pftrace"));
+    let (file, output) =
+        (folder.file("run.json", pins::run().to_string()), folder.path("run.pftrace"));
     trace(&file, &["-o", &output, "--case", "1"]).exits(0);
     let (tracks, _) = read(&fs::read(&output).unwrap());
     // 1000 cycles at 84 MHz are 11905 ns.
     let entry = ("interrupt entry (hardware)", 11_905, 12_012);
-    let functions = [entry, ("<kernel::Scheduler as Give>::give", 12_012, 12_143), ("handler", 12_143, 12_214)];
+    let functions =
+        [entry, ("<kernel::Scheduler as Give>::give", 12_012, 12_143), ("handler", 12_143, 12_214)];
     assert_eq!(slices(find(&tracks, "functions")), functions);
     let pin = slices(find(&tracks, "D0"));
     assert_eq!((pin[0], pin.len()), (("D0", 11_905, 12_048), 200));
@@ -140,7 +178,8 @@ fn a_board_s_instruments_are_pins_and_functions() {
     trace(&file, &["-q", "-o", &dump, "--format", "vcd", "--case", "1"]).exits(0);
     let ours = chronoscope::capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
     // It has texts beside, which are no pins.
-    let pulses = ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();
+    let pulses =
+        ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();
     assert_eq!(pulses.edges[..2], [11_905, 12_048]);
 }
 
@@ -150,12 +189,16 @@ fn what_a_board_did_not_write_is_told() {
     let mut run = pins::run();
     let attachments = &mut run["cases"][0]["attachments"];
     attachments["pins.vcd"] = json!("$timescale 1 ns $end <b>");
-    attachments["retired.txt"] = json!("5 9 late\n1 2 early\n9 8 back\n9 9 f g\n\n18446744073709551615 1 x\n10\n");
+    attachments["retired.txt"] =
+        json!("5 9 late\n1 2 early\n9 8 back\n9 9 f g\n\n18446744073709551615 1 x\n10\n");
     let (file, output) = (folder.file("run.json", run.to_string()), folder.path("run.pftrace"));
     let answer = trace(&file, &["-o", &output, "--case", "1"]);
     answer.exits(0);
     assert!(answer.stderr.contains("its capture cannot be read: pins.vcd: "), "{answer:?}");
-    assert!(answer.stderr.contains("5 lines of retired.txt are no runs of a function"), "{answer:?}");
+    assert!(
+        answer.stderr.contains("5 lines of retired.txt are no runs of a function"),
+        "{answer:?}"
+    );
     let (tracks, _) = read(&fs::read(&output).unwrap());
     // Without a capture time begins with the first instruction.
     assert_eq!(slices(find(&tracks, "functions")), [("late", 0, 48), ("f g", 48, 48)]);
@@ -167,7 +210,8 @@ fn what_a_board_did_not_write_is_told() {
 fn perfetto_reads_it() {
     let folder = Folder::new("trace-perfetto");
     for (name, run) in [("trace", sample()), ("board", pins::run().to_string())] {
-        let (file, output) = (folder.file(&format!("{name}.json"), run), folder.path(&format!("{name}.pftrace")));
+        let (file, output) =
+            (folder.file(&format!("{name}.json"), run), folder.path(&format!("{name}.pftrace")));
         trace(&file, &["-q", "-o", &output]).exits(0);
         let (tracks, flows) = read_twice(&output);
         assert!(tracks.len() > 10 && flows.is_empty() == (name == "board"), "{tracks:#?}");
@@ -183,8 +227,12 @@ fn a_viewer_of_waveforms_reads_it() {
     let mut parser = ::vcd::Parser::new(bytes.as_slice());
     let header = parser.parse_header().expect("a header");
     assert_eq!(header.timescale, Some((1, ::vcd::TimescaleUnit::NS)));
-    let find =
-        |path: &[&str]| header.find_var(&[&["chronoscope", "switch_linux@host_tasks=2"], path].concat()).unwrap().code;
+    let find = |path: &[&str]| {
+        header
+            .find_var(&[&["chronoscope", "switch_linux@host_tasks=2"], path].concat())
+            .unwrap()
+            .code
+    };
     let server = find(&["tasks", "server_pid=x-12"]);
     let client = [find(&["tasks", "client-11_mark"]), find(&["tasks", "client-11_marked"])];
     let (mut now, mut states, mut marks, mut events) = (0, Vec::new(), Vec::new(), 0);
@@ -201,8 +249,14 @@ fn a_viewer_of_waveforms_reads_it() {
         }
     }
     let states: Vec<_> = states.iter().map(|(at, state)| (*at, state.as_str())).collect();
-    let expected =
-        [(0, "-"), (5_000, "runs_on_1"), (10_000, "-"), (22_000, "ready"), (23_000, "-"), (23_000, "runs_on_1")];
+    let expected = [
+        (0, "-"),
+        (5_000, "runs_on_1"),
+        (10_000, "-"),
+        (22_000, "ready"),
+        (23_000, "-"),
+        (23_000, "runs_on_1"),
+    ];
     assert_eq!(states[..6], expected);
     assert_eq!(marks[3], (21_000, "wakes_server_pid=x-12".to_owned()), "{marks:?}");
     assert_eq!(events, 4);
@@ -215,7 +269,8 @@ fn what_cannot_be_shown_is_told_in_a_line() {
     kept["samples"] = json!([]);
     let without = folder.file("without.json", run_of(&[case("", &wall(), &[kept], None)]));
     let empty = folder.file("empty.json", run_of(&[]));
-    let nonsense = folder.file("nonsense.json", run_of(&[case("", &wall(), &[], Some("half a li"))]));
+    let nonsense =
+        folder.file("nonsense.json", run_of(&[case("", &wall(), &[], Some("half a li"))]));
     let good = folder.file("good.json", sample());
     let output = folder.path("out");
     for (file, arguments, text) in [
@@ -245,7 +300,12 @@ fn extremes_are_shown() {
         " {long}-1 [000] d..2. 9223372036.854775807: sched_switch: prev_comm={long} prev_pid=1 prev_prio=1 prev_state=S ==> \
          next_comm={long} next_pid=4294967295 next_prio=1\n{long}\n"
     );
-    let case = case(&long, &json!({"domain": "cycles", "hertz": 0, "resolution": 1}), &[extreme], Some(&trace_text));
+    let case = case(
+        &long,
+        &json!({"domain": "cycles", "hertz": 0, "resolution": 1}),
+        &[extreme],
+        Some(&trace_text),
+    );
     let case: CaseResult = serde_json::from_value(case).unwrap();
     let (tracks, _) = read(&perfetto_of(&case));
     assert!(tracks.iter().all(|track| track.name.len() < 1000));

@@ -27,21 +27,34 @@ impl Traced {
     #[track_caller]
     fn has_all_samples(&self) {
         let series = self.case["series"].as_array().expect("a case has series");
-        for series in series.iter().filter(|series| series["role"] == "measured" && series["unit"] != "count") {
+        for series in
+            series.iter().filter(|series| series["role"] == "measured" && series["unit"] != "count")
+        {
             let name = series["name"].as_str().expect("a series has a name");
-            let is_its = |track: &&Shown| track.name == name || track.name.starts_with(&format!("{name} ("));
-            let slices: usize = self.tracks.iter().filter(is_its).map(|track| track.slices.len()).sum();
+            let is_its =
+                |track: &&Shown| track.name == name || track.name.starts_with(&format!("{name} ("));
+            let slices: usize =
+                self.tracks.iter().filter(is_its).map(|track| track.slices.len()).sum();
             let samples = series["samples"].as_array().map_or(0, Vec::len);
-            assert!(samples > 0 && slices == samples, "{name}: {slices} slices of {samples} samples");
+            assert!(
+                samples > 0 && slices == samples,
+                "{name}: {slices} slices of {samples} samples"
+            );
         }
     }
 
     /// The tasks that a handler or another task woke, each so many times, and that then ran.
     #[track_caller]
     fn has_wake_ups(&self, of: &str, least: usize) {
-        let ran = |track: &&Shown| track.slices.iter().filter(|slice| slice.0.starts_with("runs on")).count() >= least;
+        let ran = |track: &&Shown| {
+            track.slices.iter().filter(|slice| slice.0.starts_with("runs on")).count() >= least
+        };
         assert!(self.named(of).any(|track| ran(&track)), "{:#?}", self.tracks);
-        assert!(self.flows.iter().filter(|&&leaves| leaves == 1).count() >= least, "{:?}", self.flows);
+        assert!(
+            self.flows.iter().filter(|&&leaves| leaves == 1).count() >= least,
+            "{:?}",
+            self.flows
+        );
     }
 }
 
@@ -73,7 +86,12 @@ fn this_machine_s_tasks_wake_each_other() {
     let arguments = [&ONCE[..], &short[..], &["--set", "trace=yes"]].concat();
     let mut command = program();
     // Root of a container may not.
-    let may_mount = || Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
+    let may_mount = || {
+        Command::new("unshare")
+            .args(["--mount", "true"])
+            .status()
+            .is_ok_and(|status| status.success())
+    };
     let is_root = rustix::process::geteuid().is_root();
     if is_root && !Path::new("/sys/kernel/tracing/instances").exists() && may_mount() {
         let path = command.get_program().to_owned();
@@ -87,21 +105,36 @@ fn this_machine_s_tasks_wake_each_other() {
         let host = timeline_of(&folder, &answer.stdout);
         host.has_all_samples();
         host.has_wake_ups("chronoscope-lin", 50);
-        let marks: Vec<&str> = host.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.0.as_str()).collect();
-        assert!(marks.contains(&"the case begins") && marks.contains(&"the case ends"), "{marks:?}");
+        let marks: Vec<&str> =
+            host.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.0.as_str()).collect();
+        assert!(
+            marks.contains(&"the case begins") && marks.contains(&"the case ends"),
+            "{marks:?}"
+        );
         return;
     }
     // Not on this machine, or not for this user: it says so, with the mend. What the suite marked is there all the same.
     let refusal = answer.exits(4).json()["cases"][0]["verdict"]["reasons"].to_string();
     println!("not traced: {refusal}");
-    assert!(refusal.contains("the kernel's trace cannot be had: run as root, where tracefs is mounted"), "{refusal}");
+    assert!(
+        refusal.contains("the kernel's trace cannot be had: run as root, where tracefs is mounted"),
+        "{refusal}"
+    );
     let answer = chronoscope(&[&ONCE[..], &short].concat());
     timeline_of(&folder, &answer.exits(0).stdout).has_all_samples();
 }
 
 #[test]
 fn a_guest_s_calls_go_from_client_through_driver_to_server() {
-    let arguments = ["transaction", "--target", "linux-full@vm", "--set", "transport=binder", "--set", "loops=20"];
+    let arguments = [
+        "transaction",
+        "--target",
+        "linux-full@vm",
+        "--set",
+        "transport=binder",
+        "--set",
+        "loops=20",
+    ];
     let guest = traced("trace-guest", &arguments);
     guest.has_all_samples();
     let carried: Vec<_> = guest.named("driver").flat_map(|track| &track.slices).collect();
@@ -111,10 +144,17 @@ fn a_guest_s_calls_go_from_client_through_driver_to_server() {
     assert!(through >= 40 && through <= carried.len(), "{:?}", guest.flows);
     // Both ends of a call are tasks: one calls and receives the answer, the other receives the call and answers.
     let both = |one: &str, other: &str| {
-        let has = |track: &&Shown, word: &str| track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20;
+        let has = |track: &&Shown, word: &str| {
+            track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20
+        };
         guest.named("").filter(|track| has(track, one) && has(track, other)).count()
     };
-    assert_eq!((both("call", "receives"), both("reply", "receives")), (1, 1), "{:#?}", guest.tracks);
+    assert_eq!(
+        (both("call", "receives"), both("reply", "receives")),
+        (1, 1),
+        "{:#?}",
+        guest.tracks
+    );
     // Every call wakes the server, unless it still runs.
     assert!(guest.flows.iter().filter(|&&leaves| leaves == 1).count() >= 20, "{:?}", guest.flows);
 }
@@ -131,10 +171,17 @@ fn a_real_time_guest_s_handler_wakes_a_task() {
 #[test]
 fn tandem_s_handler_wakes_a_thread() {
     for target in ["tandem@cortex-m4", "tandem@rv32"] {
-        let tandem = traced(&format!("trace-{target}"), &["wakeup", "--target", target, "--set", "loops=50"]);
+        let tandem = traced(
+            &format!("trace-{target}"),
+            &["wakeup", "--target", target, "--set", "loops=50"],
+        );
         tandem.has_all_samples();
         tandem.has_wake_ups("thread-", 50);
-        assert!(tandem.named("handlers").any(|track| track.slices.len() >= 50), "{target}: {:#?}", tandem.tracks);
+        assert!(
+            tandem.named("handlers").any(|track| track.slices.len() >= 50),
+            "{target}: {:#?}",
+            tandem.tracks
+        );
     }
 }
 
@@ -143,7 +190,16 @@ fn tandem_s_handler_wakes_a_thread() {
 fn tandem_s_figures_know_nothing_of_the_trace() {
     let median = |trace: &str| {
         let trace = format!("trace={trace}");
-        let arguments = ["switch", "--target", "tandem@cortex-m4", "--repeat", "1", "--no-store", "--set", &trace];
+        let arguments = [
+            "switch",
+            "--target",
+            "tandem@cortex-m4",
+            "--repeat",
+            "1",
+            "--no-store",
+            "--set",
+            &trace,
+        ];
         common::median(&common::cases(&arguments)[0])
     };
     assert!(median("no") * 1.5 < median("yes"));

@@ -17,7 +17,9 @@ fn run(more: &[&str]) -> common::Answer {
 
 #[test]
 fn every_transport_brings_back_what_was_sent() {
-    for (transports, sizes) in [(SERVED, "size=1,64,65536"), ("transport=passthrough", "size=65536")] {
+    for (transports, sizes) in
+        [(SERVED, "size=1,64,65536"), ("transport=passthrough", "size=65536")]
+    {
         let answer = run(&["--set", transports, "--set", sizes, "--format", "json"]);
         for case in answer.exits(0).json()["cases"].as_array().expect("there are cases") {
             assert_eq!(case["evidence"][0]["name"], "answers that held what was sent", "{case:#}");
@@ -48,9 +50,14 @@ fn a_server_that_says_no_more_is_given_up() {
 #[test]
 fn without_descriptors_the_mend_is_told() {
     let limited = ["-c", "ulimit -n 24; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_chronoscope")];
-    let call = ["run", "transaction", "-q", "--no-store", "--repeat", "1", "--set", "transport=unix,pipe"];
-    let answer = common::run(Command::new("sh").args(limited).args(call).args(["--set", "workers=20"]));
-    answer.exits(4).shows("no channel for each worker and service (Too many open files").shows("raise `ulimit -n`");
+    let call =
+        ["run", "transaction", "-q", "--no-store", "--repeat", "1", "--set", "transport=unix,pipe"];
+    let answer =
+        common::run(Command::new("sh").args(limited).args(call).args(["--set", "workers=20"]));
+    answer
+        .exits(4)
+        .shows("no channel for each worker and service (Too many open files")
+        .shows("raise `ulimit -n`");
 }
 
 #[test]
@@ -66,19 +73,38 @@ fn google_benchmark_s_names_and_processor_time() {
 /// An empty call shows no inversion; a service that works, with others that compete, does. The client's boost ends it.
 #[test]
 fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
-    let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"].map(|setting| ["--set", setting]).concat();
-    let answer = chronoscope(&[&["run", "latency", "-q", "--no-store", "--format", "json"], &settings[..]].concat());
+    let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]
+        .map(|setting| ["--set", setting])
+        .concat();
+    let answer = chronoscope(
+        &[&["run", "latency", "-q", "--no-store", "--format", "json"], &settings[..]].concat(),
+    );
     let cases = answer.exits(0).json()["cases"].as_array().cloned().expect("there are cases");
     let fifo = |case: &serde_json::Value| case["series"][0]["p90"].as_f64().expect("a figure");
     let [without, with] = [fifo(&cases[0]), fifo(&cases[1])];
     assert!(without > 1.5 * with, "{without} ns without, {with} ns with a boost");
     let served = |case: &serde_json::Value| case["figures"][2]["value"].as_f64();
-    assert_eq!((served(&cases[0]), served(&cases[1])), (Some(40.0), Some(0.0)), "{:#}", cases[0]["figures"]);
+    assert_eq!(
+        (served(&cases[0]), served(&cases[1])),
+        (Some(40.0), Some(0.0)),
+        "{:#}",
+        cases[0]["figures"]
+    );
 }
 
 #[test]
 fn without_the_device_the_latency_commands_say_where_to_measure() {
-    chronoscope(&["hwbinder-latency", "-i", "10", "-pair", "2", "-deadline_us", "50", "--target", "linux@host"])
-        .complains("@vm");
+    chronoscope(&[
+        "hwbinder-latency",
+        "-i",
+        "10",
+        "-pair",
+        "2",
+        "-deadline_us",
+        "50",
+        "--target",
+        "linux@host",
+    ])
+    .complains("@vm");
     chronoscope(&["hwbinder-latency", "-pair", "0"]).complains("1..=32");
 }

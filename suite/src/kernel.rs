@@ -62,7 +62,11 @@ impl Refusal {
     }
 
     pub const fn full() -> Self {
-        Self::new(Reason::Exhausted, "the case needs more memory than this target has", "ask for fewer loops or tasks")
+        Self::new(
+            Reason::Exhausted,
+            "the case needs more memory than this target has",
+            "ask for fewer loops or tasks",
+        )
     }
 
     pub const fn with_code(self, code: i32) -> Self {
@@ -181,10 +185,17 @@ pub trait Messages: Tasks {
     fn queue(kernel: &'static Self::Kernel, capacity: usize) -> Result<Self::Queue, Refusal>;
 
     /// Waits while the queue is full.
-    fn send(kernel: &'static Self::Kernel, queue: &'static Self::Queue, word: u32) -> impl Future<Output = ()> + Send;
+    fn send(
+        kernel: &'static Self::Kernel,
+        queue: &'static Self::Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send;
 
     /// Waits while the queue is empty.
-    fn receive(kernel: &'static Self::Kernel, queue: &'static Self::Queue) -> impl Future<Output = u32> + Send;
+    fn receive(
+        kernel: &'static Self::Kernel,
+        queue: &'static Self::Queue,
+    ) -> impl Future<Output = u32> + Send;
 }
 
 /// What a mutex does about priority inversion.
@@ -206,10 +217,16 @@ pub trait Mutexes: Tasks {
     ///
     /// # Errors
     /// [`Refusal`] when the kernel lacks the protocol, or the arena is full.
-    fn mutex(kernel: &'static Self::Kernel, arena: &Arena, protocol: Protocol)
-    -> Result<&'static Self::Mutex, Refusal>;
+    fn mutex(
+        kernel: &'static Self::Kernel,
+        arena: &Arena,
+        protocol: Protocol,
+    ) -> Result<&'static Self::Mutex, Refusal>;
 
-    fn lock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex) -> impl Future<Output = ()> + Send;
+    fn lock(
+        kernel: &'static Self::Kernel,
+        mutex: &'static Self::Mutex,
+    ) -> impl Future<Output = ()> + Send;
 
     /// Called by the task that locked it.
     fn unlock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex);
@@ -333,13 +350,20 @@ pub trait Transport: Sized + 'static {
     ///
     /// # Errors
     /// [`CallFailure`]
-    fn connect(services: &'static Self::Services, client: usize) -> Result<Self::Client, CallFailure>;
+    fn connect(
+        services: &'static Self::Services,
+        client: usize,
+    ) -> Result<Self::Client, CallFailure>;
 
     /// As [`connect`](Self::connect), but to have this fault; asked for only with [`FAULTS`](Self::FAULTS).
     ///
     /// # Errors
     /// [`CallFailure`]
-    fn connect_with(services: &'static Self::Services, client: usize, _: Fault) -> Result<Self::Client, CallFailure> {
+    fn connect_with(
+        services: &'static Self::Services,
+        client: usize,
+        _: Fault,
+    ) -> Result<Self::Client, CallFailure> {
         Self::connect(services, client)
     }
 
@@ -352,7 +376,11 @@ pub trait Transport: Sized + 'static {
     ///
     /// # Errors
     /// [`CallFailure`]
-    fn call<'a>(client: &'a mut Self::Client, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure>;
+    fn call<'a>(
+        client: &'a mut Self::Client,
+        service: usize,
+        bytes: &[u8],
+    ) -> Result<&'a [u8], CallFailure>;
 
     /// Called by a thread of the client's that has called, before it ends, if the client has several.
     fn end_thread(_client: &mut Self::Client) {}

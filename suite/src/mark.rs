@@ -261,7 +261,8 @@ mod tests {
         marks.end(&clock, 1, pin_of(5));
         assert_eq!(clock.0.take(), [Read, Read]);
         (0..4).for_each(|place| marks.edge(&clock, place, BLOCK));
-        let edges = [Read, Pin(6, true), Read, Pin(6, false), Read, Pin(6, true), Read, Pin(6, false)];
+        let edges =
+            [Read, Pin(6, true), Read, Pin(6, false), Read, Pin(6, true), Read, Pin(6, false)];
         assert_eq!(clock.0.take(), edges);
         marks.first(2).control(&clock);
         assert_eq!(clock.0.take(), [Read, Pin(7, true), Read, Pin(7, false)]);

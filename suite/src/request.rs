@@ -33,7 +33,8 @@ impl<'a> Request<'a> {
         let mut words = text.split_ascii_whitespace();
         let spec = words.next().and_then(spec::find).ok_or(invalid("no such experiment"))?;
         for word in words {
-            let (key, value) = word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
+            let (key, value) =
+                word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
             if let Some(parameter) = spec.parameters.iter().find(|p| p.name == key)
                 && !parameter.values.contain(value)
             {
@@ -107,7 +108,9 @@ mod tests {
 
     #[test]
     fn wrong_requests_are_refused() {
-        for text in ["", "swich", "switch tasks", "switch tasks=1", "switch tasks=-2", "switch pair=a"] {
+        for text in
+            ["", "swich", "switch tasks", "switch tasks=1", "switch tasks=-2", "switch pair=a"]
+        {
             assert!(Request::parse(text).is_err(), "{text}");
         }
     }

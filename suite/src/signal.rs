@@ -39,7 +39,9 @@ fn sine(turn: f32) -> f32 {
     };
     let angle = folded * core::f32::consts::TAU;
     let square = angle * angle;
-    angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))))
+    angle
+        * (1.0
+            - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))))
 }
 
 #[cfg(test)]

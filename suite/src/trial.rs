@@ -46,7 +46,8 @@ impl<'a, K: Kernel> Trial<'a, K> {
         sink: &'a mut dyn Sink,
         names: Names<'_>,
     ) -> Self {
-        let mut trial = Self { kernel, arena, request, sink, records: 0, next_series: 0, backwards: 0 };
+        let mut trial =
+            Self { kernel, arena, request, sink, records: 0, next_series: 0, backwards: 0 };
         trial.send(&names.hello(request.text()));
         trial.send(&Record::Clock(Clock {
             domain: kernel.domain(),
@@ -61,7 +62,12 @@ impl<'a, K: Kernel> Trial<'a, K> {
         match outcome {
             Ok(()) => {
                 if self.backwards > 0 {
-                    self.evidence("samples that end before they start", f64::from(self.backwards), 0.0, 0.0);
+                    self.evidence(
+                        "samples that end before they start",
+                        f64::from(self.backwards),
+                        0.0,
+                        0.0,
+                    );
                 }
                 self.send(&Record::End { records: self.records });
             }
@@ -109,7 +115,10 @@ impl<'a, K: Kernel> Trial<'a, K> {
                 0
             });
             if block.is_full() {
-                self.send(&Record::Samples(Samples { series: id, block: core::mem::take(&mut block) }));
+                self.send(&Record::Samples(Samples {
+                    series: id,
+                    block: core::mem::take(&mut block),
+                }));
             }
             // There is room: a full block has just been sent.
             let _ = block.push(Sample { gap, value });
@@ -121,7 +130,10 @@ impl<'a, K: Kernel> Trial<'a, K> {
 
     /// Values that have no time of their own.
     pub fn values(&mut self, series: Series<'_>, values: impl IntoIterator<Item = u64>) {
-        self.samples(series, values.into_iter().map(|value| (0, i64::try_from(value).unwrap_or(i64::MAX))));
+        self.samples(
+            series,
+            values.into_iter().map(|value| (0, i64::try_from(value).unwrap_or(i64::MAX))),
+        );
     }
 
     /// One sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`, less the series'
@@ -207,7 +219,12 @@ pub struct Names<'a> {
 
 impl Names<'_> {
     fn hello<'a>(&'a self, request: &'a str) -> Record<'a> {
-        Record::Hello { version: wire::VERSION, kernel: self.kernel, release: self.release, request }
+        Record::Hello {
+            version: wire::VERSION,
+            kernel: self.kernel,
+            release: self.release,
+            request,
+        }
     }
 }
 

@@ -145,7 +145,16 @@ pub enum Pin {
 
 impl<'a> Series<'a> {
     pub const fn measured(name: &'a str) -> Self {
-        Self { id: 0, name, role: Role::Measured, unit: Unit::Ticks, per: 1.0, nominal: 0, x: None, pin: None }
+        Self {
+            id: 0,
+            name,
+            role: Role::Measured,
+            unit: Unit::Ticks,
+            per: 1.0,
+            nominal: 0,
+            x: None,
+            pin: None,
+        }
     }
 
     pub const fn control(name: &'a str) -> Self {
@@ -185,7 +194,10 @@ pub struct Evidence<'a> {
 ///
 /// # Errors
 /// When the record is longer than a frame may be: a name of hundreds of bytes.
-pub fn encode(record: &Record<'_>, frame: &mut [u8; MAX_FRAME + 1]) -> Result<usize, postcard::Error> {
+pub fn encode(
+    record: &Record<'_>,
+    frame: &mut [u8; MAX_FRAME + 1],
+) -> Result<usize, postcard::Error> {
     let mut bytes = [0; MAX_RECORD];
     let bytes = postcard::to_slice_crc32(record, &mut bytes, CRC.digest())?;
     let length = cobs::encode(bytes, frame);
@@ -223,9 +235,19 @@ mod tests {
 
     #[test]
     fn records_survive() {
-        there_and_back(&Record::Hello { version: VERSION, kernel: "linux", release: "6.1", request: "switch" });
+        there_and_back(&Record::Hello {
+            version: VERSION,
+            kernel: "linux",
+            release: "6.1",
+            request: "switch",
+        });
         there_and_back(&Record::Series(Series::measured("switch")));
-        there_and_back(&Record::Evidence(Evidence { name: "switches", value: 3.0, low: 2.0, high: f64::INFINITY }));
+        there_and_back(&Record::Evidence(Evidence {
+            name: "switches",
+            value: 3.0,
+            low: 2.0,
+            high: f64::INFINITY,
+        }));
         there_and_back(&Record::End { records: 3 });
     }
 

@@ -16,7 +16,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is_riscv = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "riscv32");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let write = |name, text| fs::write(out.join(name), text).expect("the output directory can be written");
+    let write =
+        |name, text| fs::write(out.join(name), text).expect("the output directory can be written");
     println!("cargo::rustc-link-search={}", out.display());
     if is_riscv {
         write("memory.x", VIRT);

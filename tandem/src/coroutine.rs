@@ -44,7 +44,12 @@ impl<const SIZE: usize> Coroutine<SIZE> {
     ///
     /// # Errors
     /// When the coroutine that has this storage has not ended.
-    pub fn spawn<F>(&'static self, priority: Priority, name: &'static str, future: F) -> Result<(), StillAlive>
+    pub fn spawn<F>(
+        &'static self,
+        priority: Priority,
+        name: &'static str,
+        future: F,
+    ) -> Result<(), StillAlive>
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -80,12 +85,14 @@ fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
 /// # Safety
 /// `task` heads a `Coroutine<SIZE>` in which an `F` was spawned and has not ended, and nobody else polls it.
 unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) {
-    let storage = core::ptr::with_exposed_provenance::<Coroutine<SIZE>>(core::ptr::from_ref(task).addr());
+    let storage =
+        core::ptr::with_exposed_provenance::<Coroutine<SIZE>>(core::ptr::from_ref(task).addr());
     // SAFETY: the header is the first field of the storage, exposed by `spawn`, whose future the caller vouches for.
     let future = unsafe { (*storage).future.get().cast::<F>() };
     let waker = core::mem::ManuallyDrop::new(waker(task));
     // SAFETY: the future stays where it is until it is dropped below.
-    if unsafe { Pin::new_unchecked(&mut *future) }.poll(&mut Context::from_waker(&waker)).is_ready() {
+    if unsafe { Pin::new_unchecked(&mut *future) }.poll(&mut Context::from_waker(&waker)).is_ready()
+    {
         // SAFETY: it has ended and is never polled again.
         unsafe { future.drop_in_place() };
         kernel::end_coroutine(task);

@@ -63,7 +63,9 @@ impl embassy_time_driver::Driver for Driver {
 /// # Panics
 /// When the waker is not this kernel's: a combinator that hands its parts wakers of its own is between.
 fn task_behind(waker: &Waker) -> Task {
-    let ours = [&coroutine::VTABLE, &block_on::VTABLE].iter().any(|table| core::ptr::eq(waker.vtable(), *table));
+    let ours = [&coroutine::VTABLE, &block_on::VTABLE]
+        .iter()
+        .any(|table| core::ptr::eq(waker.vtable(), *table));
     assert!(ours, "a timer of embassy's under a foreign waker");
     // SAFETY: both tables belong to wakers made of tasks.
     unsafe { &*waker.data().cast::<Header>() }
@@ -71,5 +73,8 @@ fn task_behind(waker: &Waker) -> Task {
 
 /// A board's clock and embassy's notion of it must agree: choose the feature `tick-hz-…` of `embassy-time` accordingly.
 pub const fn check_rate(hertz: u64) {
-    assert!(hertz == embassy_time_driver::TICK_HZ, "the board's clock and `embassy-time` differ in ticks per second");
+    assert!(
+        hertz == embassy_time_driver::TICK_HZ,
+        "the board's clock and `embassy-time` differ in ticks per second"
+    );
 }

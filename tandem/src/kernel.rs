@@ -391,5 +391,8 @@ pub(crate) unsafe extern "C" fn check_order(task: Task, below: Task) {
     let m = unsafe { Masked::assume() };
     let (upper, lower) = (task.level.get(m), below.level.get(m));
     debug_assert!(upper < lower, "polls on the shared stack rise in urgency");
-    debug_assert!(lower == IDLE_LEVEL || KERNEL.ready.contains(m, below), "a poll waits only for more urgent tasks");
+    debug_assert!(
+        lower == IDLE_LEVEL || KERNEL.ready.contains(m, below),
+        "a poll waits only for more urgent tasks"
+    );
 }

@@ -43,7 +43,8 @@ unsafe impl<T: Send> Sync for Mutex<T> {}
 impl<T> Mutex<T> {
     #[must_use]
     pub const fn new(value: T) -> Self {
-        let lock = Lock { owner: Shared::new(None), waiters: WaitQueue::new(), next: Shared::new(None) };
+        let lock =
+            Lock { owner: Shared::new(None), waiters: WaitQueue::new(), next: Shared::new(None) };
         Self { lock, value: UnsafeCell::new(value) }
     }
 
@@ -128,7 +129,10 @@ impl Lock {
 
     /// Waits to be given the lock; `false` when `due` came first.
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
-        debug_assert!(!self.owner.get(m).is_some_and(|owner| owner.is(me)), "a thread locks its mutex twice");
+        debug_assert!(
+            !self.owner.get(m).is_some_and(|owner| owner.is(me)),
+            "a thread locks its mutex twice"
+        );
         let mut place = MaybeUninit::uninit();
         let waiter = Waiter::in_place(&mut place, me);
         let timer = ManuallyDrop::new(Timer::new(me));
@@ -193,7 +197,8 @@ impl Lock {
             let (mask, m) = Mask::set();
             // SAFETY: mutexes that are waited for are static.
             let owner = unsafe { this.as_ref() }.owner.get(m);
-            lock = owner.and_then(|owner| if settle(m, owner) { owner.waits_for.get(m) } else { None });
+            lock = owner
+                .and_then(|owner| if settle(m, owner) { owner.waits_for.get(m) } else { None });
             mask.restore();
         }
     }

@@ -132,7 +132,8 @@ impl<T, const N: usize> Queue<T, N> {
         self.len.set(m, len + 1);
         // Receivers wait beside senders if the ring was full of promised messages.
         let receiver = self.promise(m);
-        let pressing = kernel::wake(m, sender.task()) | receiver.is_some_and(|receiver| kernel::wake(m, receiver));
+        let pressing = kernel::wake(m, sender.task())
+            | receiver.is_some_and(|receiver| kernel::wake(m, receiver));
         if pressing {
             kernel::reschedule(m, mask);
         }

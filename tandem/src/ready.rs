@@ -20,7 +20,10 @@ pub(crate) struct Ready {
 
 impl Ready {
     pub(crate) const fn new() -> Self {
-        Self { heads: [const { Shared::new(None) }; IDLE_LEVEL as usize + 1], bitmap: Shared::new(0) }
+        Self {
+            heads: [const { Shared::new(None) }; IDLE_LEVEL as usize + 1],
+            bitmap: Shared::new(0),
+        }
     }
 
     pub(crate) fn set_idle(&self, m: Masked, idle: Task) {
@@ -91,7 +94,8 @@ impl Ready {
     /// Whether a task is in a ring. A task that is not is linked to itself.
     pub(crate) fn contains(&self, m: Masked, task: Task) -> bool {
         self.bitmap.get(m) & task.bit.get(m) != 0
-            && (!neighbour(m, &task.next).is(task) || self.head_of(m, task).get(m).is_some_and(|head| head.is(task)))
+            && (!neighbour(m, &task.next).is(task)
+                || self.head_of(m, task).get(m).is_some_and(|head| head.is(task)))
     }
 
     #[inline(always)]

@@ -40,7 +40,9 @@ impl Semaphore {
                 mask.restore();
             }
             // SAFETY: interrupts are masked.
-            Some(first) => unsafe { arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first)) },
+            Some(first) => unsafe {
+                arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
+            },
         }
     }
 
@@ -144,7 +146,13 @@ impl Future for Taken<'_> {
         let (mask, m) = Mask::set();
         let count = semaphore.count.get(m);
         if count == 0 {
-            Waiter::enter(&mut this.waiter, m, &semaphore.waiters, task_of(context), core::ptr::null_mut());
+            Waiter::enter(
+                &mut this.waiter,
+                m,
+                &semaphore.waiters,
+                task_of(context),
+                core::ptr::null_mut(),
+            );
             this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;

@@ -34,7 +34,9 @@ pub(crate) fn end(m: Masked) -> u64 {
 }
 
 fn is_shared(m: Masked, task: Task) -> bool {
-    KERNEL.ready.contains(m, task) && task.poll.get(m).is_none() && !neighbour(m, &task.next).is(task)
+    KERNEL.ready.contains(m, task)
+        && task.poll.get(m).is_none()
+        && !neighbour(m, &task.next).is(task)
 }
 
 /// `task` runs from here on. What is left of another's slice is forgotten.

@@ -127,7 +127,11 @@ impl Header {
 
     /// Begins a life, unless one is being lived.
     #[inline(never)]
-    pub(crate) fn claim(&'static self, name: &'static str, priority: Priority) -> Result<(), StillAlive> {
+    pub(crate) fn claim(
+        &'static self,
+        name: &'static str,
+        priority: Priority,
+    ) -> Result<(), StillAlive> {
         masked(|m| {
             if self.life.get(m) != Life::Over {
                 return Err(StillAlive);
@@ -166,7 +170,8 @@ impl Header {
     pub(crate) fn use_ceiling(&'static self, m: Masked, begins: bool) {
         trace::emit(if begins { trace::Event::Lock } else { trace::Event::Unlock }, self);
         #[cfg(feature = "time-slice")]
-        self.ceilings.set(m, if begins { self.ceilings.get(m) + 1 } else { self.ceilings.get(m) - 1 });
+        self.ceilings
+            .set(m, if begins { self.ceilings.get(m) + 1 } else { self.ceilings.get(m) - 1 });
         let _ = m;
     }
 
@@ -203,7 +208,9 @@ impl Info {
     /// The priority that counts now, after inheritance and ceilings; once it has ended, its own. `None` for the idle task.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
-        let level = masked(|m| if self.0.life.get(m) != Life::Over { self.0.level.get(m) } else { self.0.base(m) });
+        let level = masked(|m| {
+            if self.0.life.get(m) != Life::Over { self.0.level.get(m) } else { self.0.base(m) }
+        });
         (level < IDLE_LEVEL).then(|| Priority::of_level(level))
     }
 

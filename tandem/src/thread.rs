@@ -57,7 +57,12 @@ impl<const STACK: usize> Thread<STACK> {
     ///
     /// # Errors
     /// When the thread that has this storage has not ended.
-    pub fn spawn<F>(&'static self, priority: Priority, name: &'static str, body: F) -> Result<(), StillAlive>
+    pub fn spawn<F>(
+        &'static self,
+        priority: Priority,
+        name: &'static str,
+        body: F,
+    ) -> Result<(), StillAlive>
     where
         F: FnOnce(&Me) + Send + 'static,
     {

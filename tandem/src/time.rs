@@ -165,7 +165,9 @@ impl Timers {
             loop {
                 for _ in 0..STEPS {
                     match after.map(|link| at(m, link)) {
-                        Some(later) if later.due.get(m) <= due => (before, after) = (after, later.next.get(m)),
+                        Some(later) if later.due.get(m) <= due => {
+                            (before, after) = (after, later.next.get(m))
+                        }
                         _ => {
                             self.link(m, timer, before, after);
                             return m;
@@ -184,7 +186,13 @@ impl Timers {
         }
     }
 
-    fn link(&self, m: Masked, timer: &Timer, before: Option<NonNull<Timer>>, after: Option<NonNull<Timer>>) {
+    fn link(
+        &self,
+        m: Masked,
+        timer: &Timer,
+        before: Option<NonNull<Timer>>,
+        after: Option<NonNull<Timer>>,
+    ) {
         let this = Some(NonNull::from(timer));
         timer.linked.set(m, true);
         timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));

@@ -112,8 +112,17 @@ mod ring {
     impl<const N: usize> Ring<N> {
         #[must_use]
         pub const fn new() -> Self {
-            const { assert!(N.is_power_of_two(), "a power of two, so that it can be counted on when the numbers wrap") };
-            Self { records: [const { Shared::new(None) }; N], pushed: Shared::new(0), taken: Shared::new(0) }
+            const {
+                assert!(
+                    N.is_power_of_two(),
+                    "a power of two, so that it can be counted on when the numbers wrap"
+                )
+            };
+            Self {
+                records: [const { Shared::new(None) }; N],
+                pushed: Shared::new(0),
+                taken: Shared::new(0),
+            }
         }
 
         /// Keeps a record, in place of the oldest when there is no room.

@@ -100,7 +100,13 @@ impl Waiter {
     /// A future queues up. It leaves the queue before it goes, and does not move until then.
     #[cold]
     #[inline(never)]
-    pub(crate) fn enter(place: &mut MaybeUninit<Self>, m: Masked, queue: &WaitQueue, task: Task, cargo: *mut ()) {
+    pub(crate) fn enter(
+        place: &mut MaybeUninit<Self>,
+        m: Masked,
+        queue: &WaitQueue,
+        task: Task,
+        cargo: *mut (),
+    ) {
         let waiter = Self::in_place(place, task);
         waiter.cargo.set(m, cargo);
         queue.insert(m, waiter);
@@ -280,7 +286,13 @@ impl Waiter {
     }
 
     /// Becomes a leader between two others.
-    fn lead(&self, m: Masked, above: Option<NonNull<Self>>, below: Option<NonNull<Self>>, queue: &WaitQueue) {
+    fn lead(
+        &self,
+        m: Masked,
+        above: Option<NonNull<Self>>,
+        below: Option<NonNull<Self>>,
+        queue: &WaitQueue,
+    ) {
         let this = Some(NonNull::from(self));
         self.state.set(m, State::LEADING);
         self.up.set(m, above);
@@ -348,7 +360,11 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
 /// Interrupts are masked.
 #[cfg(target_arch = "riscv32")]
 #[inline(never)]
-pub(crate) unsafe extern "C" fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+pub(crate) unsafe extern "C" fn hand_over_and_restore(
+    queue: &WaitQueue,
+    mask: Mask,
+    first: NonNull<Waiter>,
+) {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
     // A pointer, not a reference: the task that is woken may free its waiter before this returns.
@@ -381,7 +397,10 @@ pub(crate) struct Switch {
 ///
 /// # Safety
 /// This is a thread, interrupts are masked, and `place` stays where it is until the thread runs again.
-pub(crate) unsafe extern "C" fn begin_wait(queue: &WaitQueue, place: &mut MaybeUninit<Waiter>) -> Switch {
+pub(crate) unsafe extern "C" fn begin_wait(
+    queue: &WaitQueue,
+    place: &mut MaybeUninit<Waiter>,
+) -> Switch {
     // SAFETY: by the caller's word.
     let m = unsafe { Masked::assume() };
     let me = KERNEL.current(m);

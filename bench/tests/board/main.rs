@@ -54,7 +54,10 @@ fn edges(pins: &str) -> BTreeMap<String, Vec<(u64, char)>> {
             }
             (_, Some(("#", time))) => tick = time.parse().unwrap(),
             (_, Some((level @ ("0" | "1"), identifier))) if tick > 0 => {
-                edges.entry(names[identifier].clone()).or_default().push((tick, level.chars().next().unwrap()));
+                edges
+                    .entry(names[identifier].clone())
+                    .or_default()
+                    .push((tick, level.chars().next().unwrap()));
             }
             _ => (),
         }
@@ -89,8 +92,11 @@ fn equal_runs_leave_equal_bytes() {
 #[test]
 fn the_seed_moves_the_interrupt() {
     let image = interrupted_once(false, 0);
-    let rises: Vec<u64> =
-        (1..5).map(|seed| rise(&run(&format!("seed-{seed}"), &image, &["--seed", &seed.to_string()]), "irq")).collect();
+    let rises: Vec<u64> = (1..5)
+        .map(|seed| {
+            rise(&run(&format!("seed-{seed}"), &image, &["--seed", &seed.to_string()]), "irq")
+        })
+        .collect();
     let (first, last) = (*rises.iter().min().unwrap(), *rises.iter().max().unwrap());
     assert!(first < last && last - first < 256, "{rises:?}");
 }
@@ -99,8 +105,13 @@ fn the_seed_moves_the_interrupt() {
 fn the_first_instruction_of_a_handler_comes_in_a_few_cycles() {
     for seed in 1..5 {
         let seed = seed.to_string();
-        let busy = latency(&run(&format!("busy-{seed}"), &interrupted_once(false, 0), &["--seed", &seed]));
-        let asleep = latency(&run(&format!("asleep-{seed}"), &interrupted_once(true, 0), &["--seed", &seed]));
+        let busy =
+            latency(&run(&format!("busy-{seed}"), &interrupted_once(false, 0), &["--seed", &seed]));
+        let asleep = latency(&run(
+            &format!("asleep-{seed}"),
+            &interrupted_once(true, 0),
+            &["--seed", &seed],
+        ));
         println!("seed {seed}: {busy} cycles from a loop, {asleep} from sleep");
         assert!((4..=9).contains(&busy), "{busy}");
         assert!((4..=9).contains(&asleep), "{asleep}");
@@ -119,11 +130,17 @@ fn idle_time_is_skipped_and_counted() {
 #[test]
 fn the_profile_adds_up_to_the_window() {
     for wait_states in ["0", "5"] {
-        let run = run(&format!("profile-{wait_states}"), &interrupted_once(true, 0), &["--wait-states", wait_states]);
+        let run = run(
+            &format!("profile-{wait_states}"),
+            &interrupted_once(true, 0),
+            &["--wait-states", wait_states],
+        );
         let (head, rest) = run.profile.split_once('\n').unwrap();
         let window = fall(&run, "D0") - rise(&run, "D0");
         let head: Vec<&str> = head.split(' ').collect();
-        let ["windows", "1", "cycles", awake, "asleep", asleep] = head[..] else { panic!("{head:?}") };
+        let ["windows", "1", "cycles", awake, "asleep", asleep] = head[..] else {
+            panic!("{head:?}")
+        };
         let [awake, asleep]: [u64; 2] = [awake, asleep].map(|count| count.parse().unwrap());
         assert_eq!(awake + asleep, window);
         assert_eq!(asleep, fall(&run, "sleep") - rise(&run, "sleep"));
@@ -145,7 +162,8 @@ fn the_profile_adds_up_to_the_window() {
 #[test]
 fn wait_states_take_time() {
     let cycles = |states| {
-        let run = run(&format!("wait-{states}"), &interrupted_once(true, 0), &["--wait-states", states]);
+        let run =
+            run(&format!("wait-{states}"), &interrupted_once(true, 0), &["--wait-states", states]);
         fall(&run, "D0") - rise(&run, "irq")
     };
     assert!(cycles("0") < cycles("1") && cycles("1") < cycles("5"));
@@ -161,8 +179,13 @@ fn what_is_wrong_is_said_in_a_line() {
     };
     assert!(complaint(run("bad-elf", b"no program", &[])).contains("not a 32-bit ELF file"));
     let image = interrupted_once(false, 1);
-    assert!(complaint(run("bad-number", &image, &["--wait-states", "6"])).contains("at most 5, not 6"));
-    assert!(complaint(run("limit", &image, &["--limit", "5000"])).contains("not over after 5000 cycles"));
+    assert!(
+        complaint(run("bad-number", &image, &["--wait-states", "6"])).contains("at most 5, not 6")
+    );
+    assert!(
+        complaint(run("limit", &image, &["--limit", "5000"]))
+            .contains("not over after 5000 cycles")
+    );
     let mut early = interrupted_once(false, 0);
     early[52 + 32..][..4].copy_from_slice(&0x0010_0073u32.to_le_bytes());
     assert!(complaint(run("breakpoint", &early, &[])).contains("breakpoint at 0x80000000"));

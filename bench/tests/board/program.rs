@@ -51,7 +51,11 @@ fn csrr(rd: u32, csr: u32) -> u32 {
 /// Jumps by a multiple of 4 bytes, less than 2 KiB.
 fn jump(by: i32) -> u32 {
     let by = by as u32;
-    (by >> 20 & 1) << 31 | (by >> 1 & 0x3ff) << 21 | (by >> 11 & 1) << 20 | (by >> 12 & 0xff) << 12 | 0x6f
+    (by >> 20 & 1) << 31
+        | (by >> 1 & 0x3ff) << 21
+        | (by >> 11 & 1) << 20
+        | (by >> 12 & 0xff) << 12
+        | 0x6f
 }
 
 /// Raises pin 0, has the stimulus come after 200 cycles and `late` times 2^32, and waits for it: busy, or asleep. The handler lowers
@@ -116,8 +120,12 @@ fn elf(code: &[u32]) -> Vec<u8> {
     const HEADERS: u32 = 52 + 32;
     let size = code.len() as u32 * 4;
     let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    let halves = |file: &mut Vec<u8>, values: &[u16]| values.iter().for_each(|half| file.extend(half.to_le_bytes()));
-    let words = |file: &mut Vec<u8>, values: &[u32]| values.iter().for_each(|word| file.extend(word.to_le_bytes()));
+    let halves = |file: &mut Vec<u8>, values: &[u16]| {
+        values.iter().for_each(|half| file.extend(half.to_le_bytes()))
+    };
+    let words = |file: &mut Vec<u8>, values: &[u32]| {
+        values.iter().for_each(|word| file.extend(word.to_le_bytes()))
+    };
     halves(&mut file, &[2, 243]); // an executable, for RISC-V
     words(&mut file, &[1, ORIGIN, 52, 0, 0]);
     halves(&mut file, &[52, 32, 1, 0, 0, 0]);

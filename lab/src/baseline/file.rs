@@ -59,11 +59,15 @@ pub fn render(baseline: &Baseline) -> String {
         let mut fields = vec![("case", quoted(case)), ("series", quoted(name))];
         fields.extend(series.domain.as_ref().map(|domain| ("domain", quoted(domain))));
         fields.extend([("unit", quoted(&series.unit)), ("p50", format!("[{}]", p50.join(", ")))]);
-        let some = [("nominal", series.nominal), ("step", series.step)].into_iter().filter(|(_, value)| *value != 0.0);
+        let some = [("nominal", series.nominal), ("step", series.step)]
+            .into_iter()
+            .filter(|(_, value)| *value != 0.0);
         fields.extend(
-            some.chain(series.reference.map(|loops| ("reference", loops))).map(|(name, value)| (name, number(value))),
+            some.chain(series.reference.map(|loops| ("reference", loops)))
+                .map(|(name, value)| (name, number(value))),
         );
-        let fields: Vec<String> = fields.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let fields: Vec<String> =
+            fields.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
         text.push_str(&format!("  {{ {} }},\n", fields.join(", ")));
     }
     text + "]\n"
@@ -75,7 +79,11 @@ fn quoted(text: &str) -> String {
 }
 
 fn number(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { format!("{value:?}") }
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:?}")
+    }
 }
 
 /// Reads a file that [`render`] made.
@@ -118,14 +126,16 @@ pub fn parse(text: &str) -> Result<Baseline> {
         }
         series.insert(key, kept);
     }
-    let machine = document.host.zip(document.processor).map(|(host, processor)| Machine { host, processor });
+    let machine =
+        document.host.zip(document.processor).map(|(host, processor)| Machine { host, processor });
     Ok(Baseline { machine, series })
 }
 
 fn checked(entry: Entry) -> Result<(Key, Series)> {
     let Entry { case, series, domain, unit, p50, nominal, step, reference } = entry;
     let sound = |value: &f64| value.is_finite() && *value >= 0.0;
-    let numbers_are_sound = p50.iter().chain([&step]).chain(&reference).all(sound) && nominal.is_finite();
+    let numbers_are_sound =
+        p50.iter().chain([&step]).chain(&reference).all(sound) && nominal.is_finite();
     if p50.is_empty() || !numbers_are_sound {
         bail!("`{series}` of `{case}` needs a median, and numbers that are not below zero");
     }
@@ -136,8 +146,7 @@ fn checked(entry: Entry) -> Result<(Key, Series)> {
 mod tests {
     use super::*;
 
-    const FILE: &str =
-        "schema = 1\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
+    const FILE: &str = "schema = 1\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
 
     #[test]
     fn the_least_file_is_read() {
@@ -158,12 +167,18 @@ mod tests {
             ("[1, 2.5]", "[1, 2.5], step = inf", "not below zero"),
             ("2.5", "'2.5'", "line 3: invalid type"),
             ("]\n", "", "line"),
-            ("\n]", "\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [3] },\n]", "`s` of `c` is there twice"),
+            (
+                "\n]",
+                "\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [3] },\n]",
+                "`s` of `c` is there twice",
+            ),
         ];
         for (from, to, text) in table {
             let error = parse(&FILE.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(text) && !error.contains('\n'), "{error}");
         }
-        assert!(parse("schema = 1\nseries = []").unwrap_err().to_string().contains("holds nothing"));
+        assert!(
+            parse("schema = 1\nseries = []").unwrap_err().to_string().contains("holds nothing")
+        );
     }
 }

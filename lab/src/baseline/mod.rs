@@ -74,7 +74,11 @@ impl Baseline {
                 let measured = case.measured().find(|series| series.name == line.series);
                 let Some(series) = measured.filter(|_| line.finding == Finding::Pass) else {
                     let name = [line.experiment.as_str(), &line.case, &line.series];
-                    let name = name.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+                    let name = name
+                        .into_iter()
+                        .filter(|word| !word.is_empty())
+                        .collect::<Vec<_>>()
+                        .join(" ");
                     left_out.push(format!("{name}: {}", line.reasons.join("; ")));
                     continue;
                 };
@@ -124,9 +128,12 @@ fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
 
 impl Series {
     fn of(case: &CaseResult, series: &SeriesResult) -> Self {
-        let mut p50: Vec<f64> = series.by_repetition.iter().map(|repetition| repetition.p50).collect();
+        let mut p50: Vec<f64> =
+            series.by_repetition.iter().map(|repetition| repetition.p50).collect();
         let domain = case.clock.as_ref().map(|clock| clock.domain.clone());
-        if domain.as_ref().is_some_and(|domain| domain != "wall") && p50.iter().all(|value| *value == p50[0]) {
+        if domain.as_ref().is_some_and(|domain| domain != "wall")
+            && p50.iter().all(|value| *value == p50[0])
+        {
             p50.truncate(1);
         }
         Self {
@@ -134,7 +141,9 @@ impl Series {
             unit: series.unit.clone(),
             nominal: series.nominal,
             p50,
-            step: Some(comparison::step(case, series)).filter(|step| step.is_finite() && *step > 0.0).unwrap_or(0.0),
+            step: Some(comparison::step(case, series))
+                .filter(|step| step.is_finite() && *step > 0.0)
+                .unwrap_or(0.0),
             // Only a time depends on how fast the machine ran.
             reference: comparison::reference(case).filter(|_| series.unit == "ns"),
         }
@@ -146,7 +155,10 @@ impl Series {
             let name = format!("reference loop {when}");
             FigureResult { name, unit: "ns".to_owned(), value, min: value, max: value }
         };
-        let reference = self.reference.iter().flat_map(|loops| ["before", "after"].map(|when| beside(when, *loops)));
+        let reference = self
+            .reference
+            .iter()
+            .flat_map(|loops| ["before", "after"].map(|when| beside(when, *loops)));
         CaseResult {
             experiment: key.split(' ').next().unwrap_or_default().to_owned(),
             target: String::new(),
@@ -156,7 +168,11 @@ impl Series {
             label: String::new(),
             start: String::new(),
             end: String::new(),
-            clock: self.domain.clone().map(|domain| Clock { domain, hertz: NANOSECONDS, resolution: 1 }),
+            clock: self.domain.clone().map(|domain| Clock {
+                domain,
+                hertz: NANOSECONDS,
+                resolution: 1,
+            }),
             repetitions: self.p50.len(),
             series: Vec::new(),
             slope: None,
@@ -172,7 +188,8 @@ impl Series {
     }
 
     fn result(&self, name: &str) -> SeriesResult {
-        let repetition = |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
+        let repetition =
+            |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
         SeriesResult {
             name: name.to_owned(),
             role: "measured".to_owned(),
@@ -206,14 +223,17 @@ mod tests {
     fn run(series: &[(String, &str, Vec<f64>)]) -> Run {
         let cases = series.iter().enumerate().map(|(at, (name, domain, p50s))| {
             let mut case = sample::case("switch", &format!("tasks={at}"));
-            case.clock = Some(Clock { domain: (*domain).to_owned(), hertz: 62_500_000, resolution: 3 });
+            case.clock =
+                Some(Clock { domain: (*domain).to_owned(), hertz: 62_500_000, resolution: 3 });
             case.series[0].name.clone_from(name);
             case.series[0].unit = if *domain == "wall" { "ns" } else { domain }.to_owned();
             let first = case.series[0].by_repetition[0];
-            case.series[0].by_repetition = p50s.iter().map(|p50| Repetition { p50: *p50, ..first }).collect();
-            case.figures.extend(
-                ["before", "after"].map(|when| sample::figure(&format!("reference loop {when}"), "ns", 1e6 / 3.0)),
-            );
+            case.series[0].by_repetition =
+                p50s.iter().map(|p50| Repetition { p50: *p50, ..first }).collect();
+            case.figures
+                .extend(["before", "after"].map(|when| {
+                    sample::figure(&format!("reference loop {when}"), "ns", 1e6 / 3.0)
+                }));
             case
         });
         Run { cases: cases.collect(), ..sample::run() }
@@ -259,7 +279,11 @@ mod tests {
     #[test]
     fn an_exact_figure_may_not_grow() {
         let (baseline, _) = Baseline::of(&exact(1_000_000.0));
-        assert_eq!(baseline.series.values().next().unwrap().p50, [1_000_000.0], "twice the same is told once");
+        assert_eq!(
+            baseline.series.values().next().unwrap().p50,
+            [1_000_000.0],
+            "twice the same is told once"
+        );
         assert_eq!(baseline.machine, None, "instructions are no matter of the machine");
         assert_eq!(findings(&baseline, &exact(1_000_001.0)), [Finding::Regression]);
         assert_eq!(findings(&baseline, &exact(999_999.0)), [Finding::Improvement]);

@@ -95,7 +95,16 @@ pub(super) struct Settle<'a> {
 impl<'a> Settle<'a> {
     pub fn new(start: u64, levels: Vec<bool>, sink: &'a mut dyn Sink) -> Self {
         let (told, changes) = (levels.clone(), vec![0; levels.len()]);
-        Self { sink, now: start, told, levels, touched: Vec::new(), changes, begun: false, unseen: 0 }
+        Self {
+            sink,
+            now: start,
+            told,
+            levels,
+            touched: Vec::new(),
+            changes,
+            begun: false,
+            unseen: 0,
+        }
     }
 
     pub fn now(&self) -> u64 {
@@ -175,8 +184,11 @@ pub struct Collect {
 impl Collect {
     /// For these of the header's channels.
     pub fn new(header: &Header, wanted: &[usize]) -> Self {
-        let channel =
-            |place: &usize| Channel { name: header.channels[*place].clone(), initial: false, edges: Vec::new() };
+        let channel = |place: &usize| Channel {
+            name: header.channels[*place].clone(),
+            initial: false,
+            edges: Vec::new(),
+        };
         Self {
             capture: Capture {
                 source: header.source.clone(),

@@ -37,7 +37,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    pub const ALL: [Self; 6] = [Self::Width, Self::Low, Self::Period, Self::Jitter, Self::Duty, Self::Edges];
+    pub const ALL: [Self; 6] =
+        [Self::Width, Self::Low, Self::Period, Self::Jitter, Self::Duty, Self::Edges];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -223,7 +224,9 @@ impl Meter {
                 let (statistics, error) = match measure {
                     Measure::Duty => {
                         // The part that a sample is of the shortest period.
-                        let error = sample.map(|sample| shortest.map_or(0.0, |shortest| 100.0 * sample / shortest));
+                        let error = sample.map(|sample| {
+                            shortest.map_or(0.0, |shortest| 100.0 * sample / shortest)
+                        });
                         (tally.finish(|parts| parts as f64 * 100.0 / PARTS as f64), error)
                     }
                     Measure::Jitter => (tally.finish(ns), sample.map(|sample| 2.0 * sample)),
@@ -250,6 +253,9 @@ impl FromStr for Measure {
 
     fn from_str(text: &str) -> Result<Self> {
         let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|measure| measure.name() == text).ok_or_else(|| anyhow!("there is {}", names()))
+        Self::ALL
+            .into_iter()
+            .find(|measure| measure.name() == text)
+            .ok_or_else(|| anyhow!("there is {}", names()))
     }
 }

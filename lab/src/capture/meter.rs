@@ -29,7 +29,8 @@ impl Pin {
     }
 
     pub fn edge(&mut self, at: u64, level: bool) {
-        let (before, measure) = if level { (self.fall, Measure::Low) } else { (self.rise, Measure::Width) };
+        let (before, measure) =
+            if level { (self.fall, Measure::Low) } else { (self.rise, Measure::Width) };
         if let Some(before) = before {
             self.push(measure, before, at - before);
             self.push(Measure::Edges, before, at - before);
@@ -75,8 +76,9 @@ impl Latency {
     }
 
     pub fn edge(&mut self, Edge { at, channel, level }: Edge) {
-        let is =
-            |(place, wanted): (usize, Option<bool>)| place == channel && wanted.is_none_or(|wanted| wanted == level);
+        let is = |(place, wanted): (usize, Option<bool>)| {
+            place == channel && wanted.is_none_or(|wanted| wanted == level)
+        };
         if self.second.is_some_and(|second| second < at) {
             self.second = None;
             self.unanswered += 1;

@@ -202,7 +202,11 @@ pub(crate) fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone)
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         match shown.len() {
             0 => bail!("there is no channel {}: it has none", printable(name)),
-            _ => bail!("there is no channel {}: there is {}{more}", printable(name), shown.join(", ")),
+            _ => bail!(
+                "there is no channel {}: there is {}{more}",
+                printable(name),
+                shown.join(", ")
+            ),
         }
     };
     Ok(place)

@@ -44,10 +44,15 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     if is_rows {
         return Ok(Box::new(saleae::Csv::new(&source, Cursor::new(head).chain(file))?));
     }
-    if head.starts_with(b"\x1f\x8b") || head.starts_with(b"\xfd7zXZ") || head.starts_with(b"(\xb5/\xfd") {
+    if head.starts_with(b"\x1f\x8b")
+        || head.starts_with(b"\xfd7zXZ")
+        || head.starts_with(b"(\xb5/\xfd")
+    {
         bail!("it is compressed: unpack it first");
     }
-    bail!("it is none of the captures that are known: VCD, sigrok's .sr, Saleae's CSV or binary export")
+    bail!(
+        "it is none of the captures that are known: VCD, sigrok's .sr, Saleae's CSV or binary export"
+    )
 }
 
 /// A channel's name, where the file itself has none.

@@ -29,7 +29,10 @@ impl Analyser {
     /// When there is no such phase.
     pub fn new(hertz: u64, phase: f64) -> Result<Self> {
         ensure!((0.0..1.0).contains(&phase), "a phase of {phase} is none: it is from 0 to below 1");
-        Ok(Self { hertz, phase: ((phase * (f64::from(PARTS) + 1.0)) as u64).min(PARTS.into()) as u16 })
+        Ok(Self {
+            hertz,
+            phase: ((phase * (f64::from(PARTS) + 1.0)) as u64).min(PARTS.into()) as u16,
+        })
     }
 }
 
@@ -48,10 +51,13 @@ impl Resampled {
         let exact = inner.header();
         match exact.sampling {
             Sampling::Exact => {}
-            Sampling::At(hertz) => bail!("it was sampled already, at {hertz} Hz: only exact edges can be resampled"),
+            Sampling::At(hertz) => {
+                bail!("it was sampled already, at {hertz} Hz: only exact edges can be resampled")
+            }
             Sampling::Unknown => bail!("it was sampled already: only exact edges can be resampled"),
         }
-        let tick = Tick::of_hertz(analyser.hertz).ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
+        let tick =
+            Tick::of_hertz(analyser.hertz).ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
         let grid = Grid::new(exact.tick, analyser)?;
         let header = Header { tick, sampling: Sampling::At(analyser.hertz), ..exact.clone() };
         Ok(Self { inner, header, grid, unseen: 0 })
@@ -64,8 +70,11 @@ impl Source for Resampled {
     }
 
     fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
-        let mut samples =
-            Samples { grid: self.grid, start: 0, settle: Settle::new(0, vec![false; wanted.len()], sink) };
+        let mut samples = Samples {
+            grid: self.grid,
+            start: 0,
+            settle: Settle::new(0, vec![false; wanted.len()], sink),
+        };
         self.inner.read(wanted, &mut samples)?;
         self.unseen = samples.settle.unseen();
         Ok(())
@@ -89,10 +98,15 @@ impl Grid {
         let (numerator, denominator) = tick.fraction();
         let (one, two) = (gcd(numerator, denominator), gcd(hertz, denominator));
         let samples = (numerator / one).checked_mul(hertz / two);
-        let samples = samples.ok_or_else(|| anyhow!("its ticks of {tick} are too long for samples at {hertz} Hz"))?;
+        let samples = samples
+            .ok_or_else(|| anyhow!("its ticks of {tick} are too long for samples at {hertz} Hz"))?;
         let below = u128::from(denominator / two);
         let parts = u128::from(PARTS) + 1;
-        Ok(Self { above: u128::from(samples) * parts, below: below * parts, phase: u128::from(phase) * below })
+        Ok(Self {
+            above: u128::from(samples) * parts,
+            below: below * parts,
+            phase: u128::from(phase) * below,
+        })
     }
 
     /// In parts of a tick of the grid, from the first sample; `None` before it.
@@ -164,13 +178,20 @@ mod tests {
             sampling: Sampling::Exact,
             start: 0,
             end,
-            channels: vec![Channel { name: "D0".to_owned(), initial: false, edges: edges.to_vec() }],
+            channels: vec![Channel {
+                name: "D0".to_owned(),
+                initial: false,
+                edges: edges.to_vec(),
+            }],
         }
     }
 
     fn seen(capture: &Capture, hertz: u64, phase: f64) -> (Vec<u64>, u64) {
         let seen = capture.resample(Analyser::new(hertz, phase).unwrap()).unwrap();
-        assert_eq!((seen.tick, seen.sampling), (Tick::of_hertz(hertz).unwrap(), Sampling::At(hertz)));
+        assert_eq!(
+            (seen.tick, seen.sampling),
+            (Tick::of_hertz(hertz).unwrap(), Sampling::At(hertz))
+        );
         (seen.channels[0].edges.clone(), seen.end)
     }
 
@@ -181,18 +202,27 @@ mod tests {
         assert_eq!(seen(&exact, 2_000_000, 0.0), (vec![1, 15, 17, 18], 20));
         assert_eq!(seen(&exact, 2_000_000, 0.25), (vec![1, 14, 16, 17], 19));
         // A clock that no rate of samples divides: 8.4 cycles a sample.
-        assert_eq!(seen(&capture(84_000_000, 90, &[8, 9, 42, 84]), 10_000_000, 0.0), (vec![1, 2, 5, 10], 10));
+        assert_eq!(
+            seen(&capture(84_000_000, 90, &[8, 9, 42, 84]), 10_000_000, 0.0),
+            (vec![1, 2, 5, 10], 10)
+        );
     }
 
     #[test]
     fn what_is_shorter_than_a_sample_may_not_be_seen() {
         let exact = capture(1_000_000_000, 3_000, &[1_100, 1_200, 1_900, 2_100]);
-        let mut source =
-            Resampled::new(Box::new(exact.clone().into_source()), Analyser::new(2_000_000, 0.0).unwrap()).unwrap();
+        let mut source = Resampled::new(
+            Box::new(exact.clone().into_source()),
+            Analyser::new(2_000_000, 0.0).unwrap(),
+        )
+        .unwrap();
         assert_eq!(Capture::collect(&mut source).unwrap().channels[0].edges, [4, 5]);
         assert_eq!(source.unseen(), 1);
         // An edge after the last sample; and one before the first, which makes the level to begin with.
-        assert_eq!(seen(&capture(1_000_000_000, 1_900, &[100, 1_800]), 1_000_000, 0.5), (vec![], 1));
+        assert_eq!(
+            seen(&capture(1_000_000_000, 1_900, &[100, 1_800]), 1_000_000, 0.5),
+            (vec![], 1)
+        );
     }
 
     #[test]
@@ -203,9 +233,14 @@ mod tests {
             capture.resample(analyser).unwrap_err().to_string()
         };
         assert_eq!(why(&exact), "it is shorter than one sample");
-        assert!(why(&Capture { sampling: Sampling::At(24), ..exact }).contains("sampled already, at 24 Hz"));
         assert!(
-            Analyser::new(1, 1.0).is_err() && Analyser::new(1, -0.1).is_err() && Analyser::new(1, f64::NAN).is_err()
+            why(&Capture { sampling: Sampling::At(24), ..exact })
+                .contains("sampled already, at 24 Hz")
+        );
+        assert!(
+            Analyser::new(1, 1.0).is_err()
+                && Analyser::new(1, -0.1).is_err()
+                && Analyser::new(1, f64::NAN).is_err()
         );
     }
 }

@@ -103,7 +103,8 @@ impl Tally {
 /// As [`Accumulator::summary`], of values that are all known.
 fn summary(pairs: &[(u64, u64)], scale: &impl Fn(u64) -> f64) -> Summary {
     let count: u64 = pairs.iter().map(|(_, count)| count).sum();
-    let percentile = |q: f64, needed: u64| quantile_of(pairs, q).filter(|_| count >= needed).map(scale);
+    let percentile =
+        |q: f64, needed: u64| quantile_of(pairs, q).filter(|_| count >= needed).map(scale);
     let values = || pairs.iter().map(|(value, count)| (scale(*value), *count as f64));
     let mean = values().map(|(value, count)| value * count).sum::<f64>() / count as f64;
     let squares: f64 = values().map(|(value, count)| (value - mean).powi(2) * count).sum();
@@ -117,7 +118,8 @@ fn summary(pairs: &[(u64, u64)], scale: &impl Fn(u64) -> f64) -> Summary {
         p9999: percentile(0.9999, 10_000),
         max: pairs.last().map(|(value, _)| scale(*value)),
         mean: Some(mean).filter(|_| count > 0),
-        sigma: Some((squares / count.saturating_sub(1) as f64).sqrt()).filter(|sigma| sigma.is_finite()),
+        sigma: Some((squares / count.saturating_sub(1) as f64).sqrt())
+            .filter(|sigma| sigma.is_finite()),
         ..Summary::default()
     }
 }
@@ -174,7 +176,10 @@ mod tests {
         values().for_each(|value| theirs.push(0, value));
         let theirs = theirs.summary(1.0);
         assert!(ours.rounded);
-        assert_eq!((ours.summary.count, ours.summary.p50, ours.summary.max), (100_000, theirs.p50, theirs.max));
+        assert_eq!(
+            (ours.summary.count, ours.summary.p50, ours.summary.max),
+            (100_000, theirs.p50, theirs.max)
+        );
         assert_eq!(ours.histogram.iter().map(|(_, count)| count).sum::<u64>(), 100_000);
     }
 }

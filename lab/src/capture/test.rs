@@ -3,8 +3,11 @@
 use super::*;
 
 fn capture(tick: Tick, sampling: Sampling) -> Capture {
-    let channel =
-        |name: &str, initial, edges: &[u64]| Channel { name: name.to_owned(), initial, edges: edges.to_vec() };
+    let channel = |name: &str, initial, edges: &[u64]| Channel {
+        name: name.to_owned(),
+        initial,
+        edges: edges.to_vec(),
+    };
     Capture {
         source: "made up".to_owned(),
         tick,
@@ -29,7 +32,9 @@ fn again(capture: &Capture) -> (String, Capture) {
 #[test]
 fn pulses_are_whole() {
     let capture = capture(Tick::NANOSECOND, Sampling::Exact);
-    let widths = |name, level| capture.pulses(name, level).unwrap().map(|pulse| pulse.width).collect::<Vec<_>>();
+    let widths = |name, level| {
+        capture.pulses(name, level).unwrap().map(|pulse| pulse.width).collect::<Vec<_>>()
+    };
     assert_eq!((widths("D0", true), widths("D0", false)), (vec![10, 15], vec![10]));
     assert_eq!((widths("D1", true), widths("D1", false)), (vec![69], vec![1]));
     assert_eq!((widths("irq", true), widths("irq", false)), (vec![], vec![]));
@@ -54,8 +59,14 @@ fn a_dump_is_read_as_it_was_written() {
         assert_eq!(read, capture);
     }
     let (text, read) = again(&capture(rate(2_000_000), Sampling::At(2_000_000)));
-    assert!(text.contains("$timescale 100 ns") && text.contains("#50\n"), "five times 100 ns: {text}");
-    assert_eq!((read.tick, read.sampling, read.end), (rate(10_000_000), Sampling::At(2_000_000), 500));
+    assert!(
+        text.contains("$timescale 100 ns") && text.contains("#50\n"),
+        "five times 100 ns: {text}"
+    );
+    assert_eq!(
+        (read.tick, read.sampling, read.end),
+        (rate(10_000_000), Sampling::At(2_000_000), 500)
+    );
 }
 
 const HEAD: &str = "$timescale 1 ns $end $scope module top $end $var wire 1 ! a $end $var wire 1 # b $end \
@@ -70,7 +81,10 @@ fn what_others_dump_is_read() {
     let read = Capture::from_vcd("dump", text.as_bytes()).unwrap();
     let edges = |name: &str| read.channel(name).unwrap().edges.clone();
     assert_eq!((read.start, read.end), (7, 20));
-    assert_eq!((edges("top.a"), edges("top.sub.a"), edges("b")), (vec![9, 12], vec![9, 12], vec![]));
+    assert_eq!(
+        (edges("top.a"), edges("top.sub.a"), edges("b")),
+        (vec![9, 12], vec![9, 12], vec![])
+    );
     let bits = ["v[0]", "v[1]", "v[2]", "v[3]"].map(edges);
     assert_eq!(bits, [vec![], vec![9], vec![12], vec![9, 12]]);
 }

@@ -63,7 +63,10 @@ mod tests {
     fn the_same_time_is_the_same_number() {
         let cycle = Tick::of_hertz(84_000_000).unwrap();
         assert_eq!(cycle.ns(84), 1_000.0);
-        assert_eq!((Tick::of_hertz(2_000_000).unwrap().ns(13), Tick::PICOSECOND.ns(6_500_000)), (6_500.0, 6_500.0));
+        assert_eq!(
+            (Tick::of_hertz(2_000_000).unwrap().ns(13), Tick::PICOSECOND.ns(6_500_000)),
+            (6_500.0, 6_500.0)
+        );
         assert_eq!(Tick::PICOSECOND.ns(1_500), 1.5);
         assert_eq!(Tick::new(2, 4), Tick::new(1, 2));
         assert_eq!(Tick::of_hertz(0), None);

@@ -50,7 +50,8 @@ impl<R: Read> Words<R> {
             match rest.iter().position(|byte| !is_space(*byte)) {
                 Some(0) => break,
                 Some(space) => {
-                    self.line += rest[..space].iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+                    self.line +=
+                        rest[..space].iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
                     self.at += space;
                     break;
                 }
@@ -74,7 +75,10 @@ impl<R: Read> Words<R> {
                 None => {
                     length = rest.len();
                     if length > LONGEST {
-                        bail!("line {}: a word of more than {LONGEST} characters: this is no dump of pins", self.line);
+                        bail!(
+                            "line {}: a word of more than {LONGEST} characters: this is no dump of pins",
+                            self.line
+                        );
                     }
                     if !self.more()? {
                         break;
@@ -129,8 +133,8 @@ mod tests {
                 let word = String::from_utf8(word.to_vec()).unwrap();
                 seen.push((word, words.line()));
             }
-            let expected =
-                [("one", 1), ("two", 1), ("three", 3), ("four", 4)].map(|(word, line)| (word.to_owned(), line));
+            let expected = [("one", 1), ("two", 1), ("three", 3), ("four", 4)]
+                .map(|(word, line)| (word.to_owned(), line));
             assert_eq!(seen, expected);
         }
     }

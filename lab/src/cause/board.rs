@@ -23,7 +23,8 @@ type Span = (u64, u64);
 
 pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
     // That of the first repetition is the one that is kept.
-    let text = case.attachments.get(RUNS).filter(|_| taken.repetition == 0 && series.unit == "cycles")?;
+    let text =
+        case.attachments.get(RUNS).filter(|_| taken.repetition == 0 && series.unit == "cycles")?;
     let (runs, skipped) = board::read(text);
     let capture = Capture::from_vcd(CAPTURE, case.attachments.get(CAPTURE)?.as_bytes()).ok()?;
     let by_pin = by_pin(case, series, taken, &capture).map(|spans| ("By its pin the worst", spans));
@@ -31,7 +32,8 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     let first = runs.first().filter(|_| skipped == 0)?.start;
     let last = runs.last()?.end;
     // Where the trace begins, the cycles before its first instruction are that one's.
-    let trigger = capture.channel("D0").ok()?.edges().find_map(|(at, level)| level.then_some(at))?;
+    let trigger =
+        capture.channel("D0").ok()?.edges().find_map(|(at, level)| level.then_some(at))?;
     let is_traced = |(from, to): &Span| (*from >= first || *from == trigger) && *to <= last;
     let worst = Some(spans[taken.place]).filter(is_traced)?;
     let mut traced: Vec<Span> = spans.into_iter().filter(is_traced).collect();
@@ -46,7 +48,8 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     };
     let mut excess: Vec<(String, u64)> = spent.iter().filter_map(excess).collect();
     excess.sort_by_key(|(_, more)| std::cmp::Reverse(*more));
-    let named: Vec<String> = excess.iter().take(NAMED).map(|(name, more)| format!("{name} {more} more")).collect();
+    let named: Vec<String> =
+        excess.iter().take(NAMED).map(|(name, more)| format!("{name} {more} more")).collect();
     let told: u64 = excess.iter().take(NAMED).map(|(_, more)| more).sum();
     let rest = match told.cmp(&more) {
         Ordering::Less => format!(", all others {} more", more - told),
@@ -54,29 +57,42 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
         Ordering::Greater => format!(", all others {} less", told - more),
     };
     let named = named.join(", ");
-    Some(format!("{who} took {length} cycles, {more} more than one of median length: {named}{rest}."))
+    Some(format!(
+        "{who} took {length} cycles, {more} more than one of median length: {named}{rest}."
+    ))
 }
 
 /// Where each sample of the repetition lies among the edges of its pin.
-fn by_pin(case: &CaseResult, series: &SeriesResult, taken: &Taken, capture: &Capture) -> Option<Vec<Span>> {
+fn by_pin(
+    case: &CaseResult,
+    series: &SeriesResult,
+    taken: &Taken,
+    capture: &Capture,
+) -> Option<Vec<Span>> {
     let name = observation::by_pin(&series.name);
     let shown = Taken::first(case, case.series.iter().find(|other| other.name == name)?)?;
     // The marks' samples are the pin's, in the same order, unless some begin elsewhere.
     let least = shown.windows.iter().map(|window| window.length).fold(f64::INFINITY, f64::min);
     let is_near = |(one, other): (&Window, &Window)| (one.start - other.start).abs() < least / 2.0;
-    if shown.windows.len() != taken.windows.len() || !taken.windows.iter().zip(&shown.windows).all(is_near) {
+    if shown.windows.len() != taken.windows.len()
+        || !taken.windows.iter().zip(&shown.windows).all(is_near)
+    {
         return None;
     }
-    let pulses = |channel: &Channel| channel.pulses(true).map(|pulse| (pulse.at, pulse.at + pulse.width)).collect();
-    let between = |channel: &Channel| channel.edges.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    let pulses = |channel: &Channel| {
+        channel.pulses(true).map(|pulse| (pulse.at, pulse.at + pulse.width)).collect()
+    };
+    let between =
+        |channel: &Channel| channel.edges.windows(2).map(|pair| (pair[0], pair[1])).collect();
     let all = capture.channels.iter().flat_map(|channel| [pulses(channel), between(channel)]);
     only(all.filter(|spans: &Vec<Span>| shown.is_at(spans)))
 }
 
 /// Where each lies whose start is no mark, but a line that rises: that of the bench's stimulus.
 fn by_line(taken: &Taken, capture: &Capture) -> Option<Vec<Span>> {
-    let rises =
-        |channel: &Channel| -> Vec<u64> { channel.edges().filter_map(|(at, level)| level.then_some(at)).collect() };
+    let rises = |channel: &Channel| -> Vec<u64> {
+        channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
+    };
     let spans = |rises: Vec<u64>| {
         let origin = *rises.first()?;
         let span = |(window, rise): (&Window, &u64)| {
@@ -104,7 +120,8 @@ impl Taken {
     fn is_at(&self, spans: &[Span]) -> bool {
         let Some(&(origin, _)) = spans.first() else { return false };
         let is_same = |(window, (from, to)): (&Window, &Span)| {
-            window.start == (from - origin) as f64 + self.nominal && window.length + self.nominal == (to - from) as f64
+            window.start == (from - origin) as f64 + self.nominal
+                && window.length + self.nominal == (to - from) as f64
         };
         self.windows.len() == spans.len() && self.windows.iter().zip(spans).all(is_same)
     }
@@ -133,7 +150,8 @@ mod tests {
     const PULSES: [Span; 4] = [(1000, 1020), (1100, 1121), (1200, 1290), (1400, 1420)];
 
     fn capture(pulses: &[Span]) -> String {
-        let channel = |name: &str, edges: Vec<u64>| Channel { name: name.to_owned(), initial: false, edges };
+        let channel =
+            |name: &str, edges: Vec<u64>| Channel { name: name.to_owned(), initial: false, edges };
         let capture = Capture {
             source: String::new(),
             tick: Tick::NANOSECOND,
@@ -155,8 +173,10 @@ mod tests {
         let mut case = case_of(&[samples]);
         case.series[0].unit = "cycles".to_owned();
         if has_pin {
-            let by_pin: Vec<(f64, f64)> =
-                PULSES.iter().map(|(from, to)| ((from - 1000) as f64, (to - from) as f64)).collect();
+            let by_pin: Vec<(f64, f64)> = PULSES
+                .iter()
+                .map(|(from, to)| ((from - 1000) as f64, (to - from) as f64))
+                .collect();
             let name = observation::by_pin(&case.series[0].name);
             let beside = case_of(&[&by_pin]).series.swap_remove(0);
             case.series.push(SeriesResult { name, ..beside });
@@ -179,16 +199,18 @@ mod tests {
     #[test]
     fn the_functions_that_took_longer_are_named() {
         let told = of(&marked()).unwrap();
-        let expected =
-            "By its pin the worst took 90 cycles, 70 more than one of median length: masked 68 more, give 2 more.";
+        let expected = "By its pin the worst took 90 cycles, 70 more than one of median length: masked 68 more, give 2 more.";
         assert_eq!(told, expected);
     }
 
     #[test]
     fn a_sample_may_start_at_the_line() {
-        let told = of(&case(&[(0.0, 30.0), (105.0, 26.0), (199.0, 101.0), (403.0, 27.0)], false)).unwrap();
+        let told =
+            of(&case(&[(0.0, 30.0), (105.0, 26.0), (199.0, 101.0), (403.0, 27.0)], false)).unwrap();
         assert!(
-            told.starts_with("The worst took 101 cycles, 74 more than one of median length: masked 68 more"),
+            told.starts_with(
+                "The worst took 101 cycles, 74 more than one of median length: masked 68 more"
+            ),
             "{told}"
         );
     }

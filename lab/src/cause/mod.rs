@@ -15,7 +15,8 @@ use crate::{
 /// What is known of it, a sentence each.
 pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let taken = Taken::with_worst(case, series);
-    let by_trace = |taken: &Taken| [schedule::told(case, series, taken), board::told(case, series, taken)];
+    let by_trace =
+        |taken: &Taken| [schedule::told(case, series, taken), board::told(case, series, taken)];
     let by_trace = taken.iter().flat_map(by_trace);
     [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()
 }
@@ -24,8 +25,11 @@ pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
 fn stolen(case: &CaseResult) -> Option<String> {
     let stolen = case.figure("steal")?.max;
     let told = show(stolen * 1e6, "ns");
-    (stolen > 0.0)
-        .then(|| format!("The hypervisor took up to {told} from a repetition: the worst may be the machine's."))
+    (stolen > 0.0).then(|| {
+        format!(
+            "The hypervisor took up to {told} from a repetition: the worst may be the machine's."
+        )
+    })
 }
 
 /// Neither is it known in which sample a processor was too hot.

@@ -43,15 +43,19 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     };
     let mut longer: Vec<(What, Took)> = mean(&ran, [worst]).into_iter().filter(is_longer).collect();
     longer.sort_by(|one, other| other.1.ns.total_cmp(&one.1.ns));
-    let name =
-        |(what, took): &(What, Took)| format!("{} ({})", what.name(), show((took.ns / ns).round(), &series.unit));
+    let name = |(what, took): &(What, Took)| {
+        format!("{} ({})", what.name(), show((took.ns / ns).round(), &series.unit))
+    };
     let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
     if longer.len() > NAMED {
         names.push(format!("{} more", longer.len() - NAMED));
     }
     let names = names.join(", ");
-    (!names.is_empty())
-        .then(|| format!("While the worst was taken, processor {cpu} ran {names}: longer than in a mean sample."))
+    (!names.is_empty()).then(|| {
+        format!(
+            "While the worst was taken, processor {cpu} ran {names}: longer than in a mean sample."
+        )
+    })
 }
 
 /// When the first sample of a series started, in ns.
@@ -83,7 +87,8 @@ fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Wh
             took.doubt += DOUBT;
         }
     }
-    all.values_mut().for_each(|took| *took = Took { ns: took.ns / count, doubt: took.doubt / count });
+    all.values_mut()
+        .for_each(|took| *took = Took { ns: took.ns / count, doubt: took.doubt / count });
     all
 }
 
@@ -195,9 +200,11 @@ impl<'a> Ran<'a> {
 
     /// Whether all is known of what ran then.
     fn covers(&self, (from, to): Span) -> bool {
-        let is_within = |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
+        let is_within =
+            |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
         let next = self.gaps.partition_point(|(_, end)| *end as f64 + DOUBT <= from);
-        self.known.is_some_and(is_within) && self.gaps.get(next).is_none_or(|(start, _)| to <= *start as f64 - DOUBT)
+        self.known.is_some_and(is_within)
+            && self.gaps.get(next).is_none_or(|(start, _)| to <= *start as f64 - DOUBT)
     }
 
     fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
@@ -262,18 +269,30 @@ pub mod tests {
         anywhere.parameters.insert("cpu".to_owned(), "any".to_owned());
         // Of two repetitions, each with a worst of its own, one has no record.
         let both = [&[(0.0, 1.0)][..], &[(0.0, 2.0)][..]];
-        let mut one_is_missing = CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };
+        let mut one_is_missing =
+            CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };
         one_is_missing.parameters.insert("cpu".to_owned(), "1".to_owned());
         let without = |words: &str| case(&RECORD.replace(words, "#"));
-        let lost = case(
-            &RECORD.replace("     kworker/1:2-9  [001] d..2.", "CPU:1 [LOST 12 EVENTS]\n kworker/1:2-9 [001] d..2."),
-        );
+        let lost = case(&RECORD.replace(
+            "     kworker/1:2-9  [001] d..2.",
+            "CPU:1 [LOST 12 EVENTS]\n kworker/1:2-9 [001] d..2.",
+        ));
         let cut = case(&RECORD[..RECORD.find("5.000220").unwrap()]);
-        let no_switch = case(&RECORD.replace("next_comm=kworker/1:2 next_pid=9", "next_comm=chronoscope next_pid=8"));
-        let quiet = case(&RECORD.replace("kworker/1:2", "chronoscope").replace("irq_handler", "other"));
-        for case in
-            [&one_is_missing, &elsewhere, &anywhere, &without("# wakeup starts at"), &lost, &cut, &no_switch, &quiet]
-        {
+        let no_switch = case(
+            &RECORD.replace("next_comm=kworker/1:2 next_pid=9", "next_comm=chronoscope next_pid=8"),
+        );
+        let quiet =
+            case(&RECORD.replace("kworker/1:2", "chronoscope").replace("irq_handler", "other"));
+        for case in [
+            &one_is_missing,
+            &elsewhere,
+            &anywhere,
+            &without("# wakeup starts at"),
+            &lost,
+            &cut,
+            &no_switch,
+            &quiet,
+        ] {
             assert_eq!(of(case), None);
         }
     }

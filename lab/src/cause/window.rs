@@ -25,7 +25,10 @@ impl Taken {
     /// The repetition with the worst sample: the first of those that are equally long.
     pub fn with_worst(case: &CaseResult, series: &SeriesResult) -> Option<Self> {
         let repetitions = Self::all(case, series)?;
-        repetitions.into_iter().rev().max_by(|one, other| one.worst().length.total_cmp(&other.worst().length))
+        repetitions
+            .into_iter()
+            .rev()
+            .max_by(|one, other| one.worst().length.total_cmp(&other.worst().length))
     }
 
     /// The first repetition.
@@ -53,7 +56,9 @@ impl Taken {
                 length: value * series.per,
             };
             let windows: Vec<Window> = these.iter().map(window).collect();
-            let by_length = |one: &usize, other: &usize| windows[*one].length.total_cmp(&windows[*other].length);
+            let by_length = |one: &usize, other: &usize| {
+                windows[*one].length.total_cmp(&windows[*other].length)
+            };
             let place = (0..windows.len()).rev().max_by(by_length)?;
             Some(Self { repetition, windows, nominal: series.nominal, place })
         };
@@ -72,14 +77,18 @@ pub mod tests {
         case.repetitions = repetitions.len();
         let series = &mut case.series[0];
         series.samples = repetitions.concat();
-        let counted = |samples: &&[(f64, f64)]| Repetition { count: samples.len() as u64, ..series.by_repetition[0] };
+        let counted = |samples: &&[(f64, f64)]| Repetition {
+            count: samples.len() as u64,
+            ..series.by_repetition[0]
+        };
         series.by_repetition = repetitions.iter().map(counted).collect();
         case
     }
 
     #[test]
     fn the_worst_is_found_in_its_repetition() {
-        let mut case = case_of(&[&[(5.0, 1.0), (9.0, 3.0)], &[(7.0, 2.0), (27.0, 8.0), (40.0, 8.0)]]);
+        let mut case =
+            case_of(&[&[(5.0, 1.0), (9.0, 3.0)], &[(7.0, 2.0), (27.0, 8.0), (40.0, 8.0)]]);
         case.series[0].nominal = 100.0;
         let taken = Taken::with_worst(&case, &case.series[0]).unwrap();
         assert_eq!((taken.repetition, taken.worst()), (1, Window { start: 120.0, length: 8.0 }));

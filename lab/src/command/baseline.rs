@@ -34,8 +34,10 @@ fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     }
     report::emit(&baseline::render(&baseline), arguments.output.as_deref())?;
     if !arguments.quiet {
-        let interrupted =
-            run.context.interrupted.then(|| format!("{found} was interrupted: it has only what was complete"));
+        let interrupted = run
+            .context
+            .interrupted
+            .then(|| format!("{found} was interrupted: it has only what was complete"));
         let left_out = left_out.iter().map(|what| format!("left out: {what}"));
         interrupted.into_iter().chain(left_out).for_each(|line| report::remark(&line));
     }
@@ -58,7 +60,10 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     notes.extend(shrunk(&checked.lines, arguments));
     let comparison = Comparison {
         schema: SCHEMA,
-        a: Side { name: arguments.file.display().to_string(), context: context.unwrap_or_default() },
+        a: Side {
+            name: arguments.file.display().to_string(),
+            context: context.unwrap_or_default(),
+        },
         b: Side { name: found, context: run.context },
         interleaved: false,
         threshold,
@@ -74,7 +79,10 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
 
 /// An exact figure that shrank may grow again unseen, until the baseline is tightened.
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
-    let shrunk = lines.iter().filter(|line| line.finding == Finding::Improvement && line.unit != "ns").count();
+    let shrunk = lines
+        .iter()
+        .filter(|line| line.finding == Finding::Improvement && line.unit != "ns")
+        .count();
     let (run, file) = (&arguments.run, arguments.file.display());
     (shrunk > 0).then(|| {
         format!("exact figures that shrank: {shrunk}; to hold them: chronoscope baseline write {run} -o {file}")

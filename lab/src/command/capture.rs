@@ -21,9 +21,12 @@ use crate::{
 
 pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     if let Some((file, format)) = conversion(arguments)? {
-        let [path] = arguments.files.as_slice() else { bail!("one capture becomes one file: name one") };
+        let [path] = arguments.files.as_slice() else {
+            bail!("one capture becomes one file: name one")
+        };
         let mut source = source(path, 0, arguments).with_context(|| shown(path))?;
-        convert(&mut *source, &arguments.channel, arguments.sampled, format, file).with_context(|| shown(path))?;
+        convert(&mut *source, &arguments.channel, arguments.sampled, format, file)
+            .with_context(|| shown(path))?;
         tell_unseen(arguments, path, source.unseen());
         return Ok(0);
     }
@@ -41,7 +44,8 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
         let mut source = source(path, number, arguments).with_context(|| shown(path))?;
         analyse(&mut *source, &request).with_context(|| shown(path))
     };
-    let analyses = arguments.files.iter().enumerate().map(analyse_one).collect::<Result<Vec<_>>>()?;
+    let analyses =
+        arguments.files.iter().enumerate().map(analyse_one).collect::<Result<Vec<_>>>()?;
     let text = report::capture::render(&analyses, arguments.format.unwrap_or_default())?;
     report::emit(&text, arguments.output.as_deref())?;
     for (analysis, path) in analyses.iter().zip(&arguments.files) {
@@ -53,7 +57,9 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
 /// The capture's file to write, where one is asked for.
 fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
     let Some(file) = arguments.output.as_deref() else { return Ok(None) };
-    let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else { return Ok(None) };
+    let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else {
+        return Ok(None);
+    };
     ensure!(
         arguments.start.is_none() && arguments.measure.is_empty(),
         "{} is a capture, and holds no measures: name a file otherwise, or give its --format",
@@ -80,8 +86,12 @@ fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dy
 
 fn tell_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
     if unseen > 0 && !arguments.quiet {
-        let pulses = if unseen == 1 { "1 pulse lies".to_owned() } else { format!("{unseen} pulses lie") };
-        report::remark(&format!("{}: {pulses} between two samples, and cannot be seen", shown(path)));
+        let pulses =
+            if unseen == 1 { "1 pulse lies".to_owned() } else { format!("{unseen} pulses lie") };
+        report::remark(&format!(
+            "{}: {pulses} between two samples, and cannot be seen",
+            shown(path)
+        ));
     }
 }
 

@@ -36,7 +36,8 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
     // More runs may follow the first two; a word that names an experiment is one.
     let is_more = |word: &&String| spec::find(word).is_none() && word.parse::<Reference>().is_ok();
-    let (more, experiments): (Vec<&String>, Vec<&String>) = arguments.experiments.iter().partition(is_more);
+    let (more, experiments): (Vec<&String>, Vec<&String>) =
+        arguments.experiments.iter().partition(is_more);
     for name in experiments {
         experiment(name)?;
     }
@@ -56,7 +57,8 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     let history = history(arguments, &comparison)?;
     // Each is tried even when the other fails, so that what was measured is not lost.
     let written = report::write_comparison(&comparison, &history, &arguments.print);
-    let stored = run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
+    let stored =
+        run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
 }
@@ -72,14 +74,22 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 /// Several runs, each held against the first.
 fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
     if arguments.print.format() != CompareFormat::Html {
-        bail!("more than two runs are compared in a page only: write `-o FILE.html`, or name two runs");
+        bail!(
+            "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
+        );
     }
-    if let Some(variant) = [&arguments.a, &arguments.b].into_iter().find(|side| !reference::is_run(side)) {
+    if let Some(variant) =
+        [&arguments.a, &arguments.b].into_iter().find(|side| !reference::is_run(side))
+    {
         bail!("{}", mixed(more[0], variant));
     }
     let runs = [&arguments.b].into_iter().chain(more.iter().copied());
-    let comparisons: Vec<Comparison> = runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
-    report::emit(&report::html::comparison::render(&comparisons, &[]), arguments.print.output.as_deref())?;
+    let comparisons: Vec<Comparison> =
+        runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+    report::emit(
+        &report::html::comparison::render(&comparisons, &[]),
+        arguments.print.output.as_deref(),
+    )?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
@@ -91,7 +101,12 @@ fn mixed(run: &str, variant: &str) -> String {
     )
 }
 
-fn comparison(arguments: &cli::Compare, [a, b]: [Side; 2], interleaved: bool, lines: Vec<Line>) -> Comparison {
+fn comparison(
+    arguments: &cli::Compare,
+    [a, b]: [Side; 2],
+    interleaved: bool,
+    lines: Vec<Line>,
+) -> Comparison {
     Comparison {
         schema: SCHEMA,
         a,
@@ -117,11 +132,13 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
         bail!("`{flag}` is for variants, which are run now: `{}` and `{b}` are runs", arguments.a);
     }
     let load = |text: &String| -> Result<(Side, Run)> {
-        let (found, run) = text.parse::<Reference>()?.load(|| Store::open(&arguments.keep.store.path()?))?;
+        let (found, run) =
+            text.parse::<Reference>()?.load(|| Store::open(&arguments.keep.store.path()?))?;
         Ok((Side { name: found.to_string(), context: run.context.clone() }, run))
     };
     let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
-    let named: Vec<&String> = arguments.experiments.iter().filter(|word| spec::find(word).is_some()).collect();
+    let named: Vec<&String> =
+        arguments.experiments.iter().filter(|word| spec::find(word).is_some()).collect();
     let wanted = |case: &CaseResult| named.is_empty() || named.contains(&&case.experiment);
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
@@ -136,13 +153,18 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
 
 /// For a page of two runs, one of which the store has: their experiments in its newest runs.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
-    let is_stored = |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
-    if arguments.print.format() != CompareFormat::Html || ![&arguments.a, &arguments.b].into_iter().any(is_stored) {
+    let is_stored =
+        |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
+    if arguments.print.format() != CompareFormat::Html
+        || ![&arguments.a, &arguments.b].into_iter().any(is_stored)
+    {
         return Ok(Vec::new());
     }
     let store = Store::open(&arguments.keep.store.path()?)?;
-    let experiments: BTreeSet<&str> = comparison.lines.iter().map(|line| line.experiment.as_str()).collect();
-    let rows: Vec<_> = experiments.iter().map(|name| store.cases(name, None, HISTORY)).collect::<Result<_>>()?;
+    let experiments: BTreeSet<&str> =
+        comparison.lines.iter().map(|line| line.experiment.as_str()).collect();
+    let rows: Vec<_> =
+        experiments.iter().map(|name| store.cases(name, None, HISTORY)).collect::<Result<_>>()?;
     Ok(rows.concat())
 }
 
@@ -155,7 +177,10 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
         }
     }
     if (&a.host, &a.processor) != (&b.host, &b.processor) {
-        notes.push(format!("A ran on {} ({}), B on {} ({})", a.host, a.processor, b.host, b.processor));
+        notes.push(format!(
+            "A ran on {} ({}), B on {} ({})",
+            a.host, a.processor, b.host, b.processor
+        ));
     }
     notes
 }
@@ -180,19 +205,27 @@ fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
     }
     let Some([a, b]) = take_turns(&pairs, &study, arguments)? else { return Ok(None) };
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
-    let results: Vec<Pair<'_>> = in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
+    let results: Vec<Pair<'_>> =
+        in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
     let lines = comparison::compare(&results, true, arguments.threshold / 100.0);
     let side = |name: &String, run: &Run| Side { name: name.clone(), context: run.context.clone() };
     let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
     let mut comparison = comparison(arguments, sides, true, lines);
     if !left_out.is_empty() {
-        comparison.notes.push(format!("left out, for want of a parameter that is set: {}", left_out.join(", ")));
+        comparison.notes.push(format!(
+            "left out, for want of a parameter that is set: {}",
+            left_out.join(", ")
+        ));
     }
     Ok(Some(Outcome { comparison, fresh: vec![a, b] }))
 }
 
 /// Runs both sides of all pairs: the runner goes through its list in turn and back again, so neighbours run as A B, B A, A B ….
-fn take_turns(pairs: &[variant::Pair], study: &Study, arguments: &cli::Compare) -> Result<Option<[Run; 2]>> {
+fn take_turns(
+    pairs: &[variant::Pair],
+    study: &Study,
+    arguments: &cli::Compare,
+) -> Result<Option<[Run; 2]>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
     let stop = run::stop_on_signal()?;
     let mut progress = report::progress::new(arguments.print.quiet);

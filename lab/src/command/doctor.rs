@@ -29,7 +29,11 @@ fn table(report: &Report) -> String {
         count(Level::Note),
         count(Level::Bad),
         count(Level::Unseen),
-        if report.worst == Level::Bad { "figures measured here are doubtful" } else { "nothing bad was found" },
+        if report.worst == Level::Bad {
+            "figures measured here are doubtful"
+        } else {
+            "nothing bad was found"
+        },
     ));
     text
 }

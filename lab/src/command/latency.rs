@@ -35,7 +35,9 @@ impl Transport {
 
     /// This host if it has the device, else a guest, which has.
     fn target(self) -> &'static str {
-        let here = ["/dev", "/dev/binderfs"].iter().any(|place| Path::new(place).join(self.name()).exists());
+        let here = ["/dev", "/dev/binderfs"]
+            .iter()
+            .any(|place| Path::new(place).join(self.name()).exists());
         if here { "linux@host" } else { "linux-full@vm" }
     }
 }
@@ -56,7 +58,10 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let target = arguments.target.as_deref().unwrap_or(transport.target());
     let overrides = Overrides {
         targets: vec![target.parse()?],
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), vec![value])).collect::<Settings>(),
+        settings: settings
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), vec![value]))
+            .collect::<Settings>(),
         repeat: Some(1),
         ..Overrides::default()
     };
@@ -68,7 +73,8 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         let reason = outcome.results.first().map(|case| case.verdict.reasons.join("; "));
         bail!("no figures: {}", reason.unwrap_or_else(|| "interrupted".to_owned()));
     };
-    let unproven: Vec<_> = case.evidence.iter().filter(|one| !one.holds).map(|one| one.name.as_str()).collect();
+    let unproven: Vec<_> =
+        case.evidence.iter().filter(|one| !one.holds).map(|one| one.name.as_str()).collect();
     if !unproven.is_empty() {
         bail!("no figures: {} does not hold", unproven.join(", "));
     }
@@ -80,12 +86,17 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         fs::write(&path, trace).with_context(|| format!("cannot write {path}"))?;
         eprintln!("deadline triggered: halt & stop trace\nlog:{path}");
     }
-    let inherits = figures(case, "fifo served at another class").chain(figures(case, "other served at another class"));
+    let inherits = figures(case, "fifo served at another class")
+        .chain(figures(case, "other served at another class"));
     let passes = inherits.sum::<f64>() == 0.0;
-    let worst =
-        case.series.iter().filter(|series| series.name.ends_with("fifo")).filter_map(|series| series.summary.max);
-    let missed =
-        arguments.limit.is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
+    let worst = case
+        .series
+        .iter()
+        .filter(|series| series.name.ends_with("fifo"))
+        .filter_map(|series| series.summary.max);
+    let missed = arguments
+        .limit
+        .is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
     println!("{}", json(case, arguments, passes)?);
     if arguments.boost {
         report::remark(
@@ -93,31 +104,44 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         );
     }
     if missed {
-        report::remark(&format!("a real-time caller waited for more than {} µs", arguments.limit.unwrap_or(0)));
+        report::remark(&format!(
+            "a real-time caller waited for more than {} µs",
+            arguments.limit.unwrap_or(0)
+        ));
     }
     Ok(if passes && !missed { 0 } else { 2 })
 }
 
 /// What a value of the case is to be multiplied by. Where the clock counts instructions, by the clock of the guest, which counts them.
 fn millisecond(case: &CaseResult) -> f64 {
-    case.clock.as_ref().filter(|clock| clock.domain != "wall").map_or(1e-6, |clock| 1e3 / clock.hertz as f64)
+    case.clock
+        .as_ref()
+        .filter(|clock| clock.domain != "wall")
+        .map_or(1e-6, |clock| 1e3 / clock.hertz as f64)
 }
 
 /// This figure of every pair.
 fn figures<'a>(case: &'a CaseResult, name: &'a str) -> impl Iterator<Item = f64> + 'a {
-    let ours =
-        move |figure: &&crate::run::FigureResult| figure.name.split_once(' ').is_some_and(|(_, rest)| rest == name);
+    let ours = move |figure: &&crate::run::FigureResult| {
+        figure.name.split_once(' ').is_some_and(|(_, rest)| rest == name)
+    };
     case.figures.iter().filter(ours).map(|figure| figure.value)
 }
 
 /// Keys in the original's order, which maps do not keep.
 fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<String> {
-    let (pair, iterations, deadline) = (arguments.pair, arguments.iterations, arguments.deadline_us);
-    let mut text = format!("{{\n\"cfg\":{{\"pair\":{pair},\"iterations\":{iterations},\"deadline_us\":{deadline}}},\n");
+    let (pair, iterations, deadline) =
+        (arguments.pair, arguments.iterations, arguments.deadline_us);
+    let mut text = format!(
+        "{{\n\"cfg\":{{\"pair\":{pair},\"iterations\":{iterations},\"deadline_us\":{deadline}}},\n"
+    );
     for place in 0..pair {
         let figure = |name: &str| {
             let name = format!("P{place} {name}");
-            case.figures.iter().find(|figure| figure.name == name).map_or(0.0, |figure| figure.value)
+            case.figures
+                .iter()
+                .find(|figure| figure.name == name)
+                .map_or(0.0, |figure| figure.value)
         };
         let (calls, same) = (figure("calls"), figure("calls on one processor"));
         let ratio = if calls > 0.0 { same / calls } else { 0.0 };
@@ -127,8 +151,13 @@ fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<Str
             let series = case.series.iter().find(|series| series.name == wanted);
             let series = series.with_context(|| format!("the target told nothing of {wanted}"))?;
             Ok::<_, anyhow::Error>(
-                of_caller(name, series, millisecond(case), figure(&format!("{name} misses")), arguments.detail)
-                    + ending,
+                of_caller(
+                    name,
+                    series,
+                    millisecond(case),
+                    figure(&format!("{name} misses")),
+                    arguments.detail,
+                ) + ending,
             )
         };
         text += &format!(
@@ -148,12 +177,20 @@ fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<Str
 }
 
 /// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
-fn of_caller(name: &str, series: &SeriesResult, millisecond: f64, misses: f64, detail: bool) -> String {
-    let mut values: Vec<f64> = series.samples.iter().map(|(_, value)| value * millisecond).collect();
+fn of_caller(
+    name: &str,
+    series: &SeriesResult,
+    millisecond: f64,
+    misses: f64,
+    detail: bool,
+) -> String {
+    let mut values: Vec<f64> =
+        series.samples.iter().map(|(_, value)| value * millisecond).collect();
     values.sort_unstable_by(f64::total_cmp);
     let count = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / count;
-    let (best, worst) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
+    let (best, worst) =
+        (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
     let mut text = format!(
         "  \"{name}_ms\":{{ \"avg\":{:<5}, \"wst\":{:<5}, \"bst\":{:<5}, \"miss\":{misses}, \"meetR\":{}",
         general(mean, 2),
@@ -162,8 +199,11 @@ fn of_caller(name: &str, series: &SeriesResult, millisecond: f64, misses: f64, d
         general(1.0 - misses / count, 5)
     );
     if detail {
-        for (key, quantile) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
-            let value = rank(quantile, values.len() as u64).map_or(0.0, |rank| values[rank as usize - 1]);
+        for (key, quantile) in
+            [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)]
+        {
+            let value =
+                rank(quantile, values.len() as u64).map_or(0.0, |rank| values[rank as usize - 1]);
             text += &format!(", \"{key}\":{}", general(value, 4));
         }
     }
@@ -180,7 +220,11 @@ fn general(value: f64, digits: usize) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let trim = |text: &str| {
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
     };
     if exponent < -4 || exponent >= digits as i32 {
         let sign = if exponent < 0 { '-' } else { '+' };
@@ -196,7 +240,13 @@ mod tests {
     /// As `printf("%.2g")` and `"%.5g"` print them.
     #[test]
     fn numbers_are_printed_as_c_does() {
-        let cases = [(0.2, 2, "0.2"), (2.84, 2, "2.8"), (0.0534, 2, "0.053"), (123.4, 2, "1.2e+02"), (12.3, 2, "12")];
+        let cases = [
+            (0.2, 2, "0.2"),
+            (2.84, 2, "2.8"),
+            (0.0534, 2, "0.053"),
+            (123.4, 2, "1.2e+02"),
+            (12.3, 2, "12"),
+        ];
         let more = [
             (0.99964, 5, "0.99964"),
             (1.0, 5, "1"),

@@ -49,7 +49,10 @@ fn overview() -> Result<String> {
 /// The parameters that a target takes for all experiments, a line each.
 fn settable(target: &str) -> Result<String> {
     let parameters = machine::find(&target.parse::<Target>()?)?.parameters();
-    Ok(parameters.iter().map(|(parameter, default)| format!("    {}\n", line(parameter, default))).collect())
+    Ok(parameters
+        .iter()
+        .map(|(parameter, default)| format!("    {}\n", line(parameter, default)))
+        .collect())
 }
 
 /// What an experiment says of itself, as name and text.
@@ -79,7 +82,8 @@ fn describe(spec: &Spec) -> String {
 }
 
 fn line(parameter: &Parameter, default: &str) -> String {
-    let unit = if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
+    let unit =
+        if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
     format!("{:<14}{default}{unit}  {} [{}]", parameter.name, parameter.help, values(parameter))
 }
 
@@ -122,7 +126,10 @@ fn markdown() -> String {
         for (name, fact) in facts(spec) {
             text += &format!("- **{}**: {fact}\n", capitalised(name));
         }
-        text += &format!("- **Specification**: [`{0}.rs`](../suite/src/experiments/{0}.rs)\n", spec.name);
+        text += &format!(
+            "- **Specification**: [`{0}.rs`](../suite/src/experiments/{0}.rs)\n",
+            spec.name
+        );
         text += "\n| parameter | default | values | |\n|---|---|---|---|\n";
         for parameter in spec.parameters {
             let default = format!("{} {}", parameter.default, parameter.unit);
@@ -140,5 +147,7 @@ fn markdown() -> String {
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }

@@ -27,7 +27,8 @@ const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if let Some(image) = arguments.kernel_image.clone() {
-        let (modules, append) = (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
+        let (modules, append) =
+            (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
         kernel::set_own(Own { image, modules, append });
     }
     let overrides = overrides(arguments)?;
@@ -78,7 +79,11 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
 /// What spoils measurements here, as far as it is known at a glance.
 fn spoilers() -> Vec<String> {
     let findings = doctor::quick().into_iter();
-    findings.map(|finding| format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend)).collect()
+    findings
+        .map(|finding| {
+            format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend)
+        })
+        .collect()
 }
 
 /// Stores runs that hold anything, each with a page beside the store, and says under which numbers.
@@ -100,7 +105,11 @@ pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> 
         }
         let captures = report::capture_files::write(run, &page)?;
         if let ([first, rest @ ..], false) = (captures.as_slice(), quiet) {
-            let more = if rest.is_empty() { String::new() } else { format!(" and {} more beside it", rest.len()) };
+            let more = if rest.is_empty() {
+                String::new()
+            } else {
+                format!(" and {} more beside it", rest.len())
+            };
             report::remark(&format!("capture: {}{more}", first.display()));
         }
     }
@@ -130,14 +139,19 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
         loops: arguments.loops,
         duration: arguments.duration.as_deref().map(|text| duration("-D", text)).transpose()?,
-        watchdog: arguments.watchdog.as_deref().map(|text| duration("--watchdog", text)).transpose()?,
+        watchdog: arguments
+            .watchdog
+            .as_deref()
+            .map(|text| duration("--watchdog", text))
+            .transpose()?,
         deadline: arguments.deadline.map(|us| us as f64 * 1e3),
     })
 }
 
 /// Those named one by one, and the board of `--machine`.
 fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
-    let mut targets = arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+    let mut targets =
+        arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
     if let Some(machine) = &arguments.machine {
         if !machine.starts_with(serial::PREFIX) {
             bail!(
@@ -156,13 +170,16 @@ fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
 pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Result<Settings> {
     let named = arguments.iter().map(|setting| {
         let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
-        let (name, values) = named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
+        let (name, values) =
+            named.with_context(|| format!("`--set {setting}`: write NAME=VALUE"))?;
         Ok((name, values.split(',').map(str::to_owned).collect()))
     });
     let mut settings = Settings::new();
     for (name, values) in given.into_iter().map(Ok).chain(named).collect::<Result<Vec<_>>>()? {
         if settings.insert(name.to_owned(), values).is_some() {
-            bail!("`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE");
+            bail!(
+                "`{name}` is set twice: give all its values at once, as --set {name}=VALUE,VALUE"
+            );
         }
     }
     Ok(settings)
@@ -191,7 +208,9 @@ fn duration(flag: &str, text: &str) -> Result<Duration> {
         _ => (text, 1),
     };
     match number.parse::<u64>() {
-        Ok(number) if (1..=365 * 86400 / scale).contains(&number) => Ok(Duration::from_secs(number * scale)),
+        Ok(number) if (1..=365 * 86400 / scale).contains(&number) => {
+            Ok(Duration::from_secs(number * scale))
+        }
         _ => bail!("`{flag} {text}`: write a number and s, m, h or d, up to a year"),
     }
 }

@@ -39,7 +39,10 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
     if let Ok(number) = which.parse::<usize>() {
         let case = number.checked_sub(1).and_then(|place| run.cases.get(place));
         return case.map(|case| vec![case]).ok_or_else(|| {
-            anyhow::anyhow!("`--case {number}`: the run has {}, counted from 1", cases(run.cases.len()))
+            anyhow::anyhow!(
+                "`--case {number}`: the run has {}, counted from 1",
+                cases(run.cases.len())
+            )
         });
     }
     let has = |case: &CaseResult| {
@@ -48,10 +51,16 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
     };
     let found: Vec<_> = run.cases.iter().filter(|case| has(case)).collect();
     if found.is_empty() {
-        let known =
-            run.cases.iter().take(3).map(|case| format!("`{} {} {}`", case.experiment, case.target, case.label));
+        let known = run
+            .cases
+            .iter()
+            .take(3)
+            .map(|case| format!("`{} {} {}`", case.experiment, case.target, case.label));
         let known = known.collect::<Vec<_>>().join(", ");
-        bail!("`--case {which}`: none of the run's {} has these words: there is {known}", cases(run.cases.len()));
+        bail!(
+            "`--case {which}`: none of the run's {} has these words: there is {known}",
+            cases(run.cases.len())
+        );
     }
     Ok(found)
 }

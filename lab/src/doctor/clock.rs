@@ -3,17 +3,20 @@
 use super::{Files, Finding, port::Answer};
 
 /// Clock sources that a program can read itself, through the vDSO.
-const FAST: [&str; 4] = ["tsc", "arch_sys_counter", "riscv_clocksource", "hyperv_clocksource_tsc_page"];
+const FAST: [&str; 4] =
+    ["tsc", "arch_sys_counter", "riscv_clocksource", "hyperv_clocksource_tsc_page"];
 
 /// Those that take a system call, a trip to a device, or both.
-const SLOW: [&str; 6] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen", "hyperv_clocksource_msr"];
+const SLOW: [&str; 6] =
+    ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen", "hyperv_clocksource_msr"];
 
 pub fn source(files: &dyn Files) -> Vec<Finding> {
     const CHECK: &str = "clock source";
-    let source = match files.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
-        Ok(source) => source,
-        Err(why) => return vec![Finding::unseen(CHECK, why)],
-    };
+    let source =
+        match files.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+            Ok(source) => source,
+            Err(why) => return vec![Finding::unseen(CHECK, why)],
+        };
     vec![if FAST.contains(&source.as_str()) {
         Finding::good(CHECK, source)
     } else if SLOW.contains(&source.as_str()) {
@@ -70,7 +73,9 @@ mod tests {
     #[test]
     fn sources_are_told_apart() {
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-        for (name, level) in [("tsc\n", Level::Good), ("kvm-clock\n", Level::Note), ("hpet\n", Level::Bad)] {
+        for (name, level) in
+            [("tsc\n", Level::Good), ("kvm-clock\n", Level::Note), ("hpet\n", Level::Bad)]
+        {
             assert_eq!(source(&fixture(&[(path, name)]))[0].level, level, "{name}");
         }
     }

@@ -96,8 +96,10 @@ impl Files for Fixture {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let inside = self.0.iter().filter_map(|(name, _)| name.strip_prefix(folder)?.strip_prefix('/'));
-        let mut names: Vec<_> = inside.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
+        let inside =
+            self.0.iter().filter_map(|(name, _)| name.strip_prefix(folder)?.strip_prefix('/'));
+        let mut names: Vec<_> =
+            inside.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
         names.dedup();
         names
     }

@@ -47,7 +47,10 @@ fn preemption(files: &dyn Files, config: Option<&str>) -> Finding {
             "use a PREEMPT_RT kernel",
         ),
         Some(model) => Finding::note(CHECK, model, WHY, MEND),
-        None => Finding::unseen(CHECK, "neither the kernel's version nor its configuration tells the model"),
+        None => Finding::unseen(
+            CHECK,
+            "neither the kernel's version nor its configuration tells the model",
+        ),
     }
 }
 
@@ -81,13 +84,18 @@ fn model(files: &dyn Files, config: Option<&str>) -> Option<String> {
 /// A boot argument's value; of several the last.
 fn argument(files: &dyn Files, name: &str) -> Option<String> {
     let line = files.text("/proc/cmdline").ok()?;
-    let mut values = line.split_ascii_whitespace().rev().filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    let mut values = line
+        .split_ascii_whitespace()
+        .rev()
+        .filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     values.next().map(str::to_owned)
 }
 
 fn timers(config: Option<&str>) -> Finding {
     const CHECK: &str = "timers";
-    let Some((config, hertz)) = config.and_then(|config| Some((config, option(config, "CONFIG_HZ")?))) else {
+    let Some((config, hertz)) =
+        config.and_then(|config| Some((config, option(config, "CONFIG_HZ")?)))
+    else {
         return Finding::unseen(CHECK, "the kernel's build configuration is not kept here");
     };
     if option(config, "CONFIG_HIGH_RES_TIMERS") == Some("y") {
@@ -115,8 +123,13 @@ fn isolation(files: &dyn Files, cpu: usize) -> Finding {
     };
     let full = files.text("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
     match (contains(&isolated, cpu), contains(&full, cpu)) {
-        (true, true) => Finding::good(CHECK, format!("processor {cpu} is in isolcpus and nohz_full")),
-        (true, false) => Finding::good(CHECK, format!("processor {cpu} is in isolcpus, but has ticks (no nohz_full)")),
+        (true, true) => {
+            Finding::good(CHECK, format!("processor {cpu} is in isolcpus and nohz_full"))
+        }
+        (true, false) => Finding::good(
+            CHECK,
+            format!("processor {cpu} is in isolcpus, but has ticks (no nohz_full)"),
+        ),
         _ => Finding::note(
             CHECK,
             format!("processor {cpu} is not isolated"),
@@ -164,7 +177,9 @@ fn fair_server(files: &dyn Files, cpu: usize) -> Finding {
             "ordinary tasks that real-time ones keep out get that much of the processor all the same",
             "work in shorter bursts, or echo 0 to its runtime in /sys/kernel/debug/sched/fair_server",
         ),
-        (Err(Unread::Absent), _) => Finding::unseen(CHECK, "not shown: an older kernel, or debugfs is not mounted"),
+        (Err(Unread::Absent), _) => {
+            Finding::unseen(CHECK, "not shown: an older kernel, or debugfs is not mounted")
+        }
         (Err(why), _) | (_, Err(why)) => Finding::unseen(CHECK, why),
     }
 }
@@ -179,7 +194,8 @@ mod tests {
         *,
     };
 
-    const DYNAMIC: (&str, &str) = ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Tue Nov 4 12:00:00 UTC 2025\n");
+    const DYNAMIC: (&str, &str) =
+        ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Tue Nov 4 12:00:00 UTC 2025\n");
 
     #[test]
     fn the_preemption_model_is_what_runs_now() {
@@ -191,8 +207,14 @@ mod tests {
         assert_eq!(model(&[DYNAMIC, boot], Some(built)).unwrap(), "voluntary");
         assert_eq!(model(&[DYNAMIC], Some(built)).unwrap(), "none");
         assert_eq!(model(&[DYNAMIC], None), None);
-        assert_eq!(model(&[("/proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.1\n")], None).unwrap(), "rt");
-        assert_eq!(model(&[("/proc/sys/kernel/version", "#1 SMP PREEMPT 5.4\n")], None).unwrap(), "full");
+        assert_eq!(
+            model(&[("/proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.1\n")], None).unwrap(),
+            "rt"
+        );
+        assert_eq!(
+            model(&[("/proc/sys/kernel/version", "#1 SMP PREEMPT 5.4\n")], None).unwrap(),
+            "full"
+        );
         assert_eq!(model(&[("/sys/kernel/realtime", "1\n")], None).unwrap(), "rt");
         assert_eq!(model(&[], None), None);
     }
@@ -233,14 +255,20 @@ mod tests {
     #[test]
     fn a_kernel_without_precise_timers_is_bad() {
         let level = |config| timers(config).level;
-        assert_eq!(level(Some("CONFIG_HZ_250=y\nCONFIG_HZ=250\nCONFIG_HIGH_RES_TIMERS=y\n")), Level::Good);
+        assert_eq!(
+            level(Some("CONFIG_HZ_250=y\nCONFIG_HZ=250\nCONFIG_HIGH_RES_TIMERS=y\n")),
+            Level::Good
+        );
         assert_eq!(level(Some("CONFIG_HZ=100\n# CONFIG_HIGH_RES_TIMERS is not set\n")), Level::Bad);
         assert_eq!([level(Some("not a configuration")), level(None)], [Level::Unseen; 2]);
     }
 
     #[test]
     fn a_configuration_lies_in_boot_or_is_none() {
-        let boot = fixture(&[("/proc/sys/kernel/osrelease", "6.1.0\n"), ("/boot/config-6.1.0", "CONFIG_HZ=250\n")]);
+        let boot = fixture(&[
+            ("/proc/sys/kernel/osrelease", "6.1.0\n"),
+            ("/boot/config-6.1.0", "CONFIG_HZ=250\n"),
+        ]);
         assert_eq!(config(&boot).unwrap(), "CONFIG_HZ=250");
         assert_eq!(config(&fixture(&[("/proc/config.gz", "not gzip")])), None);
     }

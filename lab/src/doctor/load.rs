@@ -19,7 +19,8 @@ fn average(files: &dyn Files, usable: usize) -> Finding {
         Ok(text) => text,
         Err(why) => return Finding::unseen(CHECK, why),
     };
-    let Some(load) = text.split_ascii_whitespace().next().and_then(|word| word.parse::<f64>().ok()) else {
+    let Some(load) = text.split_ascii_whitespace().next().and_then(|word| word.parse::<f64>().ok())
+    else {
         return Finding::unseen(CHECK, "/proc/loadavg holds no number");
     };
     let seen = format!("{load} over the last minute, on {usable} processors");
@@ -49,7 +50,8 @@ fn limits(files: &dyn Files) -> Finding {
     };
     let folders = folders(&groups);
     let Some(limit) = folders.iter().find_map(|folder| limit(files, folder)) else {
-        return match folders.iter().any(|folder| files.text(&format!("{folder}/cpu.stat")).is_ok()) {
+        return match folders.iter().any(|folder| files.text(&format!("{folder}/cpu.stat")).is_ok())
+        {
             true => Finding::good(CHECK, "none"),
             false => Finding::unseen(CHECK, "the control groups are not shown"),
         };
@@ -60,7 +62,11 @@ fn limits(files: &dyn Files) -> Finding {
         limit.period_us / 1000,
         limit.throttled
     );
-    if limit.throttled > 0 { Finding::bad(CHECK, seen, WHY, MEND) } else { Finding::note(CHECK, seen, WHY, MEND) }
+    if limit.throttled > 0 {
+        Finding::bad(CHECK, seen, WHY, MEND)
+    } else {
+        Finding::note(CHECK, seen, WHY, MEND)
+    }
 }
 
 /// The folders of this process's control groups and of all above them, from `/proc/self/cgroup`.
@@ -68,7 +74,11 @@ fn folders(groups: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let (Some(_), Some(controllers), Some(path)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
         let root = match controllers {
             "" => "/sys/fs/cgroup",
             _ if controllers.split(',').any(|name| name == "cpu") => "/sys/fs/cgroup/cpu",
@@ -99,7 +109,10 @@ fn limit(files: &dyn Files, folder: &str) -> Option<Limit> {
         ),
     };
     let counts = files.text(&format!("{folder}/cpu.stat")).unwrap_or_default();
-    let throttled = counts.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.parse().ok()).unwrap_or(0);
+    let throttled = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("nr_throttled ")?.parse().ok())
+        .unwrap_or(0);
     Some(Limit { quota_us, period_us, throttled })
 }
 
@@ -109,8 +122,11 @@ fn swap(files: &dyn Files) -> Finding {
         Ok(text) => text,
         Err(why) => return Finding::unseen(CHECK, why),
     };
-    let used: u64 =
-        text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(3)?.parse::<u64>().ok()).sum();
+    let used: u64 = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_ascii_whitespace().nth(3)?.parse::<u64>().ok())
+        .sum();
     match (text.lines().count(), used) {
         (0 | 1, _) => Finding::good(CHECK, "none"),
         (_, 0) => Finding::good(CHECK, "not in use"),
@@ -125,12 +141,18 @@ fn swap(files: &dyn Files) -> Finding {
 
 fn irqbalance(files: &dyn Files) -> Finding {
     const CHECK: &str = "irqbalance";
-    let processes: Vec<String> =
-        files.names("/proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect();
+    let processes: Vec<String> = files
+        .names("/proc")
+        .into_iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect();
     if processes.is_empty() {
         return Finding::unseen(CHECK, "/proc shows no processes");
     }
-    match processes.iter().any(|process| files.text(&format!("/proc/{process}/comm")).as_deref() == Ok("irqbalance")) {
+    match processes
+        .iter()
+        .any(|process| files.text(&format!("/proc/{process}/comm")).as_deref() == Ok("irqbalance"))
+    {
         true => Finding::note(
             CHECK,
             "running",
@@ -150,29 +172,43 @@ mod tests {
 
     #[test]
     fn load_counts_by_processor() {
-        let level = |usable| average(&fixture(&[("/proc/loadavg", "2.10 1.50 1.00 3/125 22608\n")]), usable).level;
+        let level = |usable| {
+            average(&fixture(&[("/proc/loadavg", "2.10 1.50 1.00 3/125 22608\n")]), usable).level
+        };
         assert_eq!([level(2), level(4), level(8)], [Level::Bad, Level::Note, Level::Good]);
         assert_eq!(average(&fixture(&[("/proc/loadavg", "\n")]), 2).level, Level::Unseen);
     }
 
     #[test]
     fn limits_of_all_groups_above_count() {
-        assert_eq!(folders("0::/a/b\n"), ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]);
+        assert_eq!(
+            folders("0::/a/b\n"),
+            ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
+        );
         assert_eq!(folders("5:memory:/x\n1:cpu,cpuacct:/\nnonsense\n"), ["/sys/fs/cgroup/cpu"]);
         let container = fixture(&[
             ("/proc/self/cgroup", "0::/\n"),
             ("/sys/fs/cgroup/cpu.max", "50000 100000\n"),
-            ("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1\n"),
+            (
+                "/sys/fs/cgroup/cpu.stat",
+                "usage_usec 1\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1\n",
+            ),
         ]);
         let found = limits(&container);
-        assert_eq!((found.level, found.seen.as_str()), (Level::Bad, "50 ms in every 100 ms, reached 3 times"));
+        assert_eq!(
+            (found.level, found.seen.as_str()),
+            (Level::Bad, "50 ms in every 100 ms, reached 3 times")
+        );
         let older = fixture(&[
             ("/proc/self/cgroup", "4:cpu,cpuacct:/box\n"),
             ("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "200000\n"),
             ("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n"),
         ]);
         assert_eq!(limits(&older).level, Level::Note);
-        let mut free = vec![("/proc/self/cgroup", "0::/user.slice\n"), ("/sys/fs/cgroup/cpu.stat", "usage_usec 1\n")];
+        let mut free = vec![
+            ("/proc/self/cgroup", "0::/user.slice\n"),
+            ("/sys/fs/cgroup/cpu.stat", "usage_usec 1\n"),
+        ];
         free.push(("/sys/fs/cgroup/user.slice/cpu.max", "max 100000\n"));
         assert_eq!(limits(&fixture(&free)).level, Level::Good);
         assert_eq!(limits(&fixture(&free[..1])).level, Level::Unseen);
@@ -180,7 +216,10 @@ mod tests {
 
     #[test]
     fn swap_counts_when_it_is_used() {
-        assert_eq!(swap(&fixture(&[("/proc/swaps", "Filename Type Size Used Priority\n")])).seen, "none");
+        assert_eq!(
+            swap(&fixture(&[("/proc/swaps", "Filename Type Size Used Priority\n")])).seen,
+            "none"
+        );
         let used = "Filename Type Size Used Priority\n/dev/sda2 partition 2097148 10240 -2\n";
         assert_eq!(swap(&fixture(&[("/proc/swaps", used)])).seen, "10 MB in use");
         let idle = "Filename Type Size Used Priority\n/dev/sda2 partition 2097148 0 -2\n";
@@ -189,7 +228,11 @@ mod tests {
 
     #[test]
     fn irqbalance_is_found_among_the_processes() {
-        let with = fixture(&[("/proc/1/comm", "init\n"), ("/proc/77/comm", "irqbalance\n"), ("/proc/stat", "")]);
+        let with = fixture(&[
+            ("/proc/1/comm", "init\n"),
+            ("/proc/77/comm", "irqbalance\n"),
+            ("/proc/stat", ""),
+        ]);
         assert_eq!(irqbalance(&with).level, Level::Note);
         assert_eq!(irqbalance(&fixture(&[("/proc/1/comm", "init\n")])).level, Level::Good);
         assert_eq!(irqbalance(&fixture(&[("/proc/stat", "")])).level, Level::Unseen);

@@ -55,11 +55,21 @@ impl Finding {
         Self { check, level: Level::Good, seen: seen.into(), why: "", mend: "" }
     }
 
-    fn note(check: &'static str, seen: impl Into<String>, why: &'static str, mend: &'static str) -> Self {
+    fn note(
+        check: &'static str,
+        seen: impl Into<String>,
+        why: &'static str,
+        mend: &'static str,
+    ) -> Self {
         Self { check, level: Level::Note, seen: seen.into(), why, mend }
     }
 
-    fn bad(check: &'static str, seen: impl Into<String>, why: &'static str, mend: &'static str) -> Self {
+    fn bad(
+        check: &'static str,
+        seen: impl Into<String>,
+        why: &'static str,
+        mend: &'static str,
+    ) -> Self {
         Self { level: Level::Bad, ..Self::note(check, seen, why, mend) }
     }
 
@@ -121,7 +131,8 @@ mod tests {
         findings.extend(kernel::findings(&files, 3));
         findings.extend(processor::findings(&files, 3, 4));
         findings.extend(load::habits(&files));
-        let claims = findings.iter().filter(|finding| !matches!(finding.level, Level::Unseen | Level::Good));
+        let claims =
+            findings.iter().filter(|finding| !matches!(finding.level, Level::Unseen | Level::Good));
         assert_eq!(claims.collect::<Vec<_>>(), Vec::<&Finding>::new());
     }
 }

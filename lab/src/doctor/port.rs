@@ -24,7 +24,9 @@ impl Answer {
 
     #[cfg(test)]
     pub fn of(figures: &[(&str, f64)]) -> Self {
-        Self { figures: Ok(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()) }
+        Self {
+            figures: Ok(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()),
+        }
     }
 }
 
@@ -35,16 +37,17 @@ pub fn ask(cpu: usize) -> Answer {
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();
     let never = AtomicBool::new(false);
-    let outcome = Host.run(&format!("doctor cpu={cpu}"), Duration::from_secs(10), &never, &mut |bytes| {
-        decoder.feed(bytes, &mut |record| {
-            if let Record::Figure { name, value, .. } = record
-                && figures.len() < MAX_FIGURES
-            {
-                figures.push(((*name).to_owned(), *value));
-            }
-            Ok(())
-        })
-    });
+    let outcome =
+        Host.run(&format!("doctor cpu={cpu}"), Duration::from_secs(10), &never, &mut |bytes| {
+            decoder.feed(bytes, &mut |record| {
+                if let Record::Figure { name, value, .. } = record
+                    && figures.len() < MAX_FIGURES
+                {
+                    figures.push(((*name).to_owned(), *value));
+                }
+                Ok(())
+            })
+        });
     let outcome = outcome.and_then(|_| decoder.finish());
     Answer { figures: outcome.map(|()| figures).map_err(|error| format!("not tried: {error:#}")) }
 }

@@ -22,7 +22,9 @@ fn governor(files: &dyn Files, cpu: usize) -> Finding {
             "the clock's speed follows the load: short cases run on a slow clock",
             "cpupower frequency-set -g performance",
         ),
-        Err(Unread::Absent) => Finding::unseen(CHECK, "no cpufreq driver: the firmware or the hypervisor decides"),
+        Err(Unread::Absent) => {
+            Finding::unseen(CHECK, "no cpufreq driver: the firmware or the hypervisor decides")
+        }
         Err(why) => Finding::unseen(CHECK, why),
     }
 }
@@ -50,9 +52,9 @@ type State = (String, i64);
 
 fn idle(files: &dyn Files, cpu: usize) -> Finding {
     const CHECK: &str = "idle states";
-    const WHY: &str = "waking from a deep state adds its exit to the latency of whatever ends the idling";
-    const MEND: &str =
-        "hold 0 in /dev/cpu_dma_latency while measuring (cyclictest and tuned do), or cpupower idle-set -D 10";
+    const WHY: &str =
+        "waking from a deep state adds its exit to the latency of whatever ends the idling";
+    const MEND: &str = "hold 0 in /dev/cpu_dma_latency while measuring (cyclictest and tuned do), or cpupower idle-set -D 10";
     let driver = match files.text("/sys/devices/system/cpu/cpuidle/current_driver") {
         Ok(driver) => driver,
         Err(why) => return Finding::unseen(CHECK, why),
@@ -61,7 +63,8 @@ fn idle(files: &dyn Files, cpu: usize) -> Finding {
     let Some((name, exit)) = deepest(files, cpu, limit) else {
         return Finding::unseen(CHECK, format!("driver {driver} shows no states"));
     };
-    let held = limit.map_or(String::new(), |limit| format!(", held to {limit} µs by /dev/cpu_dma_latency"));
+    let held = limit
+        .map_or(String::new(), |limit| format!(", held to {limit} µs by /dev/cpu_dma_latency"));
     let seen = format!("{driver}: deepest is {name}, {exit} µs to leave{held}");
     match exit {
         50.. => Finding::bad(CHECK, seen, WHY, MEND),
@@ -84,11 +87,14 @@ fn deepest(files: &dyn Files, cpu: usize, limit: Option<i64>) -> Option<State> {
     let state = |index: usize| -> Option<(State, bool)> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{index}");
         let exit = files.number(&format!("{folder}/latency")).ok()?;
-        let name = files.text(&format!("{folder}/name")).unwrap_or_else(|_| format!("state{index}"));
+        let name =
+            files.text(&format!("{folder}/name")).unwrap_or_else(|_| format!("state{index}"));
         Some(((name, exit), files.number(&format!("{folder}/disable")).unwrap_or(0) == 0))
     };
     let states = (0..16).map_while(state).filter(|(_, enabled)| *enabled).map(|(state, _)| state);
-    states.filter(|(_, exit)| limit.is_none_or(|limit| *exit <= limit)).max_by_key(|(_, exit)| *exit)
+    states
+        .filter(|(_, exit)| limit.is_none_or(|limit| *exit <= limit))
+        .max_by_key(|(_, exit)| *exit)
 }
 
 #[cfg(test)]
@@ -117,7 +123,10 @@ mod tests {
     #[test]
     fn a_laptop_saves_power() {
         let found = findings(&laptop(super::super::files::DENIED), 3);
-        assert_eq!(found.iter().map(|f| f.level).collect::<Vec<_>>(), [Level::Bad, Level::Note, Level::Bad]);
+        assert_eq!(
+            found.iter().map(|f| f.level).collect::<Vec<_>>(),
+            [Level::Bad, Level::Note, Level::Bad]
+        );
         assert_eq!(found[2].seen, "intel_idle: deepest is C8, 151 µs to leave");
     }
 
@@ -141,6 +150,9 @@ mod tests {
             ("/sys/devices/system/cpu/cpu1/cpuidle/state1/latency", "1\n"),
         ]);
         let found = findings(&files, 1);
-        assert_eq!(found.iter().map(|f| f.level).collect::<Vec<_>>(), [Level::Unseen, Level::Unseen, Level::Good]);
+        assert_eq!(
+            found.iter().map(|f| f.level).collect::<Vec<_>>(),
+            [Level::Unseen, Level::Unseen, Level::Good]
+        );
     }
 }

@@ -36,14 +36,15 @@ fn siblings(files: &dyn Files, cpu: usize) -> Finding {
 
 fn hypervisor(files: &dyn Files) -> Finding {
     const CHECK: &str = "hypervisor";
-    const WHY: &str =
-        "the host may take the processor away at any time, and waking a halted guest costs microseconds more";
+    const WHY: &str = "the host may take the processor away at any time, and waking a halted guest costs microseconds more";
     const MEND: &str = "compare medians rather than maxima here; for bounds, measure on bare metal";
     let flags = files.text("/proc/cpuinfo").ok().and_then(|text| {
         let flags = text.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'))?.1;
         Some(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
     });
-    let name = files.text("/sys/hypervisor/type").or_else(|_| files.text("/proc/device-tree/hypervisor/compatible"));
+    let name = files
+        .text("/sys/hypervisor/type")
+        .or_else(|_| files.text("/proc/device-tree/hypervisor/compatible"));
     match (name, flags) {
         (Ok(name), _) => Finding::note(CHECK, format!("a guest of {name}"), WHY, MEND),
         (Err(_), Some(true)) => Finding::note(CHECK, "a guest, as the processor says", WHY, MEND),
@@ -62,7 +63,8 @@ mod tests {
 
     #[test]
     fn siblings_share_a_core() {
-        let list = |list| fixture(&[("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", list)]);
+        let list =
+            |list| fixture(&[("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", list)]);
         assert_eq!(siblings(&list("3\n"), 3).level, Level::Good);
         assert_eq!(siblings(&list("1,3\n"), 3).seen, "processors 1,3 share one core");
         assert_eq!(siblings(&list("2-3\n"), 3).level, Level::Note);
@@ -72,10 +74,16 @@ mod tests {
     #[test]
     fn a_guest_knows_that_it_is_one() {
         let level = |files| hypervisor(&fixture(files)).level;
-        assert_eq!(level(&[("/proc/cpuinfo", "flags\t\t: fpu vme hypervisor lahf_lm\n")]), Level::Note);
+        assert_eq!(
+            level(&[("/proc/cpuinfo", "flags\t\t: fpu vme hypervisor lahf_lm\n")]),
+            Level::Note
+        );
         assert_eq!(level(&[("/proc/cpuinfo", "flags\t\t: fpu vme lahf_lm\n")]), Level::Good);
         assert_eq!(level(&[("/proc/cpuinfo", "Features\t: fp asimd evtstrm\n")]), Level::Unseen);
-        assert_eq!(level(&[("/sys/hypervisor/type", "xen\n"), ("/proc/cpuinfo", "flags : fpu\n")]), Level::Note);
+        assert_eq!(
+            level(&[("/sys/hypervisor/type", "xen\n"), ("/proc/cpuinfo", "flags : fpu\n")]),
+            Level::Note
+        );
     }
 
     #[test]

@@ -13,8 +13,12 @@ pub struct Counts {
 impl Counts {
     pub fn read(files: &dyn Files, cpu: usize) -> Self {
         Self {
-            steal_ms: files.text("/proc/stat").and_then(|text| stolen_ms(&text, cpu).ok_or(Unread::Absent)),
-            interrupts: files.text("/proc/interrupts").and_then(|text| interrupts(&text, cpu).ok_or(Unread::Absent)),
+            steal_ms: files
+                .text("/proc/stat")
+                .and_then(|text| stolen_ms(&text, cpu).ok_or(Unread::Absent)),
+            interrupts: files
+                .text("/proc/interrupts")
+                .and_then(|text| interrupts(&text, cpu).ok_or(Unread::Absent)),
         }
     }
 }
@@ -48,7 +52,8 @@ pub fn findings(answer: &Answer, before: &Counts, after: &Counts) -> Vec<Finding
 
 fn gaps(answer: &Answer) -> Finding {
     const CHECK: &str = "noise";
-    const WHY: &str = "whatever took the processor then falls into samples too: distrust maxima above all";
+    const WHY: &str =
+        "whatever took the processor then falls into samples too: distrust maxima above all";
     const MEND: &str = "stop other work, isolate the processor, or measure on a quieter machine";
     let figure = |name| answer.figure(name);
     let all = || -> Result<_, String> {
@@ -106,7 +111,8 @@ fn interrupted(before: &Counts, after: &Counts) -> Finding {
         .collect();
     came.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let total: u64 = came.iter().map(|(_, count)| count).sum();
-    let named: Vec<String> = came.iter().take(3).map(|(name, count)| format!("{name} {count}")).collect();
+    let named: Vec<String> =
+        came.iter().take(3).map(|(name, count)| format!("{name} {count}")).collect();
     let seen = match total {
         0 => "none while watching".to_owned(),
         _ => format!("{total} while watching ({})", named.join(", ")),
@@ -183,7 +189,11 @@ ERR:          0
         assert_eq!(answer(2e5, 3e5).level, Level::Note);
         assert_eq!(answer(2e6, 3e6).level, Level::Bad);
         assert_eq!(answer(5e4, 8e7).level, Level::Bad);
-        assert!(answer(2e5, 3e5).seen.contains("SCHED_FIFO: 7 gaps over 10 µs, 1 over 100 µs, the largest 200 µs"));
+        assert!(
+            answer(2e5, 3e5)
+                .seen
+                .contains("SCHED_FIFO: 7 gaps over 10 µs, 1 over 100 µs, the largest 200 µs")
+        );
         assert_eq!(gaps(&Answer::of(&[])).level, Level::Unseen);
     }
 }

@@ -50,7 +50,9 @@ pub fn run(
             AGREED.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned(), digest);
             let odd = starts - 1 - usize::from(agreed.is_none());
             if odd > 0 {
-                report::note(&format!("left out {odd} of {starts} starts of `{what}`: the others agree"));
+                report::note(&format!(
+                    "left out {odd} of {starts} starts of `{what}`: the others agree"
+                ));
             }
             return sink(&stream);
         }

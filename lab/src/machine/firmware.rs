@@ -46,11 +46,23 @@ pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
 ];
 
 static PORTS: [Port; 5] = [
-    Port { kernel: "tandem", chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"], kind: "thread" },
-    Port { kernel: "embassy", chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"], kind: "coroutine" },
+    Port {
+        kernel: "tandem",
+        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
+        kind: "thread",
+    },
+    Port {
+        kernel: "embassy",
+        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
+        kind: "coroutine",
+    },
     Port { kernel: "lilos", chips: &["cortex-m4"], kind: "coroutine" },
     Port { kernel: "rtic", chips: &["cortex-m4"], kind: "coroutine" },
-    Port { kernel: "bare", chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"], kind: "thread" },
+    Port {
+        kernel: "bare",
+        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
+        kind: "thread",
+    },
 ];
 
 /// Every kernel that has an image for a machine, as `kernel@machine`.
@@ -70,7 +82,11 @@ pub(super) fn kind(kernel: &str) -> Option<&'static str> {
 }
 
 /// A microcontroller's default of an experiment's parameter, for a kernel with that kind of task.
-pub(super) fn default(kind: Option<&str>, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
+pub(super) fn default(
+    kind: Option<&str>,
+    spec: &Spec,
+    parameter: &Parameter,
+) -> Option<&'static str> {
     let fits = |word: &&&str| kind.is_some_and(|kind| word.split('-').all(|word| word == kind));
     match (parameter.name, &parameter.values) {
         ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
@@ -113,7 +129,11 @@ static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap
 
 impl Port {
     /// The default of an experiment's own parameter.
-    pub(super) fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+    pub(super) fn default(
+        &self,
+        spec: &Spec,
+        parameter: &'static Parameter,
+    ) -> Option<&'static str> {
         default(Some(self.kind), spec, parameter)
     }
 
@@ -123,7 +143,13 @@ impl Port {
     }
 
     /// As [`image`](Self::image), with more features, and so in a folder of its own.
-    pub(super) fn image_in(&self, folder: &str, triple: &str, variant: Variant, more: &[&str]) -> Result<PathBuf> {
+    pub(super) fn image_in(
+        &self,
+        folder: &str,
+        triple: &str,
+        variant: Variant,
+        more: &[&str],
+    ) -> Result<PathBuf> {
         let root = repository()?;
         let target = target(root)?.join(folder);
         let package = format!("chronoscope-{}", self.kernel);
@@ -141,7 +167,8 @@ pub(super) fn once(
     make: impl FnOnce() -> Result<()>,
 ) -> Result<PathBuf> {
     let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
-    let outcome = made.entry(path.to_owned()).or_insert_with(|| make().map_err(|error| format!("{error:#}")));
+    let outcome =
+        made.entry(path.to_owned()).or_insert_with(|| make().map_err(|error| format!("{error:#}")));
     match outcome {
         Ok(()) => Ok(path.to_owned()),
         Err(error) => bail!("{error}"),
@@ -175,7 +202,9 @@ pub(super) fn build(
     features: &[&str],
 ) -> Result<()> {
     let mut cargo = Command::new(root.join("tools/firmware-cargo"));
-    cargo.args([triple, "build", "--profile", profile, "--locked", "--package", package]).args(features);
+    cargo
+        .args([triple, "build", "--profile", profile, "--locked", "--package", package])
+        .args(features);
     // There, since the workspace's .cargo/config.toml counts.
     cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
     run_cargo(&mut cargo, &format!("building {package}"))
@@ -193,7 +222,8 @@ pub(super) fn run_cargo(cargo: &mut Command, what: &str) -> Result<()> {
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let output = told_when_long(what, || cargo.output());
-    let output = output.with_context(|| format!("cannot start {}", cargo.get_program().display()))?;
+    let output =
+        output.with_context(|| format!("cannot start {}", cargo.get_program().display()))?;
     if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
 }
 
@@ -201,7 +231,11 @@ pub(super) fn run_cargo(cargo: &mut Command, what: &str) -> Result<()> {
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default().to_owned()
+    lines()
+        .find(|line| line.starts_with("error"))
+        .or(lines().next_back())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Does `work`, and says so if it takes more than a moment.

@@ -126,7 +126,9 @@ pub fn with_programs(target: &Target, programs: &[&str]) -> Result<Box<dyn Machi
 type Defaults = [(&'static str, &'static str, &'static str)];
 
 fn default_in(defaults: &Defaults, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
-    let found = defaults.iter().find(|(experiment, name, _)| (*experiment, *name) == (spec.name, parameter.name));
+    let found = defaults
+        .iter()
+        .find(|(experiment, name, _)| (*experiment, *name) == (spec.name, parameter.name));
     found.map(|(_, _, value)| *value)
 }
 
@@ -181,13 +183,18 @@ mod tests {
 
     #[test]
     fn what_is_the_machine_s_business_is_taken_out() {
-        assert_eq!(take("switch cpu=0 mode=kvm loops=3", "mode"), (Some("kvm"), "switch cpu=0 loops=3".to_owned()));
+        assert_eq!(
+            take("switch cpu=0 mode=kvm loops=3", "mode"),
+            (Some("kvm"), "switch cpu=0 loops=3".to_owned())
+        );
         assert_eq!(take("switch modes=2", "mode"), (None, "switch modes=2".to_owned()));
     }
 
     #[test]
     fn defaults_are_values_of_known_parameters() {
-        for (experiment, parameter, value) in firmware::DEFAULTS.iter().chain(&rtl::DEFAULTS).chain(&vm::DEFAULTS) {
+        for (experiment, parameter, value) in
+            firmware::DEFAULTS.iter().chain(&rtl::DEFAULTS).chain(&vm::DEFAULTS)
+        {
             let spec = spec::find(experiment).unwrap();
             let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
             assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);

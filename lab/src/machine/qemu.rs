@@ -101,7 +101,9 @@ fn split(request: &str) -> Result<(Variant, String)> {
     let (trace, rest) = take(request, TRACE.name);
     let (pins, rest) = take(&rest, PINS.name);
     let variant = match (yes(trace), yes(pins)) {
-        (true, true) => bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them"),
+        (true, true) => {
+            bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
+        }
         (true, false) => Variant::Traced,
         (false, true) => Variant::Pins,
         (false, false) => Variant::Plain,
@@ -130,7 +132,11 @@ pub fn targets() -> impl Iterator<Item = String> {
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
         let trace = self.can_trace().then_some(&TRACE);
-        trace.into_iter().chain([&PINS]).map(|parameter| (parameter, parameter.default.to_owned())).collect()
+        trace
+            .into_iter()
+            .chain([&PINS])
+            .map(|parameter| (parameter, parameter.default.to_owned()))
+            .collect()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
@@ -169,7 +175,10 @@ impl Machine for Qemu {
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = Command::new(program);
-            qemu.args(arguments).args(ARGUMENTS).arg("-semihosting-config").arg(semihosting(&request));
+            qemu.args(arguments)
+                .args(ARGUMENTS)
+                .arg("-semihosting-config")
+                .arg(semihosting(&request));
             qemu.args(analyser.iter().flatten());
             child::run(qemu.arg("-kernel").arg(&image), program, limit, stop, sink)
         };
@@ -194,14 +203,19 @@ impl Qemu {
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
         let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
         let (plugin, file) = (quoted(plugin()?), quoted(folder.path(CAPTURE)));
-        Ok(["-plugin".to_owned(), format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins)])
+        Ok([
+            "-plugin".to_owned(),
+            format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins),
+        ])
     }
 
     fn explained(&self, error: Error, variant: Variant) -> Error {
         let Chip { program, package, .. } = self.chip;
         let cause = error.downcast_ref::<std::io::Error>();
         if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
-            return anyhow!("{program} is not installed: as root, apt-get install --no-install-recommends {package}");
+            return anyhow!(
+                "{program} is not installed: as root, apt-get install --no-install-recommends {package}"
+            );
         }
         let mut loading = ["plugin", "chronoscope's pins"].into_iter();
         match variant == Variant::Pins && loading.any(|words| error.to_string().contains(words)) {
@@ -220,8 +234,9 @@ fn plugin() -> Result<PathBuf> {
     once(&BUILT, &library, || {
         let mut cargo = Command::new(root.join("tools/plugin-cargo"));
         cargo.args(["build", "--release", "--locked"]).env("CARGO_TARGET_DIR", &target);
-        run_cargo(&mut cargo, "building QEMU's plugin")
-            .context("QEMU's plugin could not be built (all of it: tools/plugin-cargo build --release)")
+        run_cargo(&mut cargo, "building QEMU's plugin").context(
+            "QEMU's plugin could not be built (all of it: tools/plugin-cargo build --release)",
+        )
     })
 }
 
@@ -236,9 +251,15 @@ mod tests {
 
     #[test]
     fn a_trace_is_no_business_of_the_request() {
-        assert_eq!(split("switch tasks=2 trace=yes").unwrap(), (Variant::Traced, "switch tasks=2".to_owned()));
+        assert_eq!(
+            split("switch tasks=2 trace=yes").unwrap(),
+            (Variant::Traced, "switch tasks=2".to_owned())
+        );
         assert_eq!(split("image trace=no").unwrap(), (Variant::Plain, "image".to_owned()));
-        assert_eq!(split("switch pins=yes trace=no").unwrap(), (Variant::Pins, "switch".to_owned()));
+        assert_eq!(
+            split("switch pins=yes trace=no").unwrap(),
+            (Variant::Pins, "switch".to_owned())
+        );
         assert!(split("switch pins=yes trace=yes").is_err());
     }
 }

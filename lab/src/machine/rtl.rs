@@ -114,7 +114,9 @@ impl Machine for Rtl {
             true => {
                 "cycles of the core's own logic, simulated; this core has no memory protection: tandem guards no stack here"
             }
-            false => "cycles of the core's own logic, simulated; memory is the board's, not a chip's",
+            false => {
+                "cycles of the core's own logic, simulated; memory is the board's, not a chip's"
+            }
         };
         Ok(Made { identity, remark })
     }
@@ -138,7 +140,11 @@ impl Machine for Rtl {
         command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
         if asked.pins {
-            command.arg("--pins").arg(folder.path(CAPTURE)).arg("--profile").arg(folder.path("profile"));
+            command
+                .arg("--pins")
+                .arg(folder.path(CAPTURE))
+                .arg("--profile")
+                .arg(folder.path("profile"));
         }
         if asked.trace {
             command.arg("--retired").arg(folder.path("retired"));
@@ -156,7 +162,12 @@ impl Rtl {
 
     fn image(&self, asked: &Asked<'_>) -> Result<PathBuf> {
         match self.is_unguarded() {
-            true => self.port.image_in("unguarded", TRIPLE, asked.variant(), &["--features", "unguarded"]),
+            true => self.port.image_in(
+                "unguarded",
+                TRIPLE,
+                asked.variant(),
+                &["--features", "unguarded"],
+            ),
             false => self.port.image(TRIPLE, asked.variant()),
         }
     }
@@ -174,8 +185,10 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn of(request: &'a str) -> Result<Self> {
-        let value = |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
-        let rest = OWN.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
+        let value =
+            |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
+        let rest =
+            OWN.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
         let clock = value(&CLOCK);
         let hertz = parse_hertz(clock).with_context(|| format!("clock={clock}"))?;
         if !HERTZ.contains(&hertz) {
@@ -190,7 +203,9 @@ impl<'a> Asked<'a> {
             request: rest,
         };
         if asked.trace && !asked.pins {
-            bail!("`trace=yes` goes with `pins=yes`: the trace begins when the first sample's pin rises");
+            bail!(
+                "`trace=yes` goes with `pins=yes`: the trace begins when the first sample's pin rises"
+            );
         }
         Ok(asked)
     }
@@ -205,7 +220,10 @@ fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
     let image = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
     let trace = trace.then(|| folder.text("retired")).transpose()?;
     let retirement = Retirement { image, profile: folder.text("profile")?, trace };
-    Ok(Recording { capture: Some(folder.text(CAPTURE)?.into_bytes()), retirement: Some(retirement) })
+    Ok(Recording {
+        capture: Some(folder.text(CAPTURE)?.into_bytes()),
+        retirement: Some(retirement),
+    })
 }
 
 /// What came of building each board, by its path.
@@ -238,8 +256,10 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     let wheel = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
     let cores = bench.join("cores.txt");
     let cores = fs::read_to_string(&cores).with_context(|| cores.display().to_string())?;
-    let wheel =
-        cores.lines().find(|line| line.starts_with(&wheel)).context("bench/cores.txt does not name the core")?;
+    let wheel = cores
+        .lines()
+        .find(|line| line.starts_with(&wheel))
+        .context("bench/cores.txt does not name the core")?;
     let mut sources = Vec::new();
     for folder in ["rtl", "src"] {
         for entry in fs::read_dir(bench.join(folder))? {
@@ -249,10 +269,14 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     }
     sources.sort();
     let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
-    let verilator = Command::new("verilator").arg("--version").output().context("verilator --version")?;
+    let verilator =
+        Command::new("verilator").arg("--version").output().context("verilator --version")?;
     let made_of = BTreeMap::from([
         ("core".to_owned(), core.to_owned()),
-        ("core's source".to_owned(), wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 ")),
+        (
+            "core's source".to_owned(),
+            wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 "),
+        ),
         ("simulator".to_owned(), String::from_utf8_lossy(&verilator.stdout).trim().to_owned()),
         ("board".to_owned(), format!("sha256 {}", sha256(sources.as_bytes()))),
     ]);
@@ -265,16 +289,24 @@ mod tests {
 
     #[test]
     fn what_is_the_board_s_is_taken_out() {
-        let asked = Asked::of("switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes").unwrap();
-        assert_eq!((asked.pins, asked.wait_states, asked.hertz, asked.seed), (true, "3", 84_000_000, "7"));
-        assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant() == Variant::Pins);
+        let asked = Asked::of("switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes")
+            .unwrap();
+        assert_eq!(
+            (asked.pins, asked.wait_states, asked.hertz, asked.seed),
+            (true, "3", 84_000_000, "7")
+        );
+        assert!(
+            asked.trace && asked.request == "switch tasks=2" && asked.variant() == Variant::Pins
+        );
         let plain = Asked::of("switch").unwrap();
         assert_eq!((plain.hertz, plain.variant()), (100_000_000, Variant::Plain));
     }
 
     #[test]
     fn what_does_not_go_together_is_told() {
-        for request in ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"] {
+        for request in
+            ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"]
+        {
             assert!(Asked::of(request).is_err(), "{request}");
         }
     }

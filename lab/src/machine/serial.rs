@@ -72,7 +72,11 @@ pub fn find(kernel: &str, place: &str) -> Result<Serial> {
     let (device, baud) = match place.rsplit_once(':') {
         Some((device, rate)) if word(rate) => match rate.parse() {
             Ok(baud) if BAUDS.contains(&baud) => (device, baud),
-            _ => bail!("`{rate}` is no baud rate: write a number from {} to {}", BAUDS.start(), BAUDS.end()),
+            _ => bail!(
+                "`{rate}` is no baud rate: write a number from {} to {}",
+                BAUDS.start(),
+                BAUDS.end()
+            ),
         },
         _ => (place, BAUD),
     };
@@ -116,7 +120,9 @@ impl Machine for Serial {
             }
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
                 // The line break ends what may have arrived of the last time.
-                line.send(format!("{}{request}\n", if asked.is_some() { "\n" } else { "" }).as_bytes())?;
+                line.send(
+                    format!("{}{request}\n", if asked.is_some() { "\n" } else { "" }).as_bytes(),
+                )?;
                 asked = Some(Instant::now());
             }
             let length = line.receive(&mut buffer)?;
@@ -167,7 +173,8 @@ impl<'a> Answer<'a> {
             Piece::Noise(bytes) => {
                 self.skip(bytes);
                 if let Some(text) = text(bytes) {
-                    if let Some(complaint) = text.strip_prefix(COMPLAINT).filter(|_| self.bytes > 0) {
+                    if let Some(complaint) = text.strip_prefix(COMPLAINT).filter(|_| self.bytes > 0)
+                    {
                         bail!("the board failed: {complaint}");
                     }
                     self.said = text;
@@ -188,7 +195,10 @@ impl<'a> Answer<'a> {
                 self.ended = matches!(record, Record::End { .. } | Record::Refused { .. });
                 return pass_on(bytes, sink).map_err(|error| match self.amid {
                     0 => error,
-                    amid => error.context(format!("{amid} bytes amid the stream were none of it{}", self.said())),
+                    amid => error.context(format!(
+                        "{amid} bytes amid the stream were none of it{}",
+                        self.said()
+                    )),
                 });
             }
         }
@@ -216,7 +226,10 @@ impl<'a> Answer<'a> {
         }
         let release = format!("{kernel} {release}");
         let mut frame = [0; MAX_FRAME + 1];
-        match wire::encode(&Record::Hello { version, kernel, release: &release, request: self.request }, &mut frame) {
+        match wire::encode(
+            &Record::Hello { version, kernel, release: &release, request: self.request },
+            &mut frame,
+        ) {
             Ok(length) => sink(&frame[..length]),
             // With the kernel's name twice it is longer than a frame may be.
             Err(_) => pass_on(bytes, sink),
@@ -229,7 +242,11 @@ impl<'a> Answer<'a> {
     }
 
     fn said(&self) -> String {
-        if self.said.is_empty() { String::new() } else { format!(" (the board said `{}`)", self.said) }
+        if self.said.is_empty() {
+            String::new()
+        } else {
+            format!(" (the board said `{}`)", self.said)
+        }
     }
 
     /// Why there is no answer after `limit`, and the mend.
@@ -256,7 +273,9 @@ impl<'a> Answer<'a> {
         let (device, said) = (self.board.device.display(), self.said());
         for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
             if bytes > 0 {
-                report::note(&format!("skipped {bytes} bytes on {device} {place} the stream{said}"));
+                report::note(&format!(
+                    "skipped {bytes} bytes on {device} {place} the stream{said}"
+                ));
             }
         }
     }
@@ -270,7 +289,8 @@ fn pass_on(frame: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()
 /// The end of what is mostly text, in one line.
 fn text(bytes: &[u8]) -> Option<String> {
     const MOST: usize = 120;
-    let readable = bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
+    let readable =
+        bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
     let text = String::from_utf8_lossy(bytes);
     let last = text.trim().lines().next_back().filter(|_| readable * 4 >= bytes.len() * 3)?;
     let excess = last.chars().count().saturating_sub(MOST);
@@ -283,14 +303,22 @@ mod tests {
 
     #[test]
     fn a_place_is_a_device_and_a_rate() {
-        let found = |place: &str| find("tandem", place).map(|board| (board.device.display().to_string(), board.baud));
+        let found = |place: &str| {
+            find("tandem", place).map(|board| (board.device.display().to_string(), board.baud))
+        };
         assert_eq!(found("/dev/ttyUSB0").unwrap(), ("/dev/ttyUSB0".to_owned(), 115_200));
         assert_eq!(found("/dev/ttyUSB0:921600").unwrap(), ("/dev/ttyUSB0".to_owned(), 921_600));
         let by_path = "/dev/serial/by-path/pci-0000:00:14.0-usb-0:2:1.0-port0";
         assert_eq!(found(by_path).unwrap(), (by_path.to_owned(), 115_200));
-        for wrong in
-            ["", ":9600", "ttyUSB0", "/dev/ttyUSB0:", "/dev/ttyUSB0:fast", "/dev/ttyUSB0:0", "/dev/a:99999999999"]
-        {
+        for wrong in [
+            "",
+            ":9600",
+            "ttyUSB0",
+            "/dev/ttyUSB0:",
+            "/dev/ttyUSB0:fast",
+            "/dev/ttyUSB0:0",
+            "/dev/a:99999999999",
+        ] {
             assert!(found(wrong).is_err(), "{wrong}");
         }
     }

@@ -57,15 +57,28 @@ pub(super) fn run(
     let mut sizes = Vec::new();
     for tasks in [2, 3] {
         let image = folder.join(format!("{kernel}-{tasks}"));
-        sizes.push(Size::of(&fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?)?);
-        let letters = letters(qemu, &image, deadline.saturating_duration_since(Instant::now()), stop)?;
+        sizes.push(Size::of(
+            &fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?,
+        )?);
+        let letters =
+            letters(qemu, &image, deadline.saturating_duration_since(Instant::now()), stop)?;
         let (all, fewest) = ((LETTERS / tasks) as f64, fewest(&letters, tasks) as f64);
         let name = format!("turns of each of {tasks} tasks");
-        stream.send(&Record::Evidence(Evidence { name: &name, value: fewest, low: all - 1.0, high: all + 1.0 }))?;
+        stream.send(&Record::Evidence(Evidence {
+            name: &name,
+            value: fewest,
+            low: all - 1.0,
+            high: all + 1.0,
+        }))?;
     }
-    let [Size { text, read_only, memory }, three] = &sizes[..] else { bail!("there are two images") };
+    let [Size { text, read_only, memory }, three] = &sizes[..] else {
+        bail!("there are two images")
+    };
     let stack = if qemu.port.kind == "thread" { STACK } else { 0 };
-    let task = three.memory.checked_sub(memory + stack).context("a third task takes less than its stack")?;
+    let task = three
+        .memory
+        .checked_sub(memory + stack)
+        .context("a third task takes less than its stack")?;
     stream.count("text", *text)?;
     stream.count("read-only data", *read_only)?;
     stream.count("memory", *memory)?;
@@ -73,7 +86,8 @@ pub(super) fn run(
     if task > 0 {
         stream.count("a task", task)?;
     } else {
-        let line = format!("a task of {kernel} lies on the main program's stack, which is not counted");
+        let line =
+            format!("a task of {kernel} lies on the main program's stack, which is not counted");
         stream.send(&Record::Log(&line))?;
     }
     stream.send(&Record::End { records: stream.records })?;
@@ -84,7 +98,9 @@ pub(super) fn run(
 fn letters(qemu: &Qemu, image: &Path, limit: Duration, stop: &AtomicBool) -> Result<Vec<u8>> {
     let mut command = Command::new(qemu.chip.program);
     command.args(qemu.chip.arguments).args(ARGUMENTS).args(["-chardev", "stdio,id=host"]);
-    command.args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"]).arg(image);
+    command
+        .args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"])
+        .arg(image);
     let mut letters = Vec::new();
     let ended = child::run(&mut command, qemu.chip.program, limit, stop, &mut |bytes| {
         letters.extend_from_slice(bytes);
@@ -160,7 +176,8 @@ impl Size {
         const EXECUTABLE: u32 = 4;
         let half = |at: usize| Some(u16::from_le_bytes(*elf.get(at..)?.first_chunk()?));
         let word = |at: usize| Some(u32::from_le_bytes(*elf.get(at..)?.first_chunk()?));
-        let (table, each, sections) = (word(0x20)? as usize, usize::from(half(0x2E)?), usize::from(half(0x30)?));
+        let (table, each, sections) =
+            (word(0x20)? as usize, usize::from(half(0x2E)?), usize::from(half(0x30)?));
         let mut size = Self { text: 0, read_only: 0, memory: 0 };
         for at in (0..sections).map(|section| table + section * each) {
             let (kind, flags, bytes) = (word(at + 4)?, word(at + 8)?, u64::from(word(at + 20)?));

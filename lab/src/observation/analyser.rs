@@ -24,7 +24,10 @@ pub struct Analyser {
 
 /// As a study writes it.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "write { rate = \"2MHz\" }, and a phase if it is to be another than 0")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "write { rate = \"2MHz\" }, and a phase if it is to be another than 0"
+)]
 struct Text {
     rate: String,
     /// When it looks first, in periods after the capture's start: from 0 to below 1.
@@ -70,7 +73,10 @@ impl Observation {
         let hertz = match &self.clock {
             Some(clock) if clock.domain != "instructions" => clock.hertz,
             _ => {
-                self.remark_once("a clock of instructions has no seconds: the analyser reads nothing here".to_owned());
+                self.remark_once(
+                    "a clock of instructions has no seconds: the analyser reads nothing here"
+                        .to_owned(),
+                );
                 return Ok(());
             }
         };
@@ -83,7 +89,10 @@ impl Observation {
             }
             let readings = pins::seen(&seen, pin)?;
             let unseen = samples.saturating_sub(readings.len() as u64);
-            let remark = format!("{unseen} of {samples} samples of {} are too short for the analyser", of.name);
+            let remark = format!(
+                "{unseen} of {samples} samples of {} are too short for the analyser",
+                of.name
+            );
             // Whole durations: a reading may be shorter than the nominal part, by less than a sample.
             let ticks = pins::in_ticks(&readings, 0, seen.tick, hertz)?;
             let beside = Series::beside(of, analyser.name(&of.name), ROLE, 0);
@@ -105,14 +114,19 @@ mod tests {
         struct Case {
             analyser: Analyser,
         }
-        crate::study::from_toml::<Case>(text).map(|case| case.analyser).map_err(|error| error.to_string())
+        crate::study::from_toml::<Case>(text)
+            .map(|case| case.analyser)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn it_is_named_by_its_rate() {
         let name = |text| read(text).unwrap().name("switch");
         assert_eq!(name("analyser = { rate = \"2MHz\" }"), "switch by pin at 2 MS/s");
-        assert_eq!(name("analyser = { rate = \"62.5kHz\", phase = 0.5 }"), "switch by pin at 62.5 kS/s");
+        assert_eq!(
+            name("analyser = { rate = \"62.5kHz\", phase = 0.5 }"),
+            "switch by pin at 62.5 kS/s"
+        );
         let remark = read("analyser = { rate = \"2MHz\", phase = 0.25 }").unwrap().remark();
         assert!(remark.contains("500 ns apart") && remark.contains("0.25 of that"), "{remark}");
     }

@@ -144,7 +144,10 @@ impl Observation {
             Record::Figure { name, unit, value } => self.add_figure(name, unit, *value)?,
             Record::Evidence(evidence) => {
                 let holds = (evidence.low..=evidence.high).contains(&evidence.value);
-                if !evidence.value.is_finite() || !evidence.low.is_finite() || evidence.high.is_nan() {
+                if !evidence.value.is_finite()
+                    || !evidence.low.is_finite()
+                    || evidence.high.is_nan()
+                {
                     bail!("evidence `{}` is no number", printable(evidence.name));
                 }
                 self.add_evidence(EvidenceResult {
@@ -162,7 +165,9 @@ impl Observation {
                 }
             }
             Record::Attachment { name, bytes } => self.attach(printable(name), bytes)?,
-            Record::Refused { reason, what, mend, code } => self.refusal = Some(refused(*reason, what, mend, *code)),
+            Record::Refused { reason, what, mend, code } => {
+                self.refusal = Some(refused(*reason, what, mend, *code))
+            }
             Record::End { .. } => self.end_repetition(),
         }
         Ok(())
@@ -191,7 +196,10 @@ impl Observation {
 
     /// Takes in which functions the instructions were of.
     fn look_into(&mut self, retirement: Option<Retirement>) -> Result<()> {
-        let Some(functions) = retirement.map(|retirement| retirement.by_function()).transpose()? else { return Ok(()) };
+        let Some(functions) = retirement.map(|retirement| retirement.by_function()).transpose()?
+        else {
+            return Ok(());
+        };
         self.cycles = functions.cycles;
         functions.runs.map_or(Ok(()), |runs| self.attach(RUNS.to_owned(), runs.as_bytes()))
     }
@@ -200,7 +208,10 @@ impl Observation {
         self.attached += bytes.len();
         if self.attached > MAX_ATTACHED {
             // The first repetitions' are as good as the last ones'.
-            self.remark_once(format!("attachments beyond {} MiB were left out", MAX_ATTACHED >> 20));
+            self.remark_once(format!(
+                "attachments beyond {} MiB were left out",
+                MAX_ATTACHED >> 20
+            ));
             return Ok(());
         }
         self.attachments.entry(name).or_default().extend_from_slice(bytes);
@@ -219,7 +230,9 @@ impl Observation {
             Domain::Instructions => "instructions",
             Domain::Cycles => "cycles",
         };
-        if let Some(known) = self.clock.as_ref().filter(|known| known.domain != domain || known.hertz != clock.hertz) {
+        if let Some(known) =
+            self.clock.as_ref().filter(|known| known.domain != domain || known.hertz != clock.hertz)
+        {
             bail!(
                 "the target's clock changed from {} Hz ({}) to {} Hz ({domain})",
                 known.hertz,
@@ -227,7 +240,10 @@ impl Observation {
                 clock.hertz
             );
         }
-        let resolution = self.clock.as_ref().map_or(clock.resolution, |known| known.resolution.min(clock.resolution));
+        let resolution = self
+            .clock
+            .as_ref()
+            .map_or(clock.resolution, |known| known.resolution.min(clock.resolution));
         self.clock = Some(Clock { domain: domain.to_owned(), hertz: clock.hertz, resolution });
         Ok(())
     }
@@ -267,8 +283,10 @@ impl Observation {
             bail!("series `{name}` is announced twice");
         }
         if known.is_none() {
-            let deadline = self.deadline.map(|deadline| (deadline / self.tick().0 * series.per) as u64);
-            let deadline = deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
+            let deadline =
+                self.deadline.map(|deadline| (deadline / self.tick().0 * series.per) as u64);
+            let deadline =
+                deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
             self.series.push(Series::new(name, series, deadline));
         }
         self.series[index].per = series.per;
@@ -323,16 +341,19 @@ impl Observation {
     pub fn finish(self, case: &Case) -> CaseResult {
         let (tick, unit) = self.tick();
         let (refusal, log) = (self.refusal, self.log);
-        let text = |(name, bytes): (String, Vec<u8>)| (name, String::from_utf8_lossy(&bytes).into_owned());
+        let text =
+            |(name, bytes): (String, Vec<u8>)| (name, String::from_utf8_lossy(&bytes).into_owned());
         let whole = self.series.into_iter().filter(|series| !series.pers.is_empty());
-        let series: Vec<SeriesResult> = whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
+        let series: Vec<SeriesResult> =
+            whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
         let points: Vec<(f64, f64)> = series
             .iter()
             .filter(|series| series.role == "measured")
             .filter_map(|series| series.x.zip(series.summary.p50))
             .map(|(x, p50)| (x * tick, p50))
             .collect();
-        let is_shown = |published: &&Published| published.fits(case) && published.is_readable(&series);
+        let is_shown =
+            |published: &&Published| published.fits(case) && published.is_readable(&series);
         let published = case.published.iter().filter(is_shown).cloned().collect();
         let mut result = CaseResult {
             experiment: case.spec.name.to_owned(),
@@ -375,6 +396,7 @@ fn refused(reason: Reason, what: &str, mend: &str, code: i32) -> Verdict {
     if !mend.is_empty() {
         text = format!("{text}: {mend}");
     }
-    let status = if reason == Reason::NotOffered { Status::NotOffered } else { Status::Inconclusive };
+    let status =
+        if reason == Reason::NotOffered { Status::NotOffered } else { Status::Inconclusive };
     Verdict::new(status, text)
 }

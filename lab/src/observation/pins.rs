@@ -68,17 +68,28 @@ pub(super) fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
     let channel = capture.channel(&format!("D{number}"))?;
     Ok(match pin {
         Pin::Pulse(_) => channel.pulses(true).collect(),
-        Pin::Edges(_) => channel.edges.windows(2).map(|pair| Pulse { at: pair[0], width: pair[1] - pair[0] }).collect(),
+        Pin::Edges(_) => channel
+            .edges
+            .windows(2)
+            .map(|pair| Pulse { at: pair[0], width: pair[1] - pair[0] })
+            .collect(),
     })
 }
 
 /// As the marks tell samples: in ticks of the target's clock, beyond the nominal part.
-pub(super) fn in_ticks(pulses: &[Pulse], nominal: u64, tick: Tick, hertz: u64) -> Result<Vec<Sample>> {
+pub(super) fn in_ticks(
+    pulses: &[Pulse],
+    nominal: u64,
+    tick: Tick,
+    hertz: u64,
+) -> Result<Vec<Sample>> {
     let (numerator, denominator) = tick.fraction();
     let ticks = |time: u64| -> Result<u64> {
         let scaled = u128::from(time).checked_mul(u128::from(numerator) * u128::from(hertz));
         let scaled = scaled.context("it is longer than can be told")?;
-        Ok(u64::try_from(scaled.saturating_add(u128::from(denominator / 2)) / u128::from(denominator))?)
+        Ok(u64::try_from(
+            scaled.saturating_add(u128::from(denominator / 2)) / u128::from(denominator),
+        )?)
     };
     let mut before = None;
     let sample = |pulse: &Pulse| {
@@ -101,9 +112,18 @@ mod tests {
         let pulses = [Pulse { at: 1000, width: 600 }, Pulse { at: 2000, width: 612 }];
         let nanoseconds = in_ticks(&pulses, 20, Tick::NANOSECOND, 84_000_000).unwrap();
         assert_eq!(nanoseconds, [Sample { gap: 0, value: 30 }, Sample { gap: 84, value: 31 }]);
-        let cycles = in_ticks(&pulses, 600, Tick::of_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
+        let cycles =
+            in_ticks(&pulses, 600, Tick::of_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
         assert_eq!(cycles, [Sample { gap: 0, value: 0 }, Sample { gap: 1000, value: 12 }]);
         assert!(in_ticks(&pulses, 601, Tick::NANOSECOND, 1_000_000_000).is_err());
-        assert!(in_ticks(&[Pulse { at: u64::MAX, width: 1 }], 0, Tick::new(u64::MAX, 1).unwrap(), u64::MAX).is_err());
+        assert!(
+            in_ticks(
+                &[Pulse { at: u64::MAX, width: 1 }],
+                0,
+                Tick::new(u64::MAX, 1).unwrap(),
+                u64::MAX
+            )
+            .is_err()
+        );
     }
 }

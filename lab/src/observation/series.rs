@@ -81,7 +81,15 @@ impl Series {
 
     /// The same samples by another instrument, with as many operations each as the repetition had that has just ended.
     pub(super) fn beside(of: &Self, name: String, role: &'static str, nominal: u64) -> Self {
-        Self::empty(name, role, of.unit, nominal, of.x, of.pers.last().copied().unwrap_or(1.0), None)
+        Self::empty(
+            name,
+            role,
+            of.unit,
+            nominal,
+            of.x,
+            of.pers.last().copied().unwrap_or(1.0),
+            None,
+        )
     }
 
     /// Samples of the repetition that is under way, or that has just ended.
@@ -109,8 +117,17 @@ impl Series {
         self.kept_whole = self.kept.len();
         let scale = self.scale(tick, self.per);
         let summary = self.current.summary(scale);
-        if let (Some(min), Some(p50), Some(max), Some(mean)) = (summary.min, summary.p50, summary.max, summary.mean) {
-            self.repetitions.push(Repetition { count: summary.count, min, p50, p99: summary.p99, max, mean });
+        if let (Some(min), Some(p50), Some(max), Some(mean)) =
+            (summary.min, summary.p50, summary.max, summary.mean)
+        {
+            self.repetitions.push(Repetition {
+                count: summary.count,
+                min,
+                p50,
+                p99: summary.p99,
+                max,
+                mean,
+            });
         }
         let fresh = Accumulator::with_deadline(self.current.deadline());
         let done = std::mem::replace(&mut self.current, fresh);
@@ -144,8 +161,16 @@ impl Series {
             deadline: deadline.filter(|_| self.all.deadline().is_some()),
             misses: self.all.misses().map(|misses| MissRate::new(misses, self.all.count())),
             by_repetition: self.repetitions,
-            histogram: self.all.buckets().map(|(value, count)| (value as f64 * scale, count)).collect(),
-            samples: self.kept.iter().map(|(at, value)| (*at as f64 * tick, *value as f64 * scale)).collect(),
+            histogram: self
+                .all
+                .buckets()
+                .map(|(value, count)| (value as f64 * scale, count))
+                .collect(),
+            samples: self
+                .kept
+                .iter()
+                .map(|(at, value)| (*at as f64 * tick, *value as f64 * scale))
+                .collect(),
         }
     }
 }

@@ -30,7 +30,9 @@ pub fn read(text: &str) -> Result<Vec<Reading>> {
     let mut histogram = thread
         .histogram
         .iter()
-        .map(|(latency, &count)| Ok((latency.parse().context("a latency that is no number")?, count)))
+        .map(|(latency, &count)| {
+            Ok((latency.parse().context("a latency that is no number")?, count))
+        })
         .collect::<Result<Vec<(u64, u64)>>>()?;
     histogram.sort_unstable();
     let mut readings = vec![
@@ -105,7 +107,11 @@ mod tests {
 "##;
 
     fn value(text: &str, name: &str) -> Option<f64> {
-        read(text).unwrap().into_iter().find(|reading| reading.name == name).map(|reading| reading.value)
+        read(text)
+            .unwrap()
+            .into_iter()
+            .find(|reading| reading.name == name)
+            .map(|reading| reading.value)
     }
 
     #[test]

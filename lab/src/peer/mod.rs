@@ -88,7 +88,9 @@ fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     match percent {
         Some(percent) if percent.is_finite() && percent > 0.0 => Ok(Some(percent / 100.0)),
-        _ => Err(serde::de::Error::custom(format!("`{text}` is not a tolerance: write a number and %, as `10 %`"))),
+        _ => Err(serde::de::Error::custom(format!(
+            "`{text}` is not a tolerance: write a number and %, as `10 %`"
+        ))),
     }
 }
 
@@ -173,9 +175,15 @@ impl Entry {
     /// # Errors
     /// An unknown name or value, with the nearest valid one.
     pub fn peers(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Peer>> {
-        let mut targets = self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
-        if let Some(other) = targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str())) {
-            bail!("`{}` cannot run on {other}: peers run on linux@host and in Linux guests", self.name);
+        let mut targets =
+            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        if let Some(other) =
+            targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str()))
+        {
+            bail!(
+                "`{}` cannot run on {other}: peers run on linux@host and in Linux guests",
+                self.name
+            );
         }
         targets.retain(|target| overrides.targets.is_empty() || overrides.targets.contains(target));
         if targets.is_empty() {
@@ -197,14 +205,19 @@ impl Entry {
             let known = self.reads.statistics();
             if !known.contains(&theirs) {
                 let near = nearest(theirs, known.iter().copied());
-                bail!("`{}` has no statistic `{theirs}`{near}; it has {}", self.name, known.join(", "));
+                bail!(
+                    "`{}` has no statistic `{theirs}`{near}; it has {}",
+                    self.name,
+                    known.join(", ")
+                );
             }
         }
         Ok(())
     }
 
     fn peer(&self, case: Case) -> Result<Peer> {
-        let command: Vec<String> = self.command.iter().map(|word| fill(word, &case)).collect::<Result<_>>()?;
+        let command: Vec<String> =
+            self.command.iter().map(|word| fill(word, &case)).collect::<Result<_>>()?;
         let program = command.first().with_context(|| format!("`{}` has no command", self.name))?;
         Ok(Peer {
             name: self.name.clone(),
@@ -224,7 +237,8 @@ fn fill(word: &str, case: &Case) -> Result<String> {
     let mut filled = String::new();
     let mut rest = word;
     while let Some((before, after)) = rest.split_once('{') {
-        let (inside, after) = after.split_once('}').with_context(|| format!("`{word}`: a `{{` without its `}}`"))?;
+        let (inside, after) =
+            after.split_once('}').with_context(|| format!("`{word}`: a `{{` without its `}}`"))?;
         filled += before;
         filled += &value(inside, case).with_context(|| format!("`{word}`"))?;
         rest = after;

@@ -52,7 +52,10 @@ pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Re
     }
     progress.finish();
     let complete = under_way.into_iter().filter(|peer| !peer.needs_more());
-    Ok(Outcome { results: complete.map(UnderWay::finish).collect(), interrupted: stop.load(Ordering::Relaxed) })
+    Ok(Outcome {
+        results: complete.map(UnderWay::finish).collect(),
+        interrupted: stop.load(Ordering::Relaxed),
+    })
 }
 
 /// Pairs of one peer that may fail. A tool that is starved on a busy machine fails once; one that is broken, each time.
@@ -93,7 +96,8 @@ impl<'a> UnderWay<'a> {
         }
         let case = &self.peer.case;
         let pairs = u32::try_from(case.repeat.saturating_sub(self.pairs)).unwrap_or(u32::MAX);
-        let by_time = case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
+        let by_time =
+            case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
         (2 * case.expected() * pairs).max(by_time)
     }
 
@@ -141,7 +145,11 @@ impl<'a> UnderWay<'a> {
         runner::repetition(self.machine.as_ref(), case, &mut observation, stop).context("ours")?;
         let result = observation.finish(case);
         if result.verdict.status != Status::Pass {
-            bail!("ours is {}: {}", result.verdict.status.words(), result.verdict.reasons.join("; "));
+            bail!(
+                "ours is {}: {}",
+                result.verdict.status.words(),
+                result.verdict.reasons.join("; ")
+            );
         }
         Ok(result)
     }
@@ -161,7 +169,9 @@ impl<'a> UnderWay<'a> {
             })
             .context("theirs")?;
         let text = String::from_utf8_lossy(&output);
-        peer.format.read(&text).with_context(|| format!("the output of `{}` cannot be read", peer.command.join(" ")))
+        peer.format
+            .read(&text)
+            .with_context(|| format!("the output of `{}` cannot be read", peer.command.join(" ")))
     }
 
     fn finish(self) -> PeerResult {
@@ -192,7 +202,8 @@ impl Paired {
         }
         if let Some(statistic) = &beside.theirs {
             let reading = theirs.iter().find(|reading| reading.name == statistic);
-            let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
+            let reading =
+                reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
             let reading = &by_clock(reading, ours);
             if reading.value <= 0.0 && beside.ours.is_some() {
                 bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
@@ -212,10 +223,13 @@ impl Paired {
 
 /// Theirs reads in ns a clock whose ticks we count.
 fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
-    match ours.clock.as_ref().filter(|clock| clock.domain == "instructions" && reading.unit == "ns") {
-        Some(clock) => {
-            Reading { unit: "instructions", value: reading.value * clock.hertz as f64 / 1e9, name: reading.name }
-        }
+    match ours.clock.as_ref().filter(|clock| clock.domain == "instructions" && reading.unit == "ns")
+    {
+        Some(clock) => Reading {
+            unit: "instructions",
+            value: reading.value * clock.hertz as f64 / 1e9,
+            name: reading.name,
+        },
         None => *reading,
     }
 }

@@ -8,7 +8,10 @@ pub const STATISTICS: &[&str] = &["operation"];
 
 /// One operation is a word there and one back.
 pub fn read(text: &str) -> Result<Vec<Reading>> {
-    let us = text.lines().find_map(|line| number_before(line, "usecs/op")).context("there is no `usecs/op` in it")?;
+    let us = text
+        .lines()
+        .find_map(|line| number_before(line, "usecs/op"))
+        .context("there is no `usecs/op` in it")?;
     Ok(vec![Reading::ns("operation", 1e3 * us)])
 }
 

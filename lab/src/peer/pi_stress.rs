@@ -8,7 +8,10 @@ pub const STATISTICS: &[&str] = &["inversions"];
 
 pub fn read(text: &str) -> Result<Vec<Reading>> {
     let inversions = text.lines().find_map(|line| number_after(line, "Total inversion performed:"));
-    Ok(vec![Reading::count("inversions", inversions.context("there is no `Total inversion performed:` in it")?)])
+    Ok(vec![Reading::count(
+        "inversions",
+        inversions.context("there is no `Total inversion performed:` in it")?,
+    )])
 }
 
 #[cfg(test)]

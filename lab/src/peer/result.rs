@@ -61,7 +61,8 @@ impl PeerResult {
     ) -> Self {
         let given_up = trouble.is_some();
         let again = failures.iter().filter(|_| !given_up);
-        let again: String = again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
+        let again: String =
+            again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
         Self {
             name: peer.name.clone(),
             command: peer.command.clone(),
@@ -110,7 +111,12 @@ impl Paired {
 
     /// Completes the pairs' ratios.
     pub(crate) fn finish(mut self) -> Self {
-        let ratios = self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>();
+        let ratios = self
+            .ours
+            .iter()
+            .zip(&self.theirs)
+            .map(|(ours, theirs)| ours / theirs)
+            .collect::<Vec<_>>();
         self.ratio = median(&ratios).map(|median| Ratio {
             median,
             min: ratios.iter().copied().fold(f64::INFINITY, f64::min),
@@ -153,6 +159,9 @@ mod tests {
         let missed = judge(&[paired(&ours, &theirs, Some(0.05))]);
         assert_eq!(missed.status, Status::LimitMissed);
         assert_eq!(missed.reasons, ["p50 is 1.090 of theirs (1.000 to 1.600), not within 5 %"]);
-        assert_eq!(judge(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status, Status::Pass);
+        assert_eq!(
+            judge(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status,
+            Status::Pass
+        );
     }
 }

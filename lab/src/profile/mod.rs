@@ -86,16 +86,21 @@ impl Cycles {
                 Counted::parse(line).with_context(|| format!("in the profile: `{line}`"))?;
             let mut spend = |name: String, cycles: u64, retired: u64| {
                 let spent = by_name.entry(name).or_default();
-                (spent.0, spent.1) = (spent.0.saturating_add(cycles), spent.1.saturating_add(retired));
+                (spent.0, spent.1) =
+                    (spent.0.saturating_add(cycles), spent.1.saturating_add(retired));
             };
             spend(symbols.function(address), cycles - entry, retired);
             if entry > 0 {
                 spend(ENTRY.to_owned(), entry, 0);
             }
         }
-        let mut rows: Vec<Spent> =
-            by_name.into_iter().map(|(name, (cycles, retired))| Spent { name, cycles, retired }).collect();
-        rows.sort_by(|one, next| next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name)));
+        let mut rows: Vec<Spent> = by_name
+            .into_iter()
+            .map(|(name, (cycles, retired))| Spent { name, cycles, retired })
+            .collect();
+        rows.sort_by(|one, next| {
+            next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name))
+        });
         Ok((windows > 0).then_some(Self { windows, total, asleep, rows }))
     }
 }
@@ -112,7 +117,9 @@ struct Counted {
 impl Counted {
     fn parse(line: &str) -> Result<Self> {
         let fields: Vec<&str> = line.split(' ').collect();
-        let [address, cycles, retired, entry] = fields[..] else { bail!("a line has four numbers") };
+        let [address, cycles, retired, entry] = fields[..] else {
+            bail!("a line has four numbers")
+        };
         let address = u64::from_str_radix(address, 16)?;
         let [cycles, retired, entry] = [cycles.parse()?, retired.parse()?, entry.parse()?];
         if entry > cycles {
@@ -184,11 +191,15 @@ mod tests {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
         // Nothing lies so high.
-        let text = "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
+        let text =
+            "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
         let cycles = Cycles::read(text, &symbols).unwrap().unwrap();
         let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
         assert_eq!((cycles.windows, cycles.total, cycles.asleep), (2, 30, 900));
-        assert_eq!(cycles.rows, [row(ENTRY, 14, 0), row("0xfffffffffffffff0", 12, 2), row("0xfffffffffffffff2", 4, 2)]);
+        assert_eq!(
+            cycles.rows,
+            [row(ENTRY, 14, 0), row("0xfffffffffffffff0", 12, 2), row("0xfffffffffffffff2", 4, 2)]
+        );
         assert_eq!(Cycles::read("windows 0 cycles 0 asleep 0\n", &symbols).unwrap(), None);
     }
 
@@ -211,8 +222,7 @@ mod tests {
     fn a_trace_becomes_runs() {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
-        let trace =
-            "100 fffffffffffffff0 13\n101 fffffffffffffff0 13 i\n104 fffffffffffffff2 13\n105 fffffffffffffff0 13\n";
+        let trace = "100 fffffffffffffff0 13\n101 fffffffffffffff0 13 i\n104 fffffffffffffff2 13\n105 fffffffffffffff0 13\n";
         assert_eq!(
             runs(trace, &symbols).unwrap(),
             "100 100 0xfffffffffffffff0\n100 101 interrupt entry (hardware)\n101 101 0xfffffffffffffff0\n\

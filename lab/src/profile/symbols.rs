@@ -25,27 +25,36 @@ impl<'image> Symbols<'image> {
     /// When it is none, or its tables are damaged.
     pub fn read(image: &'image [u8]) -> Result<Self> {
         let file = object::File::parse(image).context("the image is no ELF file")?;
-        let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+        let endian =
+            if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
         let section = |id: SectionId| {
-            let data = file.section_by_name(id.name()).map_or(Ok(&[][..]), |section| section.data())?;
+            let data =
+                file.section_by_name(id.name()).map_or(Ok(&[][..]), |section| section.data())?;
             object::Result::Ok(EndianSlice::new(data, endian))
         };
         let tables = Dwarf::load(section).context("the image's line tables cannot be read")?;
-        let tables = Context::from_dwarf(tables).context("the image's line tables cannot be read")?;
+        let tables =
+            Context::from_dwarf(tables).context("the image's line tables cannot be read")?;
         // An assembler's own labels lie within functions.
         let is_name = |name: &&str| !name.is_empty() && !name.starts_with(['.', '$']);
-        let labels =
-            file.symbols().filter(|symbol| symbol.is_definition() || symbol.is_global()).filter_map(|symbol| {
-                let in_code = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+        let labels = file
+            .symbols()
+            .filter(|symbol| symbol.is_definition() || symbol.is_global())
+            .filter_map(|symbol| {
+                let in_code =
+                    symbol.section_index().and_then(|index| file.section_by_index(index).ok());
                 in_code.filter(|section| section.kind() == object::SectionKind::Text)?;
                 // On Arm the lowest bit tells the instruction set.
                 let mask = if file.architecture() == object::Architecture::Arm { !1 } else { !0 };
                 let name = symbol.name().ok().filter(is_name)?;
                 Some((symbol.address() & mask, name))
             });
-        let is_code = |section: &object::Section<'_, '_>| section.kind() == object::SectionKind::Text;
+        let is_code =
+            |section: &object::Section<'_, '_>| section.kind() == object::SectionKind::Text;
         let code = file.sections().filter(is_code);
-        let code = code.map(|section| section.address()..section.address().saturating_add(section.size())).collect();
+        let code = code
+            .map(|section| section.address()..section.address().saturating_add(section.size()))
+            .collect();
         Ok(Self { labels: labels.collect(), code, tables })
     }
 
@@ -72,7 +81,11 @@ impl<'image> Symbols<'image> {
         let mut found = Vec::new();
         while let Some(frame) = frames.next()? {
             if let Some(function) = frame.function {
-                let file = frame.location.and_then(|location| location.file).unwrap_or_default().to_owned();
+                let file = frame
+                    .location
+                    .and_then(|location| location.file)
+                    .unwrap_or_default()
+                    .to_owned();
                 found.push(Frame { function: function.demangle()?.into_owned(), file });
             }
         }
@@ -116,8 +129,12 @@ fn module(file: &str) -> String {
         Some((name, version)) if is_version(version) => name,
         _ => package,
     };
-    let modules = modules.trim_end_matches(".rs").split('/').filter(|module| !["lib", "main", "mod"].contains(module));
-    let path: Vec<String> = [package].into_iter().chain(modules).map(|module| module.replace('-', "_")).collect();
+    let modules = modules
+        .trim_end_matches(".rs")
+        .split('/')
+        .filter(|module| !["lib", "main", "mod"].contains(module));
+    let path: Vec<String> =
+        [package].into_iter().chain(modules).map(|module| module.replace('-', "_")).collect();
     path.join("::") + "::"
 }
 
@@ -135,7 +152,9 @@ mod tests {
         assert_eq!(somewhere(), 7);
         let image = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let file = object::File::parse(&*image).unwrap();
-        let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|name| name.contains("9somewhere")));
+        let symbol = file
+            .symbols()
+            .find(|symbol| symbol.name().is_ok_and(|name| name.contains("9somewhere")));
         let symbols = Symbols::read(&image).unwrap();
         let address = symbol.expect("a debug build has symbols").address();
         let name = symbols.function(address);
@@ -155,7 +174,9 @@ mod tests {
 
     #[test]
     fn files_tell_modules() {
-        let name = |function: &str, file: &str| Frame { function: function.to_owned(), file: file.to_owned() }.name();
+        let name = |function: &str, file: &str| {
+            Frame { function: function.to_owned(), file: file.to_owned() }.name()
+        };
         assert_eq!(name("give", "/here/tandem/src/wait.rs"), "tandem::wait::give");
         assert_eq!(name("mark<K>", "/here/suite/src/mark/mod.rs"), "suite::mark::mark");
         let registry = "/there/embassy-executor-0.9.1/src/raw/mod.rs";

@@ -89,11 +89,16 @@ fn table(analyses: &[Analysis]) -> String {
     let mut text = sheet.render();
     let all = || analyses.iter().flat_map(|analysis| &analysis.rows);
     if all().any(|row| row.statistics.rounded) {
-        text.push_str("\n~ so many different values that percentiles are rounded up, by 0.1 % at most\n");
+        text.push_str(
+            "\n~ so many different values that percentiles are rounded up, by 0.1 % at most\n",
+        );
     }
     for row in all().filter(|row| row.unanswered > 0) {
-        let starts =
-            if row.unanswered == 1 { "1 start came".to_owned() } else { format!("{} starts came", row.unanswered) };
+        let starts = if row.unanswered == 1 {
+            "1 start came".to_owned()
+        } else {
+            format!("{} starts came", row.unanswered)
+        };
         text.push_str(&format!(
             "\n{}: {starts} before the end of an earlier one, and had no end\n",
             printable(&row.channel)
@@ -133,7 +138,9 @@ fn cells(row: &Row) -> Vec<String> {
 /// From the least value to the greatest; heights are logarithmic, so that one late pulse in a million is seen.
 fn bars(histogram: &[(f64, u64)]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let (Some((low, _)), Some((high, _))) = (histogram.first(), histogram.last()) else { return String::new() };
+    let (Some((low, _)), Some((high, _))) = (histogram.first(), histogram.last()) else {
+        return String::new();
+    };
     let count = if high > low { BARS } else { 1 };
     let mut bins = vec![0_u64; count];
     for (value, samples) in histogram {
@@ -143,7 +150,11 @@ fn bars(histogram: &[(f64, u64)]) -> String {
     let most = bins.iter().copied().max().unwrap_or(1) as f64;
     let bar = |samples: u64| {
         let height = (samples as f64).ln_1p() / most.ln_1p() * HEIGHTS.len() as f64;
-        if samples == 0 { ' ' } else { HEIGHTS[(height.ceil() as usize).clamp(1, HEIGHTS.len()) - 1] }
+        if samples == 0 {
+            ' '
+        } else {
+            HEIGHTS[(height.ceil() as usize).clamp(1, HEIGHTS.len()) - 1]
+        }
     };
     bins.into_iter().map(bar).collect()
 }
@@ -183,7 +194,9 @@ fn json(analyses: &[Analysis]) -> Result<String> {
 
 fn rows(analyses: &[Analysis]) -> String {
     let mut text = csv::record(COLUMNS.map(str::to_owned));
-    for (analysis, row) in analyses.iter().flat_map(|analysis| analysis.rows.iter().map(move |row| (analysis, row))) {
+    for (analysis, row) in
+        analyses.iter().flat_map(|analysis| analysis.rows.iter().map(move |row| (analysis, row)))
+    {
         let summary = &row.statistics.summary;
         text.push_str(&csv::record([
             analysis.header.source.clone(),
@@ -257,9 +270,8 @@ pub fn convert(
                 let writer = vcd::Writer::new(&header, output).map_err(anyhow::Error::from);
                 writer.and_then(|mut writer| source.read(&wanted, &mut writer))
             }
-            Format::Sigrok => {
-                sigrok::Writer::new(&header, output).and_then(|mut writer| source.read(&wanted, &mut writer))
-            }
+            Format::Sigrok => sigrok::Writer::new(&header, output)
+                .and_then(|mut writer| source.read(&wanted, &mut writer)),
         };
         outcome.map_err(|error| match error.downcast::<io::Error>() {
             // Of writing.

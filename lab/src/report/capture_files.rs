@@ -28,8 +28,10 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
         let Some(dump) = case.attachments.get(CAPTURE) else { continue };
         let name = name(&stem, case);
         // Names that were cut, or differ in signs only, are told apart by number.
-        let numbered = |number: usize| if number == 1 { name.clone() } else { format!("{name}-{number}") };
-        let name = (1..).map(numbered).find(|name| known.insert(name.clone())).unwrap_or(name.clone());
+        let numbered =
+            |number: usize| if number == 1 { name.clone() } else { format!("{name}-{number}") };
+        let name =
+            (1..).map(numbered).find(|name| known.insert(name.clone())).unwrap_or(name.clone());
         let path = page.with_file_name(format!("{name}.vcd"));
         file::write(&path, dump)?;
         files.push(path);
@@ -40,7 +42,8 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
 /// `7-switch-tandem-ibex-tasks-2-pins-yes`.
 fn name(stem: &str, case: &CaseResult) -> String {
     let words = format!("{stem} {} {} {}", case.experiment, case.target, case.label);
-    let parts = words.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.".contains(letter));
+    let parts =
+        words.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.".contains(letter));
     let name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     name.chars().take(LENGTH).collect()
 }
@@ -63,7 +66,8 @@ mod tests {
             case.attachments.insert(CAPTURE.to_owned(), "$enddefinitions $end\n".to_owned());
         }
         let files = write(&run, &folder.join("7.html")).unwrap();
-        let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+        let names: Vec<_> =
+            files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
         let name = "7-switch-linux-host-pair-thread-thread-pins-yes";
         assert_eq!(names, [format!("{name}.vcd"), format!("{name}-2.vcd")]);
         assert!(files.iter().all(|file| fs::read_to_string(file).unwrap().starts_with("$enddef")));

@@ -62,7 +62,9 @@ fn figures(lines: &[Line]) -> String {
     ]);
     for line in lines {
         let figures = line.figures.as_ref();
-        let shown = |value: Option<f64>, unit: &str| value.map_or("–".to_owned(), |value| show(value, unit));
+        let shown = |value: Option<f64>, unit: &str| {
+            value.map_or("–".to_owned(), |value| show(value, unit))
+        };
         let interval = figures.and_then(|figures| figures.interval);
         table.row(vec![
             line.experiment.clone(),
@@ -71,7 +73,9 @@ fn figures(lines: &[Line]) -> String {
             shown(figures.and_then(|figures| figures.a), &line.unit),
             shown(figures.and_then(|figures| figures.b), &line.unit),
             figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
-            interval.map_or("–".to_owned(), |ends| format!("{} … {}", ratio(ends.low), ratio(ends.high))),
+            interval.map_or("–".to_owned(), |ends| {
+                format!("{} … {}", ratio(ends.low), ratio(ends.high))
+            }),
             figures.and_then(|figures| figures.noise_floor).map_or("–".to_owned(), percent),
             line.finding.words().to_owned(),
         ]);
@@ -88,7 +92,11 @@ fn series(line: &Line) -> String {
 }
 
 fn name(line: &Line) -> String {
-    [&line.experiment, &line.case, &line.series].map(String::as_str).join(" ").trim_end().replace("  ", " ")
+    [&line.experiment, &line.case, &line.series]
+        .map(String::as_str)
+        .join(" ")
+        .trim_end()
+        .replace("  ", " ")
 }
 
 /// Three decimals: a tenth of a percent.
@@ -102,11 +110,18 @@ fn percent(share: f64) -> String {
 
 /// `1 regression · 3 pass: regression`, with how it was compared.
 fn summary(comparison: &Comparison) -> String {
-    let counted =
-        [Finding::Regression, Finding::Inconclusive, Finding::NotOffered, Finding::Improvement, Finding::Pass];
+    let counted = [
+        Finding::Regression,
+        Finding::Inconclusive,
+        Finding::NotOffered,
+        Finding::Improvement,
+        Finding::Pass,
+    ];
     let mut parts: Vec<String> = counted
         .iter()
-        .map(|finding| (finding, comparison.lines.iter().filter(|line| line.finding == *finding).count()))
+        .map(|finding| {
+            (finding, comparison.lines.iter().filter(|line| line.finding == *finding).count())
+        })
         .filter(|(_, count)| *count > 0)
         .map(|(finding, count)| format!("{count} {}", finding.words()))
         .collect();
@@ -128,8 +143,12 @@ fn drift(lines: &[Line]) -> Option<String> {
     let ratios = || times().filter_map(|line| line.reference);
     times().next()?;
     Some(match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {
-        (Some(low), Some(high)) if steady(low) && steady(high) => "reference loops alike".to_owned(),
-        (Some(low), Some(high)) => format!("reference loops B / A {} … {}", ratio(low), ratio(high)),
+        (Some(low), Some(high)) if steady(low) && steady(high) => {
+            "reference loops alike".to_owned()
+        }
+        (Some(low), Some(high)) => {
+            format!("reference loops B / A {} … {}", ratio(low), ratio(high))
+        }
         _ => "no reference loops: nothing tells whether the machine drifted".to_owned(),
     })
 }

@@ -65,7 +65,8 @@ pub fn render(run: &Run) -> String {
 
 /// A row each for ours, theirs and their ratio, over the pairs.
 fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
-    let ratios: Vec<f64> = paired.ratio.iter().flat_map(|ratio| [ratio.min, ratio.median, ratio.max]).collect();
+    let ratios: Vec<f64> =
+        paired.ratio.iter().flat_map(|ratio| [ratio.min, ratio.median, ratio.max]).collect();
     let rows = [
         ("ours", &paired.ours, paired.unit.as_str()),
         ("theirs", &paired.theirs, &paired.unit),
@@ -100,7 +101,8 @@ fn parameters(parameters: &BTreeMap<String, String>) -> String {
 fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
     let words = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
-    let evidence: Vec<String> = case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
+    let evidence: Vec<String> =
+        case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
     record([
         case.experiment.clone(),
         case.target.clone(),
@@ -163,7 +165,8 @@ mod tests {
 
     /// Reads CSV back, by RFC 4180's grammar.
     fn read(text: &str) -> Vec<Vec<String>> {
-        let (mut records, mut fields, mut field, mut quotes) = (Vec::new(), Vec::new(), String::new(), false);
+        let (mut records, mut fields, mut field, mut quotes) =
+            (Vec::new(), Vec::new(), String::new(), false);
         let mut rest = text.chars().peekable();
         while let Some(character) = rest.next() {
             match character {
@@ -195,7 +198,9 @@ mod tests {
     fn values_are_those_of_the_series() {
         let run = sample::run();
         let records = read(&render(&run));
-        let cell = |row: usize, name: &str| &records[row][COLUMNS.iter().position(|column| *column == name).unwrap()];
+        let cell = |row: usize, name: &str| {
+            &records[row][COLUMNS.iter().position(|column| *column == name).unwrap()]
+        };
         assert_eq!(cell(1, "parameters"), "pair=thread-thread tasks=2");
         assert_eq!(cell(1, "p50"), "2900");
         assert_eq!(cell(1, "p50_low"), "2850");
@@ -207,11 +212,14 @@ mod tests {
     #[test]
     fn peers_have_rows_for_ours_theirs_and_their_ratio() {
         let records = read(&render(&sample::full()));
-        let cell =
-            |record: &[String], name: &str| record[COLUMNS.iter().position(|column| *column == name).unwrap()].clone();
-        let peers = records.iter().filter(|record| cell(record, "series").starts_with("perf bench"));
-        let told: Vec<_> =
-            peers.map(|record| ["role", "unit", "min", "p50", "max"].map(|name| cell(record, name))).collect();
+        let cell = |record: &[String], name: &str| {
+            record[COLUMNS.iter().position(|column| *column == name).unwrap()].clone()
+        };
+        let peers =
+            records.iter().filter(|record| cell(record, "series").starts_with("perf bench"));
+        let told: Vec<_> = peers
+            .map(|record| ["role", "unit", "min", "p50", "max"].map(|name| cell(record, name)))
+            .collect();
         assert_eq!(told[0], ["ours", "ns", "2940", "3000", "3100"]);
         assert_eq!(told[1], ["theirs", "ns", "2910", "2910", "2920"]);
         assert_eq!(told[2][..2], ["ratio", ""]);

@@ -29,7 +29,9 @@ pub fn check(path: &Path) -> Result<()> {
     if !place.exists() {
         bail!("cannot write {shown}: there is no folder {}: make it first", place.display());
     }
-    access(place, Access::WRITE_OK).map_err(io::Error::from).with_context(|| format!("cannot write {shown}"))
+    access(place, Access::WRITE_OK)
+        .map_err(io::Error::from)
+        .with_context(|| format!("cannot write {shown}"))
 }
 
 /// Writes a file: under another name first, so that under its own there is never a part of it. A
@@ -55,7 +57,10 @@ pub fn fill(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn buffered(file: File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+fn buffered(
+    file: File,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<File> {
     let mut writer = BufWriter::new(file);
     content(&mut writer)?;
     writer.into_inner().map_err(IntoInnerError::into_error)
@@ -167,7 +172,9 @@ mod tests {
         assert!(why(&folder).contains("it is a folder"), "{}", why(&folder));
         assert!(why(&folder.join("no/file")).contains("there is no folder"));
         assert!(why(Path::new("/dev/full")).starts_with("cannot write /dev/full: "));
-        assert!(write(Path::new("/dev/null"), "text").is_ok() && is_special(Path::new("/dev/null")));
+        assert!(
+            write(Path::new("/dev/null"), "text").is_ok() && is_special(Path::new("/dev/null"))
+        );
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
         fs::remove_dir_all(folder).unwrap();
     }

@@ -21,14 +21,22 @@ fn annotation(outcome: &Outcome) -> Option<String> {
     };
     let title = format!("{} {}", outcome.experiment, outcome.name);
     let words = outcome.status.words();
-    Some(command(level, title.trim_end(), &[&[words.to_owned()], outcome.reasons.as_slice()].concat().join("\n")))
+    Some(command(
+        level,
+        title.trim_end(),
+        &[&[words.to_owned()], outcome.reasons.as_slice()].concat().join("\n"),
+    ))
 }
 
 /// Escaped as GitHub's own toolkit does it (<https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts>): so no text
 /// can end its line and begin a command of its own.
 fn command(level: &str, title: &str, message: &str) -> String {
     let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    format!("::{level} title={}::{}\n", data(title).replace(':', "%3A").replace(',', "%2C"), data(message))
+    format!(
+        "::{level} title={}::{}\n",
+        data(title).replace(':', "%3A").replace(',', "%2C"),
+        data(message)
+    )
 }
 
 #[cfg(test)]

@@ -122,7 +122,9 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
     let mut families: Vec<(&str, &str, usize)> = Vec::new();
     let mut entries = Vec::new();
     for case in &run.cases {
-        let known = families.iter().position(|family| (family.0, family.1) == (&case.experiment, &case.target));
+        let known = families
+            .iter()
+            .position(|family| (family.0, family.1) == (&case.experiment, &case.target));
         let family_index = known.unwrap_or_else(|| {
             families.push((&case.experiment, &case.target, 0));
             families.len() - 1
@@ -147,12 +149,20 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
         };
         let name = words.join("/");
         if let Some(problem) = problem(case) {
-            add(name, &|entry| vec![Entry { problem: Some(problem.clone()), repetition_index: Some(0), ..entry }]);
+            add(name, &|entry| {
+                vec![Entry { problem: Some(problem.clone()), repetition_index: Some(0), ..entry }]
+            });
             continue;
         }
         let several = case.measured().count() > 1;
-        for series in case.measured().chain(case.series.iter().filter(|series| series.role == "pin")) {
-            let name = if several || series.role == "pin" { format!("{name}/{}", series.name) } else { name.clone() };
+        for series in
+            case.measured().chain(case.series.iter().filter(|series| series.role == "pin"))
+        {
+            let name = if several || series.role == "pin" {
+                format!("{name}/{}", series.name)
+            } else {
+                name.clone()
+            };
             add(name, &|entry| of_series(case, series, entry));
         }
     }
@@ -165,7 +175,8 @@ fn problem(case: &CaseResult) -> Option<Problem> {
     if case.verdict.status == Status::NotOffered {
         return Some(Problem::Skipped { skipped: true, skip_message: message });
     }
-    let has_figures = case.is_proven() && case.measured().any(|series| !series.by_repetition.is_empty());
+    let has_figures =
+        case.is_proven() && case.measured().any(|series| !series.by_repetition.is_empty());
     (!has_figures).then_some(Problem::Error { error_occurred: true, error_message: message })
 }
 
@@ -173,7 +184,9 @@ fn problem(case: &CaseResult) -> Option<Problem> {
 fn name(case: &CaseResult) -> Vec<String> {
     let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
         "transaction" => {
-            let is_told = |word: &str| ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name));
+            let is_told = |word: &str| {
+                ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name))
+            };
             (&move |word| !is_told(word), send_vec(case))
         }
         experiment => (&|_| true, vec![experiment.to_owned()]),
@@ -202,7 +215,8 @@ fn of_series(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entr
     // One sample a repetition, which repetitions keep apart as their cold one: so of all together.
     let processor_time = case.series.iter().find(|series| series.name == "processor time");
     let processor_time = processor_time.and_then(|series| series.summary.mean);
-    let label = if series.unit == "ns" { String::new() } else { format!("in {}, not ns", series.unit) };
+    let label =
+        if series.unit == "ns" { String::new() } else { format!("in {}, not ns", series.unit) };
     let entry = Entry { repetitions: all.len(), label, ..entry };
     let repetitions: Vec<Entry> = all
         .iter()
@@ -214,7 +228,9 @@ fn of_series(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entr
                 iterations: repetition.count,
                 real_time: mean,
                 cpu_time: processor_time.unwrap_or(mean),
-                counters: counters(repetition, all).map(|(name, value)| (name, value + series.nominal)).collect(),
+                counters: counters(repetition, all)
+                    .map(|(name, value)| (name, value + series.nominal))
+                    .collect(),
                 ..entry.clone()
             }
         })
@@ -224,7 +240,10 @@ fn of_series(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entr
 }
 
 /// A counter that one repetition has, all must have.
-fn counters(repetition: &Repetition, all: &[Repetition]) -> impl Iterator<Item = (&'static str, f64)> {
+fn counters(
+    repetition: &Repetition,
+    all: &[Repetition],
+) -> impl Iterator<Item = (&'static str, f64)> {
     let p99 = repetition.p99.filter(|_| all.iter().all(|one| one.p99.is_some()));
     [("max", Some(repetition.max)), ("p50", Some(repetition.p50)), ("p99", p99)]
         .into_iter()
@@ -234,13 +253,16 @@ fn counters(repetition: &Repetition, all: &[Repetition]) -> impl Iterator<Item =
 type Statistic = fn(&[f64]) -> f64;
 
 /// In Google Benchmark's order.
-const AGGREGATES: [(&str, &str, Statistic); 4] = [
-    ("mean", "time", mean),
-    ("median", "time", |values| median(values).unwrap_or(0.0)),
-    ("stddev", "time", deviation),
-    // The coefficient of variation; 0 where the mean is.
-    ("cv", "percentage", |values| if mean(values) == 0.0 { 0.0 } else { deviation(values) / mean(values) }),
-];
+const AGGREGATES: [(&str, &str, Statistic); 4] =
+    [
+        ("mean", "time", mean),
+        ("median", "time", |values| median(values).unwrap_or(0.0)),
+        ("stddev", "time", deviation),
+        // The coefficient of variation; 0 where the mean is.
+        ("cv", "percentage", |values| {
+            if mean(values) == 0.0 { 0.0 } else { deviation(values) / mean(values) }
+        }),
+    ];
 
 fn aggregates(entry: &Entry, repetitions: &[Entry]) -> Vec<Entry> {
     let over = |value: &dyn Fn(&Entry) -> f64| repetitions.iter().map(value).collect::<Vec<f64>>();
@@ -253,7 +275,9 @@ fn aggregates(entry: &Entry, repetitions: &[Entry]) -> Vec<Entry> {
             iterations: repetitions.len() as u64,
             real_time: statistic(&over(&|one| one.real_time)),
             cpu_time: statistic(&over(&|one| one.cpu_time)),
-            counters: names.map(|name| (*name, statistic(&over(&|one| one.counters[name])))).collect(),
+            counters: names
+                .map(|name| (*name, statistic(&over(&|one| one.counters[name]))))
+                .collect(),
             ..entry.clone()
         }
     };

@@ -9,7 +9,8 @@ const NAMES: usize = 10;
 pub fn render(run: &Run) -> String {
     let entries = benchmarks(run);
     let names = entries.iter().map(|entry| entry.name.chars().count()).fold(NAMES, usize::max);
-    let header = format!("{:names$} {:>13} {:>15} {:>12}", "Benchmark", "Time", "CPU", "Iterations");
+    let header =
+        format!("{:names$} {:>13} {:>15} {:>12}", "Benchmark", "Time", "CPU", "Iterations");
     let rule = "-".repeat(header.len());
     let lines = entries.iter().map(|entry| format!("{:names$} {}\n", entry.name, row(entry)));
     format!("{rule}\n{header}\n{rule}\n{}", lines.collect::<String>())
@@ -17,11 +18,14 @@ pub fn render(run: &Run) -> String {
 
 fn row(entry: &Entry) -> String {
     match &entry.problem {
-        Some(Problem::Error { error_message, .. }) => return format!("ERROR OCCURRED: '{error_message}'"),
+        Some(Problem::Error { error_message, .. }) => {
+            return format!("ERROR OCCURRED: '{error_message}'");
+        }
         Some(Problem::Skipped { skip_message, .. }) => return format!("SKIPPED: '{skip_message}'"),
         None => {}
     }
-    let is_share = entry.aggregate.as_ref().is_some_and(|aggregate| aggregate.aggregate_unit == "percentage");
+    let is_share =
+        entry.aggregate.as_ref().is_some_and(|aggregate| aggregate.aggregate_unit == "percentage");
     let (unit, [real, processor]) = match [entry.real_time, entry.cpu_time] {
         shares if is_share => ("%", shares.map(|share| format!("{:10.2}", 100.0 * share))),
         times => (entry.time_unit, times.map(time)),
@@ -50,8 +54,16 @@ mod tests {
     fn it_looks_as_google_benchmark_s() {
         let text = render(&sample::run());
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("-----") && lines[0] == lines[2] && lines[0].len() == lines[1].len(), "{text}");
-        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["Benchmark", "Time", "CPU", "Iterations"]);
+        assert!(
+            lines[0].starts_with("-----")
+                && lines[0] == lines[2]
+                && lines[0].len() == lines[1].len(),
+            "{text}"
+        );
+        assert_eq!(
+            lines[1].split_whitespace().collect::<Vec<_>>(),
+            ["Benchmark", "Time", "CPU", "Iterations"]
+        );
         let first: Vec<&str> = lines[3].split_whitespace().collect();
         assert_eq!((first[2], first[4], first.len()), ("ns", "ns", 6), "{text}");
         assert!(lines.iter().any(|line| line.contains("_cv") && line.contains(" %  ")), "{text}");

@@ -25,12 +25,16 @@ fn every_entry_has_what_google_benchmark_writes() {
         for name in ["name", "run_name", "run_type", "time_unit"] {
             assert!(entry[name].is_string(), "{name} of {entry}");
         }
-        for name in ["family_index", "per_family_instance_index", "repetitions", "threads", "iterations"] {
+        for name in
+            ["family_index", "per_family_instance_index", "repetitions", "threads", "iterations"]
+        {
             assert!(entry[name].is_u64(), "{name} of {entry}");
         }
         assert!(entry["real_time"].is_f64() && entry["cpu_time"].is_f64(), "{entry}");
         match entry["run_type"].as_str().unwrap() {
-            "iteration" => assert!(entry["repetition_index"].is_u64() && entry["name"] == entry["run_name"]),
+            "iteration" => {
+                assert!(entry["repetition_index"].is_u64() && entry["name"] == entry["run_name"])
+            }
             _ => {
                 let name = format!("{}_{}", text(entry, "run_name"), text(entry, "aggregate_name"));
                 assert_eq!(text(entry, "name"), name);
@@ -72,11 +76,16 @@ fn a_case_is_named_by_what_was_asked_for() {
 #[test]
 fn times_are_means_and_aggregates_are_over_repetitions() {
     let file = rendered(&sample::run());
-    let of_first: Vec<&Value> =
-        entries(&file).iter().filter(|entry| entry["per_family_instance_index"] == 0).take(9).collect();
-    let means: Vec<f64> = of_first[..5].iter().map(|entry| entry["real_time"].as_f64().unwrap()).collect();
+    let of_first: Vec<&Value> = entries(&file)
+        .iter()
+        .filter(|entry| entry["per_family_instance_index"] == 0)
+        .take(9)
+        .collect();
+    let means: Vec<f64> =
+        of_first[..5].iter().map(|entry| entry["real_time"].as_f64().unwrap()).collect();
     assert_eq!(means, [2900.0, 2910.0, 2920.0, 2930.0, 2940.0]);
-    let aggregates: Vec<&str> = of_first[5..].iter().map(|entry| text(entry, "aggregate_name")).collect();
+    let aggregates: Vec<&str> =
+        of_first[5..].iter().map(|entry| text(entry, "aggregate_name")).collect();
     assert_eq!(aggregates, ["mean", "median", "stddev", "cv"]);
     assert_eq!(of_first[5]["real_time"], 2920.0);
     assert!((of_first[7]["real_time"].as_f64().unwrap() - 250_f64.sqrt()).abs() < 1e-9);
@@ -89,7 +98,10 @@ fn what_has_no_figures_says_why() {
     let file = rendered(&sample::run());
     let by_name = |name: &str| entries(&file).iter().find(|entry| entry["name"] == name).unwrap();
     let refused = by_name("interrupt");
-    assert_eq!((&refused["skipped"], refused["real_time"].as_f64()), (&Value::Bool(true), Some(0.0)));
+    assert_eq!(
+        (&refused["skipped"], refused["real_time"].as_f64()),
+        (&Value::Bool(true), Some(0.0))
+    );
     let unproven = by_name("inversion/protocol:ceiling");
     assert_eq!(unproven["error_occurred"], true);
     assert!(text(unproven, "error_message").contains("rounds of high"));

@@ -77,17 +77,26 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
         let (label, nominal) = (labels.get(key.as_str()).map_or("", String::as_str), *nominal);
         let case = if hosts.len() > 1 { format!("{host}: {label}") } else { label.to_owned() };
         let values: Vec<Option<f64>> = line.iter().map(|row| row.figure()).collect();
-        let above = if nominal == 0.0 { String::new() } else { format!(" above {}", show(nominal, unit)) };
+        let above =
+            if nominal == 0.0 { String::new() } else { format!(" above {}", show(nominal, unit)) };
         table.row(vec![
             case,
             format!("{series}{above}"),
             span(line),
-            values.iter().rev().flatten().next().map_or("–".to_owned(), |value| show(*value, unit)),
+            values
+                .iter()
+                .rev()
+                .flatten()
+                .next()
+                .map_or("–".to_owned(), |value| show(*value, unit)),
             sparkline(&values),
             show_all(&values, unit),
         ]);
     }
-    format!("{experiment}: p50 of each case, the newest last; `?` where a run proved nothing\n{}", table.render())
+    format!(
+        "{experiment}: p50 of each case, the newest last; `?` where a run proved nothing\n{}",
+        table.render()
+    )
 }
 
 fn span(line: &[&CaseRow]) -> String {
@@ -99,7 +108,8 @@ fn span(line: &[&CaseRow]) -> String {
 
 /// What tells the cases apart, by key: what was asked for, and whatever else is not the same in all of them.
 fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
-    let keys: BTreeMap<&str, &str> = rows.iter().map(|row| (row.key.as_str(), row.label.as_str())).collect();
+    let keys: BTreeMap<&str, &str> =
+        rows.iter().map(|row| (row.key.as_str(), row.label.as_str())).collect();
     // A key is the experiment, the target and the parameters, with spaces between.
     let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
     let label = |key: &str, asked: &str| {
@@ -145,7 +155,8 @@ mod tests {
 
     #[test]
     fn sparklines_show_shape_and_not_noise() {
-        let line = |values: &[f64]| sparkline(&values.iter().copied().map(Some).collect::<Vec<_>>());
+        let line =
+            |values: &[f64]| sparkline(&values.iter().copied().map(Some).collect::<Vec<_>>());
         assert_eq!(line(&[100.0, 200.0, 150.0]), "▁█▅");
         assert_eq!(line(&[100.0, 101.0]), "▁▂");
         assert_eq!(line(&[0.0, 0.0]), "▁▁");

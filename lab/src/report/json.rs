@@ -32,7 +32,9 @@ mod tests {
                     found.insert(path);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| paths(item, &format!("{at}[]"), found)),
+            Value::Array(items) => {
+                items.iter().for_each(|item| paths(item, &format!("{at}[]"), found))
+            }
             _ => {}
         }
     }
@@ -44,7 +46,8 @@ mod tests {
             let quoted = line.split('`').nth(1);
             if line.starts_with('#') {
                 under = quoted.unwrap_or_default();
-            } else if let (true, Some(key)) = (line.starts_with("| `") && !under.is_empty(), quoted) {
+            } else if let (true, Some(key)) = (line.starts_with("| `") && !under.is_empty(), quoted)
+            {
                 found.insert(format!("{under}.{key}"));
             }
         }
@@ -53,12 +56,20 @@ mod tests {
 
     #[test]
     fn the_document_describes_every_key_and_no_other() {
-        let mut expected: BTreeSet<String> = csv::COLUMNS.iter().map(|column| format!("csv.{column}")).collect();
-        paths(&serde_json::from_str(&render(&sample::full()).unwrap()).unwrap(), "run", &mut expected);
+        let mut expected: BTreeSet<String> =
+            csv::COLUMNS.iter().map(|column| format!("csv.{column}")).collect();
+        paths(
+            &serde_json::from_str(&render(&sample::full()).unwrap()).unwrap(),
+            "run",
+            &mut expected,
+        );
         let described = described();
         let missing: Vec<_> = expected.difference(&described).collect();
         let outdated: Vec<_> = described.difference(&expected).collect();
-        assert!(missing.is_empty() && outdated.is_empty(), "missing: {missing:?}; outdated: {outdated:?}");
+        assert!(
+            missing.is_empty() && outdated.is_empty(),
+            "missing: {missing:?}; outdated: {outdated:?}"
+        );
     }
 
     #[test]

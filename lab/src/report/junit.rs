@@ -22,11 +22,13 @@ pub fn render(outcomes: &Outcomes) -> String {
         }
     }
     let all: Vec<&Outcome> = outcomes.all.iter().collect();
-    let attributes = attributes(&[("name", &outcomes.name), ("time", &outcomes.context.seconds.to_string())]);
+    let attributes =
+        attributes(&[("name", &outcomes.name), ("time", &outcomes.context.seconds.to_string())]);
     let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
     let _ = writeln!(text, "<testsuites{attributes}{}>", counts(&all));
     for experiment in experiments {
-        let own: Vec<&Outcome> = all.iter().copied().filter(|outcome| outcome.experiment == experiment).collect();
+        let own: Vec<&Outcome> =
+            all.iter().copied().filter(|outcome| outcome.experiment == experiment).collect();
         text.push_str(&suite(experiment, &own, outcomes));
     }
     text + "</testsuites>\n"
@@ -36,15 +38,17 @@ fn suite(experiment: &str, own: &[&Outcome], outcomes: &Outcomes) -> String {
     let context = &outcomes.context;
     // JUnit's timestamps have no zone.
     let date = context.date.trim_end_matches('Z');
-    let attributes = attributes(&[("name", experiment), ("timestamp", date), ("hostname", &context.host)]);
+    let attributes =
+        attributes(&[("name", experiment), ("timestamp", date), ("hostname", &context.host)]);
     let mut text = format!("  <testsuite{attributes}{}>\n", counts(own));
     own.iter().for_each(|outcome| text.push_str(&testcase(outcome)));
     text + "  </testsuite>\n"
 }
 
 fn counts(outcomes: &[&Outcome]) -> String {
-    let count =
-        |kind: &str| outcomes.iter().filter(|outcome| element(outcome.status) == Some(kind)).count().to_string();
+    let count = |kind: &str| {
+        outcomes.iter().filter(|outcome| element(outcome.status) == Some(kind)).count().to_string()
+    };
     attributes(&[
         ("tests", &outcomes.len().to_string()),
         ("failures", &count("failure")),
@@ -63,13 +67,17 @@ fn element(status: Status) -> Option<&'static str> {
 }
 
 fn testcase(outcome: &Outcome) -> String {
-    let mut text =
-        format!("    <testcase{}>\n", attributes(&[("classname", &outcome.experiment), ("name", &outcome.name)]));
+    let mut text = format!(
+        "    <testcase{}>\n",
+        attributes(&[("classname", &outcome.experiment), ("name", &outcome.name)])
+    );
     if let Some(element) = element(outcome.status) {
         let words = outcome.status.words();
-        let message = if outcome.reasons.is_empty() { words.to_owned() } else { outcome.reasons.join("; ") };
+        let message =
+            if outcome.reasons.is_empty() { words.to_owned() } else { outcome.reasons.join("; ") };
         // The form has no type for what is skipped.
-        let kind = if element == "skipped" { String::new() } else { attributes(&[("type", words)]) };
+        let kind =
+            if element == "skipped" { String::new() } else { attributes(&[("type", words)]) };
         let _ = writeln!(
             text,
             "      <{element}{}{kind}>{}</{element}>",
@@ -78,7 +86,11 @@ fn testcase(outcome: &Outcome) -> String {
         );
     }
     if !outcome.figures.is_empty() {
-        let _ = writeln!(text, "      <system-out>{}</system-out>", escaped(&outcome.figures.join("\n")));
+        let _ = writeln!(
+            text,
+            "      <system-out>{}</system-out>",
+            escaped(&outcome.figures.join("\n"))
+        );
     }
     text + "    </testcase>\n"
 }
@@ -87,7 +99,8 @@ fn testcase(outcome: &Outcome) -> String {
 fn attributes(attributes: &[(&str, &str)]) -> String {
     let told = attributes.iter().filter(|(_, value)| !value.is_empty());
     // A reader would make a space of a line break.
-    told.map(|(name, value)| format!(" {name}=\"{}\"", escaped(value).replace('\n', "&#10;"))).collect()
+    told.map(|(name, value)| format!(" {name}=\"{}\"", escaped(value).replace('\n', "&#10;")))
+        .collect()
 }
 
 /// Without the characters that XML 1.0 cannot have or advises against: controls, and what is no character.
@@ -125,13 +138,22 @@ mod tests {
         let run = sample::full();
         let text = render(&Outcomes::of_run(&run));
         let document = Document::parse(&text).unwrap();
-        let suites: Vec<_> = find(&document, "testsuite").iter().filter_map(|suite| suite.attribute("name")).collect();
+        let suites: Vec<_> = find(&document, "testsuite")
+            .iter()
+            .filter_map(|suite| suite.attribute("name"))
+            .collect();
         assert_eq!(suites, ["switch", "delay", "inversion", "interrupt"]);
         let cases = find(&document, "testcase");
         assert_eq!(cases.len(), run.cases.len() + run.peers.len());
         assert_eq!(cases[0].attribute("classname"), Some("switch"));
         assert_eq!(cases[0].attribute("name"), Some("linux@host pair=thread-thread tasks=2"));
-        assert!(find(&document, "system-out")[0].text().unwrap().starts_with("switch: n 5000, p50 2.90 µs"), "{text}");
+        assert!(
+            find(&document, "system-out")[0]
+                .text()
+                .unwrap()
+                .starts_with("switch: n 5000, p50 2.90 µs"),
+            "{text}"
+        );
         for (element, message) in [
             ("failure", "a reason"),
             ("error", "rounds of high: 11, not 12"),
@@ -141,8 +163,8 @@ mod tests {
             assert_eq!((found.len(), found[0].attribute("message")), (1, Some(message)), "{text}");
         }
         assert_eq!(find(&document, "failure")[0].attribute("type"), Some("limit missed"));
-        let sums =
-            ["tests", "failures", "errors", "skipped"].map(|sum| find(&document, "testsuites")[0].attribute(sum));
+        let sums = ["tests", "failures", "errors", "skipped"]
+            .map(|sum| find(&document, "testsuites")[0].attribute(sum));
         assert_eq!(sums, ["7", "1", "1", "1"].map(Some));
         // A case without proof shows no figures.
         let unproven = find(&document, "error")[0].parent().unwrap();

@@ -74,7 +74,11 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_comparison(comparison: &Comparison, history: &[CaseRow], print: &PrintComparison) -> Result<()> {
+pub fn write_comparison(
+    comparison: &Comparison,
+    history: &[CaseRow],
+    print: &PrintComparison,
+) -> Result<()> {
     let text = match print.format() {
         CompareFormat::Table => comparison::table(comparison),
         CompareFormat::Json => comparison::json(comparison)?,
@@ -91,7 +95,8 @@ pub fn write_comparison(comparison: &Comparison, history: &[CaseRow], print: &Pr
 /// When it cannot be written.
 pub fn page(run: &Run, file: &Path) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
     file::write(file, &html::render(&[(String::new(), run)]))
 }
 
@@ -115,7 +120,9 @@ pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path
     match file {
         Some(path) => file::fill(path, content),
         None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
-            bail!("a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev")
+            bail!(
+                "a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev"
+            )
         }
         None => file::pour(content),
     }

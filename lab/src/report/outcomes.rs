@@ -50,20 +50,31 @@ impl Outcomes {
             let each = keys.iter().map(|key| {
                 let (experiment, rest) = key.split_once(' ').unwrap_or((key, ""));
                 let verdict = Verdict::new(status, reason.clone());
-                Outcome { experiment: experiment.to_owned(), name: rest.to_owned(), ..judged(&verdict) }
+                Outcome {
+                    experiment: experiment.to_owned(),
+                    name: rest.to_owned(),
+                    ..judged(&verdict)
+                }
             });
             each.collect()
         };
         let lines = comparison.lines.iter().map(of_line).collect();
-        let gone =
-            alone(&comparison.only_in_a, Status::Inconclusive, format!("only in {a}: it was not measured again"));
+        let gone = alone(
+            &comparison.only_in_a,
+            Status::Inconclusive,
+            format!("only in {a}: it was not measured again"),
+        );
         // As what a kernel does not offer: there is nothing to judge, and nothing is wrong.
         let new = alone(
             &comparison.only_in_b,
             Status::NotOffered,
             format!("only in {b}: there is nothing to compare it with"),
         );
-        Self { name: format!("{a} and {b}"), context: comparison.b.context.clone(), all: [lines, gone, new].concat() }
+        Self {
+            name: format!("{a} and {b}"),
+            context: comparison.b.context.clone(),
+            all: [lines, gone, new].concat(),
+        }
     }
 
     pub fn count(&self, status: Status) -> usize {
@@ -72,10 +83,18 @@ impl Outcomes {
 
     /// `1 limit missed · 3 pass`, the worst first.
     pub fn sum(&self) -> String {
-        let from_bad =
-            [Status::LimitMissed, Status::Regression, Status::Inconclusive, Status::NotOffered, Status::Pass];
+        let from_bad = [
+            Status::LimitMissed,
+            Status::Regression,
+            Status::Inconclusive,
+            Status::NotOffered,
+            Status::Pass,
+        ];
         let counts = from_bad.map(|status| (self.count(status), status.words()));
-        let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+        let told = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, words)| format!("{count} {words}"));
         told.collect::<Vec<_>>().join(" · ")
     }
 }
@@ -96,13 +115,17 @@ fn figures(series: &SeriesResult) -> String {
     let summary = &series.summary;
     let value = |value: Option<f64>| value.map(|value| show(value + series.nominal, &series.unit));
     let each = [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)];
-    let told = each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
+    let told =
+        each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
     format!("{}: n {}{}", series.name, summary.count, told.collect::<String>())
 }
 
 fn of_line(line: &Line) -> Outcome {
     let figures = line.figures.as_ref().and_then(|figures| {
-        let (a, b) = (show(figures.a? + line.nominal, &line.unit), show(figures.b? + line.nominal, &line.unit));
+        let (a, b) = (
+            show(figures.a? + line.nominal, &line.unit),
+            show(figures.b? + line.nominal, &line.unit),
+        );
         let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
         Some(format!("p50 {a} → {b}{ratio}"))
     });

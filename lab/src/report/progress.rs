@@ -34,7 +34,9 @@ struct Bar(ProgressBar);
 impl Bar {
     fn new() -> Self {
         let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {wide_msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {wide_msg}")
+        {
             bar.set_style(style);
         }
         Self(bar)

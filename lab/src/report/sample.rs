@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use crate::{
     peer::{Paired, PeerResult},
     profile::{Cycles, Spent},
-    run::{CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA, SeriesResult},
+    run::{
+        CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA,
+        SeriesResult,
+    },
     statistics::{Interval, MissRate, Slope, Summary, Worst},
     study::{Instrument, Limit, Published, Quantity},
     verdict::{Status, Verdict},
@@ -20,7 +23,8 @@ pub fn run() -> Run {
         series("hog 80 ms", 82.1e6).at(80e6),
         series("lock that nobody holds", 90.0).role("auxiliary"),
     ];
-    inversion.slope = Some(Slope { slope: 0.99984, intercept: 2.07e6, standard_error: Some(0.00031) });
+    inversion.slope =
+        Some(Slope { slope: 0.99984, intercept: 2.07e6, standard_error: Some(0.00031) });
     let mut unproven = case("inversion", "protocol=ceiling");
     unproven.series = vec![series("hog 0 ms", 1.5e3)];
     unproven.evidence = vec![evidence("rounds of high", 11.0, 12.0, Some(12.0))];
@@ -74,15 +78,16 @@ pub fn full() -> Run {
 }
 
 fn peer() -> PeerResult {
-    let paired = |ours_is: &str, ours: &[f64], theirs_is: &str, theirs: &[f64], unit: &str, within| Paired {
-        ours_is: ours_is.to_owned(),
-        theirs_is: theirs_is.to_owned(),
-        unit: unit.to_owned(),
-        ours: ours.to_vec(),
-        theirs: theirs.to_vec(),
-        ratio: None,
-        within,
-    };
+    let paired =
+        |ours_is: &str, ours: &[f64], theirs_is: &str, theirs: &[f64], unit: &str, within| Paired {
+            ours_is: ours_is.to_owned(),
+            theirs_is: theirs_is.to_owned(),
+            unit: unit.to_owned(),
+            ours: ours.to_vec(),
+            theirs: theirs.to_vec(),
+            ratio: None,
+            within,
+        };
     let case = case("switch", "pair=process-process");
     PeerResult {
         name: "perf bench sched pipe".to_owned(),
@@ -93,8 +98,15 @@ fn peer() -> PeerResult {
         label: case.label,
         pairs: 3,
         statistics: vec![
-            paired("mean", &[2940.0, 3100.0, 3000.0], "operation", &[2910.0, 2920.0, 2910.0], "ns", Some(0.05))
-                .finish(),
+            paired(
+                "mean",
+                &[2940.0, 3100.0, 3000.0],
+                "operation",
+                &[2910.0, 2920.0, 2910.0],
+                "ns",
+                Some(0.05),
+            )
+            .finish(),
             paired("", &[], "operations", &[40_000.0; 3], "count", None).finish(),
         ],
         note: "Half an operation is one switch.".to_owned(),

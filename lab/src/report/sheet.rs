@@ -40,8 +40,14 @@ impl Sheet {
 
     /// The table; a column without any text is left out.
     pub fn render(&self) -> String {
-        let cells = || self.rows.iter().filter_map(|row| if let Row::Cells(cells) = row { Some(cells) } else { None });
-        let widest = |column: usize| cells().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max();
+        let cells = || {
+            self.rows
+                .iter()
+                .filter_map(|row| if let Row::Cells(cells) = row { Some(cells) } else { None })
+        };
+        let widest = |column: usize| {
+            cells().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max()
+        };
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| match widest(column) {
                 None | Some(0) => 0,
@@ -50,7 +56,8 @@ impl Sheet {
             .collect();
         let lay = |cells: &mut dyn Iterator<Item = &str>| {
             let laid = cells.zip(&self.columns).zip(&widths).filter(|(_, width)| **width > 0);
-            let laid: Vec<String> = laid.map(|((cell, (_, side)), width)| pad(cell, *width, *side)).collect();
+            let laid: Vec<String> =
+                laid.map(|((cell, (_, side)), width)| pad(cell, *width, *side)).collect();
             format!("{}\n", laid.join("  ").trim_end())
         };
         let header = lay(&mut self.columns.iter().map(|(name, _)| *name));
@@ -108,7 +115,8 @@ mod tests {
 
     #[test]
     fn numbers_lean_right_and_empty_columns_vanish() {
-        let mut sheet = Sheet::new(&[("case", Side::Left), ("n", Side::Right), ("none", Side::Right)]);
+        let mut sheet =
+            Sheet::new(&[("case", Side::Left), ("n", Side::Right), ("none", Side::Right)]);
         sheet.line("a line that is longer than all columns together");
         sheet.row(vec!["a".into(), "5".into(), String::new()]);
         sheet.row(vec!["\x1b[32mbb\x1b[0m".into(), "µ50".into()]);

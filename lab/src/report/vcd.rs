@@ -66,7 +66,8 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
         if let Some(state) = track.state.filter(|_| track.is_pin) {
             writer.change_scalar(state, !track.open.is_empty())?;
         } else if let Some(state) = track.state {
-            let shown = track.open.last().map_or(NOTHING.to_owned(), |name| value(timeline.name(*name)));
+            let shown =
+                track.open.last().map_or(NOTHING.to_owned(), |name| value(timeline.name(*name)));
             writer.change_string(state, &shown)?;
         }
     }
@@ -117,9 +118,11 @@ impl<W: Write> Definitions<'_, W> {
             self.variables[place].state = Some(self.writer.add_var(kind, 1, &name, None)?);
             self.variables[place].is_pin = is_pin;
             if tracks[place].has_marks {
-                let [mark, when] = ["mark", "marked"].map(|what| unlike(&mut taken, &format!("{name}_{what}")));
+                let [mark, when] =
+                    ["mark", "marked"].map(|what| unlike(&mut taken, &format!("{name}_{what}")));
                 let mark = self.writer.add_var(VarType::String, 1, &mark, None)?;
-                self.variables[place].mark = Some((mark, self.writer.add_var(VarType::Event, 1, &when, None)?));
+                self.variables[place].mark =
+                    Some((mark, self.writer.add_var(VarType::Event, 1, &when, None)?));
             }
         }
         Ok(())
@@ -139,7 +142,8 @@ pub(crate) fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
 
 /// A name as a word: viewers part paths at points, and take brackets for an index.
 pub(crate) fn identifier(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
+    let fits =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
     let word: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     if word.is_empty() { "_".to_owned() } else { word }
 }

@@ -203,7 +203,9 @@ fn measure(case: &Case, rules: &Rules) -> Comparison {
         };
     } else {
         let logs = |side: &[f64]| side.iter().map(|value| value.ln()).collect::<Vec<f64>>();
-        let by_pairs = |side: &[f64]| -> Vec<f64> { side.iter().zip(case.a).map(|(side, a)| side / a).collect() };
+        let by_pairs = |side: &[f64]| -> Vec<f64> {
+            side.iter().zip(case.a).map(|(side, a)| side / a).collect()
+        };
         let floors = if paired {
             let ratios = by_pairs(case.b);
             result.ratio = median(&ratios);
@@ -233,7 +235,8 @@ fn too_few(case: &Case) -> Verdict {
 }
 
 fn decide(result: &Comparison, threshold: f64) -> Verdict {
-    let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm) else {
+    let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm)
+    else {
         return Verdict::Inconclusive(Reason::NotSignificant);
     };
     let needed = 1.0 + threshold.max(result.noise_floor.unwrap_or(0.0));

@@ -73,7 +73,11 @@ fn median_of_resample(reps: &[f64], random: &mut SplitMix64, drawn: &mut Vec<f64
     median_in_place(drawn)
 }
 
-fn bootstrap(seed: u64, n: usize, mut statistic: impl FnMut(&mut SplitMix64) -> Option<f64>) -> Option<Interval> {
+fn bootstrap(
+    seed: u64,
+    n: usize,
+    mut statistic: impl FnMut(&mut SplitMix64) -> Option<f64>,
+) -> Option<Interval> {
     let mut random = SplitMix64::new(seed);
     let mut results: Vec<f64> = (0..n).map_while(|_| statistic(&mut random)).collect();
     results.sort_unstable_by(f64::total_cmp);
@@ -93,7 +97,8 @@ mod tests {
         // The first outputs for seed 1234567, as in the reference implementation.
         let mut random = SplitMix64::new(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
-        let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let published =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(first, published);
         assert!((0..1_000).all(|_| random.below(7) < 7));
         assert_eq!(random.below(0), 0);
@@ -121,7 +126,8 @@ mod tests {
         // Uniform repetitions on 0.5 to 1.5: the interval of 20 must hold 1 in about 95 %.
         let mut random = SplitMix64::new(7);
         let held = (0..400).filter(|&seed| {
-            let reps: Vec<f64> = (0..20).map(|_| 0.5 + random.below(1_000_001) as f64 / 1e6).collect();
+            let reps: Vec<f64> =
+                (0..20).map(|_| 0.5 + random.below(1_000_001) as f64 / 1e6).collect();
             let interval = bootstrap_median(&reps, seed, 300).unwrap();
             interval.low <= 1.0 && 1.0 <= interval.high
         });

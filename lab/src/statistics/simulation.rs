@@ -31,7 +31,8 @@ fn family(random: &mut SplitMix64, noise: f64, ratio: f64) -> Vec<Sides> {
 }
 
 fn verdicts(family: &[Sides], interleaved: bool) -> Vec<Verdict> {
-    let cases: Vec<Case> = family.iter().map(|(a, b)| Case { a, b, interleaved, ..Case::default() }).collect();
+    let cases: Vec<Case> =
+        family.iter().map(|(a, b)| Case { a, b, interleaved, ..Case::default() }).collect();
     // Fewer resamples than by default, for the simulations' sake.
     let results = compare(&cases, &Rules { resamples: 200, ..Rules::default() });
     results.iter().map(|result| result.verdict).collect()
@@ -47,8 +48,9 @@ fn equals_raise_no_alarm_in_19_of_20_families() {
     for noise in [0.02, 0.05, 0.10] {
         for interleaved in [false, true] {
             let families = 100;
-            let quiet =
-                (0..families).filter(|_| !any_regression(&verdicts(&family(&mut random, noise, 1.0), interleaved)));
+            let quiet = (0..families).filter(|_| {
+                !any_regression(&verdicts(&family(&mut random, noise, 1.0), interleaved))
+            });
             let quiet = quiet.count();
             println!("noise {noise}, interleaved {interleaved}: {quiet} of {families} quiet");
             assert!(quiet * 20 >= families * 19, "noise {noise}: {quiet} of {families}");
@@ -61,8 +63,9 @@ fn a_slowdown_of_a_tenth_is_found_9_times_in_10() {
     let mut random = SplitMix64::new(21);
     for interleaved in [false, true] {
         let families = 100;
-        let found =
-            (0..families).filter(|_| verdicts(&family(&mut random, 0.02, 1.1), interleaved)[0] == Verdict::Regression);
+        let found = (0..families).filter(|_| {
+            verdicts(&family(&mut random, 0.02, 1.1), interleaved)[0] == Verdict::Regression
+        });
         let found = found.count();
         println!("interleaved {interleaved}: found {found} of {families}");
         assert!(found * 10 >= families * 9, "{found} of {families}");

@@ -38,8 +38,9 @@ pub struct DeadlinesDiffer {
 
 impl fmt::Display for DeadlinesDiffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show =
-            |deadline: Option<u64>| deadline.map_or("no deadline".to_string(), |d| format!("a deadline of {d} ticks"));
+        let show = |deadline: Option<u64>| {
+            deadline.map_or("no deadline".to_string(), |d| format!("a deadline of {d} ticks"))
+        };
         let (ours, theirs) = (show(self.ours), show(self.theirs));
         write!(f, "samples with {ours} cannot be merged with samples with {theirs}")
     }
@@ -206,8 +207,9 @@ impl Accumulator {
             let supported = self.count >= needed;
             scaled(self.quantile(q).filter(|_| supported)? as f64)
         };
-        let worst =
-            self.worst.iter().filter_map(|sample| Some(Worst { at: sample.at, value: scaled(sample.value as f64)? }));
+        let worst = self.worst.iter().filter_map(|sample| {
+            Some(Worst { at: sample.at, value: scaled(sample.value as f64)? })
+        });
         let variance = self.squares / self.count.saturating_sub(1) as f64;
         Summary {
             count: self.count,
@@ -227,8 +229,9 @@ impl Accumulator {
     }
 
     fn keep_if_worst(&mut self, sample: Stamped) {
-        let is_worse =
-            |than: &Stamped| sample.value > than.value || (sample.value == than.value && sample.at < than.at);
+        let is_worse = |than: &Stamped| {
+            sample.value > than.value || (sample.value == than.value && sample.at < than.at)
+        };
         if self.worst.len() == WORST_KEPT && !self.worst.last().is_some_and(is_worse) {
             return;
         }

@@ -95,7 +95,9 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
     let mean_y = points.iter().map(|p| p.1).sum::<f64>() / n;
-    let sum = |term: fn(f64, f64) -> f64| -> f64 { points.iter().map(|p| term(p.0 - mean_x, p.1 - mean_y)).sum() };
+    let sum = |term: fn(f64, f64) -> f64| -> f64 {
+        points.iter().map(|p| term(p.0 - mean_x, p.1 - mean_y)).sum()
+    };
     let xx = sum(|x, _| x * x);
     // Equal x may differ from their mean by rounding, which is no spread to fit a line to.
     let spread = points.iter().any(|p| p.0 != points[0].0);
@@ -104,7 +106,8 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
     if !spread || !slope.is_finite() || !intercept.is_finite() {
         return None;
     }
-    let residuals: f64 = points.iter().map(|p| (p.1 - mean_y - slope * (p.0 - mean_x)).powi(2)).sum();
+    let residuals: f64 =
+        points.iter().map(|p| (p.1 - mean_y - slope * (p.0 - mean_x)).powi(2)).sum();
     let error = (residuals / (n - 2.0) / xx).sqrt();
     let standard_error = (points.len() > 2).then_some(error).filter(|error| error.is_finite());
     Some(Slope { slope, intercept, standard_error })

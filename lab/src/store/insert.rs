@@ -38,16 +38,24 @@ fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     let (key, status) = (case.key(), case.verdict.status.words());
-    let mut row = |name: &str, unit: &str, nominal: f64, [p50, low, high, p99, max]: [Option<f64>; 5]| {
-        let (experiment, target, label) = (&case.experiment, &case.target, &case.label);
-        insert.execute(params![
-            run, key, experiment, target, label, name, unit, nominal, p50, low, high, p99, max, status
-        ])
-    };
+    let mut row =
+        |name: &str, unit: &str, nominal: f64, [p50, low, high, p99, max]: [Option<f64>; 5]| {
+            let (experiment, target, label) = (&case.experiment, &case.target, &case.label);
+            insert.execute(params![
+                run, key, experiment, target, label, name, unit, nominal, p50, low, high, p99, max,
+                status
+            ])
+        };
     for series in case.measured() {
         let (summary, interval) = (&series.summary, series.p50_interval);
-        let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
-        row(&series.name, &series.unit, series.nominal, [summary.p50, low, high, summary.p99, summary.max])?;
+        let (low, high) =
+            (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
+        row(
+            &series.name,
+            &series.unit,
+            series.nominal,
+            [summary.p50, low, high, summary.p99, summary.max],
+        )?;
     }
     if case.measured().next().is_none() {
         row("", "", 0.0, [None; 5])?;

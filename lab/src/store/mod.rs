@@ -78,9 +78,12 @@ pub struct Store {
 /// # Errors
 /// When the user has no data folder.
 pub fn default_path() -> Result<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
-    let data = data.context("there is no folder for the store of runs: set HOME, or name a file with --store")?;
+    let data = data.context(
+        "there is no folder for the store of runs: set HOME, or name a file with --store",
+    )?;
     Ok(data.join("chronoscope/runs.sqlite"))
 }
 
@@ -90,10 +93,14 @@ impl Store {
     /// # Errors
     /// With the file's name and the mend.
     pub fn create(path: &Path) -> Result<Self> {
-        let path = path::absolute(path).with_context(|| format!("`{}` is no place for a store", path.display()))?;
+        let path = path::absolute(path)
+            .with_context(|| format!("`{}` is no place for a store", path.display()))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(folder).with_context(|| {
-            format!("cannot make the folder {} for the store of runs: name another with --store", folder.display())
+            format!(
+                "cannot make the folder {} for the store of runs: name another with --store",
+                folder.display()
+            )
         })?;
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
@@ -103,7 +110,8 @@ impl Store {
     /// # Errors
     /// With the file's name and the mend.
     pub fn open(path: &Path) -> Result<Self> {
-        let path = path::absolute(path).with_context(|| format!("`{}` is no place for a store", path.display()))?;
+        let path = path::absolute(path)
+            .with_context(|| format!("`{}` is no place for a store", path.display()))?;
         // Where it may not even be looked for, SQLite says so.
         if path.try_exists().is_ok_and(|exists| !exists) {
             bail!("there is no store of runs at {}: `chronoscope run` makes it", path.display());
@@ -114,7 +122,8 @@ impl Store {
     fn connect(path: PathBuf, create: OpenFlags) -> Result<Self> {
         // Where the file may not be written, SQLite opens it for reading.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-        let connection = Connection::open_with_flags(&path, flags).map_err(|error| explain(&path, error))?;
+        let connection =
+            Connection::open_with_flags(&path, flags).map_err(|error| explain(&path, error))?;
         let mut store = Self { connection, path };
         store.prepare().map_err(|error| store.told(error))?;
         Ok(store)
@@ -126,7 +135,8 @@ impl Store {
         self.connection.pragma_update(None, "foreign_keys", true)?;
         if self.is_empty()? && !self.connection.is_readonly(rusqlite::MAIN_DB)? {
             // Another program may be making it too: only one gets past this line at a time.
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             if number(&transaction, "schema_version")? == 0 {
                 transaction.execute_batch(TABLES)?;
                 transaction.pragma_update(None, "application_id", APPLICATION)?;
@@ -134,8 +144,10 @@ impl Store {
             }
             transaction.commit()?;
         }
-        let (application, version) =
-            (number(&self.connection, "application_id")?, number(&self.connection, "user_version")?);
+        let (application, version) = (
+            number(&self.connection, "application_id")?,
+            number(&self.connection, "user_version")?,
+        );
         match version {
             _ if application != APPLICATION => {
                 bail!("is not a store of runs: name another file with --store")
@@ -159,7 +171,8 @@ impl Store {
     pub fn add(&mut self, runs: &[&Run]) -> Result<Vec<i64>> {
         let documents = runs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
         let mut add = || {
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut numbers = Vec::new();
             for (run, document) in runs.iter().zip(&documents) {
                 numbers.push(insert(&transaction, run, document)?);
@@ -184,10 +197,16 @@ impl Store {
             .optional()
             .map_err(|error| explain(&self.path, error))?;
         let Some((schema, document)) = found else {
-            bail!("there is no run {number} in {}: `chronoscope history` lists all", self.path.display());
+            bail!(
+                "there is no run {number} in {}: `chronoscope history` lists all",
+                self.path.display()
+            );
         };
         if schema != SCHEMA {
-            bail!("run {number} in {} has schema {schema}; this program reads {SCHEMA}", self.path.display());
+            bail!(
+                "run {number} in {} has schema {schema}; this program reads {SCHEMA}",
+                self.path.display()
+            );
         }
         serde_json::from_str(&document)
             .map_err(|error| anyhow!("run {number} in {} is damaged: {error}", self.path.display()))
@@ -200,12 +219,21 @@ impl Store {
     pub fn newest(&self, back: u32) -> Result<i64> {
         let found = self
             .connection
-            .query_row("SELECT id FROM runs ORDER BY id DESC LIMIT 1 OFFSET ?", [back], |row| row.get(0))
+            .query_row("SELECT id FROM runs ORDER BY id DESC LIMIT 1 OFFSET ?", [back], |row| {
+                row.get(0)
+            })
             .optional()
             .map_err(|error| explain(&self.path, error))?;
         found.with_context(|| {
-            let count = if back == 0 { "a run".to_owned() } else { format!("{} runs", u64::from(back) + 1) };
-            format!("{} does not hold {count}: `chronoscope history` lists what it holds", self.path.display())
+            let count = if back == 0 {
+                "a run".to_owned()
+            } else {
+                format!("{} runs", u64::from(back) + 1)
+            };
+            format!(
+                "{} does not hold {count}: `chronoscope history` lists what it holds",
+                self.path.display()
+            )
         })
     }
 
@@ -229,7 +257,8 @@ impl Store {
             let known = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)";
             let known = self.connection.query_row(known, [number], |row| row.get(0));
             if !known.map_err(|error| explain(&self.path, error))? {
-                fs::remove_file(&page).with_context(|| format!("cannot remove {}", page.display()))?;
+                fs::remove_file(&page)
+                    .with_context(|| format!("cannot remove {}", page.display()))?;
             }
         }
         Ok(())
@@ -252,7 +281,8 @@ impl Store {
     /// When the store cannot be written.
     pub fn keep(&self, newest: u32) -> Result<usize> {
         let old = "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?)";
-        let gone = self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))?;
+        let gone =
+            self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))?;
         self.sweep()?;
         Ok(gone)
     }

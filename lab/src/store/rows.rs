@@ -98,7 +98,12 @@ impl Store {
         parameters: impl rusqlite::Params,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let read = || self.connection.prepare(query)?.query_map(parameters, row)?.collect::<rusqlite::Result<_>>();
+        let read = || {
+            self.connection
+                .prepare(query)?
+                .query_map(parameters, row)?
+                .collect::<rusqlite::Result<_>>()
+        };
         read().map_err(|error| explain(&self.path, error))
     }
 }

@@ -23,11 +23,18 @@ pub(super) fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
         return Ok(name);
     }
     let lower = name.to_lowercase();
-    let percentile = lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let percentile =
+        lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let alike = STATISTICS.iter().any(|known| case::distance(&lower, known) <= 1);
-    if name.is_empty() || percentile || alike || ["avg", "average", "median", "stddev"].contains(&lower.as_str()) {
+    if name.is_empty()
+        || percentile
+        || alike
+        || ["avg", "average", "median", "stddev"].contains(&lower.as_str())
+    {
         let all = STATISTICS.join(", ");
-        return Err(serde::de::Error::custom(format!("there is no statistic `{name}`: there are {all}, and figures")));
+        return Err(serde::de::Error::custom(format!(
+            "there is no statistic `{name}`: there are {all}, and figures"
+        )));
     }
     Ok(name)
 }
@@ -83,8 +90,12 @@ impl Limit {
         let name = &self.statistic;
         match (self.at_least, self.at_most) {
             (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
-            (Some(least), Some(most)) if least.0 > most.0 => bail!("nothing keeps the limits on `{name}`"),
-            _ if name == "misses" && deadline.is_none() => bail!("a limit on `misses` needs a deadline"),
+            (Some(least), Some(most)) if least.0 > most.0 => {
+                bail!("nothing keeps the limits on `{name}`")
+            }
+            _ if name == "misses" && deadline.is_none() => {
+                bail!("a limit on `misses` needs a deadline")
+            }
             _ => Ok(()),
         }
     }
@@ -100,7 +111,10 @@ impl Limit {
         if let Some(figure) = case.figure(&self.statistic) {
             let worst = [(figure.max, self.at_most, None), (figure.min, None, self.at_least)];
             let missed = worst.into_iter().filter_map(|(value, most, least)| {
-                Some(format!("in one repetition {}", exceeded(&self.statistic, value, &figure.unit, most, least)?))
+                Some(format!(
+                    "in one repetition {}",
+                    exceeded(&self.statistic, value, &figure.unit, most, least)?
+                ))
             });
             return missed.collect();
         }
@@ -114,15 +128,26 @@ impl Limit {
 }
 
 /// `p99 is 80.5 µs, above 50 µs`, unless the bounds are kept.
-fn exceeded(name: &str, value: f64, unit: &str, most: Option<Quantity>, least: Option<Quantity>) -> Option<String> {
+fn exceeded(
+    name: &str,
+    value: f64,
+    unit: &str,
+    most: Option<Quantity>,
+    least: Option<Quantity>,
+) -> Option<String> {
     let above = most.filter(|most| value > most.0).map(|most| ("above", most));
-    let (side, Quantity(bound)) = above.or(least.filter(|least| value < least.0).map(|least| ("below", least)))?;
+    let (side, Quantity(bound)) =
+        above.or(least.filter(|least| value < least.0).map(|least| ("below", least)))?;
     Some(format!("{name} is {}, {side} {}", units::show(value, unit), units::show(bound, unit)))
 }
 
 /// A statistic of a case by its name, for the series named or all measured ones: series, value with the nominal part,
 /// unit.
-pub fn statistics(case: &CaseResult, statistic: &str, series: Option<&str>) -> Vec<(String, f64, String)> {
+pub fn statistics(
+    case: &CaseResult,
+    statistic: &str,
+    series: Option<&str>,
+) -> Vec<(String, f64, String)> {
     statistics_by(case, statistic, series, Instrument::Timer)
 }
 
@@ -137,9 +162,15 @@ pub(super) fn statistics_by(
         return vec![(String::new(), figure.value, figure.unit.clone())];
     }
     if statistic == "slope" {
-        return case.slope.iter().map(|slope| (String::new(), slope.slope, String::new())).collect();
+        return case
+            .slope
+            .iter()
+            .map(|slope| (String::new(), slope.slope, String::new()))
+            .collect();
     }
-    let each = |one: &SeriesResult| of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit));
+    let each = |one: &SeriesResult| {
+        of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit))
+    };
     chosen(case, series, instrument).filter_map(each).collect()
 }
 
@@ -185,7 +216,8 @@ mod tests {
     fn one_bad_repetition_breaks_a_limit_on_a_figure() {
         let mut case = sample::case("period", "");
         // As three repetitions tell it: 0, 0 and 3.
-        case.figures = vec![FigureResult { max: 3.0, ..sample::figure("skipped periods", "", 0.0) }];
+        case.figures =
+            vec![FigureResult { max: 3.0, ..sample::figure("skipped periods", "", 0.0) }];
         let limit = |statistic: &str, most, least| Limit {
             statistic: statistic.to_owned(),
             series: None,

@@ -82,14 +82,20 @@ impl Instrument {
 impl Published {
     /// The figure's sister in the case: series, value with the nominal part, unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
-        statistics_by(case, &self.statistic, self.series.as_deref(), self.instrument.of(&case.series))
-            .into_iter()
-            .next()
+        statistics_by(
+            case,
+            &self.statistic,
+            self.series.as_deref(),
+            self.instrument.of(&case.series),
+        )
+        .into_iter()
+        .next()
     }
 
     /// Whether it is of this series.
     pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
-        let first = || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
+        let first =
+            || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
         first().is_some_and(|first| first.name == series.name)
     }
 
@@ -135,7 +141,11 @@ impl PublishedRow {
     pub(super) fn figures(&self) -> Result<Vec<Published>> {
         let expected = if self.by.is_some() { self.at.len() } else { 1 };
         if self.value.len() != expected {
-            let at = if self.by.is_some() { "places in `at`" } else { "place: a row of them needs `by` and `at`" };
+            let at = if self.by.is_some() {
+                "places in `at`"
+            } else {
+                "place: a row of them needs `by` and `at`"
+            };
             bail!("`{}` has {} values for {expected} {at}", self.source, self.value.len());
         }
         let when: BTreeMap<String, String> =
@@ -155,7 +165,9 @@ impl PublishedRow {
             };
             match self.by.as_deref() {
                 Some("series") => figure.series = Some(self.at[index].clone()),
-                Some(parameter) => drop(figure.when.insert(parameter.to_owned(), self.at[index].clone())),
+                Some(parameter) => {
+                    drop(figure.when.insert(parameter.to_owned(), self.at[index].clone()))
+                }
                 None => {}
             }
             figure

@@ -17,14 +17,16 @@ const PINS: usize = 256;
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult) {
     let capture = case.attachments.get(CAPTURE).and_then(|dump| {
         let capture = Capture::from_vcd(CAPTURE, dump.as_bytes());
-        let complain = |error| timeline.remarks.push(format!("its capture cannot be read: {error:#}"));
+        let complain =
+            |error| timeline.remarks.push(format!("its capture cannot be read: {error:#}"));
         capture.map_err(complain).ok()
     });
-    let (runs, skipped) = case.attachments.get(RUNS).map_or_else(Default::default, |text| read(text));
+    let (runs, skipped) =
+        case.attachments.get(RUNS).map_or_else(Default::default, |text| read(text));
     if skipped > 0 {
-        timeline
-            .remarks
-            .push(format!("{skipped} lines of {RUNS} are no runs of a function, in the order of time: skipped"));
+        timeline.remarks.push(format!(
+            "{skipped} lines of {RUNS} are no runs of a function, in the order of time: skipped"
+        ));
     }
     let first = runs.first().map_or(u64::MAX, |run| run.start);
     let clock = Clock {
@@ -86,8 +88,10 @@ fn add_runs(timeline: &mut Timeline<'_>, group: TrackId, runs: &[Run<'_>], clock
     if runs.is_empty() {
         return;
     }
-    let about =
-        format!("which function each instruction that retired is of, from the first sample's start; {}", clock.about());
+    let about = format!(
+        "which function each instruction that retired is of, from the first sample's start; {}",
+        clock.about()
+    );
     let track = timeline.track(Some(group), "functions", &about, false);
     let mut events = Vec::with_capacity(2 * runs.len());
     for run in runs {
@@ -99,8 +103,14 @@ fn add_runs(timeline: &mut Timeline<'_>, group: TrackId, runs: &[Run<'_>], clock
 }
 
 fn add_pins(timeline: &mut Timeline<'_>, group: TrackId, capture: &Capture, clock: &Clock) {
-    let changing = capture.channels.iter().filter(|channel| channel.initial || !channel.edges.is_empty());
-    let parent = timeline.track(Some(group), "pins", &format!("of the first repetition; {}", clock.about()), false);
+    let changing =
+        capture.channels.iter().filter(|channel| channel.initial || !channel.edges.is_empty());
+    let parent = timeline.track(
+        Some(group),
+        "pins",
+        &format!("of the first repetition; {}", clock.about()),
+        false,
+    );
     let before = timeline.streams.len();
     for channel in changing.take(PINS) {
         let track = timeline.track(Some(parent), &channel.name, "a slice is a high level", false);

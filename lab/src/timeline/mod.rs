@@ -121,8 +121,12 @@ impl<'a> Timeline<'a> {
 
     fn add(&mut self, case: &'a CaseResult) {
         let name = [&case.experiment, &case.target, &case.label].map(String::as_str).join(" ");
-        let description =
-            format!("a sample is from: {}; to: {}; verdict: {}", case.start, case.end, case.verdict.status.words());
+        let description = format!(
+            "a sample is from: {}; to: {}; verdict: {}",
+            case.start,
+            case.end,
+            case.verdict.status.words()
+        );
         let before = (self.streams.len(), self.remarks.len());
         let group = self.track(None, name.trim_end(), &description, false);
         samples::add(self, group, case);
@@ -142,16 +146,34 @@ impl<'a> Timeline<'a> {
     }
 
     /// Makes a track, after its sisters. Its name is cut, and cannot move a terminal's cursor.
-    fn track(&mut self, parent: Option<TrackId>, name: &str, description: &str, has_marks: bool) -> TrackId {
-        let id = TrackId(u32::try_from(self.tracks.len()).expect("a track takes more than a byte of its source"));
+    fn track(
+        &mut self,
+        parent: Option<TrackId>,
+        name: &str,
+        description: &str,
+        has_marks: bool,
+    ) -> TrackId {
+        let id = TrackId(
+            u32::try_from(self.tracks.len()).expect("a track takes more than a byte of its source"),
+        );
         let (name, description) = (cut(name), description.to_owned());
-        self.tracks.push(Track { parent, name, description, rank: id.0.cast_signed(), has_marks, is_pin: false });
+        self.tracks.push(Track {
+            parent,
+            name,
+            description,
+            rank: id.0.cast_signed(),
+            has_marks,
+            is_pin: false,
+        });
         id
     }
 
     fn flow(&mut self) -> Flow {
         self.flows += 1;
-        Flow(NonZeroU32::new(self.flows).expect("it was just raised, and each takes a line of its source"))
+        Flow(
+            NonZeroU32::new(self.flows)
+                .expect("it was just raised, and each takes a line of its source"),
+        )
     }
 
     pub fn tracks(&self) -> &[Track] {
@@ -171,7 +193,10 @@ impl<'a> Timeline<'a> {
     pub fn events(&mut self) -> Merged<'a> {
         let mut streams = std::mem::take(&mut self.streams);
         let fronts: Vec<_> = streams.iter_mut().map(Iterator::next).collect();
-        let order = fronts.iter().enumerate().filter_map(|(place, event)| Some(Reverse((event.as_ref()?.at, place))));
+        let order = fronts
+            .iter()
+            .enumerate()
+            .filter_map(|(place, event)| Some(Reverse((event.as_ref()?.at, place))));
         Merged { order: order.collect(), fronts, streams }
     }
 }
@@ -212,7 +237,9 @@ impl Names {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
-        let id = NameId(u32::try_from(self.list.len()).expect("a name takes more than a byte of its source"));
+        let id = NameId(
+            u32::try_from(self.list.len()).expect("a name takes more than a byte of its source"),
+        );
         self.list.push(name.to_owned());
         self.known.insert(name.to_owned(), id);
         id

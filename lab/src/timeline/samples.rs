@@ -19,12 +19,15 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
     let timed = || case.series.iter().filter(|series| series.unit != "count");
     if timed().all(|series| series.samples.is_empty()) {
         if timed().any(|series| series.summary.count > 0) {
-            timeline.remarks.push("its samples were not kept: run it again with --samples".to_owned());
+            timeline
+                .remarks
+                .push("its samples were not kept: run it again with --samples".to_owned());
         }
         return;
     }
     let ns = tick(case);
-    let series: Vec<(&SeriesResult, Vec<Vec<Span>>)> = timed().map(|series| (series, spans(series, ns))).collect();
+    let series: Vec<(&SeriesResult, Vec<Vec<Span>>)> =
+        timed().map(|series| (series, spans(series, ns))).collect();
     let starts = starts(&series);
     for (series, repetitions) in series {
         let placed = repetitions.into_iter().zip(&starts).flat_map(|(spans, start)| {
@@ -92,30 +95,48 @@ fn starts(series: &[(&SeriesResult, Vec<Vec<Span>>)]) -> Vec<u64> {
     starts
 }
 
-fn add_series(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult, series: &SeriesResult, spans: Vec<Span>) {
+fn add_series(
+    timeline: &mut Timeline<'_>,
+    group: TrackId,
+    case: &CaseResult,
+    series: &SeriesResult,
+    spans: Vec<Span>,
+) {
     let clock = case.clock.as_ref().map_or("no clock told".to_owned(), |clock| {
         let (domain, hertz) = (&clock.domain, clock.hertz);
         let tick = 1e9 / hertz.max(1) as f64;
         format!("clock: {domain}, {hertz} Hz; a tick is shown as {tick} ns")
     });
-    let mut description = format!("{}; {clock}; time is counted from the series' own first sample", series.role);
+    let mut description =
+        format!("{}; {clock}; time is counted from the series' own first sample", series.role);
     if series.per != 1.0 {
         description += &format!("; a slice holds {} operations", series.per);
     }
     let (lanes, left_out) = lanes(&spans);
     if left_out > 0 {
-        timeline
-            .remarks
-            .push(format!("{}: {left_out} samples overlap more than {LANES} others: left out", series.name));
+        timeline.remarks.push(format!(
+            "{}: {left_out} samples overlap more than {LANES} others: left out",
+            series.name
+        ));
     }
     let lanes = (0..lanes).map(|lane| match lane {
         0 => timeline.track(Some(group), &series.name, &description, false),
-        _ => timeline.track(Some(group), &format!("{} ({})", series.name, lane + 1), &description, false),
+        _ => timeline.track(
+            Some(group),
+            &format!("{} ({})", series.name, lane + 1),
+            &description,
+            false,
+        ),
     });
     let lanes: Vec<TrackId> = lanes.collect();
     let name = timeline.names.get(&super::cut(&series.name));
     let open = Open::new(lanes.len());
-    timeline.streams.push(Box::new(Slices { spans: spans.into_iter().peekable(), open, lanes, name }));
+    timeline.streams.push(Box::new(Slices {
+        spans: spans.into_iter().peekable(),
+        open,
+        lanes,
+        name,
+    }));
 }
 
 /// How many lanes the samples need, and how many samples find none.
@@ -180,7 +201,12 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
             // All lanes being taken, it is one of those that were counted out.
             if let Some(Reverse(lane)) = self.open.free.pop() {
                 self.open.ends.push(Reverse((end, lane)));
-                return Some(Event { at: begin, track: self.lanes[lane], what: What::Begin(self.name), arrow: None });
+                return Some(Event {
+                    at: begin,
+                    track: self.lanes[lane],
+                    what: What::Begin(self.name),
+                    arrow: None,
+                });
             }
         }
     }

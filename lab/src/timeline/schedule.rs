@@ -72,7 +72,9 @@ impl<'t, 'a> Schedule<'t, 'a> {
     /// Time goes on to what the trace's clock says, in ns; whether it says so: it may not go back.
     pub fn advance(&mut self, clock: u64) -> bool {
         let origin = *self.origin.get_or_insert(clock);
-        let at = clock.checked_sub(origin).map_or(0, |passed| self.start.saturating_add(passed).min(LATEST));
+        let at = clock
+            .checked_sub(origin)
+            .map_or(0, |passed| self.start.saturating_add(passed).min(LATEST));
         let goes_on = at >= self.now;
         self.now = self.now.max(at);
         goes_on
@@ -151,7 +153,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
     /// The processor does what it did no longer.
     pub fn leave(&mut self, cpu: u32) -> TrackId {
         let track = self.processor(cpu);
-        if self.by_cpu.get_mut(&cpu).is_some_and(|processor| std::mem::take(&mut processor.is_busy)) {
+        if self.by_cpu.get_mut(&cpu).is_some_and(|processor| std::mem::take(&mut processor.is_busy))
+        {
             self.end(track);
         }
         track
@@ -179,7 +182,10 @@ impl<'t, 'a> Schedule<'t, 'a> {
 
     pub fn processor(&mut self, cpu: u32) -> TrackId {
         let (timeline, parent) = (&mut *self.timeline, self.processors);
-        let new = || Processor { track: ranked(timeline, parent, &format!("processor {cpu}"), cpu), is_busy: false };
+        let new = || Processor {
+            track: ranked(timeline, parent, &format!("processor {cpu}"), cpu),
+            is_busy: false,
+        };
         self.by_cpu.entry(cpu).or_insert_with(new).track
     }
 

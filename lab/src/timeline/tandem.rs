@@ -25,18 +25,29 @@ const IDLE: &str = "idle";
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult, text: &str) {
     let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
-    let about =
-        format!("the kernel's record (its latest events); clock: {hertz} Hz, instructions where it is emulated");
+    let about = format!(
+        "the kernel's record (its latest events); clock: {hertz} Hz, instructions where it is emulated"
+    );
     let mut schedule = Schedule::new(timeline, group, &about);
     let handlers = schedule.track(group, "handlers", "from a handler's begin to its end");
-    let mut picture =
-        Picture { schedule, handlers, records: Vec::new(), depth: 0, running: None, ticks: 0, last: None, hertz };
+    let mut picture = Picture {
+        schedule,
+        handlers,
+        records: Vec::new(),
+        depth: 0,
+        running: None,
+        ticks: 0,
+        last: None,
+        hertz,
+    };
     let skipped = text.lines().filter(|line| picture.take(line).is_none()).count();
     picture.restart();
     picture.schedule.finish();
     if skipped > 0 {
         let lines = text.lines().count();
-        timeline.remarks.push(format!("{skipped} of {lines} lines of its trace are no events of tandem: skipped"));
+        timeline.remarks.push(format!(
+            "{skipped} of {lines} lines of its trace are no events of tandem: skipped"
+        ));
     }
 }
 
@@ -61,7 +72,10 @@ impl<'x> Picture<'_, '_, 'x> {
             match comment.strip_prefix("lost ") {
                 Some(lost) => {
                     let track = self.schedule.processor(CPU);
-                    self.schedule.mark(track, &format!("{} events before are lost", lost.parse::<u64>().ok()?));
+                    self.schedule.mark(
+                        track,
+                        &format!("{} events before are lost", lost.parse::<u64>().ok()?),
+                    );
                 }
                 None => self.restart(),
             }
@@ -103,7 +117,10 @@ impl<'x> Picture<'_, '_, 'x> {
             }
             3 => {
                 // Who neither waits nor has ended has yielded, or was pre-empted.
-                if let Some(before) = self.running.replace(task).filter(|before| before.id != task.id && before.id != 0)
+                if let Some(before) = self
+                    .running
+                    .replace(task)
+                    .filter(|before| before.id != task.id && before.id != 0)
                 {
                     self.schedule.leave(CPU);
                     self.schedule.show(before, "ready");

@@ -13,7 +13,8 @@ pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture 
     // Small differences without a pattern, the same every time.
     let mut state = 1_u64;
     let mut vary = |up_to: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) % up_to
     };
     for _ in 0..count {
@@ -22,7 +23,8 @@ pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture 
         edges[1].extend([at + answer, at + high + 1 + vary(3)]);
         at += 2 * base + vary(base);
     }
-    let channel = |(name, edges): (&str, Vec<u64>)| Channel { name: name.to_owned(), initial: false, edges };
+    let channel =
+        |(name, edges): (&str, Vec<u64>)| Channel { name: name.to_owned(), initial: false, edges };
     Capture {
         source: "made up".to_owned(),
         tick: Tick::of_hertz(hertz).unwrap(),
@@ -60,7 +62,8 @@ pub fn csv(capture: &Capture) -> Vec<u8> {
         write!(text, ",{}", channel.name).unwrap();
         levels.push(channel.initial);
     }
-    let mut times: Vec<u64> = capture.channels.iter().flat_map(|channel| channel.edges.clone()).collect();
+    let mut times: Vec<u64> =
+        capture.channels.iter().flat_map(|channel| channel.edges.clone()).collect();
     times.extend([capture.start, capture.end]);
     times.sort_unstable();
     times.dedup();
@@ -96,7 +99,12 @@ pub fn binary(capture: &Capture, channel: usize, version: i32) -> Vec<u8> {
     } else {
         let (first, second) = channel.edges.split_at(channel.edges.len() / 2);
         chunk(channel.initial, capture.start, first[first.len() - 1], first);
-        chunk(channel.initial ^ (first.len() % 2 == 1), first[first.len() - 1], capture.end, second);
+        chunk(
+            channel.initial ^ (first.len() % 2 == 1),
+            first[first.len() - 1],
+            capture.end,
+            second,
+        );
     }
     if version == 1 {
         let chunks = if channel.edges.len() < 2 { 1_u64 } else { 2 };

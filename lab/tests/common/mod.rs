@@ -109,7 +109,10 @@ pub fn gives_the_same_bytes_twice(arguments: &[&str], lines: usize) {
 #[track_caller]
 pub fn series<'a>(case: &'a Value, role: &str) -> &'a Value {
     let series = case["series"].as_array().expect("a case has series");
-    series.iter().find(|series| series["role"] == role).unwrap_or_else(|| panic!("no {role} series in {case:#}"))
+    series
+        .iter()
+        .find(|series| series["role"] == role)
+        .unwrap_or_else(|| panic!("no {role} series in {case:#}"))
 }
 
 /// The median of a case's first measured series.

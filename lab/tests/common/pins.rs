@@ -14,7 +14,8 @@ pub fn capture(samples: u64, tick: Tick) -> Capture {
     let pulses = |begin: &dyn Fn(u64) -> u64, length: &dyn Fn(u64) -> u64| -> Vec<u64> {
         (0..samples).flat_map(|index| [begin(index), begin(index) + length(index)]).collect()
     };
-    let channel = |name: &str, edges: Vec<u64>| Channel { name: name.to_owned(), initial: false, edges };
+    let channel =
+        |name: &str, edges: Vec<u64>| Channel { name: name.to_owned(), initial: false, edges };
     let end = rise(samples) + 100;
     Capture {
         source: "made up".to_owned(),
@@ -43,7 +44,8 @@ pub fn dump(capture: &Capture) -> String {
 pub fn series(name: &str, role: &str, capture: &Capture, channel: &str, less: u64) -> Value {
     let pulses: Vec<_> = capture.pulses(channel, true).expect("it has that channel").collect();
     let first = pulses[0].at;
-    let samples: Vec<(u64, u64)> = pulses.iter().map(|pulse| (pulse.at - first, pulse.width - less)).collect();
+    let samples: Vec<(u64, u64)> =
+        pulses.iter().map(|pulse| (pulse.at - first, pulse.width - less)).collect();
     let values = || samples.iter().map(|sample| sample.1);
     let (min, max) = (values().min(), values().max());
     let mut histogram = std::collections::BTreeMap::new();
@@ -69,8 +71,7 @@ pub fn case(target: &str, capture: &Capture, rows: &[(&str, u64, u64)]) -> Value
         .map(|(name, cycles, retired)| json!({"name": name, "cycles": cycles * windows, "retired": retired * windows}))
         .collect();
     let total: u64 = rows.iter().filter_map(|row| row["cycles"].as_u64()).sum();
-    let retired =
-        "1000 1009 interrupt entry (hardware)\n1009 1020 <kernel::Scheduler as Give>::give\n1020 1026 handler\n";
+    let retired = "1000 1009 interrupt entry (hardware)\n1009 1020 <kernel::Scheduler as Give>::give\n1020 1026 handler\n";
     json!({
         "experiment": "interrupt", "target": target, "release": "1", "parameters": {"source": "external"},
         "label": "source=external", "start": "the line rises", "end": "the handler's first instruction",

@@ -77,14 +77,18 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
             assert!(names.insert(name.iid, name.name.unwrap()).is_none(), "a name is told twice");
         }
         if let Some(track) = packet.track_descriptor {
-            assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)), "{track:?}");
+            assert!(
+                track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)),
+                "{track:?}"
+            );
             let (name, description) = (track.name.unwrap(), track.description.unwrap_or_default());
             let shown = Shown { name, description, parent: track.parent_uuid, ..Shown::default() };
             assert!(tracks.insert(track.uuid.unwrap(), shown).is_none(), "a track is told twice");
         }
         let Some(event) = packet.track_event else { continue };
         let at = packet.timestamp.unwrap();
-        let track = tracks.get_mut(&event.track_uuid.unwrap()).expect("its track is told before it");
+        let track =
+            tracks.get_mut(&event.track_uuid.unwrap()).expect("its track is told before it");
         assert!(at >= track.latest, "{}: {at} after {}", track.name, track.latest);
         track.latest = at;
         match event.r#type() {
@@ -103,7 +107,10 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
             (*times, *latest) = (*times + 1, at);
         }
         for flow in event.terminating_flow_ids {
-            assert!(begun.contains_key(&flow) && ended.insert(flow), "flow {flow} ends twice, or before it begins");
+            assert!(
+                begun.contains_key(&flow) && ended.insert(flow),
+                "flow {flow} ends twice, or before it begins"
+            );
             assert!(at >= begun[&flow].1, "flow {flow} ends at {at}, before it begins");
         }
     }
@@ -127,9 +134,18 @@ pub fn read_twice(file: &str) -> (Vec<Shown>, Vec<usize>) {
     let shown = theirs["tracks"].as_array().expect("a list");
     assert_eq!(shown.len(), tracks.len());
     for (theirs, ours) in shown.iter().zip(&tracks) {
-        assert!(theirs["track"].as_str().is_some_and(|name| name.ends_with(&ours.name)), "{theirs}");
-        assert_eq!(theirs["track"].as_str().is_some_and(|name| name.contains(" > ")), ours.parent.is_some());
-        assert_eq!((&theirs["slices"], &theirs["marks"]), (&json!(ours.slices), &json!(ours.marks.len())));
+        assert!(
+            theirs["track"].as_str().is_some_and(|name| name.ends_with(&ours.name)),
+            "{theirs}"
+        );
+        assert_eq!(
+            theirs["track"].as_str().is_some_and(|name| name.contains(" > ")),
+            ours.parent.is_some()
+        );
+        assert_eq!(
+            (&theirs["slices"], &theirs["marks"]),
+            (&json!(ours.slices), &json!(ours.marks.len()))
+        );
     }
     (tracks, flows)
 }

@@ -43,7 +43,13 @@ impl Page {
         let user_data = format!("--user-data-dir={}", profile.0.display());
         // The browser reads from descriptor 3 and writes to 4.
         let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2", "sh", "chromium", "--headless"]);
+        command.args([
+            "-c",
+            "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2",
+            "sh",
+            "chromium",
+            "--headless",
+        ]);
         command.args([
             "--remote-debugging-pipe",
             "--no-first-run",
@@ -54,7 +60,11 @@ impl Page {
         // As on a phone they take no room; else a screenshot of the whole page, which needs none, moves everything.
         command.arg("--hide-scrollbars");
         // Nothing of the browser's own goes out.
-        command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
+        command.args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ]);
         // The browser's sandbox cannot be made as root, and it says so and ends.
         command.args(rustix::process::geteuid().is_root().then_some("--no-sandbox"));
         let log = fs::File::create(log).expect("the log can be written");
@@ -72,10 +82,19 @@ impl Page {
                 }
             }
         });
-        let mut page = Self { browser, input, output, events: Vec::new(), session: None, last: 0, _profile: profile };
+        let mut page = Self {
+            browser,
+            input,
+            output,
+            events: Vec::new(),
+            session: None,
+            last: 0,
+            _profile: profile,
+        };
         let target = page.call("Target.createTarget", json!({ "url": "about:blank" }));
         let to = json!({ "targetId": target["targetId"], "flatten": true });
-        page.session = page.call("Target.attachToTarget", to)["sessionId"].as_str().map(str::to_owned);
+        page.session =
+            page.call("Target.attachToTarget", to)["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
@@ -91,7 +110,9 @@ impl Page {
             message["sessionId"] = json!(session);
         }
         let sent = self.input.write_all(format!("{message}\0").as_bytes());
-        sent.unwrap_or_else(|error| panic!("the browser is gone ({error}): is Debian's `chromium` installed?"));
+        sent.unwrap_or_else(|error| {
+            panic!("the browser is gone ({error}): is Debian's `chromium` installed?")
+        });
         loop {
             let message = self.receive(method);
             if message["id"] != self.last {
@@ -108,7 +129,9 @@ impl Page {
     #[track_caller]
     fn receive(&self, waiting_for: &str) -> Value {
         let message = self.output.recv_timeout(PATIENCE);
-        message.unwrap_or_else(|error| panic!("{waiting_for}: {error}: is Debian's `chromium` installed?"))
+        message.unwrap_or_else(|error| {
+            panic!("{waiting_for}: {error}: is Debian's `chromium` installed?")
+        })
     }
 
     /// Loads a file, and waits until all of it is there.
@@ -124,7 +147,8 @@ impl Page {
     /// The value of an expression, and of what it promises.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let asked =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", asked);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer:#}");
         answer["result"]["value"].clone()
@@ -143,7 +167,8 @@ impl Page {
     }
 
     pub fn set_size(&mut self, width: u32, height: u32) {
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
@@ -175,14 +200,18 @@ impl Page {
 
     /// What the page asked for, as addresses.
     pub fn requests(&self) -> Vec<&str> {
-        let requests = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let requests =
+            self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         requests.filter_map(|event| event["params"]["request"]["url"].as_str()).collect()
     }
 
     /// What the console shows: exceptions, and all that scripts or the browser said.
     pub fn complaints(&self) -> Vec<&Value> {
         let kinds = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
-        self.events.iter().filter(|event| kinds.iter().any(|kind| event["method"] == *kind)).collect()
+        self.events
+            .iter()
+            .filter(|event| kinds.iter().any(|kind| event["method"] == *kind))
+            .collect()
     }
 }
 

@@ -23,7 +23,9 @@ impl Picture {
         let mut reader = decoder.read_info().expect("a screenshot is a PNG");
         let mut bytes = vec![0; reader.output_buffer_size().expect("it fits into memory")];
         let info = reader.next_frame(&mut bytes).expect("it has a picture");
-        let colours = bytes.chunks_exact(info.color_type.samples()).map(|pixel| [pixel[0], pixel[1], pixel[2]]);
+        let colours = bytes
+            .chunks_exact(info.color_type.samples())
+            .map(|pixel| [pixel[0], pixel[1], pixel[2]]);
         Self { width: info.width as usize, colours: colours.collect() }
     }
 
@@ -33,7 +35,8 @@ impl Picture {
         let (x, y, width, height) = (place("x"), place("y"), place("width"), place("height"));
         let rows = self.colours.chunks(self.width).skip(y).take(height);
         let mut counts: BTreeMap<[u8; 3], usize> = BTreeMap::new();
-        rows.flat_map(|row| row.iter().skip(x).take(width)).for_each(|colour| *counts.entry(*colour).or_default() += 1);
+        rows.flat_map(|row| row.iter().skip(x).take(width))
+            .for_each(|colour| *counts.entry(*colour).or_default() += 1);
         let all: usize = counts.values().sum();
         let most = counts.values().max().copied().unwrap_or_default();
         if all == 0 { 0.0 } else { 1.0 - most as f64 / all as f64 }

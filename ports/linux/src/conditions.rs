@@ -52,12 +52,20 @@ fn throttles(cpu: Option<usize>) -> Option<u64> {
 
 fn throttles_in(processors: &Path, cpu: Option<usize>) -> Option<u64> {
     let count = |processor: &Path, of: &str| -> Option<u64> {
-        fs::read_to_string(processor.join(format!("thermal_throttle/{of}_throttle_count"))).ok()?.trim().parse().ok()
+        fs::read_to_string(processor.join(format!("thermal_throttle/{of}_throttle_count")))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
     };
-    let of = |processor: &Path| -> u64 { ["core", "package"].iter().filter_map(|part| count(processor, part)).sum() };
+    let of = |processor: &Path| -> u64 {
+        ["core", "package"].iter().filter_map(|part| count(processor, part)).sum()
+    };
     let concerned: Vec<_> = match cpu {
         Some(cpu) => vec![processors.join(format!("cpu{cpu}"))],
-        None => fs::read_dir(processors).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        None => {
+            fs::read_dir(processors).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect()
+        }
     };
     let tell = concerned.iter().filter(|processor| processor.join("thermal_throttle").exists());
     tell.map(|processor| of(processor)).reduce(|one, other| one + other)
@@ -94,7 +102,8 @@ mod tests {
 
     #[test]
     fn throttling_is_counted_where_processors_tell_it() {
-        let folder = std::env::temp_dir().join(format!("chronoscope-throttles-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("chronoscope-throttles-{}", std::process::id()));
         for (cpu, core) in [(0, "3\n"), (1, "40\n")] {
             let counts = folder.join(format!("cpu{cpu}/thermal_throttle"));
             fs::create_dir_all(&counts).unwrap();

@@ -234,7 +234,13 @@ impl Executor {
         if self.remote.load(Ordering::SeqCst).is_null() {
             // Absolute, on CLOCK_MONOTONIC. Returns at once when a waker has already cleared the flag.
             let due = due.map(timespec);
-            let _ = futex::wait_bitset(&self.asleep, futex::Flags::PRIVATE, 1, due.as_ref(), NonZeroU32::MAX);
+            let _ = futex::wait_bitset(
+                &self.asleep,
+                futex::Flags::PRIVATE,
+                1,
+                due.as_ref(),
+                NonZeroU32::MAX,
+            );
         }
         self.asleep.store(0, Ordering::SeqCst);
     }

@@ -24,7 +24,11 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let mut settings = Settings { lock_memory: false, ..Settings::default() };
     if request != "doctor" {
         let cpu = request.strip_prefix("doctor cpu=").and_then(|cpu| cpu.parse().ok());
-        settings.cpu = Some(cpu.ok_or(Refusal::new(Reason::Invalid, "not a request", "write doctor cpu=N"))?);
+        settings.cpu = Some(cpu.ok_or(Refusal::new(
+            Reason::Invalid,
+            "not a request",
+            "write doctor cpu=N",
+        ))?);
     }
     settings.apply()?;
     let lock = Settings { lock_memory: true, ..settings }.lock();
@@ -46,7 +50,11 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let figures = [
         ("SCHED_FIFO", "errno", error_number(fifo)),
         ("mlockall", "errno", error_number(lock)),
-        ("instruction counter", "errno", counter.map_or(0.0, |error| f64::from(error.raw_os_error().unwrap_or(-1)))),
+        (
+            "instruction counter",
+            "errno",
+            counter.map_or(0.0, |error| f64::from(error.raw_os_error().unwrap_or(-1))),
+        ),
         ("clock read", "ns", clock_read),
         ("watched", "ns", quiet.watched as f64),
         ("largest gap", "ns", quiet.largest as f64),

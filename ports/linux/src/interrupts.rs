@@ -41,7 +41,9 @@ impl Interrupts for Linux {
         let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
         match source {
             Source::Software => {
-                SOFTWARE_WIRE.set(Wire { handler, process, thread, timer: () }).map_err(|_| again)?;
+                SOFTWARE_WIRE
+                    .set(Wire { handler, process, thread, timer: () })
+                    .map_err(|_| again)?;
                 catch(SOFTWARE)
             }
             Source::Timer => {
@@ -49,7 +51,9 @@ impl Interrupts for Linux {
                 TIMER_WIRE.set(Wire { handler, process, thread, timer }).map_err(|_| again)?;
                 catch(TIMER)
             }
-            Source::External => Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
+            Source::External => {
+                Err(Refusal::not_offered("only the RTL bench raises a line from outside"))
+            }
         }
     }
 
@@ -70,7 +74,14 @@ impl Interrupts for Linux {
                 it_value: libc::timespec { tv_sec: due.tv_sec, tv_nsec: due.tv_nsec },
             };
             // SAFETY: the timer was made in `attach`, `once` is valid for the call, and no old value is asked for.
-            unsafe { libc::timer_settime(wire.timer.0, libc::TIMER_ABSTIME, &raw const once, ptr::null_mut()) };
+            unsafe {
+                libc::timer_settime(
+                    wire.timer.0,
+                    libc::TIMER_ABSTIME,
+                    &raw const once,
+                    ptr::null_mut(),
+                )
+            };
         }
     }
 }

@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use chronoscope_suite::{Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain};
+use chronoscope_suite::{
+    Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain,
+};
 
 use crate::{
     clock,
@@ -50,10 +52,13 @@ impl Linux {
             Some("pipe") => Primitive::Pipe,
             _ => Primitive::Futex,
         };
-        let coroutines =
-            request.pairs().any(|(key, value)| matches!(key, "kind" | "pair") && value.contains("coroutine"));
+        let coroutines = request
+            .pairs()
+            .any(|(key, value)| matches!(key, "kind" | "pair") && value.contains("coroutine"));
         if coroutines && primitive != Primitive::Futex {
-            return Err(Refusal::not_offered("coroutines wait on futexes only, not on descriptors"));
+            return Err(Refusal::not_offered(
+                "coroutines wait on futexes only, not on descriptors",
+            ));
         }
         settings.apply()?;
         // This experiment alone looks for the cause of a miss.
@@ -124,8 +129,11 @@ impl Linux {
     }
 }
 
-const POLICIES: [(c_int, &str); 3] =
-    [(libc::SCHED_FIFO, "SCHED_FIFO"), (libc::SCHED_OTHER, "SCHED_OTHER"), (libc::SCHED_IDLE, "SCHED_IDLE")];
+const POLICIES: [(c_int, &str); 3] = [
+    (libc::SCHED_FIFO, "SCHED_FIFO"),
+    (libc::SCHED_OTHER, "SCHED_OTHER"),
+    (libc::SCHED_IDLE, "SCHED_IDLE"),
+];
 
 /// The tasks of one policy.
 struct Class {
@@ -152,7 +160,8 @@ impl Class {
     /// The evidence, for a policy that some task was to have: `SCHED_FIFO 80 to 82: tasks that read it back`.
     fn report(&self, policy: &str, trial: &mut Trial<'_, Linux>) {
         let [admitted, confirmed, lowest, highest] =
-            [&self.admitted, &self.confirmed, &self.lowest, &self.highest].map(|count| count.load(Relaxed));
+            [&self.admitted, &self.confirmed, &self.lowest, &self.highest]
+                .map(|count| count.load(Relaxed));
         let class = match (lowest, highest) {
             (_, 0) => name(format_args!("{policy}")),
             (low, high) if low == high => name(format_args!("{policy} {low}")),

@@ -72,7 +72,10 @@ impl Who {
         };
         let (pid, tid, cpu) = (self.pid(), self.tid(), self.cpu());
         let line = "-".repeat(50);
-        format!("{line}\n{name:<12} pid: {pid} tid: {tid} cpu: {cpu}\n{policy:<12}{}\n", self.class().1)
+        format!(
+            "{line}\n{name:<12} pid: {pid} tid: {tid} cpu: {cpu}\n{policy:<12}{}\n",
+            self.class().1
+        )
     }
 
     fn to_bytes(self) -> [u8; BYTES] {
@@ -84,7 +87,9 @@ impl Who {
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut numbers = bytes.chunks_exact(4).filter_map(|place| Some(i32::from_ne_bytes(place.try_into().ok()?)));
+        let mut numbers = bytes
+            .chunks_exact(4)
+            .filter_map(|place| Some(i32::from_ne_bytes(place.try_into().ok()?)));
         let all = [(); 5].map(|()| numbers.next());
         all.iter().all(Option::is_some).then(|| Self(all.map(Option::unwrap_or_default)))
     }
@@ -153,7 +158,9 @@ struct Case<W: Transport> {
 ///
 /// # Errors
 /// [`Refusal`] from the kernel or the arena; [`Reason::Failed`] when a call fails.
-pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+pub async fn run<W: Transport<Kernel = Linux>>(
+    trial: &mut Trial<'_, Linux>,
+) -> Result<(), Refusal> {
     let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
     let [pairs, loops, hogs] = ["pairs", "loops", "hogs"].map(|name| request.count(name));
     let verbose = request.word("verbose") == "yes";
@@ -168,7 +175,8 @@ pub async fn run<W: Transport<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> 
             ends: marks()?,
             service: Kept::new(),
             client: Kept::new(),
-            calls: arena.fill(if verbose { 2 * loops } else { 0 }, |_| Ok([Kept::new(), Kept::new()]))?,
+            calls: arena
+                .fill(if verbose { 2 * loops } else { 0 }, |_| Ok([Kept::new(), Kept::new()]))?,
             not_inherited: [const { AtomicU32::new(0) }; 2],
             elsewhere: AtomicU32::new(0),
             in_class: AtomicU32::new(0),
@@ -268,8 +276,10 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
                 outcome
             };
             thread::scope(|scope| {
-                let caller = thread::Builder::new().stack_size(64 * 1024).spawn_scoped(scope, real_time);
-                let caller = caller.map_err(|error| CallFailure::Failed(error.raw_os_error().unwrap_or(0)))?;
+                let caller =
+                    thread::Builder::new().stack_size(64 * 1024).spawn_scoped(scope, real_time);
+                let caller = caller
+                    .map_err(|error| CallFailure::Failed(error.raw_os_error().unwrap_or(0)))?;
                 caller.join().unwrap_or(Err(CallFailure::Refused))
             })?;
             one_call(case, pair, &mut client, place, server, 1, round)?;
@@ -310,7 +320,8 @@ fn one_call<W: Transport>(
     {
         trace.miss();
     }
-    let add = |count: &AtomicU32, what: bool| count.store(count.load(Relaxed) + u32::from(what), Relaxed);
+    let add =
+        |count: &AtomicU32, what: bool| count.store(count.load(Relaxed) + u32::from(what), Relaxed);
     add(&pair.not_inherited[which], served.class() != caller.class());
     add(&pair.elsewhere, served.cpu() != caller.cpu());
     add(&pair.in_class, caller.class() == [FIFO, (libc::SCHED_OTHER, 0)][which]);
@@ -342,12 +353,16 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
         if pair.is_counted.load(Relaxed) {
             evidence("transactions counted by the driver", count(&pair.carried));
         }
-        let mut figure = |what: &str, value: f64| trial.figure(&name(format_args!("P{place} {what}")), "", value);
+        let mut figure = |what: &str, value: f64| {
+            trial.figure(&name(format_args!("P{place} {what}")), "", value)
+        };
         figure("calls", calls);
         figure("calls on one processor", calls - count(&pair.elsewhere));
         for (which, caller) in CALLERS.into_iter().enumerate() {
             figure(&format!("{caller} served at another class"), count(&pair.not_inherited[which]));
-            let late = |&round: &usize| pair.starts[which].until(round, &pair.ends[which], round) > case.deadline;
+            let late = |&round: &usize| {
+                pair.starts[which].until(round, &pair.ends[which], round) > case.deadline
+            };
             figure(&format!("{caller} misses"), (0..rounds).filter(late).count() as f64);
         }
         for (which, caller) in CALLERS.into_iter().enumerate() {

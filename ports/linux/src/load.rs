@@ -34,7 +34,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [(Self, &'static str); 3] = [(Self::Udp, "udp"), (Self::Mmap, "mmap"), (Self::Messages, "messages")];
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Udp, "udp"), (Self::Mmap, "mmap"), (Self::Messages, "messages")];
 
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
@@ -76,7 +77,8 @@ impl Load {
     /// [`Refusal`] when the system lacks something that it needs.
     pub fn start(kind: Option<Kind>) -> Result<Option<Self>, Refusal> {
         let Some(kind) = kind else { return Ok(None) };
-        let mut load = Self { kind, workers: Vec::new(), done: shared_counter().map_err(failed)?, before: 0 };
+        let mut load =
+            Self { kind, workers: Vec::new(), done: shared_counter().map_err(failed)?, before: 0 };
         match kind {
             Kind::Udp => load.udp(),
             Kind::Mmap => load.worker(map_and_unmap),
@@ -107,7 +109,10 @@ impl Load {
 
     /// A process that runs `work` over and over. It sends no signal when it ends, so that an experiment that waits for its own
     /// tasks does not see it.
-    fn worker(&mut self, mut work: impl FnMut(&'static AtomicU64) -> std::io::Result<()>) -> std::io::Result<()> {
+    fn worker(
+        &mut self,
+        mut work: impl FnMut(&'static AtomicU64) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
         let child = fork_unseen()?;
         if child != 0 {
             self.workers.push(child);
@@ -135,7 +140,8 @@ impl Load {
 
     fn messages(&mut self) -> std::io::Result<()> {
         for _ in 0..GROUPS {
-            let pairs = (0..MEMBERS).map(|_| UnixStream::pair()).collect::<std::io::Result<Vec<_>>>()?;
+            let pairs =
+                (0..MEMBERS).map(|_| UnixStream::pair()).collect::<std::io::Result<Vec<_>>>()?;
             for (_, receiver) in &pairs {
                 self.worker(|done| {
                     let mut receiver = receiver;
@@ -145,7 +151,9 @@ impl Load {
                 })?;
             }
             for _ in 0..MEMBERS {
-                self.worker(|_| pairs.iter().try_for_each(|(sender, _)| (&*sender).write_all(&[0; 100])))?;
+                self.worker(|_| {
+                    pairs.iter().try_for_each(|(sender, _)| (&*sender).write_all(&[0; 100]))
+                })?;
             }
         }
         Ok(())
@@ -168,8 +176,14 @@ fn count(done: &AtomicU64) {
 
 fn map_and_unmap(done: &'static AtomicU64) -> std::io::Result<()> {
     // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
-    let region =
-        unsafe { mmap_anonymous(ptr::null_mut(), MMAP_BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)? };
+    let region = unsafe {
+        mmap_anonymous(
+            ptr::null_mut(),
+            MMAP_BYTES,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::PRIVATE,
+        )?
+    };
     for page in (0..MMAP_BYTES).step_by(PAGE) {
         // SAFETY: it lies within the mapping, which nobody else knows.
         unsafe { region.cast::<u8>().add(page).write_volatile(1) };
@@ -199,7 +213,10 @@ fn fork_unseen() -> std::io::Result<libc::pid_t> {
     // SAFETY: without flags, clone copies the process as fork does; all threads of this one are the caller. The C library's
     // locks are free, since nobody else could hold them.
     let child = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
-    libc::pid_t::try_from(child).ok().filter(|&child| child >= 0).ok_or_else(std::io::Error::last_os_error)
+    libc::pid_t::try_from(child)
+        .ok()
+        .filter(|&child| child >= 0)
+        .ok_or_else(std::io::Error::last_os_error)
 }
 
 /// Waits for a child of [`fork_unseen`].
@@ -212,7 +229,12 @@ fn shared_counter() -> Result<&'static AtomicU64, Errno> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a fresh mapping aliases nothing; it is large enough, aligned to a page, never unmapped, and zero is a valid count.
     unsafe {
-        let page = mmap_anonymous(ptr::null_mut(), mem::size_of::<AtomicU64>(), protection, MapFlags::SHARED)?;
+        let page = mmap_anonymous(
+            ptr::null_mut(),
+            mem::size_of::<AtomicU64>(),
+            protection,
+            MapFlags::SHARED,
+        )?;
         Ok(&*page.cast::<AtomicU64>())
     }
 }

@@ -27,7 +27,8 @@ impl StandardError {
     /// bind whoever else has it open, such as the user's shell. When nobody empties the pipe behind it,
     /// lines are refused and the case does not hang. What cannot be opened again (a socket) is used as it is.
     pub fn open() -> Self {
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let again = open("/proc/self/fd/2", flags, Mode::empty());
         Self { file: again.or_else(|_| dup(stderr())).ok(), bytes: AtomicU64::new(0) }
     }

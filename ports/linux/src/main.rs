@@ -121,8 +121,12 @@ struct Output(Vec<u8>);
 impl Output {
     fn deliver(&self, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
         deliver(&self.0).map_err(|error| {
-            Refusal::new(Reason::Failed, "the stream could not be written", "keep the reader running")
-                .with_code(error.raw_os_error().unwrap_or(0))
+            Refusal::new(
+                Reason::Failed,
+                "the stream could not be written",
+                "keep the reader running",
+            )
+            .with_code(error.raw_os_error().unwrap_or(0))
         })
     }
 }
@@ -137,7 +141,8 @@ impl Sink for Output {
 fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
     // Elsewhere the loops are those of all tasks together.
-    let tasks = if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
+    let tasks =
+        if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
     let calls = match request.spec().name {
         "transaction" => call_bytes(request, loops),
         "latency" => latency_bytes(request),
@@ -164,8 +169,12 @@ fn shared_memory(bytes: usize) -> Result<&'static mut [MaybeUninit<u8>], Refusal
     // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
     let region = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::SHARED) };
     let region = region.map_err(|error| {
-        Refusal::new(Reason::Exhausted, "not enough memory for the case", "ask for fewer loops or tasks")
-            .with_code(error.raw_os_error())
+        Refusal::new(
+            Reason::Exhausted,
+            "not enough memory for the case",
+            "ask for fewer loops or tasks",
+        )
+        .with_code(error.raw_os_error())
     })?;
     // SAFETY: the mapping holds `bytes` bytes, is never unmapped, and this is the only reference to it.
     Ok(unsafe { slice::from_raw_parts_mut(region.cast(), bytes) })

@@ -20,7 +20,10 @@ unsafe impl Sync for Mutex {}
 // The libc crate lacks these for Linux. musl has no ceilings.
 #[cfg(target_env = "gnu")]
 unsafe extern "C" {
-    fn pthread_mutexattr_setprotocol(attributes: *mut libc::pthread_mutexattr_t, protocol: libc::c_int) -> libc::c_int;
+    fn pthread_mutexattr_setprotocol(
+        attributes: *mut libc::pthread_mutexattr_t,
+        protocol: libc::c_int,
+    ) -> libc::c_int;
     fn pthread_mutexattr_setprioceiling(
         attributes: *mut libc::pthread_mutexattr_t,
         ceiling: libc::c_int,
@@ -40,7 +43,9 @@ impl Attributes {
 
     fn shared(&mut self) -> Result<(), Refusal> {
         // SAFETY: `new` has initialised the attributes.
-        done(unsafe { libc::pthread_mutexattr_setpshared(self.0.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })
+        done(unsafe {
+            libc::pthread_mutexattr_setpshared(self.0.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED)
+        })
     }
 
     #[cfg(target_env = "gnu")]
@@ -68,7 +73,9 @@ impl Attributes {
     fn protocol(&mut self, _: &Linux, protocol: Protocol) -> Result<(), Refusal> {
         match protocol {
             Protocol::None => Ok(()),
-            _ => Err(Refusal::not_offered("this C library is not known to have mutexes with protocols")),
+            _ => Err(Refusal::not_offered(
+                "this C library is not known to have mutexes with protocols",
+            )),
         }
     }
 }
@@ -96,14 +103,19 @@ fn make(kernel: &Linux, arena: &Arena, protocol: Protocol) -> Result<&'static Mu
 fn done(status: libc::c_int) -> Result<(), Refusal> {
     match status {
         0 => Ok(()),
-        _ => Err(Refusal::new(Reason::NotOffered, "the system refuses such a mutex", "").with_code(status)),
+        _ => Err(Refusal::new(Reason::NotOffered, "the system refuses such a mutex", "")
+            .with_code(status)),
     }
 }
 
 impl Mutexes for Thread {
     type Mutex = Mutex;
 
-    fn mutex(kernel: &'static Linux, arena: &Arena, protocol: Protocol) -> Result<&'static Mutex, Refusal> {
+    fn mutex(
+        kernel: &'static Linux,
+        arena: &Arena,
+        protocol: Protocol,
+    ) -> Result<&'static Mutex, Refusal> {
         make(kernel, arena, protocol)
     }
 
@@ -129,7 +141,11 @@ impl Mutexes for Thread {
 impl Mutexes for Process {
     type Mutex = Mutex;
 
-    fn mutex(kernel: &'static Linux, arena: &Arena, protocol: Protocol) -> Result<&'static Mutex, Refusal> {
+    fn mutex(
+        kernel: &'static Linux,
+        arena: &Arena,
+        protocol: Protocol,
+    ) -> Result<&'static Mutex, Refusal> {
         make(kernel, arena, protocol)
     }
 

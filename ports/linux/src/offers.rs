@@ -3,8 +3,8 @@
 use chronoscope_suite::{
     Refusal, Trial,
     experiments::{
-        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch, ticks, transaction,
-        wakeup,
+        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch,
+        ticks, transaction, wakeup,
     },
 };
 
@@ -15,7 +15,8 @@ use crate::{
     process::Process,
     thread::Thread,
     transport::{
-        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Passthrough, Pipe, ProcessVm, Seqpacket, Through, Unix,
+        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Passthrough, Pipe, ProcessVm,
+        Seqpacket, Through, Unix,
     },
 };
 
@@ -61,10 +62,14 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
         ("wakeup", "process") => wakeup::run::<Process>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        ("masked", _) => Err(Refusal::not_offered("Linux keeps interrupts off where no signal shows it")),
+        ("masked", _) => {
+            Err(Refusal::not_offered("Linux keeps interrupts off where no signal shows it"))
+        }
         ("transaction", _) => transact(trial).await,
         ("latency", _) => call(trial).await,
-        _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
+        _ => Err(Refusal::not_offered(
+            "this port does not offer the experiment for these kinds of task",
+        )),
     }
 }
 

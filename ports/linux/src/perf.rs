@@ -59,13 +59,26 @@ impl Counter {
     /// # Errors
     /// What the kernel says.
     pub fn open((kind, config): (u32, u64), cpu: c_int) -> io::Result<Self> {
-        let attributes = Attributes { kind, size: size_of::<Attributes>() as u32, config, ..Attributes::default() };
+        let attributes = Attributes {
+            kind,
+            size: size_of::<Attributes>() as u32,
+            config,
+            ..Attributes::default()
+        };
         let (every_task, no_group) = (-1, -1);
         // SAFETY: `attributes` is valid for the call and tells its own size; the other arguments are numbers.
         let fd = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &raw const attributes, every_task, cpu, no_group, CLOSE_ON_EXEC)
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                every_task,
+                cpu,
+                no_group,
+                CLOSE_ON_EXEC,
+            )
         };
-        let fd = c_int::try_from(fd).ok().filter(|&fd| fd >= 0).ok_or_else(io::Error::last_os_error)?;
+        let fd =
+            c_int::try_from(fd).ok().filter(|&fd| fd >= 0).ok_or_else(io::Error::last_os_error)?;
         // SAFETY: the kernel has just handed out this descriptor, and nobody else knows it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
@@ -92,7 +105,10 @@ mod tests {
                 assert!(counter.read().unwrap() > before);
             }
             // Unprivileged test runs: the kernel has read the attributes and refused the user, not them.
-            Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS))),
+            Err(error) => assert!(matches!(
+                error.raw_os_error(),
+                Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
+            )),
         }
     }
 

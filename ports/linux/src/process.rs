@@ -25,8 +25,12 @@ impl Tasks for Process {
         match unsafe { libc::fork() } {
             -1 => {
                 let error = io::Error::last_os_error().raw_os_error().unwrap_or(0);
-                Err(Refusal::new(Reason::Exhausted, "no more processes", "raise `ulimit -u` or ask for fewer tasks")
-                    .with_code(error))
+                Err(Refusal::new(
+                    Reason::Exhausted,
+                    "no more processes",
+                    "raise `ulimit -u` or ask for fewer tasks",
+                )
+                .with_code(error))
             }
             0 => {
                 // A child must not outlive the case, whatever ends it.
@@ -71,7 +75,10 @@ impl Tasks for Process {
     }
 
     #[inline(always)]
-    fn take(kernel: &'static Linux, semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+    fn take(
+        kernel: &'static Linux,
+        semaphore: &'static Semaphore,
+    ) -> impl Future<Output = ()> + Send {
         Thread::take(kernel, semaphore)
     }
 

@@ -40,12 +40,20 @@ impl Queue {
     /// A pipe holds a page of words, whatever the capacity: that is the least that Linux makes.
     fn new(kernel: &Linux, capacity: usize) -> Result<Self, Refusal> {
         match kernel.primitive {
-            Primitive::Futex => Ring::new(kernel.settings.processes, capacity).map(|ring| Self(Means::Ring(ring))),
-            Primitive::Eventfd => Err(Refusal::not_offered("an eventfd holds a count, not words in order")),
+            Primitive::Futex => {
+                Ring::new(kernel.settings.processes, capacity).map(|ring| Self(Means::Ring(ring)))
+            }
+            Primitive::Eventfd => {
+                Err(Refusal::not_offered("an eventfd holds a count, not words in order"))
+            }
             Primitive::Pipe => {
                 let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| {
-                    Refusal::new(Reason::Exhausted, "no file descriptor left for a queue", "raise `ulimit -n`")
-                        .with_code(error.raw_os_error())
+                    Refusal::new(
+                        Reason::Exhausted,
+                        "no file descriptor left for a queue",
+                        "raise `ulimit -n`",
+                    )
+                    .with_code(error.raw_os_error())
                 })?;
                 // Two pages, like the semaphores: hundreds must not use up the user's allowance.
                 let _ = fcntl_setpipe_size(&writer, 2 * 4096);
@@ -62,7 +70,9 @@ impl Queue {
                 ring.put(word);
             }
             // Blocks while the pipe is full. It cannot fail: this process holds the other end.
-            Means::Pipe { writer, .. } => drop(retry_on_intr(|| write(writer, &word.to_ne_bytes()))),
+            Means::Pipe { writer, .. } => {
+                drop(retry_on_intr(|| write(writer, &word.to_ne_bytes())))
+            }
         }
     }
 
@@ -86,7 +96,9 @@ impl Queue {
     fn ring(&self) -> &Ring {
         match &self.0 {
             Means::Ring(ring) => ring,
-            Means::Pipe { .. } => unreachable!("the port refuses coroutines with descriptors before it makes a queue"),
+            Means::Pipe { .. } => {
+                unreachable!("the port refuses coroutines with descriptors before it makes a queue")
+            }
         }
     }
 }
@@ -122,7 +134,11 @@ struct Place {
 impl Ring {
     fn new(shared: bool, capacity: usize) -> Result<Self, Refusal> {
         if !(1..=PLACES).contains(&capacity) {
-            return Err(Refusal::new(Reason::Exhausted, "a queue on Linux holds 1 to 64 words", ""));
+            return Err(Refusal::new(
+                Reason::Exhausted,
+                "a queue on Linux holds 1 to 64 words",
+                "",
+            ));
         }
         let place = |place| Place { stamp: AtomicU32::new(place as u32), word: AtomicU32::new(0) };
         Ok(Self {
@@ -187,7 +203,11 @@ impl Messages for Thread {
     }
 
     #[inline(always)]
-    fn send(_: &'static Linux, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+    fn send(
+        _: &'static Linux,
+        queue: &'static Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
         Block(move || queue.send(word))
     }
 
@@ -205,7 +225,11 @@ impl Messages for Process {
     }
 
     #[inline(always)]
-    fn send(kernel: &'static Linux, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+    fn send(
+        kernel: &'static Linux,
+        queue: &'static Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
         Thread::send(kernel, queue, word)
     }
 
@@ -261,7 +285,8 @@ mod tests {
             });
             let receivers: Vec<_> = receivers.collect();
             senders.into_iter().for_each(|sender| sender.join().unwrap());
-            let received: Vec<_> = receivers.into_iter().map(|receiver| receiver.join().unwrap()).collect();
+            let received: Vec<_> =
+                receivers.into_iter().map(|receiver| receiver.join().unwrap()).collect();
             for words in &received {
                 for sender in 0..3 {
                     assert!(words.iter().filter(|&word| word >> 24 == sender).is_sorted());
@@ -269,7 +294,8 @@ mod tests {
             }
             let mut all = received.concat();
             all.sort_unstable();
-            let sent: Vec<_> = (0..3).flat_map(|sender| (0..EACH).map(move |word| sender << 24 | word)).collect();
+            let sent: Vec<_> =
+                (0..3).flat_map(|sender| (0..EACH).map(move |word| sender << 24 | word)).collect();
             assert_eq!(all, sent);
         }
     }

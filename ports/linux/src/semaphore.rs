@@ -44,8 +44,12 @@ impl Semaphore {
     /// [`Reason::Exhausted`] when there are no file descriptors left.
     pub fn new(primitive: Primitive, shared: bool, initial: u32) -> Result<Self, Refusal> {
         let no_descriptor = |error: rustix::io::Errno| {
-            Refusal::new(Reason::Exhausted, "no file descriptor left for a semaphore", "raise `ulimit -n`")
-                .with_code(error.raw_os_error())
+            Refusal::new(
+                Reason::Exhausted,
+                "no file descriptor left for a semaphore",
+                "raise `ulimit -n`",
+            )
+            .with_code(error.raw_os_error())
         };
         let means = match primitive {
             Primitive::Futex => Means::Futex {
@@ -131,7 +135,9 @@ impl Semaphore {
     #[inline]
     pub fn poll_take(&self, context: &Context<'_>) -> Poll<()> {
         let Means::Futex { count, .. } = &self.means else {
-            unreachable!("the port refuses coroutines with descriptors before it makes the semaphore")
+            unreachable!(
+                "the port refuses coroutines with descriptors before it makes the semaphore"
+            )
         };
         if take_one(count) {
             return Poll::Ready(());

@@ -74,13 +74,17 @@ impl Settings {
                 ("policy", "fifo") => settings.policy = Policy::Fifo,
                 ("policy", "other") => settings.policy = Policy::Other,
                 ("priority", _) => {
-                    let priority = value.parse().ok().filter(|priority| (1..=91).contains(priority));
+                    let priority =
+                        value.parse().ok().filter(|priority| (1..=91).contains(priority));
                     settings.base = priority.ok_or(invalid("priority is 1 to 91"))?;
                 }
-                ("cpu", _) => settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number"))?),
+                ("cpu", _) => {
+                    settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number"))?)
+                }
                 ("slack_ns", "0") => settings.slack_ns = None,
                 ("slack_ns", _) => {
-                    settings.slack_ns = Some(value.parse().map_err(|_| invalid("slack_ns is a number"))?);
+                    settings.slack_ns =
+                        Some(value.parse().map_err(|_| invalid("slack_ns is a number"))?);
                 }
                 ("mlock", "yes") => settings.lock_memory = true,
                 ("mlock", "no") => settings.lock_memory = false,
@@ -93,14 +97,17 @@ impl Settings {
                 }
                 ("preemption", _) => {
                     let model = preemption::MODELS.into_iter().find(|model| *model == value);
-                    settings.preemption = Some(model.ok_or(invalid("there is no such preemption model"))?);
+                    settings.preemption =
+                        Some(model.ok_or(invalid("there is no such preemption model"))?);
                 }
                 ("instruction_ns", _) => {
                     let time = value.parse().ok().filter(|ns: &u32| ns.is_power_of_two());
-                    settings.instruction_ns = Some(time.ok_or(invalid("instruction_ns is a power of two"))?);
+                    settings.instruction_ns =
+                        Some(time.ok_or(invalid("instruction_ns is a power of two"))?);
                 }
                 _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {
-                    settings.processes |= matches!(key, "kind" | "pair") && value.contains("process");
+                    settings.processes |=
+                        matches!(key, "kind" | "pair") && value.contains("process");
                 }
                 _ => return Err(invalid("the port does not know one of the keys")),
             }
@@ -120,7 +127,11 @@ impl Settings {
             }
             set.set(cpu);
             sched_setaffinity(None, &set).map_err(|_| {
-                Refusal::new(Reason::Invalid, "the case may not run on that processor", "choose another with -a")
+                Refusal::new(
+                    Reason::Invalid,
+                    "the case may not run on that processor",
+                    "choose another with -a",
+                )
             })?;
         }
         if let Some(slack) = self.slack_ns {
@@ -142,7 +153,11 @@ impl Settings {
         if self.lock_memory {
             // Pages are faulted in now and, with FUTURE, whatever is mapped later when it is mapped. With an allowance, FUTURE
             // would make that mapping fail once the allowance is used up: a stack, or the heap, in the middle of the case.
-            let later = if lock_allowance().is_none() { MlockAllFlags::FUTURE } else { MlockAllFlags::empty() };
+            let later = if lock_allowance().is_none() {
+                MlockAllFlags::FUTURE
+            } else {
+                MlockAllFlags::empty()
+            };
             mlockall(MlockAllFlags::CURRENT | later).map_err(|error| {
                 Refusal::new(
                     Reason::NotPermitted,
@@ -166,15 +181,20 @@ impl Settings {
     pub fn class(&self, priority: Priority) -> (libc::c_int, libc::c_int) {
         match (priority, self.policy) {
             (Priority::Idle, _) => (libc::SCHED_IDLE, 0),
-            (Priority::Urgent(level), Policy::Fifo) => (libc::SCHED_FIFO, self.base + i32::from(level) - 1),
-            (Priority::Ordinary, _) | (Priority::Urgent(_), Policy::Other) => (libc::SCHED_OTHER, 0),
+            (Priority::Urgent(level), Policy::Fifo) => {
+                (libc::SCHED_FIFO, self.base + i32::from(level) - 1)
+            }
+            (Priority::Ordinary, _) | (Priority::Urgent(_), Policy::Other) => {
+                (libc::SCHED_OTHER, 0)
+            }
         }
     }
 }
 
 /// How many bytes this process may lock; `None`: as many as it likes.
 fn lock_allowance() -> Option<u64> {
-    let privileged = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    let privileged =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     getrlimit(Resource::Memlock).current.filter(|_| !privileged)
 }
 

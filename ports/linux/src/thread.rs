@@ -36,8 +36,12 @@ impl Tasks for Thread {
                 block_on(body);
             })
             .map_err(|error| {
-                Refusal::new(Reason::Exhausted, "no more threads", "raise `ulimit -u` or ask for fewer tasks")
-                    .with_code(error.raw_os_error().unwrap_or(0))
+                Refusal::new(
+                    Reason::Exhausted,
+                    "no more threads",
+                    "raise `ulimit -u` or ask for fewer tasks",
+                )
+                .with_code(error.raw_os_error().unwrap_or(0))
             })?;
         CHILDREN.with_borrow_mut(|children| children.push_back(child));
         Ok(())

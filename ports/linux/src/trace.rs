@@ -67,10 +67,15 @@ impl Trace {
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
     pub fn new(until_miss: bool) -> Result<Self, Refusal> {
         let refused = |code| {
-            let mend = "run as root, where tracefs is mounted: mount -t tracefs none /sys/kernel/tracing";
-            Refusal::new(Reason::NotPermitted, "the kernel's trace cannot be had", mend).with_code(code)
+            let mend =
+                "run as root, where tracefs is mounted: mount -t tracefs none /sys/kernel/tracing";
+            Refusal::new(Reason::NotPermitted, "the kernel's trace cannot be had", mend)
+                .with_code(code)
         };
-        let place = PLACES.into_iter().map(|place| Path::new(place).join("instances")).find(|place| place.is_dir());
+        let place = PLACES
+            .into_iter()
+            .map(|place| Path::new(place).join("instances"))
+            .find(|place| place.is_dir());
         let instances = place.ok_or(refused(0))?;
         remove_left(&instances);
         let instance = instances.join(format!("{NAME}{}", process::id()));
@@ -104,9 +109,15 @@ impl Trace {
     /// # Errors
     /// [`Reason::Failed`] when the kernel does not record.
     pub fn start(&self) -> Result<(), Refusal> {
-        let started = self.write("tracing_on", "1").and_then(|()| self.write("trace_marker", "the case begins"));
+        let started = self
+            .write("tracing_on", "1")
+            .and_then(|()| self.write("trace_marker", "the case begins"));
         started.map_err(|error| {
-            let refusal = Refusal::new(Reason::Failed, "the kernel does not record a trace", "leave out trace=yes");
+            let refusal = Refusal::new(
+                Reason::Failed,
+                "the kernel does not record a trace",
+                "leave out trace=yes",
+            );
             refusal.with_code(error.raw_os_error().unwrap_or(0))
         })
     }
@@ -153,16 +164,21 @@ impl Trace {
             trial.figure("the trace was stopped", "", 1.0);
         }
         let text = fs::read(self.instance.join("trace")).unwrap_or_default();
-        let header = text.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
+        let header =
+            text.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
         let (header, rest) = text.split_at(header.map(<[u8]>::len).sum());
         let cut = rest.len().saturating_sub(KEPT);
         // From the start of a line on.
         let start = match cut {
             0 => 0,
-            _ => rest[cut..].iter().position(|&byte| byte == b'\n').map_or(rest.len(), |at| cut + at + 1),
+            _ => rest[cut..]
+                .iter()
+                .position(|&byte| byte == b'\n')
+                .map_or(rest.len(), |at| cut + at + 1),
         };
         trial.attach("trace", header);
-        trial.attach("trace", self.starts.lock().unwrap_or_else(PoisonError::into_inner).as_bytes());
+        trial
+            .attach("trace", self.starts.lock().unwrap_or_else(PoisonError::into_inner).as_bytes());
         trial.attach("trace", &rest[start..]);
         if start > 0 {
             let (kept, all) = ((rest.len() - start) >> 10, rest.len() >> 10);
@@ -174,7 +190,10 @@ impl Trace {
 /// Removes the instances of processes that are gone.
 fn remove_left(instances: &Path) {
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
-        let owner = entry.file_name().to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+        let owner = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
         if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
             // Another case may have been quicker.
             let _ = fs::remove_dir(entry.path());

@@ -26,10 +26,13 @@ impl Case {
         for frame in stream.split_mut(|&byte| byte == 0).filter(|frame| !frame.is_empty()) {
             match decode(frame).unwrap() {
                 Record::Evidence(evidence) => {
-                    case.evidence.push((evidence.name.to_owned(), Evidence { name: "", ..evidence }));
+                    case.evidence
+                        .push((evidence.name.to_owned(), Evidence { name: "", ..evidence }));
                 }
                 Record::Series(series) => case.series.push((series.role, 0)),
-                Record::Samples(samples) => case.series[usize::from(samples.series)].1 += samples.block.len(),
+                Record::Samples(samples) => {
+                    case.series[usize::from(samples.series)].1 += samples.block.len()
+                }
                 Record::End { .. } => case.ended = true,
                 _ => {}
             }
@@ -41,9 +44,13 @@ impl Case {
     fn check(&self, request: &str, measured: &[usize]) {
         assert!(self.ended, "{request}");
         for (name, evidence) in &self.evidence {
-            assert!((evidence.low..=evidence.high).contains(&evidence.value), "{request}: {name} {evidence:?}");
+            assert!(
+                (evidence.low..=evidence.high).contains(&evidence.value),
+                "{request}: {name} {evidence:?}"
+            );
         }
-        let samples = |role| self.series.iter().filter(move |series| series.0 == role).map(|series| series.1);
+        let samples =
+            |role| self.series.iter().filter(move |series| series.0 == role).map(|series| series.1);
         assert_eq!(samples(Role::Measured).collect::<Vec<_>>(), measured, "{request}");
         assert!(samples(Role::Control).any(|count| count > 0), "{request}");
     }
@@ -55,7 +62,9 @@ fn timers() {
         for rest in ["", " idle=spin"] {
             let delay = format!("delay tasks=3 delay_us=2000 loops=5 kind={kind}{rest}");
             Case::run(&delay).check(&delay, &[5; 3]);
-            let period = format!("period tasks=2 interval_us=2000 distance_us=500 loops=20 kind={kind}{rest}");
+            let period = format!(
+                "period tasks=2 interval_us=2000 distance_us=500 loops=20 kind={kind}{rest}"
+            );
             Case::run(&period).check(&period, &[20; 2]);
         }
     }
@@ -82,6 +91,9 @@ fn estimates_of_duration_are_near() {
         let begun = std::time::Instant::now();
         assert!(Case::run(request).ended);
         let taken = begun.elapsed().as_micros() as u64;
-        assert!((estimate / 3..10 * estimate).contains(&taken), "{request}: {taken} us, estimated {estimate} us");
+        assert!(
+            (estimate / 3..10 * estimate).contains(&taken),
+            "{request}: {taken} us, estimated {estimate} us"
+        );
     }
 }

@@ -119,14 +119,21 @@ impl<'call> Block<'call> {
 
     pub fn instructions(self) -> impl Iterator<Item = Instruction<'call>> {
         // SAFETY: as above, and the index is below the block's length.
-        (0..self.len()).map(move |index| Instruction(unsafe { qemu_plugin_tb_get_insn(self.0, index) }, PhantomData))
+        (0..self.len()).map(move |index| {
+            Instruction(unsafe { qemu_plugin_tb_get_insn(self.0, index) }, PhantomData)
+        })
     }
 
     /// Has `callback` called with `data` each time the block begins to execute.
     pub fn on_execution(self, callback: OnExecution, data: usize) {
         // SAFETY: this block is in translation; `data` is a number, which nobody follows.
         unsafe {
-            qemu_plugin_register_vcpu_tb_exec_cb(self.0, callback, NO_REGISTERS, ptr::without_provenance_mut(data));
+            qemu_plugin_register_vcpu_tb_exec_cb(
+                self.0,
+                callback,
+                NO_REGISTERS,
+                ptr::without_provenance_mut(data),
+            );
         }
     }
 }
@@ -140,7 +147,10 @@ impl Instruction<'_> {
     pub fn word(self) -> u32 {
         // SAFETY: QEMU holds `size` bytes there while it translates the block that this instruction is of.
         let bytes = unsafe {
-            std::slice::from_raw_parts(qemu_plugin_insn_data(self.0).cast::<u8>(), qemu_plugin_insn_size(self.0))
+            std::slice::from_raw_parts(
+                qemu_plugin_insn_data(self.0).cast::<u8>(),
+                qemu_plugin_insn_size(self.0),
+            )
         };
         bytes.iter().take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
@@ -149,7 +159,9 @@ impl Instruction<'_> {
     /// look at it meanwhile.
     pub fn count(self, counter: &'static AtomicU64) {
         // SAFETY: the instruction is in translation, and the counter lives as long as the code that adds to it.
-        unsafe { qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), 1) }
+        unsafe {
+            qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), 1)
+        }
     }
 
     /// Has `callback` called with `data` after each store that the instruction makes.

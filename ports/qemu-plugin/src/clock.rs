@@ -60,7 +60,8 @@ impl Clock {
             self.sleeps = sleeps;
             // The processor waits here for the answer, so nothing changes meanwhile.
             let asked = self.question.send(()).ok().and_then(|()| self.answer.recv().ok());
-            let slept = asked.unwrap_or_else(|| give_up("the thread that reads the guest's clock has ended"));
+            let slept = asked
+                .unwrap_or_else(|| give_up("the thread that reads the guest's clock has ended"));
             self.ahead += slept - self.slept;
             self.slept = slept;
         }

@@ -64,7 +64,11 @@ impl Emulator {
         let read_register = match target {
             "arm" => c"arm_cpu_gdb_read_register",
             "riscv32" => c"riscv_cpu_gdb_read_register",
-            _ => return Err(format!("nothing is known of processors of QEMU's {target}: it must be arm or riscv32")),
+            _ => {
+                return Err(format!(
+                    "nothing is known of processors of QEMU's {target}: it must be arm or riscv32"
+                ));
+            }
         };
         // SAFETY: they have these types in QEMU 7.2 (include/sysemu/cpu-timers.h, include/hw/core/cpu.h,
         // include/exec/cpu-common.h, target/*/cpu.h) and in GLib 2.
@@ -143,7 +147,13 @@ impl Processor {
         let mut words = [0_u32; N];
         // SAFETY: writes as many bytes as `words` has. A word of all bits is a word.
         let failed = unsafe {
-            (self.emulator.read_memory)(self.cpu, address, (&raw mut words).cast(), size_of_val(&words), false)
+            (self.emulator.read_memory)(
+                self.cpu,
+                address,
+                (&raw mut words).cast(),
+                size_of_val(&words),
+                false,
+            )
         };
         if failed == 0 { words } else { [0; N] }
     }

@@ -32,7 +32,8 @@ pub struct Exceptions {
 
 /// What the callback at a block's beginning is told of it, as one number.
 pub fn about(processor: &Processor, block: Block) -> Option<usize> {
-    (running(processor) != 0).then(|| block.len() << 1 | usize::from(is_vector(processor, block.address())))
+    (running(processor) != 0)
+        .then(|| block.len() << 1 | usize::from(is_vector(processor, block.address())))
 }
 
 /// The exception that runs; 0 in thread mode.
@@ -68,7 +69,13 @@ fn is_active(processor: &Processor, exception: u32) -> bool {
 
 impl Exceptions {
     /// A block of handler mode begins at `now`; `about` as above.
-    pub fn block(&mut self, now: u64, about: usize, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
+    pub fn block(
+        &mut self,
+        now: u64,
+        about: usize,
+        processor: &Processor,
+        vcd: &mut Vcd,
+    ) -> io::Result<()> {
         let (instructions, vector) = (about >> 1, about & 1 == 1);
         let link = processor.register(LINK);
         if vector && link >> 24 == 0xff {
@@ -80,13 +87,20 @@ impl Exceptions {
         Ok(())
     }
 
-    fn entry(&mut self, now: u64, link: u32, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
+    fn entry(
+        &mut self,
+        now: u64,
+        link: u32,
+        processor: &Processor,
+        vcd: &mut Vcd,
+    ) -> io::Result<()> {
         let exception = running(processor);
         let interrupted_a_handler = link & 8 == 0;
         while let Some(last) = self.active.last() {
             // None interrupts itself, and the first cannot have returned if there is a handler to go back to.
-            let goes_on =
-                interrupted_a_handler && *last != exception && (self.active.len() == 1 || is_active(processor, *last));
+            let goes_on = interrupted_a_handler
+                && *last != exception
+                && (self.active.len() == 1 || is_active(processor, *last));
             if goes_on {
                 break;
             }

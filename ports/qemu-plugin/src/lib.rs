@@ -81,7 +81,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     // SAFETY: the caller's promise. QEMU keeps them until this function returns.
     let (info, arguments) = unsafe {
         let count = usize::try_from(count).unwrap_or(0);
-        let arguments = (0..count).map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
+        let arguments = (0..count)
+            .map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
         (&*info, arguments.collect::<Vec<_>>())
     };
     match install(info, &arguments) {
@@ -107,7 +108,8 @@ fn install(info: &Info, arguments: &[String]) -> Result<(), String> {
     if WINDOW.set(settings.pins).is_err() {
         return Err("loaded twice into one QEMU".to_owned());
     }
-    *analyser() = Some(Analyser { emulator, vcd, watches_exceptions: settings.exceptions, guest: None });
+    *analyser() =
+        Some(Analyser { emulator, vcd, watches_exceptions: settings.exceptions, guest: None });
     Ok(())
 }
 
@@ -122,7 +124,9 @@ impl Analyser {
             if !emulator.counts_instructions() {
                 give_up("QEMU must run with -icount shift=0,sleep=off");
             }
-            let Some(processor) = Processor::new(emulator) else { give_up("QEMU does not give its processor") };
+            let Some(processor) = Processor::new(emulator) else {
+                give_up("QEMU does not give its processor")
+            };
             Guest { processor, clock: Clock::new(emulator), exceptions: Exceptions::default() }
         })
     }
@@ -157,9 +161,15 @@ extern "C" fn on_store(_: c_uint, access: Access, address: u64, source: *mut c_v
     let mut analyser = analyser();
     let Some(Analyser { vcd, guest: Some(guest), .. }) = analyser.as_mut() else { return };
     if !api::is_device(access, address) {
-        give_up(&format!("{address:#x} is memory, and only at a device does QEMU tell the guest's time"));
+        give_up(&format!(
+            "{address:#x} is memory, and only at a device does QEMU tell the guest's time"
+        ));
     }
-    let Some((high, low)) = window.driven(address, || pins::stored(&guest.processor, source.addr())) else { return };
+    let Some((high, low)) =
+        window.driven(address, || pins::stored(&guest.processor, source.addr()))
+    else {
+        return;
+    };
     let now = guest.clock.at_device();
     written(guest.exceptions.settle(now, &guest.processor, vcd));
     for pin in 0..PINS {

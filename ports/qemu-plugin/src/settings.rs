@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::pins::Pins;
 
-const TAKES: &str = "out=FILE, scope=NAME, exceptions=on|off, and pins=ADDRESS or set=ADDRESS,clear=ADDRESS";
+const TAKES: &str =
+    "out=FILE, scope=NAME, exceptions=on|off, and pins=ADDRESS or set=ADDRESS,clear=ADDRESS";
 
 #[derive(Debug)]
 pub struct Settings {
@@ -22,7 +23,10 @@ impl Settings {
             let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
             match name {
                 "out" if !value.is_empty() => out = Some(PathBuf::from(value)),
-                "scope" if !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '$') => {
+                "scope"
+                    if !value.is_empty()
+                        && !value.contains(|c: char| c.is_whitespace() || c == '$') =>
+                {
                     scope = value
                 }
                 "exceptions" => exceptions = switch(argument, value)?,
@@ -35,10 +39,17 @@ impl Settings {
         let pins = match (base, set, clear) {
             (Some(base), None, None) => Pins::Words { base },
             (None, Some(set), Some(clear)) => Pins::Masks { set, clear },
-            _ => return Err("say where the pins are: pins=ADDRESS, or set=ADDRESS,clear=ADDRESS".to_owned()),
+            _ => {
+                return Err(
+                    "say where the pins are: pins=ADDRESS, or set=ADDRESS,clear=ADDRESS".to_owned()
+                );
+            }
         };
         if matches!(pins, Pins::Masks { .. }) && target != "riscv32" {
-            return Err("set= and clear= are for riscv32: what another processor stores is not known".to_owned());
+            return Err(
+                "set= and clear= are for riscv32: what another processor stores is not known"
+                    .to_owned(),
+            );
         }
         if exceptions && target != "arm" {
             return Err("exceptions=on is for arm, and there for Cortex-M".to_owned());

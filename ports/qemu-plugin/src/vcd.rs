@@ -49,7 +49,11 @@ impl Wire {
         const COUNT: u32 = 94;
         let character = |digit: u32| char::from(FIRST + (digit % COUNT) as u8);
         let last = character(self.0);
-        if self.0 < COUNT { last.into() } else { [character(self.0 / COUNT), last].iter().collect() }
+        if self.0 < COUNT {
+            last.into()
+        } else {
+            [character(self.0 / COUNT), last].iter().collect()
+        }
     }
 }
 
@@ -74,7 +78,13 @@ impl Vcd {
         // The place of the result is tried too, and there is nothing of an earlier run.
         File::create(&path)?;
         let changes = BufWriter::new(File::create(beside(&path))?);
-        Ok(Self { path, scope, changes, wires: vec![State::default(); PINS as usize + EXCEPTIONS], time: None })
+        Ok(Self {
+            path,
+            scope,
+            changes,
+            wires: vec![State::default(); PINS as usize + EXCEPTIONS],
+            time: None,
+        })
     }
 
     /// From `time` on the wire has this level. Times do not decrease.

@@ -249,7 +249,11 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Delay<K>) {
         let name = name(format_args!("task {}", number + 1));
         // The others' pins rise when they ask, which is not their start if that is the first task's.
         let pin = pin_of(number).filter(|_| number == 0 || !all.together).map(Pin::Pulse);
-        trial.durations(Series { nominal: all.delay, pin, ..Series::measured(&name) }, &task.starts, &task.ends);
+        trial.durations(
+            Series { nominal: all.delay, pin, ..Series::measured(&name) },
+            &task.starts,
+            &task.ends,
+        );
     }
     all.due_already.report(trial);
 }

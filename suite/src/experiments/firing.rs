@@ -140,7 +140,9 @@ impl<K: Interrupts> Firing<K> {
                 }
                 let armed = kernel.read();
                 kernel.arm(due);
-                while self.entries() <= round && K::Slot::between(armed, kernel.read()) < self.lost.cast_signed() {
+                while self.entries() <= round
+                    && K::Slot::between(armed, kernel.read()) < self.lost.cast_signed()
+                {
                     spin::<Director<K>>(kernel).await;
                 }
             }
@@ -171,7 +173,9 @@ impl<K: Interrupts> Firing<K> {
     #[inline(never)]
     fn work_until_entered(&self, round: usize) {
         let armed = self.kernel.read();
-        while self.entries() <= round && K::Slot::between(armed, self.kernel.read()) < self.lost.cast_signed() {
+        while self.entries() <= round
+            && K::Slot::between(armed, self.kernel.read()) < self.lost.cast_signed()
+        {
             work_variously();
         }
     }
@@ -207,7 +211,12 @@ impl<K: Interrupts> Firing<K> {
             trial.evidence("raises that returned after their handler", fired.into(), loops, loops);
         }
         if self.is_external() {
-            trial.evidence("lines that rose when they were to", self.risen.load(Relaxed).into(), loops, loops);
+            trial.evidence(
+                "lines that rose when they were to",
+                self.risen.load(Relaxed).into(),
+                loops,
+                loops,
+            );
         }
         Ok(fired as usize)
     }

@@ -153,8 +153,14 @@ impl<K: Kernel> Program<K> {
     }
 
     /// When the run of each loop started, and what it took.
-    fn samples(&self, phase: usize, what: fn(&Self, usize) -> i64) -> impl Iterator<Item = (i64, i64)> {
-        (phase..self.runs).step_by(RUNS).map(move |run| (self.starts.until(0, &self.starts, run), what(self, run)))
+    fn samples(
+        &self,
+        phase: usize,
+        what: fn(&Self, usize) -> i64,
+    ) -> impl Iterator<Item = (i64, i64)> {
+        (phase..self.runs)
+            .step_by(RUNS)
+            .map(move |run| (self.starts.until(0, &self.starts, run), what(self, run)))
     }
 
     fn total(&self, phase: usize, what: fn(&Self, usize) -> i64) -> f64 {
@@ -214,7 +220,8 @@ async fn member<T: ProcessorTime>(program: &'static Program<T::Kernel>, seat: us
         let before = T::processor_time(kernel);
         let sum = work(if working { program.steps } else { 0 });
         program.ends.mark(kernel, place);
-        program.spent[place].store(<T::Kernel as Clock>::Slot::truncate(T::processor_time(kernel) - before));
+        program.spent[place]
+            .store(<T::Kernel as Clock>::Slot::truncate(T::processor_time(kernel) - before));
         right += u32::from(sum == program.sums[usize::from(working)]);
         program.right[seat].store(right, Relaxed);
         kernel.give(program.done);
@@ -229,9 +236,19 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, throughput: &Program<K>, latency:
         let right: f64 = program.right.iter().map(|right| f64::from(right.load(Relaxed))).sum();
         trial.evidence(&name(format_args!("{who}: right checksums")), right, tasks, tasks);
         let same_work = program.total(TOGETHER, spent) / program.total(ALONE, spent);
-        trial.evidence(&name(format_args!("{who}: processor time, together / alone")), same_work, 0.9, 1.1);
+        trial.evidence(
+            &name(format_args!("{who}: processor time, together / alone")),
+            same_work,
+            0.9,
+            1.1,
+        );
         let ran = program.total(ALONE, spent) / program.total(ALONE, wall);
-        trial.evidence(&name(format_args!("{who} alone: processor / wall time")), ran, 0.9, f64::INFINITY);
+        trial.evidence(
+            &name(format_args!("{who} alone: processor / wall time")),
+            ran,
+            0.9,
+            f64::INFINITY,
+        );
         trial.figure(&name(format_args!("{who}: steps of a task")), "", program.steps as f64);
         let stretched = program.total(TOGETHER, wall) / program.total(ALONE, wall);
         trial.figure(&name(format_args!("{who} stretched")), "", stretched);
@@ -242,7 +259,11 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, throughput: &Program<K>, latency:
             trial.samples(Series::auxiliary(&text), program.samples(phase, spent));
         }
     }
-    let both = |run| throughput.wall(run).max(throughput.starts.until(run, &latency.starts, run) + latency.wall(run));
+    let both = |run| {
+        throughput
+            .wall(run)
+            .max(throughput.starts.until(run, &latency.starts, run) + latency.wall(run))
+    };
     let both: i64 = (TOGETHER..throughput.runs).step_by(RUNS).map(both).sum();
     let ran = throughput.total(TOGETHER, spent) + latency.total(TOGETHER, spent);
     trial.evidence("both together: processor / wall time", ran / both as f64, 0.9, f64::INFINITY);

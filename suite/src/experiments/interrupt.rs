@@ -88,13 +88,21 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
 
     let fired = all.firing.report(trial)?;
     let pin = all.firing.is_raised().then_some(Pin::Pulse(MEASURED));
-    trial.durations(Series { pin, ..Series::measured("interrupt") }, &all.starts.first(fired), &all.ends);
+    trial.durations(
+        Series { pin, ..Series::measured("interrupt") },
+        &all.starts.first(fired),
+        &all.ends,
+    );
     trial.mark_control(&all.starts, 1.0);
     Ok(())
 }
 
 /// The task that the handler interrupts.
-async fn interrupted<K: Interrupts>(kernel: &'static K, all: &'static Interrupt<K>, handler: Handler) {
+async fn interrupted<K: Interrupts>(
+    kernel: &'static K,
+    all: &'static Interrupt<K>,
+    handler: Handler,
+) {
     if all.firing.attach(handler) {
         for round in 0..all.starts.len() {
             if !all.firing.fire(round, Some(&all.starts)).await {

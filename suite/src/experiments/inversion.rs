@@ -243,11 +243,21 @@ async fn lock_once<T: Mutexes>(stage: &'static Stage<T>, waits: &Waits<T::Kernel
     T::unlock(stage.kernel, stage.mutex);
 }
 
-fn report<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>, stage: &Stage<T>, protocol: Protocol, rest: u64) {
+fn report<T: Mutexes>(
+    trial: &mut Trial<'_, T::Kernel>,
+    stage: &Stage<T>,
+    protocol: Protocol,
+    rest: u64,
+) {
     let rounds = stage.rounds as f64;
     let ceiling = matches!(protocol, Protocol::Ceiling(_));
     for (who, actor) in [("low", &stage.low), ("medium", &stage.medium), ("high", &stage.high)] {
-        trial.evidence(&name(format_args!("rounds of {who}")), actor.rounds.load(Relaxed).into(), rounds, rounds);
+        trial.evidence(
+            &name(format_args!("rounds of {who}")),
+            actor.rounds.load(Relaxed).into(),
+            rounds,
+            rounds,
+        );
     }
     let held = f64::from(stage.asked_while_held.load(Relaxed));
     if ceiling {
@@ -258,7 +268,12 @@ fn report<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>, stage: &Stage<T>, protoc
     }
     // Once released and, without a ceiling, once granted; the first release may come before high sleeps.
     let switches = if ceiling { rounds } else { 2.0 * rounds } - 1.0;
-    trial.evidence("switches to high", stage.switches.load(Relaxed).into(), switches, f64::INFINITY);
+    trial.evidence(
+        "switches to high",
+        stage.switches.load(Relaxed).into(),
+        switches,
+        f64::INFINITY,
+    );
 
     let overlaps = stage.points.iter().map(|point| point.overlap(rest));
     let (overlap, most) = overlaps.fold((0, 0), |sum, point| (sum.0 + point.0, sum.1 + point.1));

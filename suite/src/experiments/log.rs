@@ -103,7 +103,12 @@ where
     trial.wait(bench.done, 1).await;
 
     let bytes = kernel.logged() - before;
-    trial.evidence("lines accepted", bench.accepted.load(Relaxed).into(), lines as f64, lines as f64);
+    trial.evidence(
+        "lines accepted",
+        bench.accepted.load(Relaxed).into(),
+        lines as f64,
+        lines as f64,
+    );
     trial.figure("bytes per line", "", bytes as f64 / lines as f64);
     let pin = Some(Pin::Pulse(MEASURED));
     trial.durations(Series { pin, ..Series::measured("log line") }, &bench.starts, &bench.ends);
@@ -112,7 +117,9 @@ where
     let batch_at = |place| (edges.until(0, edges, place), edges.until(place, edges, place + 1));
     let marks = (0..batches).map(|batch| batch_at(2 * batch));
     let reads = (0..batches).map(|batch| batch_at(2 * batch + 1));
-    let shortest = |batches: &mut dyn Iterator<Item = (i64, i64)>| batches.map(|(_, ticks)| ticks).min().unwrap_or(0);
+    let shortest = |batches: &mut dyn Iterator<Item = (i64, i64)>| {
+        batches.map(|(_, ticks)| ticks).min().unwrap_or(0)
+    };
     let (mark, read) = (shortest(&mut marks.clone()), shortest(&mut reads.clone()));
     trial.figure("mark per clock read", "", mark as f64 / read as f64);
     let per = (BATCH + 1) as f64;
@@ -156,6 +163,7 @@ fn batch_of_marks<K: Kernel>(kernel: &K, scratch: &Marks<K>) {
 #[inline(never)]
 fn batch_of_reads<K: Kernel>(kernel: &K) {
     let first = <K::Slot as Slot>::truncate(0);
-    let sum = (0..BATCH).fold(0_i64, |sum, _| sum.wrapping_add(<K::Slot as Slot>::between(first, kernel.read())));
+    let sum = (0..BATCH)
+        .fold(0_i64, |sum, _| sum.wrapping_add(<K::Slot as Slot>::between(first, kernel.read())));
     black_box(sum);
 }

@@ -194,14 +194,19 @@ impl<K: Interrupts> Masked<K> {
         let all = (ALONE + rounds) as f64;
         trial.evidence("interrupts", self.entered.load(Relaxed).into(), all, all);
         trial.evidence("interrupts set too late", self.late.load(Relaxed).into(), 0.0, 0.0);
-        let switches: f64 = self.switches.iter().map(|switches| f64::from(switches.load(Relaxed))).sum();
+        let switches: f64 =
+            self.switches.iter().map(|switches| f64::from(switches.load(Relaxed))).sum();
         trial.evidence("switches", switches, (rounds * self.seats.len()) as f64, f64::INFINITY);
 
-        let late =
-            |place: usize, origin: u64, due: u64| (due.cast_signed(), self.entries.lateness(place, origin + due));
+        let late = |place: usize, origin: u64, due: u64| {
+            (due.cast_signed(), self.entries.lateness(place, origin + due))
+        };
         let not_in_use = || (0..ALONE).map(|round| late(round, alone, self.alone.due(round)));
-        let in_use = || (0..rounds).map(|round| late(ALONE + round, first, self.timetable.due(round)));
-        let longest = |samples: &mut dyn Iterator<Item = (i64, i64)>| samples.map(|(_, late)| late).max().unwrap_or(0);
+        let in_use =
+            || (0..rounds).map(|round| late(ALONE + round, first, self.timetable.due(round)));
+        let longest = |samples: &mut dyn Iterator<Item = (i64, i64)>| {
+            samples.map(|(_, late)| late).max().unwrap_or(0)
+        };
         let masked = (longest(&mut in_use()) - longest(&mut not_in_use())) as f64;
         let (unit, tick) = match trial.kernel.domain() {
             Domain::Wall => ("ns", 1e9 / trial.kernel.hertz() as f64),

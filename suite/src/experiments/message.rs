@@ -135,7 +135,13 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
         0 if round_trip && trial.request.tasks() == "coroutine" => 100,
         0 => 1,
         batch if round_trip || batch == 1 => batch,
-        _ => return Err(Refusal::new(Reason::Invalid, "only round trips can be timed together", "leave out batch")),
+        _ => {
+            return Err(Refusal::new(
+                Reason::Invalid,
+                "only round trips can be timed together",
+                "leave out batch",
+            ));
+        }
     };
     let batches = trial.request.count("loops").div_ceil(pairs * batch).max(2);
     let pair = |_| {
@@ -187,7 +193,11 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
     let per = batch as f64;
     // Messages of several pairs may overlap where tasks are not pre-empted.
     let pin = (pairs == 1).then_some(Pin::Pulse(MEASURED));
-    trial.durations(Series { per, pin, ..Series::measured(series) }, &traffic.starts, &traffic.ends);
+    trial.durations(
+        Series { per, pin, ..Series::measured(series) },
+        &traffic.starts,
+        &traffic.ends,
+    );
     trial.mark_control(&traffic.starts, per);
     Ok(())
 }

@@ -78,7 +78,8 @@ pub static SPEC: Spec = Spec {
         IDLE,
     ],
     duration_us: |request| {
-        let longest = request.number("interval_us") + (request.number("tasks") - 1) * request.number("distance_us");
+        let longest = request.number("interval_us")
+            + (request.number("tasks") - 1) * request.number("distance_us");
         LEAD_US + request.number("loops") * longest
     },
 };
@@ -116,7 +117,9 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     let member = |number| {
         Ok(Member {
             gate: kernel.semaphore(0)?,
-            interval: trial.ticks(request.number("interval_us") + number as u64 * request.number("distance_us")),
+            interval: trial.ticks(
+                request.number("interval_us") + number as u64 * request.number("distance_us"),
+            ),
             wakes: Marks::new(arena, request.count("loops"))?,
             wakeups: AtomicU32::new(0),
             skipped: AtomicU32::new(0),
@@ -196,7 +199,11 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
     let wakeups = sum(|task| &task.wakeups);
     let skipped = sum(|task| &task.skipped);
     let due = all.tasks.iter().map(|task| task.wakes.len()).sum::<usize>() as f64;
-    let early: usize = all.tasks.iter().map(|task| task.samples(first).filter(|&(_, late)| late < 0).count()).sum();
+    let early: usize = all
+        .tasks
+        .iter()
+        .map(|task| task.samples(first).filter(|&(_, late)| late < 0).count())
+        .sum();
     trial.figure("skipped periods", "", skipped);
     trial.evidence("wake-ups and skipped periods", wakeups + skipped, due, due);
     trial.evidence("early wake-ups", early as f64, 0.0, 0.0);
@@ -206,10 +213,16 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
         let task_name = name(format_args!("task {}", number + 1));
         trial.kernel.series_starts(&task_name, <K::Slot as Slot>::truncate(first));
         trial.samples(Series::measured(&task_name), task.samples(first));
-        trial.samples(Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))), task.woken(first));
+        trial.samples(
+            Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))),
+            task.woken(first),
+        );
         let start_to_start = name(format_args!("{task_name}, start to start"));
         let pin = pin_of(number).map(Pin::Edges);
-        trial.samples(Series { pin, ..Series::auxiliary(&start_to_start) }, task.start_to_start(first));
+        trial.samples(
+            Series { pin, ..Series::auxiliary(&start_to_start) },
+            task.start_to_start(first),
+        );
     }
     all.due_already.report(trial);
 }
@@ -226,7 +239,9 @@ impl<K: Kernel> Member<K> {
     /// Those that a wake-up answered first.
     fn woken(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
         let samples = self.samples(first).enumerate();
-        let woken = samples.filter(|&(place, _)| place == 0 || self.wakes.until(place - 1, &self.wakes, place) != 0);
+        let woken = samples.filter(|&(place, _)| {
+            place == 0 || self.wakes.until(place - 1, &self.wakes, place) != 0
+        });
         woken.map(|(_, sample)| sample)
     }
 

@@ -62,7 +62,13 @@ pub static SPEC: Spec = Spec {
             values: Values::Word(&["64", "128", "256", "512", "1024"]),
             help: "samples in one block",
         },
-        Parameter { name: "blocks", unit: "", default: "2", values: Values::Number(1, 1000), help: "blocks" },
+        Parameter {
+            name: "blocks",
+            unit: "",
+            default: "2",
+            values: Values::Number(1, 1000),
+            help: "blocks",
+        },
         Parameter {
             name: "rate_hz",
             unit: "Hz",
@@ -130,7 +136,8 @@ struct Pipeline<T: Messages> {
 /// [`Refusal`] from the kernel or the arena, or for a frequency too near to an end of the spectrum.
 pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
     let kernel = trial.kernel;
-    let [points, rate, frequency] = ["points", "rate_hz", "frequency_hz"].map(|key| trial.request.number(key));
+    let [points, rate, frequency] =
+        ["points", "rate_hz", "frequency_hz"].map(|key| trial.request.number(key));
     // Nearer to an end, the sine's mirror image moves the maximum.
     if !(2 * rate..=(points / 2 - 2) * rate).contains(&(frequency * points)) {
         return Err(Refusal::new(
@@ -179,7 +186,12 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
     Ok(())
 }
 
-fn report<T: Messages>(trial: &mut Trial<'_, T::Kernel>, pipeline: &Pipeline<T>, frequency: u64, first: u64) {
+fn report<T: Messages>(
+    trial: &mut Trial<'_, T::Kernel>,
+    pipeline: &Pipeline<T>,
+    frequency: u64,
+    first: u64,
+) {
     let &Pipeline { points, rate, blocks, ref sampled, .. } = pipeline;
     let in_order = f64::from(pipeline.samples_in_order.load(Relaxed));
     let right = pipeline.words.iter().enumerate().filter(|(block, word)| {
@@ -203,7 +215,11 @@ fn report<T: Messages>(trial: &mut Trial<'_, T::Kernel>, pipeline: &Pipeline<T>,
     trial.figure("samples late by a period or more", "", missed as f64);
 
     let pin = Some(Pin::Pulse(mark::BLOCK));
-    trial.durations(Series { pin, ..Series::measured("fft block") }, &pipeline.filled, &pipeline.found);
+    trial.durations(
+        Series { pin, ..Series::measured("fft block") },
+        &pipeline.filled,
+        &pipeline.found,
+    );
     let to_result = (0..blocks).map(|block| {
         let last = (block + 1) * points as usize - 1;
         (late(last).0, sampled.until(last, &pipeline.received, block))
@@ -301,7 +317,12 @@ async fn sender<T: Messages>(pipeline: &'static Pipeline<T>) {
         pipeline.received.mark(kernel, block);
         pipeline.words[block].store(word, Relaxed);
         let hundredths = u64::from(word & 0xFFFF) * pipeline.rate * 100 / pipeline.points;
-        let line = name(format_args!("{}: {}.{:02} Hz\r\n", word >> 16, hundredths / 100, hundredths % 100));
+        let line = name(format_args!(
+            "{}: {}.{:02} Hz\r\n",
+            word >> 16,
+            hundredths / 100,
+            hundredths % 100
+        ));
         let wire_time = line.len() as u64 * BITS_PER_BYTE * kernel.hertz() / BAUD;
         T::delay_until(kernel, kernel.now() + wire_time).await;
         pipeline.sent.mark(kernel, block);

@@ -118,15 +118,28 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     trial.wait(nursery.done, 1).await;
 
     if nursery.refused.load(Relaxed) > 0 {
-        return Err(Refusal::new(Reason::Exhausted, "the kernel refused to create a task", "ask for fewer tasks"));
+        return Err(Refusal::new(
+            Reason::Exhausted,
+            "the kernel refused to create a task",
+            "ask for fewer tasks",
+        ));
     }
     let (runs, all) = (loops as f64, (loops * tasks) as f64);
     trial.evidence("tasks that ran", nursery.ran.load(Relaxed).into(), all, all);
     trial.evidence("tasks reaped", nursery.reaped.load(Relaxed).into(), all, all);
-    trial.evidence("reaps that failed as they must", nursery.failed.load(Relaxed).into(), runs, runs);
+    trial.evidence(
+        "reaps that failed as they must",
+        nursery.failed.load(Relaxed).into(),
+        runs,
+        runs,
+    );
     let per = tasks as f64;
     let [pin, control_pin] = [MEASURED, mark::CONTROL].map(|pin| Some(Pin::Pulse(pin)));
-    trial.durations(Series { per, pin, ..Series::measured("spawn") }, &nursery.starts, &nursery.ends);
+    trial.durations(
+        Series { per, pin, ..Series::measured("spawn") },
+        &nursery.starts,
+        &nursery.ends,
+    );
     let control = Series { per, pin: control_pin, ..Series::control("failing reap, a task") };
     trial.durations(control, &nursery.control_starts, &nursery.control_ends);
     Ok(())

@@ -62,7 +62,13 @@ pub static SPEC: Spec = Spec {
             values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe"]),
             help: "how a task gives way; futex, eventfd and pipe are what Linux can make semaphores of",
         },
-        Parameter { name: "tasks", unit: "", default: "2", values: Values::Number(2, 1000), help: "tasks in the ring" },
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "2",
+            values: Values::Number(2, 1000),
+            help: "tasks in the ring",
+        },
         Parameter {
             name: "loops",
             unit: "",
@@ -121,7 +127,8 @@ where
     };
     let stride = batch.div_ceil(tasks);
     let laps = trial.request.count("loops").div_ceil(tasks).max(2).next_multiple_of(stride) + 1;
-    let (marks, per) = if batch == 1 { (laps * tasks, 1) } else { (laps.div_ceil(stride), stride * tasks) };
+    let (marks, per) =
+        if batch == 1 { (laps * tasks, 1) } else { (laps.div_ceil(stride), stride * tasks) };
     let ring: &'static Ring<A::Kernel> = trial.arena.place(Ring {
         kernel,
         marks: Marks::new(trial.arena, marks)?,
@@ -144,7 +151,8 @@ where
     let executed = kernel.instructions();
     kernel.give(&ring.seats[0]);
     trial.wait(ring.done, tasks).await;
-    let executed = kernel.instructions().zip(executed).map(|(after, before)| after.wrapping_sub(before));
+    let executed =
+        kernel.instructions().zip(executed).map(|(after, before)| after.wrapping_sub(before));
 
     let taken = (tasks * ring.laps) as f64;
     let counted: f64 = ring.switches.iter().map(|count| f64::from(count.load(Relaxed))).sum();
@@ -175,7 +183,10 @@ fn spawn<T: Tasks>(ring: &'static Ring<T::Kernel>, seat: usize) -> Result<(), Re
 
 /// What is asked for is a constant here, so that a step of the plain case holds a mark, the operation, and nothing else:
 /// on a small kernel, tests between two marks would cost as much as the switch.
-async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(ring: &'static Ring<T::Kernel>, seat: usize) {
+async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
+    ring: &'static Ring<T::Kernel>,
+    seat: usize,
+) {
     let kernel = ring.kernel;
     let tasks = ring.seats.len();
     let (mine, next) = (&ring.seats[seat], &ring.seats[(seat + 1) % tasks]);

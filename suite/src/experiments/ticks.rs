@@ -72,7 +72,13 @@ pub static SPEC: Spec = Spec {
             values: Values::Word(&["linear", "constant"]),
             help: "how a task is found in the run queue: by turning it round, as published, or at once",
         },
-        Parameter { name: "tasks", unit: "", default: "100", values: Values::Number(2, 1000), help: "empty tasks" },
+        Parameter {
+            name: "tasks",
+            unit: "",
+            default: "100",
+            values: Values::Number(2, 1000),
+            help: "empty tasks",
+        },
         Parameter {
             name: "interval_us",
             unit: "us",
@@ -80,7 +86,13 @@ pub static SPEC: Spec = Spec {
             values: Values::Number(1, 1_000_000),
             help: "of the timer whose ticks are told; published: 500 on QEMU virt, 770 on the K210",
         },
-        Parameter { name: "loops", unit: "", default: "300", values: Values::Number(2, 100_000), help: "runs" },
+        Parameter {
+            name: "loops",
+            unit: "",
+            default: "300",
+            values: Values::Number(2, 100_000),
+            help: "runs",
+        },
     ],
     duration_us: |request| {
         let tasks = request.number("tasks");
@@ -241,7 +253,8 @@ fn finish<T: Tasks>(bench: &Bench<T::Kernel>, this: usize, before: Option<u32>) 
 
 fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) {
     let tasks = bench.tasks.len() as f64;
-    let once_a_run = bench.tasks.iter().filter(|task| task.0.load(Relaxed) as usize == bench.loops).count();
+    let once_a_run =
+        bench.tasks.iter().filter(|task| task.0.load(Relaxed) as usize == bench.loops).count();
     trial.evidence("tasks polled once in every run", once_a_run as f64, tasks, tasks);
     if bench.workers.len() == 2 {
         let count = |what: fn(&Worker<T::Kernel>) -> &AtomicU32| -> f64 {
@@ -249,10 +262,16 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
         };
         let crossings = tasks * bench.loops as f64;
         trial.evidence("hand-overs", count(|worker| &worker.handed_over), crossings, crossings);
-        trial.evidence("switches", count(|worker| &worker.switches), 0.99 * crossings, f64::INFINITY);
+        trial.evidence(
+            "switches",
+            count(|worker| &worker.switches),
+            0.99 * crossings,
+            f64::INFINITY,
+        );
     }
     let interval = trial.ticks(trial.request.number("interval_us")).max(1) as f64;
-    let timer_ticks = Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
+    let timer_ticks =
+        Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
     let [pin, control_pin] = [MEASURED, mark::CONTROL].map(|pin| Some(wire::Pin::Pulse(pin)));
     trial.durations(Series { pin, ..Series::measured("run") }, &bench.starts, &bench.ends);
     trial.durations(timer_ticks, &bench.starts, &bench.ends);

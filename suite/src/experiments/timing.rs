@@ -43,8 +43,11 @@ impl<K: Kernel> Spinner<K> {
             return Ok(None);
         }
         let kernel = trial.kernel;
-        let spinner: &'static Self =
-            trial.arena.place(Self { kernel, stop: AtomicBool::new(false), turned: trial.semaphore(0)? })?;
+        let spinner: &'static Self = trial.arena.place(Self {
+            kernel,
+            stop: AtomicBool::new(false),
+            turned: trial.semaphore(0)?,
+        })?;
         K::Director::spawn(kernel, Priority::Idle, async {
             kernel.give(spinner.turned);
             while !spinner.stop.load(Relaxed) {
@@ -74,7 +77,10 @@ pub(super) struct DueAlready<K: Kernel> {
 impl<K: Kernel> DueAlready<K> {
     pub(super) fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
         const ROUNDS: usize = 200;
-        Ok(Self { starts: Marks::new(trial.arena, ROUNDS)?, ends: Marks::new(trial.arena, ROUNDS)? })
+        Ok(Self {
+            starts: Marks::new(trial.arena, ROUNDS)?,
+            ends: Marks::new(trial.arena, ROUNDS)?,
+        })
     }
 
     pub(super) async fn run<T: Tasks<Kernel = K>>(&self, kernel: &'static K) {

@@ -25,7 +25,9 @@ use core::{
 };
 
 use crate::{
-    kernel::{CallFailure, Clock, Fault, Kernel, Priority, ProcessorTime, Reason, Refusal, Transport},
+    kernel::{
+        CallFailure, Clock, Fault, Kernel, Priority, ProcessorTime, Reason, Refusal, Transport,
+    },
     mark::{Marks, Slot},
     spec::{Parameter, Spec, Values},
     task::block_on,
@@ -85,7 +87,13 @@ pub static SPEC: Spec = Spec {
             values: Values::Word(&["ordinary", "urgent"]),
             help: "of workers and services",
         },
-        Parameter { name: "workers", unit: "", default: "1", values: Values::Number(1, 64), help: "tasks that call" },
+        Parameter {
+            name: "workers",
+            unit: "",
+            default: "1",
+            values: Values::Number(1, 64),
+            help: "tasks that call",
+        },
         Parameter {
             name: "services",
             unit: "",
@@ -118,7 +126,9 @@ pub static SPEC: Spec = Spec {
     ],
     duration_us: |request| {
         let workers = request.number("workers");
-        5_000 + request.number("loops") * workers * (15 + request.number("size") / 1000) + 1000 * workers
+        5_000
+            + request.number("loops") * workers * (15 + request.number("size") / 1000)
+            + 1000 * workers
     },
 };
 
@@ -191,9 +201,10 @@ impl Failure {
         match self.0.load(Relaxed) {
             0 => None,
             Self::DEAD => failed("the server died while it was called", ""),
-            Self::REFUSED => {
-                failed("the transport refused a call", "it was too long, or there was no room: ask for a smaller size")
-            }
+            Self::REFUSED => failed(
+                "the transport refused a call",
+                "it was too long, or there was no room: ask for a smaller size",
+            ),
             Self::TIMED_OUT => failed("the server did not answer a call in time", ""),
             word => {
                 let refusal = match word & !0xfff {
@@ -216,7 +227,8 @@ where
     W: Transport<Kernel = T::Kernel>,
 {
     let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
-    let [size, workers, services, loops] = ["size", "workers", "services", "loops"].map(|name| request.count(name));
+    let [size, workers, services, loops] =
+        ["size", "workers", "services", "loops"].map(|name| request.count(name));
     let class = match request.word("class") {
         "urgent" => Priority::Urgent(1),
         _ => Priority::Ordinary,
@@ -232,7 +244,9 @@ where
         _ => None,
     };
     if fault.is_some() && !W::FAULTS {
-        return Err(Refusal::not_offered("this transport's workers cannot be made to fail so: binder's can"));
+        return Err(Refusal::not_offered(
+            "this transport's workers cannot be made to fail so: binder's can",
+        ));
     }
     let worker = |_| {
         Ok(Worker {
@@ -322,8 +336,11 @@ where
     let size = traffic.size;
     let outcome = client.and_then(|mut client| {
         let carried = W::counted(&client);
-        let timed = [(&worker.control_starts, &worker.control_ends), (&worker.starts, &worker.ends)];
-        for (spent, (calling, (starts, ends))) in worker.spent.iter().zip([false, true].into_iter().zip(timed)) {
+        let timed =
+            [(&worker.control_starts, &worker.control_ends), (&worker.starts, &worker.ends)];
+        for (spent, (calling, (starts, ends))) in
+            worker.spent.iter().zip([false, true].into_iter().zip(timed))
+        {
             let mut choice = Choice::new(traffic, place);
             let before = T::processor_time(kernel);
             let mut right = 0;
@@ -331,7 +348,8 @@ where
                 let bytes = &traffic.payload[round % 256..][..size];
                 let service = choice.next();
                 starts.mark(kernel, round);
-                let answer = if calling { W::call(&mut client, service, bytes)? } else { black_box(bytes) };
+                let answer =
+                    if calling { W::call(&mut client, service, bytes)? } else { black_box(bytes) };
                 ends.mark(kernel, round);
                 right += u32::from(answer == bytes);
             }
@@ -363,7 +381,10 @@ impl Choice {
 
     fn next(&mut self) -> usize {
         // Knuth's generator (MMIX); the high bits are the better ones.
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((self.state >> 32) % self.services) as usize
     }
 }
@@ -375,12 +396,18 @@ fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K
     let right: f64 = workers.iter().map(|worker| f64::from(worker.right.load(Relaxed))).sum();
     trial.evidence("answers that held what was sent", right, calls, calls);
     if W::SERVED {
-        let answered: f64 = traffic.servers.iter().map(|server| f64::from(server.answered.load(Relaxed))).sum();
+        let answered: f64 =
+            traffic.servers.iter().map(|server| f64::from(server.answered.load(Relaxed))).sum();
         trial.evidence("calls counted by the services", answered, calls, calls);
     }
     let carried = || workers.iter().map(|worker| worker.carried.load(Relaxed));
     if carried().all(|count| count != UNCOUNTED) {
-        trial.evidence("transactions counted by the driver", carried().map(f64::from).sum(), calls, calls);
+        trial.evidence(
+            "transactions counted by the driver",
+            carried().map(f64::from).sum(),
+            calls,
+            calls,
+        );
     }
     let spent = |worker: &Worker<K>| {
         let [without, with] = [0, 1].map(|place| worker.spent[place].load());
@@ -391,13 +418,26 @@ fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K
     // From the first start of all to the last end.
     let first = &workers[0].starts;
     let began = workers.iter().map(|worker| first.until(0, &worker.starts, 0)).min().unwrap_or(0);
-    let ended = workers.iter().map(|worker| first.until(0, &worker.ends, loops - 1)).max().unwrap_or(0);
+    let ended =
+        workers.iter().map(|worker| first.until(0, &worker.ends, loops - 1)).max().unwrap_or(0);
     let seconds = (ended - began).max(1) as f64 / trial.kernel.hertz() as f64;
     trial.figure("calls in a second", "", calls / seconds);
-    trial.figure("bytes in a second, there and back", "", 2.0 * calls * traffic.size as f64 / seconds);
+    trial.figure(
+        "bytes in a second, there and back",
+        "",
+        2.0 * calls * traffic.size as f64 / seconds,
+    );
     for (place, worker) in workers.iter().enumerate() {
-        let text = if workers.len() == 1 { name(format_args!("call")) } else { name(format_args!("worker {place}")) };
+        let text = if workers.len() == 1 {
+            name(format_args!("call"))
+        } else {
+            name(format_args!("worker {place}"))
+        };
         trial.durations(Series::measured(&text), &worker.starts, &worker.ends);
     }
-    trial.durations(Series::control("no call"), &workers[0].control_starts, &workers[0].control_ends);
+    trial.durations(
+        Series::control("no call"),
+        &workers[0].control_starts,
+        &workers[0].control_ends,
+    );
 }

@@ -104,9 +104,18 @@ where
     trial.wait(all.done, 2).await;
 
     let fired = all.firing.report(trial)?;
-    trial.evidence("switches", all.switches.load(Relaxed).into(), 0.99 * fired as f64, f64::INFINITY);
+    trial.evidence(
+        "switches",
+        all.switches.load(Relaxed).into(),
+        0.99 * fired as f64,
+        f64::INFINITY,
+    );
     let pin = Some(Pin::Pulse(MEASURED));
-    trial.durations(Series { pin, ..Series::measured("wake-up") }, &all.starts.first(fired), &all.ends);
+    trial.durations(
+        Series { pin, ..Series::measured("wake-up") },
+        &all.starts.first(fired),
+        &all.ends,
+    );
     if all.firing.is_external() {
         trial.durations(Series::measured("from the line"), &all.lines.first(fired), &all.ends);
     }

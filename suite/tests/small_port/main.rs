@@ -33,11 +33,14 @@ fn run(request: &str, memory: usize) -> (Vec<u8>, Vec<(u64, u8, bool)>) {
         run_case(&text, Box::leak(Box::new_uninit_slice(memory)), &mut pipe);
         sender.send((pipe.0, EDGES.take()))
     });
-    outcome.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{request}: {error}"))
+    outcome
+        .recv_timeout(Duration::from_secs(60))
+        .unwrap_or_else(|error| panic!("{request}: {error}"))
 }
 
 fn records(stream: &[u8]) -> Vec<Record<'static>> {
-    let frames = stream.strip_suffix(&[0]).expect("the last frame is closed").split(|byte| *byte == 0);
+    let frames =
+        stream.strip_suffix(&[0]).expect("the last frame is closed").split(|byte| *byte == 0);
     frames.map(|frame| wire::decode(frame.to_vec().leak()).expect("the frame is whole")).collect()
 }
 
@@ -45,8 +48,11 @@ const PLENTY: usize = 32 << 20;
 
 /// The lengths of the measured samples, in ticks.
 fn measured(records: &[Record]) -> Vec<u64> {
-    let is_measured =
-        |id| records.iter().any(|record| matches!(record, Record::Series(s) if s.id == id && s.role == Role::Measured));
+    let is_measured = |id| {
+        records.iter().any(
+            |record| matches!(record, Record::Series(s) if s.id == id && s.role == Role::Measured),
+        )
+    };
     let blocks = records.iter().filter_map(|record| match record {
         Record::Samples(Samples { series, block }) if is_measured(*series) => Some(block),
         _ => None,
@@ -57,7 +63,11 @@ fn measured(records: &[Record]) -> Vec<u64> {
 /// The case ends, its evidence holds, and it has samples of believable lengths.
 fn assert_sound(request: &str) {
     let records = records(&stream(request, PLENTY));
-    assert_eq!(records.last(), Some(&Record::End { records: records.len() as u32 - 1 }), "{request}");
+    assert_eq!(
+        records.last(),
+        Some(&Record::End { records: records.len() as u32 - 1 }),
+        "{request}"
+    );
     let evidence = records.iter().filter_map(|record| match record {
         Record::Evidence(evidence) => Some(evidence),
         _ => None,
@@ -170,13 +180,17 @@ fn samples(records: &[Record], series: &Series) -> Vec<u64> {
 /// The times at which a pin changed its level. All are low at first.
 fn edges(driven: &[(u64, u8, bool)], pin: u8) -> Vec<u64> {
     let mut level = false;
-    let changes = driven.iter().filter(|(_, driven, high)| *driven == pin && mem::replace(&mut level, *high) != *high);
+    let changes = driven
+        .iter()
+        .filter(|(_, driven, high)| *driven == pin && mem::replace(&mut level, *high) != *high);
     changes.map(|(time, _, _)| *time).collect()
 }
 
 #[test]
 fn pins_show_what_the_marks_tell() {
-    for case in CASES.iter().flat_map(|case| [(*case).to_owned(), format!("{case} preemption=none")]) {
+    for case in
+        CASES.iter().flat_map(|case| [(*case).to_owned(), format!("{case} preemption=none")])
+    {
         let (stream, driven) = run(&case, PLENTY);
         let records = records(&stream);
         let shown = records.iter().filter_map(|record| match record {
@@ -190,7 +204,9 @@ fn pins_show_what_the_marks_tell() {
                 wire::Pin::Pulse(pin) => {
                     edges(&driven, pin).chunks(2).map(|pulse| pulse[1] - pulse[0] - READ).collect()
                 }
-                wire::Pin::Edges(pin) => edges(&driven, pin).windows(2).map(|pair| pair[1] - pair[0]).collect(),
+                wire::Pin::Edges(pin) => {
+                    edges(&driven, pin).windows(2).map(|pair| pair[1] - pair[0]).collect()
+                }
             };
             assert!(lengths == samples(&records, series), "{case}: {} on {pin:?}", series.name);
         }
@@ -224,11 +240,16 @@ fn what_cannot_be_run_is_refused() {
 #[test]
 fn a_target_too_small_says_so() {
     for case in CASES {
-        let needed = (0..).map(|power| 1 << power).find(|&memory| match records(&stream(case, memory)).last() {
-            Some(Record::End { .. }) => true,
-            Some(Record::Refused { reason: Reason::Exhausted, .. }) => false,
-            other => panic!("{case} in {memory} bytes: {other:?}"),
+        let needed = (0..).map(|power| 1 << power).find(|&memory| {
+            match records(&stream(case, memory)).last() {
+                Some(Record::End { .. }) => true,
+                Some(Record::Refused { reason: Reason::Exhausted, .. }) => false,
+                other => panic!("{case} in {memory} bytes: {other:?}"),
+            }
         });
-        assert!(needed.is_some_and(|memory| (1 << 9..=1 << 18).contains(&memory)), "{case}: {needed:?} bytes");
+        assert!(
+            needed.is_some_and(|memory| (1 << 9..=1 << 18).contains(&memory)),
+            "{case}: {needed:?} bytes"
+        );
     }
 }

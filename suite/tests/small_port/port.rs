@@ -26,7 +26,9 @@ use std::{
 use chronoscope_suite::{
     Clock, Kernel, Priority, Reason, Refusal, Request, Tasks, Trial,
     arena::Arena,
-    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{
+        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
+    },
     kernel::{Handler, Interrupts, Log, Messages, PHASES, Source},
     trial::{self, Names, Sink},
     wire::Domain,
@@ -133,20 +135,27 @@ impl Small {
     /// Takes the port's own keys, and refuses what is not to be had here: a key that nobody knows, and words that an
     /// experiment allows because another kernel has them.
     fn new(request: &Request<'_>, arena: Arena) -> Result<Self, Refusal> {
-        let invalid = |what| Refusal::new(Reason::Invalid, what, "this port knows counter and preemption");
+        let invalid =
+            |what| Refusal::new(Reason::Invalid, what, "this port knows counter and preemption");
         // The counter wraps early in every case, so that what cannot bear it shows.
         let mut counter = u64::from(u32::MAX) - 1000;
         let mut preemption = true;
         for (key, value) in request.pairs() {
             match (key, value) {
-                ("counter", _) => counter = value.parse().map_err(|_| invalid("counter is not a number"))?,
+                ("counter", _) => {
+                    counter = value.parse().map_err(|_| invalid("counter is not a number"))?
+                }
                 ("preemption", "nested") => preemption = true,
                 ("preemption", "none") => preemption = false,
                 ("primitive", "futex" | "eventfd" | "pipe") => {
                     return Err(Refusal::not_offered("a primitive of Linux"));
                 }
                 _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {}
-                _ => return Err(invalid("neither the experiment nor the port knows a key or its value")),
+                _ => {
+                    return Err(invalid(
+                        "neither the experiment nor the port knows a key or its value",
+                    ));
+                }
             }
         }
         let director = arena.place(Task::new(None, Layout::new::<()>()))?;
@@ -171,14 +180,21 @@ impl Small {
     /// Runs the director, and every other task, until the director ends.
     fn run(&self, director: Pin<&mut (dyn Future<Output = ()> + '_)>) {
         // SAFETY: this forgets a lifetime. The director is pinned for longer than the loop below, which polls it.
-        let director = unsafe { mem::transmute::<Pin<&mut (dyn Future<Output = ()> + '_)>, NonNull<Body>>(director) };
+        let director = unsafe {
+            mem::transmute::<Pin<&mut (dyn Future<Output = ()> + '_)>, NonNull<Body>>(director)
+        };
         self.start(self.director, Priority::Ordinary, director);
         loop {
             self.dispatch();
             if let State::Ended = self.director.state.get() {
                 break;
             }
-            let next = self.tasks().filter_map(Task::due).chain(self.alarm.get()).chain(self.line.get()).min();
+            let next = self
+                .tasks()
+                .filter_map(Task::due)
+                .chain(self.alarm.get())
+                .chain(self.line.get())
+                .min();
             let next = next.expect("all tasks wait, and nothing is due that could wake one");
             self.time.set(next.max(self.time.get()));
             self.pass(0);
@@ -222,7 +238,9 @@ impl Small {
             return None;
         }
         let ready = self.tasks().filter(|task| matches!(task.state.get(), State::Ready));
-        let above = ready.filter(|task| running.is_none_or(|running| task.priority.get() > running.priority.get()));
+        let above = ready.filter(|task| {
+            running.is_none_or(|running| task.priority.get() > running.priority.get())
+        });
         above.max_by_key(|task| task.rank())
     }
 
@@ -266,7 +284,9 @@ impl Small {
     }
 
     fn interrupt(&self, source: Source) {
-        let handler = self.handlers[source as usize].get().expect("a handler is attached before its source is used");
+        let handler = self.handlers[source as usize]
+            .get()
+            .expect("a handler is attached before its source is used");
         self.handling.set(true);
         self.pass(ENTRY);
         handler();
@@ -356,7 +376,8 @@ impl Tasks for Coroutine {
     {
         // The experiment `spawn` makes thousands of tasks, one after the other, so what has been reaped is used again.
         let layout = Layout::new::<F>();
-        let reaped = |task: &&Task| task.layout == layout && matches!(task.state.get(), State::Reaped);
+        let reaped =
+            |task: &&Task| task.layout == layout && matches!(task.state.get(), State::Reaped);
         let (task, memory) = match kernel.tasks().find(reaped) {
             Some(task) => (task, task.body.get().expect("it has run").cast::<F>()),
             None => {
@@ -411,7 +432,10 @@ impl Tasks for Coroutine {
         })
     }
 
-    fn take(kernel: &'static Small, semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
+    fn take(
+        kernel: &'static Small,
+        semaphore: &'static Semaphore,
+    ) -> impl Future<Output = ()> + Send {
         poll_fn(move |_| match semaphore.0.load(Relaxed).checked_sub(1) {
             Some(left) => {
                 semaphore.0.store(left, Relaxed);
@@ -526,7 +550,9 @@ async fn offer(trial: &mut Trial<'_, Small>) -> Result<(), Refusal> {
         ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
         ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
         ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        _ => Err(Refusal::not_offered("this port does not offer the experiment for these kinds of task")),
+        _ => Err(Refusal::not_offered(
+            "this port does not offer the experiment for these kinds of task",
+        )),
     }
 }
 

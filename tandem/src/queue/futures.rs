@@ -57,7 +57,13 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
             // SAFETY: there is a message that is nobody's.
             unsafe { queue.get(m, mask, message.as_mut_ptr()) };
         } else {
-            Waiter::enter(&mut this.waiter, m, &queue.receivers, task_of(context), core::ptr::null_mut());
+            Waiter::enter(
+                &mut this.waiter,
+                m,
+                &queue.receivers,
+                task_of(context),
+                core::ptr::null_mut(),
+            );
             this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
@@ -109,7 +115,13 @@ pub struct Sent<'a, T, const N: usize> {
 impl<'a, T, const N: usize> Sent<'a, T, N> {
     #[inline(always)]
     pub(super) fn new(queue: &'a Queue<T, N>, message: T) -> Self {
-        Self { queue, message: MaybeUninit::new(message), whole: true, waits: false, waiter: MaybeUninit::uninit() }
+        Self {
+            queue,
+            message: MaybeUninit::new(message),
+            whole: true,
+            waits: false,
+            waiter: MaybeUninit::uninit(),
+        }
     }
 
     /// The waiter, once it waits, until it is told that it was served.

@@ -135,14 +135,17 @@ fn random_work_under_random_interrupts() {
             }
             _ => {}
         })));
-        let tasks: Vec<&'static Coroutine<1024>> = (0..12).map(|_| leak(Coroutine::new())).collect();
+        let tasks: Vec<&'static Coroutine<1024>> =
+            (0..12).map(|_| leak(Coroutine::new())).collect();
         for (i, task) in tasks.iter().enumerate() {
             let priority = Priority::new(random.borrow_mut().below(6) as u8);
             task.spawn(priority, "worker", work(world, seed * 100 + i as u64, i == 0)).unwrap();
         }
         // This is the idle task: handlers come, and with them whatever they wake.
         while !world.over.load(Relaxed) {
-            masked(|m| assert!(KERNEL.is_idle(m) && KERNEL.ready.most_urgent(m).is(KERNEL.current(m))));
+            masked(|m| {
+                assert!(KERNEL.is_idle(m) && KERNEL.ready.most_urgent(m).is(KERNEL.current(m)))
+            });
         }
         finish(world, &tasks);
     }
@@ -203,7 +206,10 @@ fn a_waker_may_outlive_its_coroutine_and_wake_the_next() {
     let waker = kept.take().unwrap();
     waker.wake_by_ref();
     let body = async move {
-        std::future::poll_fn(|_| if polls.fetch_add(1, Relaxed) < 2 { Poll::Pending } else { Poll::Ready(()) }).await;
+        std::future::poll_fn(|_| {
+            if polls.fetch_add(1, Relaxed) < 2 { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
     };
     coroutine.spawn(Priority::new(3), "second", body).unwrap();
     assert_eq!(polls.load(Relaxed), 1);
@@ -250,7 +256,11 @@ fn flags_handed_to_a_future_that_is_dropped_go_back() {
         assert!(poll_once(first.as_mut().as_pin_mut().unwrap()).await.is_pending());
         event.signal(4);
         event.signal(1);
-        assert_eq!(event.try_wait(), 1, "what comes after the signal that ends a wait is for the next");
+        assert_eq!(
+            event.try_wait(),
+            1,
+            "what comes after the signal that ends a wait is for the next"
+        );
         event.signal(2);
         first.set(None);
         assert_eq!(event.signalled().await, 6);

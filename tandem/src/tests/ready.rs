@@ -31,7 +31,8 @@ fn the_ready_set_is_one_queue_a_level() {
         let idle = task(32);
         ready.set_idle(m, idle);
         let levels = 1 + random.below(32);
-        let tasks: Vec<Task> = (0..1 + random.below(40)).map(|_| task(random.below(levels) as Level)).collect();
+        let tasks: Vec<Task> =
+            (0..1 + random.below(40)).map(|_| task(random.below(levels) as Level)).collect();
         let mut model = Model(vec![VecDeque::new(); 33]);
         for _ in 0..steps(500) {
             step(&mut random, ready, &tasks, &mut model, levels);
@@ -51,7 +52,13 @@ fn the_ready_set_is_one_queue_a_level() {
     }
 }
 
-fn step(random: &mut Random, ready: &'static Ready, tasks: &[Task], model: &mut Model, levels: usize) {
+fn step(
+    random: &mut Random,
+    ready: &'static Ready,
+    tasks: &[Task],
+    model: &mut Model,
+    levels: usize,
+) {
     let m = proof();
     let task = tasks[random.below(tasks.len())];
     let level = task.level.get(m) as usize;

@@ -60,6 +60,7 @@ fn waiters_come_out_by_urgency_then_by_age() {
 fn insert<'a>(model: &mut Vec<&'a Waiter>, waiter: &'a Waiter) {
     let m = proof();
     let level = waiter.task().level.get(m);
-    let place = model.iter().position(|other| other.task().level.get(m) > level).unwrap_or(model.len());
+    let place =
+        model.iter().position(|other| other.task().level.get(m) > level).unwrap_or(model.len());
     model.insert(place, waiter);
 }

@@ -109,19 +109,20 @@ fn who_gives_up_in_a_queue_holds_up_nobody() {
     // Served and given up at once: what it was given goes to the next.
     let second = leak(AtomicU32::new(0));
     let mut taken: Option<Pin<Box<crate::Taken<'static>>>> = Some(Box::pin(semaphore.taken()));
-    let body = poll_fn(move |context| match taken.as_mut().map(|taken| taken.as_mut().poll(context)) {
-        Some(Poll::Pending) if second.load(Relaxed) == 1 => {
-            semaphore.give();
-            taken = None;
-            assert!(semaphore.try_take());
-            Poll::Ready(())
-        }
-        _ => {
-            second.fetch_add(1, Relaxed);
-            context.waker().wake_by_ref();
-            Poll::Pending
-        }
-    });
+    let body =
+        poll_fn(move |context| match taken.as_mut().map(|taken| taken.as_mut().poll(context)) {
+            Some(Poll::Pending) if second.load(Relaxed) == 1 => {
+                semaphore.give();
+                taken = None;
+                assert!(semaphore.try_take());
+                Poll::Ready(())
+            }
+            _ => {
+                second.fetch_add(1, Relaxed);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        });
     leak(Coroutine::<128>::new()).spawn(Priority::new(2), "first", body).unwrap();
     assert!(!semaphore.try_take());
 }

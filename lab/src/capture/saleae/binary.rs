@@ -62,7 +62,11 @@ impl<R: Read> Reader<R> {
             );
         }
         // The slowest tells how far any two edges may be off.
-        let rate = channels.iter().map(|channel| channel.chunk.hertz).reduce(|a, b| Some(a?.min(b?))).flatten();
+        let rate = channels
+            .iter()
+            .map(|channel| channel.chunk.hertz)
+            .reduce(|a, b| Some(a?.min(b?)))
+            .flatten();
         let header = Header {
             source: source.to_owned(),
             tick: Tick::PICOSECOND,
@@ -80,7 +84,10 @@ impl<R: Read> Channel<R> {
         ensure!(magic == *MAGIC, "it is none of Saleae's files");
         let version = i32::from_le_bytes(bytes(&mut input)?);
         let kind = i32::from_le_bytes(bytes(&mut input)?);
-        ensure!(matches!(version, 0 | 1), "it is of version {version}: 0 and 1 are known; export it as CSV");
+        ensure!(
+            matches!(version, 0 | 1),
+            "it is of version {version}: 0 and 1 are known; export it as CSV"
+        );
         ensure!(kind == 0, "it holds no digital channel (type {kind})");
         let chunks = if version == 0 { 1 } else { u64::from_le_bytes(bytes(&mut input)?) };
         ensure!(chunks > 0, "there is nothing in it");
@@ -122,7 +129,11 @@ impl<R: Read> Channel<R> {
     fn edge(&mut self, time: f64) -> Result<Option<f64>> {
         ensure!(time.is_finite() && time.abs() <= LONGEST, "{time} s is no time of an edge");
         ensure!(time >= self.latest, "time goes back, from {} s to {time} s", self.latest);
-        ensure!(time <= self.chunk.end, "an edge at {time} s is after the end, {} s", self.chunk.end);
+        ensure!(
+            time <= self.chunk.end,
+            "an edge at {time} s is after the end, {} s",
+            self.chunk.end
+        );
         self.latest = time;
         self.chunk.state = !self.chunk.state;
         Ok(Some(time))
@@ -141,14 +152,25 @@ impl Chunk {
         );
         let [begin, end] = [bytes(input)?, bytes(input)?].map(f64::from_le_bytes);
         let is_time = |time: f64| time.is_finite() && time.abs() <= LONGEST;
-        ensure!(is_time(begin) && is_time(end) && begin <= end, "it begins at {begin} s and ends at {end} s");
-        Ok(Self { state: state == 1, hertz, begin, end, transitions: u64::from_le_bytes(bytes(input)?) })
+        ensure!(
+            is_time(begin) && is_time(end) && begin <= end,
+            "it begins at {begin} s and ends at {end} s"
+        );
+        Ok(Self {
+            state: state == 1,
+            hertz,
+            begin,
+            end,
+            transitions: u64::from_le_bytes(bytes(input)?),
+        })
     }
 }
 
 fn bytes<const N: usize>(input: &mut impl Read) -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    input.read_exact(&mut bytes).map_err(|error| anyhow!("it is cut off, or cannot be read: {error}"))?;
+    input
+        .read_exact(&mut bytes)
+        .map_err(|error| anyhow!("it is cut off, or cannot be read: {error}"))?;
     Ok(bytes)
 }
 
@@ -167,12 +189,18 @@ impl<R: Read> Source for Reader<R> {
         let levels = wanted.iter().map(|channel| self.channels[*channel].chunk.state).collect();
         let mut settle = Settle::new(0, levels, sink);
         let mut next: Vec<Option<f64>> = vec![None; self.channels.len()];
-        for (channel, next) in next.iter_mut().enumerate().filter(|(channel, _)| !places[*channel].is_empty()) {
+        for (channel, next) in
+            next.iter_mut().enumerate().filter(|(channel, _)| !places[*channel].is_empty())
+        {
             *next = self.channels[channel].next_named()?;
         }
         loop {
-            let pending = next.iter().enumerate().filter_map(|(channel, time)| Some((channel, (*time)?)));
-            let Some((channel, time)) = pending.min_by(|one, other| one.1.total_cmp(&other.1)) else { break };
+            let pending =
+                next.iter().enumerate().filter_map(|(channel, time)| Some((channel, (*time)?)));
+            let Some((channel, time)) = pending.min_by(|one, other| one.1.total_cmp(&other.1))
+            else {
+                break;
+            };
             settle.advance(ticks(time))?;
             let stream = &mut self.channels[channel];
             for place in &places[channel] {
@@ -180,7 +208,8 @@ impl<R: Read> Source for Reader<R> {
             }
             next[channel] = stream.next_named()?;
         }
-        let end = wanted.iter().map(|channel| self.channels[*channel].chunk.end).fold(begin, f64::max);
+        let end =
+            wanted.iter().map(|channel| self.channels[*channel].chunk.end).fold(begin, f64::max);
         settle.advance(ticks(end))?;
         settle.end()
     }

@@ -29,7 +29,8 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// What is wrong with it.
     pub fn new(source: &str, input: R) -> Result<Self> {
-        let mut lines = Lines { input: BufReader::with_capacity(1 << 18, input), line: Vec::new(), number: 0 };
+        let mut lines =
+            Lines { input: BufReader::with_capacity(1 << 18, input), line: Vec::new(), number: 0 };
         ensure!(lines.next()?, "it is empty");
         let names = cells(&String::from_utf8_lossy(lines.text()));
         let [time, channels @ ..] = names.as_slice() else { bail!("line 1 is no row of names") };
@@ -40,11 +41,19 @@ impl<R: Read> Reader<R> {
         );
         ensure!(!channels.is_empty(), "line 1 names no channel");
         for (place, name) in channels.iter().enumerate() {
-            ensure!(!channels[..place].contains(name), "line 1: {} is there twice", printable(name));
+            ensure!(
+                !channels[..place].contains(name),
+                "line 1: {} is there twice",
+                printable(name)
+            );
         }
         let channels = channels.to_vec();
-        let header =
-            Header { source: source.to_owned(), tick: Tick::PICOSECOND, sampling: Sampling::Unknown, channels };
+        let header = Header {
+            source: source.to_owned(),
+            tick: Tick::PICOSECOND,
+            sampling: Sampling::Unknown,
+            channels,
+        };
         Ok(Self { lines, header })
     }
 }
@@ -70,22 +79,35 @@ impl<R: Read> Source for Reader<R> {
             let mut cells = text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             let time = cells.next().unwrap_or_default();
             let shown = || printable(&String::from_utf8_lossy(&time[..time.len().min(40)]));
-            let now = picoseconds(time).ok_or_else(|| anyhow!("line {number}: `{}` is no time in seconds", shown()))?;
-            let since = now.checked_sub(*first.get_or_insert(now)).and_then(|since| u64::try_from(since).ok());
+            let now = picoseconds(time)
+                .ok_or_else(|| anyhow!("line {number}: `{}` is no time in seconds", shown()))?;
+            let since = now
+                .checked_sub(*first.get_or_insert(now))
+                .and_then(|since| u64::try_from(since).ok());
             let at = since.filter(|at| *at >= settle.now());
-            settle.advance(at.ok_or_else(|| anyhow!("line {number}: time goes back, to {}", shown()))?)?;
+            settle.advance(
+                at.ok_or_else(|| anyhow!("line {number}: time goes back, to {}", shown()))?,
+            )?;
             for (channel, places) in places.iter().enumerate() {
                 let Some(cell) = cells.next() else {
-                    bail!("line {number}: it has no level for {}: it is cut off", printable(&channels[channel]));
+                    bail!(
+                        "line {number}: it has no level for {}: it is cut off",
+                        printable(&channels[channel])
+                    );
                 };
                 for place in places {
                     settle.set(
                         *place,
-                        level(cell).with_context(|| format!("line {number}: {}", printable(&channels[channel])))?,
+                        level(cell).with_context(|| {
+                            format!("line {number}: {}", printable(&channels[channel]))
+                        })?,
                     );
                 }
             }
-            ensure!(cells.next().is_none(), "line {number}: it has more columns than the first line");
+            ensure!(
+                cells.next().is_none(),
+                "line {number}: it has more columns than the first line"
+            );
         }
         ensure!(first.is_some(), "there is no row in it: it is cut off");
         settle.end()
@@ -97,9 +119,14 @@ fn level(cell: &[u8]) -> Result<bool> {
         b"0" => Ok(false),
         b"1" => Ok(true),
         b"X" | b"x" => {
-            bail!("it is `X`, a gap: only 0 and 1 can be measured; leave it out, or export from after the gap")
+            bail!(
+                "it is `X`, a gap: only 0 and 1 can be measured; leave it out, or export from after the gap"
+            )
         }
-        other => bail!("`{}` is no level", printable(&String::from_utf8_lossy(&other[..other.len().min(40)]))),
+        other => bail!(
+            "`{}` is no level",
+            printable(&String::from_utf8_lossy(&other[..other.len().min(40)]))
+        ),
     }
 }
 
@@ -114,7 +141,9 @@ fn picoseconds(text: &[u8]) -> Option<i64> {
     for byte in digits {
         match (byte, places) {
             (b'.', None) => places = Some(0),
-            (b'0'..=b'9', Some(12..)) => places = places.map(|places: u32| places.saturating_add(1)),
+            (b'0'..=b'9', Some(12..)) => {
+                places = places.map(|places: u32| places.saturating_add(1))
+            }
             (b'0'..=b'9', _) => {
                 value = value.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
                 places = places.map(|places| places + 1);
@@ -160,8 +189,12 @@ impl<R: Read> Lines<R> {
     fn next(&mut self) -> Result<bool> {
         self.line.clear();
         self.number += 1;
-        let count =
-            self.input.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line).context("cannot be read")?;
+        let count = self
+            .input
+            .by_ref()
+            .take(LONGEST + 1)
+            .read_until(b'\n', &mut self.line)
+            .context("cannot be read")?;
         ensure!(count as u64 <= LONGEST, "line {}: it is longer than {LONGEST} bytes", self.number);
         Ok(count > 0)
     }
@@ -177,18 +210,49 @@ mod tests {
 
     #[test]
     fn seconds_are_exact() {
-        let read = ["0", "0.0000065", "-0.000000500", "12.345678901234567", "1.5", "5e-06", "+3", "0.0000000000005"];
-        let expected = [0, 6_500_000, -500_000, 12_345_678_901_235, 1_500_000_000_000, 5_000_000, 3_000_000_000_000, 1];
+        let read = [
+            "0",
+            "0.0000065",
+            "-0.000000500",
+            "12.345678901234567",
+            "1.5",
+            "5e-06",
+            "+3",
+            "0.0000000000005",
+        ];
+        let expected = [
+            0,
+            6_500_000,
+            -500_000,
+            12_345_678_901_235,
+            1_500_000_000_000,
+            5_000_000,
+            3_000_000_000_000,
+            1,
+        ];
         assert_eq!(read.map(|text| picoseconds(text.as_bytes()).unwrap()), expected);
-        for wrong in
-            ["", "-", ".", "1.2.3", "nan", "inf", "1e300", "99999999999999999999", "9999999999", "1 s", "2026-01-01"]
-        {
+        for wrong in [
+            "",
+            "-",
+            ".",
+            "1.2.3",
+            "nan",
+            "inf",
+            "1e300",
+            "99999999999999999999",
+            "9999999999",
+            "1 s",
+            "2026-01-01",
+        ] {
             assert_eq!(picoseconds(wrong.as_bytes()), None, "{wrong}");
         }
     }
 
     #[test]
     fn names_may_have_commas() {
-        assert_eq!(cells("\u{feff}Time [s], \"a, b\",Channel 0"), ["Time [s]", "a, b", "Channel 0"]);
+        assert_eq!(
+            cells("\u{feff}Time [s], \"a, b\",Channel 0"),
+            ["Time [s]", "a, b", "Channel 0"]
+        );
     }
 }

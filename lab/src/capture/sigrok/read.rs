@@ -39,7 +39,8 @@ impl<F: Read + Seek> Reader<F> {
     /// # Errors
     /// What is wrong with it.
     pub fn new(source: &str, file: F) -> Result<Self> {
-        let mut archive = ZipArchive::new(file).map_err(|error| broken("the archive", &error.to_string()))?;
+        let mut archive =
+            ZipArchive::new(file).map_err(|error| broken("the archive", &error.to_string()))?;
         let version = text(&mut archive, "version")?;
         ensure!(
             matches!(version.trim(), "1" | "2"),
@@ -49,7 +50,11 @@ impl<F: Read + Seek> Reader<F> {
         let metadata = metadata::parse(&text(&mut archive, "metadata")?).context("metadata")?;
         let parts = parts(&archive, &metadata.file)?;
         let size = |part: &String| archive.by_name_size(part);
-        let total = parts.iter().map(size).try_fold(0_u64, |sum, size| sum.checked_add(size?)).unwrap_or(u64::MAX);
+        let total = parts
+            .iter()
+            .map(size)
+            .try_fold(0_u64, |sum, size| sum.checked_add(size?))
+            .unwrap_or(u64::MAX);
         ensure!(
             total <= MOST,
             "its samples take {total} bytes unpacked, and {MOST} are the most that is read: save a part of it"
@@ -82,7 +87,10 @@ fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<Strin
         error => broken(name, &error.to_string()),
     })?;
     let mut text = Vec::new();
-    entry.take(LONGEST + 1).read_to_end(&mut text).map_err(|error| broken(name, &error.to_string()))?;
+    entry
+        .take(LONGEST + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| broken(name, &error.to_string()))?;
     ensure!(text.len() as u64 <= LONGEST, "{name} is longer than {LONGEST} bytes");
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -93,10 +101,13 @@ fn parts<F: Read + Seek>(archive: &ZipArchive<F>, file: &str) -> Result<Vec<Stri
         return Ok(vec![file.to_owned()]);
     }
     let numbered = |number: usize| format!("{file}-{number}");
-    let parts: Vec<String> = (1..).map(numbered).take_while(|name| archive.index_for_name(name).is_some()).collect();
+    let parts: Vec<String> =
+        (1..).map(numbered).take_while(|name| archive.index_for_name(name).is_some()).collect();
     let prefix = numbered(0);
     let prefix = prefix.trim_end_matches('0').as_bytes();
-    let is_part = |name: &&[u8]| name.strip_prefix(prefix).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit));
+    let is_part = |name: &&[u8]| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+    };
     if archive.file_names_raw().filter(is_part).count() > parts.len() {
         bail!("its part {} is missing", printable(&numbered(parts.len() + 1)));
     }
@@ -117,7 +128,8 @@ impl<F: Read + Seek> Source for Reader<F> {
         let bits = wanted.iter().map(|place| self.metadata.channels[*place].0);
         let mut samples = Samples::new(self.metadata.unit, bits.collect(), sink);
         for part in &self.parts {
-            let mut entry = self.archive.by_name(part).map_err(|error| broken(part, &error.to_string()))?;
+            let mut entry =
+                self.archive.by_name(part).map_err(|error| broken(part, &error.to_string()))?;
             let mut claimed = entry.size();
             loop {
                 let count = match entry.read(samples.room()) {
@@ -126,8 +138,9 @@ impl<F: Read + Seek> Source for Reader<F> {
                     Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                     Err(error) => return Err(broken(part, &error.to_string())),
                 };
-                claimed =
-                    claimed.checked_sub(count as u64).ok_or_else(|| broken(part, "it holds more than it claims"))?;
+                claimed = claimed
+                    .checked_sub(count as u64)
+                    .ok_or_else(|| broken(part, "it holds more than it claims"))?;
                 samples.take(count)?;
             }
             ensure!(claimed == 0, broken(part, "it holds less than it claims"));
@@ -167,14 +180,17 @@ impl<'a> Samples<'a> {
         let mut at = unit;
         if self.count == 0 {
             let Some(first) = data.get(..unit) else { return Ok(()) };
-            let levels: Vec<bool> = self.bits.iter().map(|(byte, bit)| first[*byte] & bit != 0).collect();
+            let levels: Vec<bool> =
+                self.bits.iter().map(|(byte, bit)| first[*byte] & bit != 0).collect();
             self.sink.begin(0, &levels)?;
             self.count = 1;
         }
         while at + unit <= data.len() {
             // Where nothing moves, each sample equals the one before: many at once.
             let block = BLOCK * unit;
-            if at + block <= data.len() && data[at..at + block] == data[at - unit..at - unit + block] {
+            if at + block <= data.len()
+                && data[at..at + block] == data[at - unit..at - unit + block]
+            {
                 at += block;
                 self.count += BLOCK as u64;
                 continue;
@@ -185,7 +201,11 @@ impl<'a> Samples<'a> {
                 if before != now {
                     for (channel, (byte, bit)) in self.bits.iter().enumerate() {
                         if (before[*byte] ^ now[*byte]) & bit != 0 {
-                            self.sink.edge(Edge { at: self.count, channel, level: now[*byte] & bit != 0 })?;
+                            self.sink.edge(Edge {
+                                at: self.count,
+                                channel,
+                                level: now[*byte] & bit != 0,
+                            })?;
                         }
                     }
                 }
@@ -201,7 +221,11 @@ impl<'a> Samples<'a> {
 
     fn end(self) -> Result<()> {
         ensure!(self.count > 0, "there is no sample in it");
-        ensure!(self.filled == self.unit, "it ends within a sample of {} bytes: it is cut off", self.unit);
+        ensure!(
+            self.filled == self.unit,
+            "it ends within a sample of {} bytes: it is cut off",
+            self.unit
+        );
         self.sink.end(self.count - 1)
     }
 }

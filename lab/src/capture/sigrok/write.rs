@@ -45,13 +45,17 @@ impl<'a> Writer<'a> {
         let (hertz, step) = match header.sampling {
             // A sample takes 1/hertz, a tick numerator/denominator.
             Sampling::At(hertz) => {
-                let ticks = numerator.checked_mul(hertz).filter(|ticks| denominator.is_multiple_of(*ticks));
+                let ticks =
+                    numerator.checked_mul(hertz).filter(|ticks| denominator.is_multiple_of(*ticks));
                 (hertz, ticks.map(|ticks| denominator / ticks))
             }
             _ => (denominator / numerator, denominator.is_multiple_of(numerator).then_some(1)),
         };
         let Some(step) = step else {
-            bail!("its ticks of {} do not divide a sample of {hertz} Hz: resample it, --rate", header.tick);
+            bail!(
+                "its ticks of {} do not divide a sample of {hertz} Hz: resample it, --rate",
+                header.tick
+            );
         };
         ensure!(!header.channels.is_empty(), "there is no channel to write");
         let unit = header.channels.len().div_ceil(8);
@@ -62,8 +66,9 @@ impl<'a> Writer<'a> {
         };
         entry("version", "2")?;
         let probes = header.channels.iter().enumerate();
-        let probes: String =
-            probes.map(|(place, name)| format!("probe{}={}\n", place + 1, printable(name).trim())).collect();
+        let probes: String = probes
+            .map(|(place, name)| format!("probe{}={}\n", place + 1, printable(name).trim()))
+            .collect();
         entry(
             "metadata",
             &format!(
@@ -72,7 +77,15 @@ impl<'a> Writer<'a> {
             ),
         )?;
         let part = Vec::with_capacity(PART);
-        Ok(Self { archive: Some(archive), step, start: 0, sample: vec![0; unit], part, parts: 0, count: 0 })
+        Ok(Self {
+            archive: Some(archive),
+            step,
+            start: 0,
+            sample: vec![0; unit],
+            part,
+            parts: 0,
+            count: 0,
+        })
     }
 
     /// The line stays as it is up to that time; not at it.

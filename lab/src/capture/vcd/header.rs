@@ -41,7 +41,9 @@ pub(super) struct Definitions {
 pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
     let mut reader = Header::default();
     loop {
-        let Some(word) = words.next()? else { bail!("it ends before `$enddefinitions`: it is cut off, or no dump") };
+        let Some(word) = words.next()? else {
+            bail!("it ends before `$enddefinitions`: it is cut off, or no dump")
+        };
         let word = shown(word);
         let line = words.line();
         match word.as_str() {
@@ -72,7 +74,9 @@ pub(super) fn text<R: Read>(words: &mut Words<R>, what: &str) -> Result<Vec<Stri
         match words.next()? {
             None => bail!("`{what}` has no `$end`: the file is cut off"),
             Some(b"$end") => return Ok(kept),
-            Some(word) if kept.len() < KEPT => kept.push(String::from_utf8_lossy(word).into_owned()),
+            Some(word) if kept.len() < KEPT => {
+                kept.push(String::from_utf8_lossy(word).into_owned())
+            }
             Some(_) => {}
         }
     }
@@ -105,10 +109,14 @@ impl Header {
         let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let count = text[..split].parse().ok().filter(|count| [1, 10, 100].contains(count));
         let parts = [("s", 0), ("ms", 3), ("us", 6), ("ns", 9), ("ps", 12), ("fs", 15)];
-        let power = parts.iter().find(|(unit, _)| *unit == &text[split..]).map(|(_, power)| 10_u64.pow(*power));
+        let power = parts
+            .iter()
+            .find(|(unit, _)| *unit == &text[split..])
+            .map(|(_, power)| 10_u64.pow(*power));
         let tick = count.zip(power).and_then(|(count, power)| Tick::new(count, power));
-        let tick =
-            tick.ok_or_else(|| anyhow!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes())))?;
+        let tick = tick.ok_or_else(|| {
+            anyhow!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes()))
+        })?;
         if !self.told {
             self.definitions.tick = Some(tick);
         }
@@ -122,12 +130,15 @@ impl Header {
             [OURS, "hertz", hertz] => {
                 let tick = hertz.parse().ok().and_then(Tick::of_hertz);
                 self.definitions.tick =
-                    Some(tick.ok_or_else(|| anyhow!("`{}` is no clock's rate", shown(hertz.as_bytes())))?);
+                    Some(tick.ok_or_else(|| {
+                        anyhow!("`{}` is no clock's rate", shown(hertz.as_bytes()))
+                    })?);
                 self.told = true;
             }
             [OURS, "sampled", hertz] => {
                 let hertz = hertz.parse().ok().filter(|hertz| *hertz > 0);
-                self.definitions.sampling = Some(hertz.ok_or_else(|| anyhow!("the rate of sampling is no number"))?);
+                self.definitions.sampling =
+                    Some(hertz.ok_or_else(|| anyhow!("the rate of sampling is no number"))?);
             }
             ["Acquisition", "with", _, "channels", "at", rate @ ..] => {
                 self.definitions.sampling = parse_hertz(&rate.concat()).ok();
@@ -148,7 +159,9 @@ impl Header {
         let [kind, width, code, name, index @ ..] = words else {
             bail!("a variable is `$var TYPE WIDTH CODE NAME $end`")
         };
-        let width: u64 = width.parse().map_err(|_| anyhow!("`{}` is no number of bits", shown(width.as_bytes())))?;
+        let width: u64 = width
+            .parse()
+            .map_err(|_| anyhow!("`{}` is no number of bits", shown(width.as_bytes())))?;
         self.variables += 1;
         ensure!(self.variables <= MOST_VARIABLES, "more than {MOST_VARIABLES} variables");
         let name = format!("{name}{}", index.concat());
@@ -159,11 +172,20 @@ impl Header {
                 // `port[11:4]`: its bits are `port[4]` and so on. Where it counts downwards, the bits' names do.
                 let (name, range) = name.split_once('[').unwrap_or((&name, ""));
                 let ends = range.trim_end_matches(']').split_once(':');
-                let ends = ends.and_then(|(high, low)| Some((high.parse::<i64>().ok()?, low.parse::<i64>().ok()?)));
+                let ends = ends.and_then(|(high, low)| {
+                    Some((high.parse::<i64>().ok()?, low.parse::<i64>().ok()?))
+                });
                 let (high, low) = ends.unwrap_or((1, 0));
-                let number =
-                    |bit: u64| if high >= low { low.checked_add_unsigned(bit) } else { low.checked_sub_unsigned(bit) };
-                let bits = (0..width).map(|bit| self.channel(format!("{name}[{}]", number(bit).unwrap_or_default())));
+                let number = |bit: u64| {
+                    if high >= low {
+                        low.checked_add_unsigned(bit)
+                    } else {
+                        low.checked_sub_unsigned(bit)
+                    }
+                };
+                let bits = (0..width).map(|bit| {
+                    self.channel(format!("{name}[{}]", number(bit).unwrap_or_default()))
+                });
                 bits.collect::<Result<_>>()?
             }
             _ => Vec::new(),

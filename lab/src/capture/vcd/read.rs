@@ -25,8 +25,11 @@ impl<R: Read> Reader<R> {
         let mut words = Words::new(input);
         let definitions = header::read(&mut words)?;
         let sampling = definitions.sampling();
-        let Some(tick) = definitions.tick else { bail!("it has no `$timescale`: how long its ticks are is not known") };
-        let header = Header { source: source.to_owned(), tick, sampling, channels: definitions.channels };
+        let Some(tick) = definitions.tick else {
+            bail!("it has no `$timescale`: how long its ticks are is not known")
+        };
+        let header =
+            Header { source: source.to_owned(), tick, sampling, channels: definitions.channels };
         Ok(Self { words, header, codes: definitions.codes })
     }
 }
@@ -48,12 +51,18 @@ const UNWANTED: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
 impl Codes {
-    fn new(codes: &HashMap<Box<[u8]>, Vec<header::Bits>>, places: &HashMap<usize, Vec<usize>>) -> Self {
-        let mut all = Self { short: vec![UNKNOWN; 1 << 16], wanted: vec![Wanted::new()], ..Self::default() };
+    fn new(
+        codes: &HashMap<Box<[u8]>, Vec<header::Bits>>,
+        places: &HashMap<usize, Vec<usize>>,
+    ) -> Self {
+        let mut all =
+            Self { short: vec![UNKNOWN; 1 << 16], wanted: vec![Wanted::new()], ..Self::default() };
         for (code, variables) in codes {
             let bits = variables.iter().flat_map(|bits| bits.iter().enumerate());
             let wanted: Wanted = bits
-                .flat_map(|(bit, channel)| places.get(channel).into_iter().flatten().map(move |place| (bit, *place)))
+                .flat_map(|(bit, channel)| {
+                    places.get(channel).into_iter().flatten().map(move |place| (bit, *place))
+                })
                 .collect();
             let place = if wanted.is_empty() {
                 UNWANTED
@@ -101,7 +110,10 @@ impl<R: Read> Source for Reader<R> {
         // Until the first instant is over, a channel may have no level yet.
         let mut known = vec![false; wanted.len()];
         let missing = |known: &[bool], line: u64| match known.iter().position(|known| !known) {
-            Some(place) => Err(anyhow!("line {line}: {} has no level at the start", shown(name(place).as_bytes()))),
+            Some(place) => Err(anyhow!(
+                "line {line}: {} has no level at the start",
+                shown(name(place).as_bytes())
+            )),
             None => Ok(()),
         };
         let mut settle = Settle::new(0, vec![false; wanted.len()], sink);
@@ -111,13 +123,19 @@ impl<R: Read> Source for Reader<R> {
             match word[0] {
                 b'#' => {
                     let at = time(&word[1..]);
-                    let at = at.ok_or_else(|| anyhow!("line {}: `{}` is no time", words.line(), words.shown()))?;
+                    let at = at.ok_or_else(|| {
+                        anyhow!("line {}: `{}` is no time", words.line(), words.shown())
+                    })?;
                     if !is_timed && !has_values {
                         settle.start(at);
                     } else if at > settle.now() && !settle.has_begun() {
                         missing(&known, words.line())?;
                     } else if at < settle.now() {
-                        bail!("line {}: time goes back, from #{} to #{at}", words.line(), settle.now());
+                        bail!(
+                            "line {}: time goes back, from #{} to #{at}",
+                            words.line(),
+                            settle.now()
+                        );
                     }
                     is_timed = true;
                     settle.advance(at)?;
@@ -125,13 +143,18 @@ impl<R: Read> Source for Reader<R> {
                 level @ (b'0' | b'1' | b'x' | b'X' | b'z' | b'Z') => {
                     has_values = true;
                     let Some(wanted) = codes.find(&word[1..]) else {
-                        bail!("line {}: `{}` changes what is not defined", words.line(), words.shown());
+                        bail!(
+                            "line {}: `{}` changes what is not defined",
+                            words.line(),
+                            words.shown()
+                        );
                     };
                     for (bit, place) in wanted {
                         // A scalar for a vector: its lowest bit, the others are 0, x or z with it.
                         let level = if *bit > 0 && level == b'1' { b'0' } else { level };
-                        let level = driven(level)
-                            .map_err(|level| unmeasurable(words.line(), name(*place), level, settle.now()))?;
+                        let level = driven(level).map_err(|level| {
+                            unmeasurable(words.line(), name(*place), level, settle.now())
+                        })?;
                         known[*place] = true;
                         settle.set(*place, level);
                     }
@@ -148,7 +171,10 @@ impl<R: Read> Source for Reader<R> {
                         bail!("line {line}: it ends within a change: it is cut off")
                     };
                     let Some(wanted) = codes.find(code) else {
-                        bail!("line {line}: a vector changes `{}`, which is not defined", shown(code));
+                        bail!(
+                            "line {line}: a vector changes `{}`, which is not defined",
+                            shown(code)
+                        );
                     };
                     for (bit, place) in wanted {
                         // What stands left of it is left out: 0, or the same where that is x or z.
@@ -157,8 +183,9 @@ impl<R: Read> Source for Reader<R> {
                             None if value[0] == b'1' => b'0',
                             None => value[0],
                         };
-                        let level =
-                            driven(level).map_err(|level| unmeasurable(line, name(*place), level, settle.now()))?;
+                        let level = driven(level).map_err(|level| {
+                            unmeasurable(line, name(*place), level, settle.now())
+                        })?;
                         known[*place] = true;
                         settle.set(*place, level);
                     }
@@ -166,14 +193,25 @@ impl<R: Read> Source for Reader<R> {
                 // Numbers and strings are no pins.
                 b'r' | b'R' | b's' | b'S' => {
                     let line = words.line();
-                    ensure!(words.next()?.is_some(), "line {line}: it ends within a change: it is cut off");
+                    ensure!(
+                        words.next()?.is_some(),
+                        "line {line}: it ends within a change: it is cut off"
+                    );
                 }
                 b'$' => match word {
                     b"$comment" => drop(text(words, "$comment")?),
                     b"$dumpvars" | b"$dumpall" | b"$dumpon" | b"$dumpoff" | b"$end" => {}
-                    _ => bail!("line {}: `{}` is no part of a dump's body", words.line(), words.shown()),
+                    _ => bail!(
+                        "line {}: `{}` is no part of a dump's body",
+                        words.line(),
+                        words.shown()
+                    ),
                 },
-                _ => bail!("line {}: `{}` is neither a time nor a change", words.line(), words.shown()),
+                _ => bail!(
+                    "line {}: `{}` is neither a time nor a change",
+                    words.line(),
+                    words.shown()
+                ),
             }
         }
         ensure!(is_timed || has_values, "there is no change in it: it is cut off");

@@ -104,10 +104,12 @@ fn timescale(tick: Tick) -> Option<(u32, TimescaleUnit, u64)> {
         (PS, 10_u64.pow(12)),
         (FS, 10_u64.pow(15)),
     ];
-    let sizes = units.iter().flat_map(|(unit, parts)| [100, 10, 1].map(|size| (size, *unit, *parts)));
+    let sizes =
+        units.iter().flat_map(|(unit, parts)| [100, 10, 1].map(|size| (size, *unit, *parts)));
     sizes.into_iter().find_map(|(size, unit, parts)| {
         // Ticks of the file in one of ours: numerator/denominator ÷ size/parts.
-        let (above, below) = (u128::from(numerator) * u128::from(parts), u128::from(denominator) * u128::from(size));
+        let (above, below) =
+            (u128::from(numerator) * u128::from(parts), u128::from(denominator) * u128::from(size));
         let factor = (above % below == 0).then(|| above / below)?;
         Some((size, unit, u64::try_from(factor).ok()?))
     })

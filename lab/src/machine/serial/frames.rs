@@ -20,7 +20,11 @@ pub struct Frames {
 impl Frames {
     /// # Errors
     /// What `each` says.
-    pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {
+    pub fn feed(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    ) -> Result<()> {
         for part in bytes.split_inclusive(|byte| *byte == 0) {
             let (part, closed) = part.strip_suffix(&[0]).map_or((part, false), |part| (part, true));
             self.since_zero.extend_from_slice(part);
@@ -96,11 +100,24 @@ mod tests {
     #[test]
     fn frames_are_found_wherever_noise_is() {
         let noise = b"U-Boot 2024.01\r\n\xff\xfe";
-        let stream =
-            [&noise[..], &[0], &frame("one"), noise, &frame("two"), &[0, 0], noise, &[0], &frame("three")].concat();
+        let stream = [
+            &noise[..],
+            &[0],
+            &frame("one"),
+            noise,
+            &frame("two"),
+            &[0, 0],
+            noise,
+            &[0],
+            &frame("three"),
+        ]
+        .concat();
         for piece in 1..=stream.len() {
             let (lines, skipped) = read(&stream, piece);
-            assert_eq!((lines, skipped), (["one", "two", "three"].map(str::to_owned).to_vec(), 3 * noise.len()));
+            assert_eq!(
+                (lines, skipped),
+                (["one", "two", "three"].map(str::to_owned).to_vec(), 3 * noise.len())
+            );
         }
     }
 

@@ -12,8 +12,8 @@ use rustix::{
     fs::{FlockOperation, Mode, OFlags, flock, open},
     io::{Errno, read, write},
     termios::{
-        ControlModes, InputModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl, ioctl_tiocnxcl,
-        tcflush, tcgetattr, tcsetattr,
+        ControlModes, InputModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl,
+        ioctl_tiocnxcl, tcflush, tcgetattr, tcsetattr,
     },
 };
 
@@ -58,13 +58,15 @@ impl Line {
         ioctl_tiocexcl(line).with_context(|| format!("{device} cannot be had alone"))?;
         settings.make_raw();
         settings.input_modes -= InputModes::IXOFF | InputModes::IXANY;
-        settings.control_modes -= ControlModes::CSTOPB | ControlModes::PARENB | ControlModes::CRTSCTS;
+        settings.control_modes -=
+            ControlModes::CSTOPB | ControlModes::PARENB | ControlModes::CRTSCTS;
         // When the line is closed, its modem lines stay as they are: on many boards they are wired to reset.
         settings.control_modes -= ControlModes::HUPCL;
         settings.control_modes |= ControlModes::CLOCAL | ControlModes::CREAD | ControlModes::CS8;
         settings.special_codes[SpecialCodeIndex::VMIN] = 1;
         settings.special_codes[SpecialCodeIndex::VTIME] = 0;
-        let wrong = || format!("{device} does not take {baud} baud: choose another rate, on the board too");
+        let wrong =
+            || format!("{device} does not take {baud} baud: choose another rate, on the board too");
         settings.set_speed(baud).with_context(wrong)?;
         tcsetattr(line, OptionalActions::Now, &settings).with_context(wrong)?;
         // A driver that cannot do a rate sets the one that comes nearest.

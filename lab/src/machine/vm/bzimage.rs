@@ -28,11 +28,16 @@ pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>> {
     if image.starts_with(ELF) {
         return Ok(image.to_vec());
     }
-    let payload = payload(image).context("it is neither a bzImage of the boot protocol 2.08 or later nor a vmlinux")?;
+    let payload = payload(image)
+        .context("it is neither a bzImage of the boot protocol 2.08 or later nor a vmlinux")?;
     let mut unpacked = Vec::new();
     let read = match payload {
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => read(XzReader::new(Cursor::new(payload), false), &mut unpacked),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => read(StreamingDecoder::new(Cursor::new(payload))?, &mut unpacked),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            read(XzReader::new(Cursor::new(payload), false), &mut unpacked)
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            read(StreamingDecoder::new(Cursor::new(payload))?, &mut unpacked)
+        }
         [0x1f, 0x8b, ..] => read(GzDecoder::new(payload), &mut unpacked),
         _ => bail!("its payload is packed in a way that is not known here: xz, zstd and gzip are"),
     };
@@ -49,7 +54,8 @@ pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>> {
 /// When it is not what xz makes.
 pub fn unpacked_module(packed: &[u8]) -> Result<Vec<u8>> {
     let mut unpacked = Vec::new();
-    read(XzReader::new(Cursor::new(packed), false), &mut unpacked).context("a module cannot be unpacked")?;
+    read(XzReader::new(Cursor::new(packed), false), &mut unpacked)
+        .context("a module cannot be unpacked")?;
     Ok(unpacked)
 }
 
@@ -58,7 +64,8 @@ fn read(packed: impl Read, unpacked: &mut Vec<u8>) -> std::io::Result<usize> {
 }
 
 fn payload(image: &[u8]) -> Option<&[u8]> {
-    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
+    let number =
+        |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     let known = image.get(MAGIC.0..)?.starts_with(MAGIC.1) && number(VERSION)? & 0xffff >= 0x208;
     let sectors = usize::from(*image.get(SETUP_SECTORS)?);
     let kernel = 512 * (1 + if sectors == 0 { 4 } else { sectors });
@@ -81,7 +88,8 @@ mod tests {
         image[SETUP_SECTORS] = 1;
         image[0x202..0x208].copy_from_slice(b"HdrS\x0f\x02");
         image[PAYLOAD_OFFSET..PAYLOAD_OFFSET + 4].copy_from_slice(&16_u32.to_le_bytes());
-        image[PAYLOAD_LENGTH..PAYLOAD_LENGTH + 4].copy_from_slice(&(payload.len() as u32 + 4).to_le_bytes());
+        image[PAYLOAD_LENGTH..PAYLOAD_LENGTH + 4]
+            .copy_from_slice(&(payload.len() as u32 + 4).to_le_bytes());
         [&image[..], payload, &[0; 4]].concat()
     }
 
@@ -94,9 +102,14 @@ mod tests {
 
     #[test]
     fn what_is_no_kernel_is_told() {
-        for bad in
-            [&b""[..], b"hello", &[0; 4096], &image(b"????"), &image(&[0x1f, 0x8b, 0, 0, 0]), &image(b"")[..0x250]]
-        {
+        for bad in [
+            &b""[..],
+            b"hello",
+            &[0; 4096],
+            &image(b"????"),
+            &image(&[0x1f, 0x8b, 0, 0, 0]),
+            &image(b"")[..0x250],
+        ] {
             assert!(vmlinux(bad).is_err());
         }
         let mut far = image(b"");

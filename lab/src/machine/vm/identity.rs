@@ -27,14 +27,22 @@ impl Emulator {
         let output = match Command::new(PROGRAM).arg("--version").output() {
             Ok(output) => output,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!("{PROGRAM} is not installed: as root, apt-get install --no-install-recommends qemu-system-x86")
+                bail!(
+                    "{PROGRAM} is not installed: as root, apt-get install --no-install-recommends qemu-system-x86"
+                )
             }
             Err(error) => return Err(error).context(PROGRAM),
         };
         let text = String::from_utf8_lossy(&output.stdout);
-        let version = text.lines().next().unwrap_or_default().trim_start_matches("QEMU emulator version ").to_owned();
+        let version = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("QEMU emulator version ")
+            .to_owned();
         let path = path().with_context(|| format!("{PROGRAM} is not in PATH"))?;
-        let program = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let program =
+            fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         Ok(Self { version, sha256: sha256(&program) })
     }
 
@@ -45,7 +53,9 @@ impl Emulator {
 }
 
 fn path() -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(PROGRAM)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(PROGRAM))
+        .find(|path| path.is_file())
 }
 
 /// Facts by name, in the order of their names.

@@ -55,8 +55,21 @@ impl Archive {
         let mut head = String::from("070701");
         // Number, mode, owner, group, links, time, size, the file system's device, the entry's own, the name's length,
         // no checksum.
-        let numbers =
-            [self.entries, mode as usize, 0, 0, links, 0, data.len(), 0, 0, device.0, device.1, name_length, 0];
+        let numbers = [
+            self.entries,
+            mode as usize,
+            0,
+            0,
+            links,
+            0,
+            data.len(),
+            0,
+            0,
+            device.0,
+            device.1,
+            name_length,
+            0,
+        ];
         for number in numbers {
             // Writing to a string cannot fail.
             let _ = write!(head, "{number:08x}");
@@ -79,8 +92,12 @@ mod tests {
     #[test]
     fn entries_stand_at_whole_words() {
         let archive = archive(b"\x7fELF?", &[]);
-        let starts: Vec<usize> =
-            archive.windows(6).enumerate().filter(|(_, w)| w == b"070701").map(|(at, _)| at).collect();
+        let starts: Vec<usize> = archive
+            .windows(6)
+            .enumerate()
+            .filter(|(_, w)| w == b"070701")
+            .map(|(at, _)| at)
+            .collect();
         assert_eq!(starts.len(), 5);
         assert!(starts.iter().all(|start| start % 4 == 0) && archive.len().is_multiple_of(4));
         let init = &archive[starts[2]..];
@@ -90,10 +107,15 @@ mod tests {
 
     #[test]
     fn folders_come_before_what_lies_in_them() {
-        let files = BTreeMap::from([("/usr/bin/tool".into(), b"#".to_vec()), ("/lib/l.so".into(), b"*".to_vec())]);
+        let files = BTreeMap::from([
+            ("/usr/bin/tool".into(), b"#".to_vec()),
+            ("/lib/l.so".into(), b"*".to_vec()),
+        ]);
         let archive = super::files(&files);
-        let place = |name: &[u8]| archive.windows(name.len()).position(|window| window == name).unwrap();
-        let names: [&[u8]; 5] = [b"\0\0lib\0", b"usr\0", b"usr/bin\0", b"lib/l.so\0", b"usr/bin/tool\0"];
+        let place =
+            |name: &[u8]| archive.windows(name.len()).position(|window| window == name).unwrap();
+        let names: [&[u8]; 5] =
+            [b"\0\0lib\0", b"usr\0", b"usr/bin\0", b"lib/l.so\0", b"usr/bin/tool\0"];
         assert!(names[1..].windows(2).all(|pair| place(pair[0]) < place(pair[1])));
         assert!(archive.len().is_multiple_of(4));
     }

@@ -41,10 +41,18 @@ struct Build {
     leads: &'static [&'static str],
 }
 
-static STOCK_6_1: Build =
-    Build { name: "6.1", prefix: "linux-image-6.1.", suffix: "-amd64", leads: &["linux-image-amd64"] };
-static RT_6_1: Build =
-    Build { name: "6.1-rt", prefix: "linux-image-6.1.", suffix: "-rt-amd64", leads: &["linux-image-rt-amd64"] };
+static STOCK_6_1: Build = Build {
+    name: "6.1",
+    prefix: "linux-image-6.1.",
+    suffix: "-amd64",
+    leads: &["linux-image-amd64"],
+};
+static RT_6_1: Build = Build {
+    name: "6.1-rt",
+    prefix: "linux-image-6.1.",
+    suffix: "-rt-amd64",
+    leads: &["linux-image-rt-amd64"],
+};
 static STOCK_6_12: Build = Build {
     name: "6.12",
     prefix: "linux-image-6.12.",
@@ -109,9 +117,13 @@ impl Flavour {
         let Some(build) = self.build else { return own() };
         // The name tells what the folder holds.
         let folder = cache.obtain(KERNELS, &format!("{}-with-binder", build.name), |folder| {
-            told_when_long(&format!("fetching Linux {} from Debian", build.name), || build.fetch(folder))
+            told_when_long(&format!("fetching Linux {} from Debian", build.name), || {
+                build.fetch(folder)
+            })
         })?;
-        let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()));
+        let read = |name: &str| {
+            fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()))
+        };
         let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
         let modules = vec![(BINDER.to_owned(), read(BINDER)?)];
         Ok(Kernel { image: read("vmlinuz")?, origin, modules, append: String::new() })
@@ -122,15 +134,23 @@ fn own() -> Result<Kernel> {
     let own = OWN.get().context(
         "linux@vm is a kernel of your own: name it with --kernel-image FILE; Debian's are linux-full@vm, linux-rt@vm …",
     )?;
-    let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let read =
+        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let mut modules = Vec::new();
     if let Some(folder) = &own.modules {
-        let list = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+        let list = || {
+            fs::read_dir(folder)?
+                .map(|entry| Ok(entry?.path()))
+                .collect::<std::io::Result<Vec<_>>>()
+        };
         let mut paths = list().with_context(|| format!("cannot read {}", folder.display()))?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
         paths.sort();
         let named = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
-        modules = paths.iter().map(|path| Ok((named(path).unwrap_or_default(), read(path)?))).collect::<Result<_>>()?;
+        modules = paths
+            .iter()
+            .map(|path| Ok((named(path).unwrap_or_default(), read(path)?)))
+            .collect::<Result<_>>()?;
     }
     let origin = own.image.display().to_string();
     Ok(Kernel { image: read(&own.image)?, origin, modules, append: own.append.clone() })
@@ -149,16 +169,27 @@ impl Build {
                 self.download(folder).map_err(|_| first)?
             }
         };
-        let deb = files(folder)?.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        let deb = files(folder)?
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
         let deb = deb.with_context(|| format!("apt-get has not downloaded {package}"))?;
         let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"))?;
         let mut unpack = Command::new("dpkg-deb");
-        unpack.arg("--fsys-tarfile").arg(&deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        unpack
+            .arg("--fsys-tarfile")
+            .arg(&deb)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut unpack = unpack.spawn().map_err(|error| missing("dpkg-deb", &error))?;
         let archive = unpack.stdout.take().context("dpkg-deb has no output")?;
-        let wanted = ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
+        let wanted =
+            ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
         let mut tar = Command::new("tar");
-        tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"]).args(wanted).current_dir(folder).stdin(archive);
+        tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"])
+            .args(wanted)
+            .current_dir(folder)
+            .stdin(archive);
         let unpacked = run(&mut tar);
         unpack.wait()?;
         unpacked?;
@@ -169,16 +200,26 @@ impl Build {
         }
         let hash = sha256(&fs::read(&deb)?);
         fs::remove_file(&deb)?;
-        let image = files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));
-        fs::rename(image.with_context(|| format!("{package} holds no kernel"))?, folder.join("vmlinuz"))?;
-        Ok(fs::write(folder.join("origin"), format!("{package} {}, sha256 {hash}\n", version.trim()))?)
+        let image =
+            files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));
+        fs::rename(
+            image.with_context(|| format!("{package} holds no kernel"))?,
+            folder.join("vmlinuz"),
+        )?;
+        Ok(fs::write(
+            folder.join("origin"),
+            format!("{package} {}, sha256 {hash}\n", version.trim()),
+        )?)
     }
 
     /// Downloads the package that is current; returns its name.
     fn download(&self, folder: &Path) -> Result<String> {
         let package = self.package()?;
         let options = ["-o", "Acquire::Retries=3", "-q"];
-        run(Command::new("apt-get").args(options).args(["download", &package]).current_dir(folder))?;
+        run(Command::new("apt-get")
+            .args(options)
+            .args(["download", &package])
+            .current_dir(folder))?;
         Ok(package)
     }
 
@@ -201,7 +242,8 @@ impl Build {
     }
 
     fn is_it(&self, word: &str) -> bool {
-        let version = word.strip_prefix(self.prefix).and_then(|word| word.strip_suffix(self.suffix));
+        let version =
+            word.strip_prefix(self.prefix).and_then(|word| word.strip_suffix(self.suffix));
         // `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` nor `-cloud`.
         version.is_some_and(|version| !version.ends_with(|last: char| last.is_ascii_alphabetic()))
     }

@@ -57,7 +57,10 @@ pub struct Vm {
 
 /// The kernel of that name, if this machine runs it.
 pub fn find(kernel: &str) -> Option<Vm> {
-    FLAVOURS.iter().find(|flavour| flavour.name == kernel).map(|flavour| Vm { flavour, programs: Vec::new() })
+    FLAVOURS
+        .iter()
+        .find(|flavour| flavour.name == kernel)
+        .map(|flavour| Vm { flavour, programs: Vec::new() })
 }
 
 /// Every kernel here, as `kernel@machine`.
@@ -77,10 +80,11 @@ impl Vm {
 
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
         let mut guests = GUESTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let guest = guests.entry((self.flavour.name, mode, self.programs.clone())).or_insert_with(|| {
-            let guest = Guest::ready(self.flavour, mode, &self.programs, stop);
-            guest.map(Arc::new).map_err(|error| format!("{error:#}"))
-        });
+        let guest =
+            guests.entry((self.flavour.name, mode, self.programs.clone())).or_insert_with(|| {
+                let guest = Guest::ready(self.flavour, mode, &self.programs, stop);
+                guest.map(Arc::new).map_err(|error| format!("{error:#}"))
+            });
         match guest {
             Ok(guest) => Ok(Arc::clone(guest)),
             Err(error) => bail!("{error}"),
@@ -96,7 +100,8 @@ fn split(request: &str) -> (Mode, String) {
 
 impl Machine for Vm {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let port = host::PARAMETERS.iter().map(|parameter| (parameter, parameter.default.to_owned()));
+        let port =
+            host::PARAMETERS.iter().map(|parameter| (parameter, parameter.default.to_owned()));
         port.chain([(&MODE, MODE.default.to_owned())]).collect()
     }
 
@@ -146,6 +151,9 @@ mod tests {
 
     #[test]
     fn the_mode_is_no_business_of_the_port() {
-        assert_eq!(split("switch cpu=0 mode=kvm loops=3"), (Mode::Kvm, "switch cpu=0 loops=3".to_owned()));
+        assert_eq!(
+            split("switch cpu=0 mode=kvm loops=3"),
+            (Mode::Kvm, "switch cpu=0 loops=3".to_owned())
+        );
     }
 }

@@ -77,7 +77,9 @@ impl Mode {
             ),
             Self::Kvm => match std::fs::File::options().read(true).write(true).open("/dev/kvm") {
                 Ok(_) => Ok(()),
-                Err(error) => bail!("mode=kvm needs /dev/kvm ({error}): use mode=det, or a host with virtualisation"),
+                Err(error) => bail!(
+                    "mode=kvm needs /dev/kvm ({error}): use mode=det, or a host with virtualisation"
+                ),
             },
             _ => Ok(()),
         }
@@ -114,23 +116,34 @@ impl Mode {
     /// The kernel's boot arguments.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
         let clock = if self == Self::Kvm { "" } else { KNOWN_CLOCK };
-        let model = flavour.preemption.filter(|model| *model != "rt").map(|model| format!("preempt={model}"));
+        let model = flavour
+            .preemption
+            .filter(|model| *model != "rt")
+            .map(|model| format!("preempt={model}"));
         // A panic ends the machine at once; nobody needs the self-tests of ciphers.
-        let words = ["console=ttyS0 quiet panic=-1 cryptomgr.notests", clock, model.as_deref().unwrap_or(""), append];
+        let words = [
+            "console=ttyS0 quiet panic=-1 cryptomgr.notests",
+            clock,
+            model.as_deref().unwrap_or(""),
+            append,
+        ];
         let words = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         format!("{words} -- chronoscope-guest")
     }
 
     /// What the port is told besides its case.
     pub fn request(self, flavour: &Flavour) -> String {
-        let model = flavour.preemption.map_or(String::new(), |model| format!(" preemption={model}"));
+        let model =
+            flavour.preemption.map_or(String::new(), |model| format!(" preemption={model}"));
         if self == Self::Kvm { model } else { format!("{model} instruction_ns={}", 1 << SHIFT) }
     }
 
     /// How to read the figures.
     pub fn remark(self) -> &'static str {
         match self {
-            Self::Kvm => "time on the wall in a virtual machine: the host and its other work are in all figures",
+            Self::Kvm => {
+                "time on the wall in a virtual machine: the host and its other work are in all figures"
+            }
             Self::Deterministic => {
                 "a tick is one instruction of the guest (2 ns of its clock): the length of the path through kernel and program, \
                  without caches, memory and devices; a processor that sleeps skips to the next event"

@@ -33,12 +33,15 @@ pub fn program() -> Result<Vec<u8>> {
         cargo.env_remove(flags);
     }
     cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output =
-        told_when_long("building the guest's program", || cargo.output()).context("cannot start tools/guest-cargo")?;
+    let output = told_when_long("building the guest's program", || cargo.output())
+        .context("cannot start tools/guest-cargo")?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let lines = || text.lines().filter(|line| !line.trim().is_empty());
-        let error = lines().find(|line| line.starts_with("error")).or(lines().next_back()).unwrap_or_default();
+        let error = lines()
+            .find(|line| line.starts_with("error"))
+            .or(lines().next_back())
+            .unwrap_or_default();
         bail!(
             "the guest's program could not be built: {error} (all of it: tools/guest-cargo build --package {PACKAGE})"
         );

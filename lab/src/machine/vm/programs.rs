@@ -22,7 +22,8 @@ pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         // A program that is linked statically has none, and ldd says so as an error.
         let libraries = libraries(&String::from_utf8_lossy(&ldd.stdout));
         for path in libraries.into_iter().chain([program]) {
-            let data = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+            let data =
+                fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
             files.insert(path, data);
         }
     }
@@ -35,7 +36,9 @@ pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
 /// When the program is not there, or a word would be taken for two.
 pub fn command(words: &[String]) -> Result<String> {
     let Some((name, arguments)) = words.split_first() else { bail!("there is no command") };
-    if let Some(word) = arguments.iter().find(|word| word.is_empty() || word.contains(char::is_whitespace)) {
+    if let Some(word) =
+        arguments.iter().find(|word| word.is_empty() || word.contains(char::is_whitespace))
+    {
         bail!("`{word}` cannot be passed to a program in a guest: it is empty, or holds a space");
     }
     let name = find(name)?.display().to_string();
@@ -46,12 +49,18 @@ fn find(name: &str) -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     // Joining a path that starts at the root leaves that path.
     let places = env::split_paths(&path).map(|folder| folder.join(name));
-    places.into_iter().find(|place| place.is_file()).with_context(|| format!("{name} is not installed"))
+    places
+        .into_iter()
+        .find(|place| place.is_file())
+        .with_context(|| format!("{name} is not installed"))
 }
 
 /// Paths among what ldd prints: `libc.so.6 => /lib/…/libc.so.6 (0x…)`, `/lib64/ld-linux-x86-64.so.2 (0x…)`.
 fn libraries(text: &str) -> Vec<PathBuf> {
-    text.split_whitespace().filter(|word| word.starts_with('/')).map(|word| Path::new(word).to_owned()).collect()
+    text.split_whitespace()
+        .filter(|word| word.starts_with('/'))
+        .map(|word| Path::new(word).to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -70,6 +79,8 @@ mod tests {
         let command = |words: [&str; 2]| super::command(&words.map(str::to_owned));
         assert!(command(["sh", "-c"]).unwrap().ends_with("/sh -c"));
         assert!(command(["sh", "two words"]).unwrap_err().to_string().contains("holds a space"));
-        assert!(command(["no-such-program", "x"]).unwrap_err().to_string().contains("not installed"));
+        assert!(
+            command(["no-such-program", "x"]).unwrap_err().to_string().contains("not installed")
+        );
     }
 }

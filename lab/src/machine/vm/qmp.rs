@@ -21,7 +21,8 @@ pub struct Qmp<'a> {
 }
 
 /// Options that make standard input QEMU's monitor.
-pub const ARGUMENTS: [&str; 4] = ["-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control"];
+pub const ARGUMENTS: [&str; 4] =
+    ["-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control"];
 
 impl<'a> Qmp<'a> {
     /// The lab's end, and the one for QEMU.
@@ -49,7 +50,8 @@ impl<'a> Qmp<'a> {
         // At one go: QEMU obeys at the last brace, and may have ended before a line break that comes after it.
         let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
         self.writer.write_all(line.as_bytes()).context("QEMU has gone")?;
-        let mut answer = self.until(|message| message.get("return").is_some() || message.get("error").is_some())?;
+        let mut answer = self
+            .until(|message| message.get("return").is_some() || message.get("error").is_some())?;
         if let Some(error) = answer.get("error") {
             bail!("QEMU: {name}: {}", error["desc"].as_str().unwrap_or_default());
         }
@@ -83,10 +85,15 @@ impl<'a> Qmp<'a> {
                 Ok(0) => bail!("QEMU has gone"),
                 Ok(_) => {}
                 // What was read stays in `line`.
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    continue;
+                }
                 Err(error) => return Err(error).context("QEMU has gone"),
             }
-            let message: Value = serde_json::from_slice(&self.line).context("QEMU speaks no JSON")?;
+            let message: Value =
+                serde_json::from_slice(&self.line).context("QEMU speaks no JSON")?;
             self.line.clear();
             if wanted(&message) {
                 return Ok(message);

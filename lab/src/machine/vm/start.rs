@@ -43,7 +43,12 @@ impl Guest {
     ///
     /// # Errors
     /// What is missing, with the mend.
-    pub fn ready(flavour: &Flavour, mode: Mode, programs: &[String], stop: &AtomicBool) -> Result<Self> {
+    pub fn ready(
+        flavour: &Flavour,
+        mode: Mode,
+        programs: &[String],
+        stop: &AtomicBool,
+    ) -> Result<Self> {
         // This also installs QEMU where it may.
         let program = port::program()?;
         let emulator = Emulator::find()?;
@@ -57,7 +62,10 @@ impl Guest {
         }
         let boot_arguments = mode.boot_arguments(flavour, &kernel.append);
         let identity = Identity::from([
-            ("emulator".to_owned(), format!("{PROGRAM} {}, sha256 {}", emulator.version, emulator.sha256)),
+            (
+                "emulator".to_owned(),
+                format!("{PROGRAM} {}, sha256 {}", emulator.version, emulator.sha256),
+            ),
             ("kernel".to_owned(), format!("sha256 {}", sha256(&kernel.image))),
             ("kernel's origin".to_owned(), kernel.origin),
             ("initramfs".to_owned(), format!("sha256 {}", sha256(&initramfs))),
@@ -67,11 +75,16 @@ impl Guest {
         let name = format!("{}-{}", flavour.name, key(&identity));
         let kind = if mode.is_kept() { "machines" } else { "images" };
         let folder = cache.obtain(kind, &name, |folder| {
-            let image = bzimage::vmlinux(&kernel.image).with_context(|| identity["kernel's origin"].clone())?;
+            let image = bzimage::vmlinux(&kernel.image)
+                .with_context(|| identity["kernel's origin"].clone())?;
             fs::write(folder.join("vmlinux"), image)?;
             fs::write(folder.join("initramfs"), &initramfs)?;
-            let guest =
-                Self { mode, folder: folder.into(), boot_arguments: boot_arguments.clone(), identity: Identity::new() };
+            let guest = Self {
+                mode,
+                folder: folder.into(),
+                boot_arguments: boot_arguments.clone(),
+                identity: Identity::new(),
+            };
             if mode.is_kept() {
                 told_when_long(&format!("booting {}@vm", flavour.name), || guest.save(stop))?;
                 fs::remove_file(folder.join("vmlinux"))?;
@@ -89,7 +102,10 @@ impl Guest {
     }
 
     fn with_kernel(&self, qemu: &mut Command) {
-        qemu.arg("-kernel").arg(self.folder.join("vmlinux")).arg("-initrd").arg(self.folder.join("initramfs"));
+        qemu.arg("-kernel")
+            .arg(self.folder.join("vmlinux"))
+            .arg("-initrd")
+            .arg(self.folder.join("initramfs"));
         qemu.arg("-append").arg(&self.boot_arguments);
     }
 
@@ -98,15 +114,21 @@ impl Guest {
         let mut qemu = self.qemu();
         self.with_kernel(&mut qemu);
         self.talk(&mut qemu, BOOT, stop, &mut |_| Ok(()), |qmp| {
-            qmp.until(|message| message["event"] == "GUEST_PANICKED").context("the guest has not booted")?;
+            qmp.until(|message| message["event"] == "GUEST_PANICKED")
+                .context("the guest has not booted")?;
             // QEMU tells first and stops then; what is saved in between would go on by itself when it is restored.
             qmp.ask_until("query-status", |answer| answer["status"] == "guest-panicked")?;
             // As fast as the file can be written; QEMU thinks of networks.
             qmp.command("migrate-set-parameters", &json!({ "max-bandwidth": 1_u64 << 40 }))?;
             qmp.command("migrate", &json!({ "uri": format!("exec:cat > \"${SAVED}\"") }))?;
-            let is_over = |answer: &Value| matches!(answer["status"].as_str(), Some("completed" | "failed"));
+            let is_over =
+                |answer: &Value| matches!(answer["status"].as_str(), Some("completed" | "failed"));
             let saved = qmp.ask_until("query-migrate", is_over)?;
-            anyhow::ensure!(saved["status"] == "completed", "the machine cannot be saved: {}", saved["error-desc"]);
+            anyhow::ensure!(
+                saved["status"] == "completed",
+                "the machine cannot be saved: {}",
+                saved["error-desc"]
+            );
             qmp.command("quit", &json!({})).map(|_| ())
         })
     }
@@ -134,9 +156,11 @@ impl Guest {
             self.with_kernel(&mut qemu);
             let limit = limit.saturating_add(BOOT);
             qemu.stdin(Stdio::null());
-            let ran =
-                child::run_with_input(&mut qemu, "the guest", limit, stop, sink).map_err(installed).and_then(no_panic);
-            return ran.with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
+            let ran = child::run_with_input(&mut qemu, "the guest", limit, stop, sink)
+                .map_err(installed)
+                .and_then(no_panic);
+            return ran
+                .with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
         }
         qemu.args(["-incoming", &format!("exec:cat \"${SAVED}\"")]);
         self.talk(&mut qemu, limit, stop, sink, |qmp| {
@@ -161,8 +185,11 @@ impl Guest {
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
         thread::scope(|scope| {
             let talk = scope.spawn(move || qmp.greet().and_then(|()| conversation(&mut qmp)));
-            let ran = child::run_with_input(qemu, "the guest", limit, stop, sink).map_err(installed).and_then(no_panic);
-            let talked = talk.join().unwrap_or_else(|_| Err(anyhow!("the conversation with QEMU failed")));
+            let ran = child::run_with_input(qemu, "the guest", limit, stop, sink)
+                .map_err(installed)
+                .and_then(no_panic);
+            let talked =
+                talk.join().unwrap_or_else(|_| Err(anyhow!("the conversation with QEMU failed")));
             // What QEMU and the guest say tells more than that they have gone.
             ran.and(talked)
         })

@@ -25,9 +25,15 @@ const TOP: f64 = 6.0;
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // Series over an x have a picture that says more; so have sweeps, unless targets are to be held against each other, and
     // one picture is enough for that.
-    let targets: BTreeSet<&str> = panel.entries.iter().map(|entry| entry.case.target.as_str()).collect();
-    let swept = if targets.len() < 2 || panel.entries.len() > ROWS { sweep::shown(panel) } else { Vec::new() };
-    let is_shown = |entry: &&Entry<'_>| swept.iter().any(|series| std::ptr::eq(*series, entry.series));
+    let targets: BTreeSet<&str> =
+        panel.entries.iter().map(|entry| entry.case.target.as_str()).collect();
+    let swept = if targets.len() < 2 || panel.entries.len() > ROWS {
+        sweep::shown(panel)
+    } else {
+        Vec::new()
+    };
+    let is_shown =
+        |entry: &&Entry<'_>| swept.iter().any(|series| std::ptr::eq(*series, entry.series));
     let entries = panel.entries.iter().filter(|entry| entry.series.x.is_none() && !is_shown(entry));
     let rows = rows(panel, &entries.collect::<Vec<_>>());
     if rows.len() < 2 {
@@ -36,13 +42,21 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let values: Vec<f64> = rows.iter().flat_map(|row| values(row, panel)).collect();
     // A bar's length is its value, which a logarithm would belie.
     let scale = match panel.unit {
-        "bytes" => Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0),
+        "bytes" => {
+            Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0)
+        }
         _ => Scale::fitting(values.into_iter(), LEFT, RIGHT - 4.0),
     };
     let pages = pages(&rows);
     let count = pages.len();
-    let part = |index: usize| if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() };
-    pages.iter().enumerate().map(|(index, page)| figure(panel, page, &scale, &part(index))).collect()
+    let part = |index: usize| {
+        if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() }
+    };
+    pages
+        .iter()
+        .enumerate()
+        .map(|(index, page)| figure(panel, page, &scale, &part(index)))
+        .collect()
 }
 
 fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -> Figure {
@@ -61,12 +75,18 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     let mut top = TOP;
     for rows in groups {
         if !rows[0].group.is_empty() {
-            svg.text("group", [LEFT, top + 15.0], Anchor::Start, &fit(&rows[0].group, BOLD * (RIGHT - LEFT)));
+            svg.text(
+                "group",
+                [LEFT, top + 15.0],
+                Anchor::Start,
+                &fit(&rows[0].group, BOLD * (RIGHT - LEFT)),
+            );
             top += 20.0;
         }
         if let Some(floor) = floor(rows) {
             let place = scale.at(floor);
-            let height: f64 = rows.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64).sum();
+            let height: f64 =
+                rows.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64).sum();
             svg.line("floor", [place, top], [place, top + height]);
         }
         for row in rows {
@@ -80,7 +100,9 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
             let told = draw(&mut svg, panel, row, scale, top);
             table.push(vec![row.group.clone(), row.name.clone(), told]);
             match &row.kind {
-                Kind::Ours(entry) => limited.extend(limits(entry, panel).iter().map(|limit| limit.0)),
+                Kind::Ours(entry) => {
+                    limited.extend(limits(entry, panel).iter().map(|limit| limit.0))
+                }
                 Kind::Published { note, .. } => {
                     let note = format!("◇ published: {note}");
                     if !notes.contains(&note) {
@@ -98,11 +120,17 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     if page.chunk_by(|one, next| one.group == next.group).any(|rows| floor(rows).is_some()) {
         notes.insert(0, "┆ the floor: without any kernel (bare)".to_owned());
     }
-    let ours: Vec<&Entry<'_>> =
-        page.iter().filter_map(|row| if let Kind::Ours(entry) = row.kind { Some(entry) } else { None }).collect();
+    let ours: Vec<&Entry<'_>> = page
+        .iter()
+        .filter_map(|row| if let Kind::Ours(entry) = row.kind { Some(entry) } else { None })
+        .collect();
     Figure {
         kind: if is_memory { "memory" } else { "beside" },
-        title: format!("{}: {}{part}", panel.experiment, if is_memory { "image and memory" } else { "side by side" }),
+        title: format!(
+            "{}: {}{part}",
+            panel.experiment,
+            if is_memory { "image and memory" } else { "side by side" }
+        ),
         facts: panel.facts(&ours),
         svg: svg.finish(&format!("{} side by side", panel.experiment)),
         notes,
@@ -169,7 +197,11 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
             let summary = &entry.series.summary;
             let (low, high) = (summary.min.unwrap_or(0.0), summary.max.unwrap_or(0.0));
             let value = self::middle(row);
-            let range = if low < high { format!(", {} to {}", tell(low), tell(high)) } else { String::new() };
+            let range = if low < high {
+                format!(", {} to {}", tell(low), tell(high))
+            } else {
+                String::new()
+            };
             let tip = format!("{} {}: {}{range}", row.name, row.group, tell(value));
             if panel.unit == "bytes" {
                 svg.bar("c0", [start, middle - 3.0], [scale.at(value) - start, 6.0], &tip);

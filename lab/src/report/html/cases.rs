@@ -21,8 +21,11 @@ pub struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// Without proof a case is not drawn.
     pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
-        let of = |subject: &'a Subject<'a>| subject.run.cases.iter().map(move |case| (subject, case));
-        let proven = |(_, case): &(&Subject<'_>, &CaseResult)| case.experiment == experiment && case.is_proven();
+        let of =
+            |subject: &'a Subject<'a>| subject.run.cases.iter().map(move |case| (subject, case));
+        let proven = |(_, case): &(&Subject<'_>, &CaseResult)| {
+            case.experiment == experiment && case.is_proven()
+        };
         let cases: Vec<_> = subjects.iter().flat_map(of).filter(proven).collect();
         let words: Vec<BTreeSet<&str>> =
             cases.iter().map(|(_, case)| case.label.split_whitespace().collect()).collect();
@@ -30,7 +33,10 @@ impl<'a> Shown<'a> {
         let shown = |(subject, case): &(&'a Subject<'a>, &'a CaseResult)| Self {
             experiment,
             case,
-            place: joined(&[if subjects.len() > 1 { subject.name.as_str() } else { "" }, &case.target]),
+            place: joined(&[
+                if subjects.len() > 1 { subject.name.as_str() } else { "" },
+                &case.target,
+            ]),
             label: case.label.split_whitespace().filter(is_own).collect::<Vec<_>>().join(" "),
         };
         cases.iter().map(shown).collect()

@@ -35,17 +35,33 @@ fn section(comparison: &Comparison) -> String {
     let side = |letter: &str, side: &crate::comparison::Side| {
         let context = &side.context;
         let system: Vec<&str> = context.system.split(' ').take(2).collect();
-        let text = joined(&[letter, &side.name, &context.date, &context.host, &system.join(" "), &context.processor]);
+        let text = joined(&[
+            letter,
+            &side.name,
+            &context.date,
+            &context.host,
+            &system.join(" "),
+            &context.processor,
+        ]);
         format!("<p>{}</p>\n", escape(&text))
     };
     let statuses: Vec<Status> = comparison.lines.iter().map(|line| line.finding.status()).collect();
-    let improved = comparison.lines.iter().filter(|line| line.finding == Finding::Improvement).count();
+    let improved =
+        comparison.lines.iter().filter(|line| line.finding == Finding::Improvement).count();
     let turns = if comparison.interleaved { "A and B took turns" } else { "A ran before B" };
-    let better = if improved > 0 { format!("{improved} of the passes are improvements") } else { String::new() };
-    let how = joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
+    let better = if improved > 0 {
+        format!("{improved} of the passes are improvements")
+    } else {
+        String::new()
+    };
+    let how =
+        joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
     let mut reasons = String::new();
     for line in &comparison.lines {
-        let told = line.reasons.iter().map(|reason| format!("{}: {}: {reason}\n", name(line), line.finding.words()));
+        let told = line
+            .reasons
+            .iter()
+            .map(|reason| format!("{}: {}: {reason}\n", name(line), line.finding.words()));
         reasons.extend(told);
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
@@ -89,7 +105,8 @@ fn charts(comparison: &Comparison) -> String {
         .collect();
     let heading = Heading {
         title: "B / A, medians".to_owned(),
-        reading: "To the right B is slower. The line is the 95 % interval, the band the threshold.".to_owned(),
+        reading: "To the right B is slower. The line is the 95 % interval, the band the threshold."
+            .to_owned(),
         axis: "B / A (logarithmic)",
         facts: "a ratio within one clock; repetitions are resampled, not samples".to_owned(),
     };
@@ -101,7 +118,9 @@ fn figures(lines: &[Line]) -> String {
         .iter()
         .map(|line| {
             let figures = line.figures.as_ref();
-            let shown = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, &line.unit));
+            let shown = |value: Option<f64>| {
+                value.map_or("–".to_owned(), |value| show(value, &line.unit))
+            };
             let ratio = |value: f64| format!("×{value:.3}");
             let interval = figures.and_then(|figures| figures.interval.as_ref());
             vec![
@@ -109,7 +128,9 @@ fn figures(lines: &[Line]) -> String {
                 shown(figures.and_then(|figures| figures.a)),
                 shown(figures.and_then(|figures| figures.b)),
                 figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
-                interval.map_or("–".to_owned(), |ends| format!("{}…{}", ratio(ends.low), ratio(ends.high))),
+                interval.map_or("–".to_owned(), |ends| {
+                    format!("{}…{}", ratio(ends.low), ratio(ends.high))
+                }),
                 line.finding.words().to_owned(),
             ]
         })

@@ -32,7 +32,8 @@ struct Course<'a> {
 
 /// Of one comparison's cases: every run on B's machine among these rows of the store, the oldest first.
 pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
-    let rows: Vec<&CaseRow> = rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
+    let rows: Vec<&CaseRow> =
+        rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
     let runs: BTreeSet<i64> = rows.iter().map(|row| row.run).collect();
     if runs.len() < LEAST {
         return String::new();
@@ -42,12 +43,20 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
         by_series.entry((&row.key, &row.series)).or_default().push(row);
     }
     let courses = comparison.lines.iter().map(|line| {
-        let own = by_series.get(&(line.key.as_str(), line.series.as_str())).map_or(&[][..], Vec::as_slice);
+        let own = by_series
+            .get(&(line.key.as_str(), line.series.as_str()))
+            .map_or(&[][..], Vec::as_slice);
         let value = |run: &i64| own.iter().find(|row| row.run == *run).and_then(|row| row.figure());
         let unit = own.first().map_or("", |row| &row.unit);
-        Course { name: name(line), unit, values: runs.iter().map(value).collect(), finding: line.finding }
+        Course {
+            name: name(line),
+            unit,
+            values: runs.iter().map(value).collect(),
+            finding: line.finding,
+        }
     });
-    let courses: Vec<Course<'_>> = courses.filter(|course| course.values.iter().flatten().count() > 0).collect();
+    let courses: Vec<Course<'_>> =
+        courses.filter(|course| course.values.iter().flatten().count() > 0).collect();
     let names: Vec<String> = runs.iter().map(|run| format!("run {run}")).collect();
     let which = format!("{} to {}, {} of the store", names[0], names[names.len() - 1], names.len());
     section(&courses, &names, &which, "verdict on B")
@@ -59,10 +68,16 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
             let name = name(line);
-            let place = courses.iter().position(|course| course.name == name).unwrap_or_else(|| {
-                courses.push(Course { name, unit: &line.unit, values: vec![None; runs.len()], finding: line.finding });
-                courses.len() - 1
-            });
+            let place =
+                courses.iter().position(|course| course.name == name).unwrap_or_else(|| {
+                    courses.push(Course {
+                        name,
+                        unit: &line.unit,
+                        values: vec![None; runs.len()],
+                        finding: line.finding,
+                    });
+                    courses.len() - 1
+                });
             let course = &mut courses[place];
             let figure = |of: fn(&Figures) -> Option<f64>| line.figures.as_ref().and_then(of);
             course.values[0] = course.values[0].or(figure(|figures| figures.a));
@@ -86,14 +101,21 @@ fn section(courses: &[Course<'_>], runs: &[String], which: &str, verdict: &str) 
 }
 
 fn row(course: &Course<'_>, runs: &[String]) -> String {
-    let told = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, course.unit));
+    let told =
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, course.unit));
     let known = || course.values.iter().flatten().copied();
     let (first, last) = (known().next(), known().next_back());
-    let ratio = first.zip(last).filter(|(first, _)| *first > 0.0).map(|(first, last)| format!("×{:.3}", last / first));
-    let cells =
-        [told(first), told(last), ratio.unwrap_or("–".to_owned())].map(|cell| format!("<td>{}</td>", escape(&cell)));
-    let told_by_run: Vec<String> =
-        runs.iter().zip(&course.values).map(|(run, value)| format!("{run}: {}", told(*value))).collect();
+    let ratio = first
+        .zip(last)
+        .filter(|(first, _)| *first > 0.0)
+        .map(|(first, last)| format!("×{:.3}", last / first));
+    let cells = [told(first), told(last), ratio.unwrap_or("–".to_owned())]
+        .map(|cell| format!("<td>{}</td>", escape(&cell)));
+    let told_by_run: Vec<String> = runs
+        .iter()
+        .zip(&course.values)
+        .map(|(run, value)| format!("{run}: {}", told(*value)))
+        .collect();
     format!(
         "<tr><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n",
         escape(&course.name),
@@ -105,13 +127,27 @@ fn row(course: &Course<'_>, runs: &[String]) -> String {
 
 /// From zero: a change looks as large as it is.
 fn line(values: &[Option<f64>], told: &[String]) -> String {
-    let known: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+    let known: Vec<(usize, f64)> =
+        values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let high = known.iter().map(|point| point.1).fold(0.0, f64::max);
-    let x = Scale { low: 0.0, high: (values.len() - 1) as f64, from: MARGIN, to: WIDTH - MARGIN, log: false };
-    let y = Scale { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, from: HEIGHT - 3.0, to: MARGIN, log: false };
+    let x = Scale {
+        low: 0.0,
+        high: (values.len() - 1) as f64,
+        from: MARGIN,
+        to: WIDTH - MARGIN,
+        log: false,
+    };
+    let y = Scale {
+        low: 0.0,
+        high: if high > 0.0 { high } else { 1.0 },
+        from: HEIGHT - 3.0,
+        to: MARGIN,
+        log: false,
+    };
     let mut svg = Svg::sized(WIDTH, HEIGHT);
     svg.line("axis", [0.0, HEIGHT - 2.0], [WIDTH, HEIGHT - 2.0]);
-    let points: Vec<[f64; 2]> = known.iter().map(|(at, value)| [x.at(*at as f64), y.at(*value)]).collect();
+    let points: Vec<[f64; 2]> =
+        known.iter().map(|(at, value)| [x.at(*at as f64), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     for ((at, _), point) in known.iter().zip(&points) {
         svg.mark(0, "c0", *point, &told[*at]);

@@ -43,9 +43,12 @@ pub fn figures(cases: &[Shown<'_>]) -> Vec<Figure> {
     let most = spent.iter().map(|(_, cycles)| each(cycles.total, cycles)).fold(0.0, f64::max);
     let scale = Scale::linear(0.0, most, LEFT, RIGHT - 4.0);
     let count = spent.len().div_ceil(CASES);
-    let part = |index: usize| if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() };
+    let part = |index: usize| {
+        if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() }
+    };
     let pages = spent.chunks(CASES).enumerate();
-    let mut figures: Vec<Figure> = pages.map(|(index, page)| figure(page, &scale, &styles, &part(index))).collect();
+    let mut figures: Vec<Figure> =
+        pages.map(|(index, page)| figure(page, &scale, &styles, &part(index))).collect();
     if let (Some(last), true) = (figures.last_mut(), all > spent.len()) {
         last.notes.push(format!("The first {} of {all} cases are drawn.", spent.len()));
     }
@@ -67,7 +70,13 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
             let cells = [row.cycles, row.retired].map(|count| tenths(each(count, cycles)));
             let share = row.cycles as f64 / cycles.total.max(1) as f64;
             let [taken, retired] = cells;
-            rows.push(vec![row.name.clone(), shown.name(), taken, retired, format!("{:.0} %", 100.0 * share)]);
+            rows.push(vec![
+                row.name.clone(),
+                shown.name(),
+                taken,
+                retired,
+                format!("{:.0} %", 100.0 * share),
+            ]);
         }
     }
     let windows = page.iter().map(|(_, cycles)| cycles.windows);
@@ -125,8 +134,10 @@ fn tenths(value: f64) -> String {
 /// The functions that are named, and the rest.
 fn parts(cycles: &Cycles) -> Vec<(&str, f64)> {
     let named = cycles.rows.iter().take(NAMED);
-    let mut parts: Vec<(&str, f64)> = named.map(|row| (row.name.as_str(), each(row.cycles, cycles))).collect();
-    let rest = cycles.rows.iter().skip(NAMED).fold(0_u64, |sum, row| sum.saturating_add(row.cycles));
+    let mut parts: Vec<(&str, f64)> =
+        named.map(|row| (row.name.as_str(), each(row.cycles, cycles))).collect();
+    let rest =
+        cycles.rows.iter().skip(NAMED).fold(0_u64, |sum, row| sum.saturating_add(row.cycles));
     if rest > 0 {
         parts.push((REST, each(rest, cycles)));
     }
@@ -143,7 +154,8 @@ impl<'a> Styles<'a> {
     /// Those that most cases have come first. No two of a case have one colour, as far as there are enough, and then as few in all
     /// as can be.
     fn of(spent: &[Spent<'a>]) -> Self {
-        let named = |cycles: &'a Cycles| cycles.rows.iter().take(NAMED).map(|row| row.name.as_str());
+        let named =
+            |cycles: &'a Cycles| cycles.rows.iter().take(NAMED).map(|row| row.name.as_str());
         let mut counts: Vec<(&'a str, usize)> = Vec::new();
         for name in spent.iter().flat_map(|(_, cycles)| named(cycles)) {
             match counts.iter_mut().find(|(known, _)| *known == name) {
@@ -154,7 +166,8 @@ impl<'a> Styles<'a> {
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let mut styles: HashMap<&'a str, (usize, usize)> = HashMap::new();
         for (place, (name, _)) in counts.into_iter().enumerate() {
-            let sisters = spent.iter().filter(|(_, cycles)| named(cycles).any(|other| other == name));
+            let sisters =
+                spent.iter().filter(|(_, cycles)| named(cycles).any(|other| other == name));
             let beside: Vec<usize> = sisters
                 .flat_map(|(_, cycles)| named(cycles))
                 .filter_map(|other| styles.get(other).map(|style| style.0))

@@ -30,18 +30,37 @@ impl Figure {
             .iter()
             .enumerate()
             .map(|(index, name)| {
-                format!("<li class=\"c{}\"><i>{}</i> {}</li>", index % 8, SHAPES[index % 7], escape(name))
+                format!(
+                    "<li class=\"c{}\"><i>{}</i> {}</li>",
+                    index % 8,
+                    SHAPES[index % 7],
+                    escape(name)
+                )
             })
             .collect();
-        let legend = if legend.is_empty() { legend } else { format!("<ul class=\"legend\">{legend}</ul>\n") };
-        let notes: String = self.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
+        let legend = if legend.is_empty() {
+            legend
+        } else {
+            format!("<ul class=\"legend\">{legend}</ul>\n")
+        };
+        let notes: String = self
+            .notes
+            .iter()
+            .map(|note| format!("<p class=\"note\">{}</p>\n", escape(note)))
+            .collect();
         let numbers = if self.rows.is_empty() {
             String::new()
         } else {
-            format!("<details><summary>numbers</summary>\n{}</details>\n", table("numbers", &self.header, &self.rows))
+            format!(
+                "<details><summary>numbers</summary>\n{}</details>\n",
+                table("numbers", &self.header, &self.rows)
+            )
         };
-        let reading =
-            if self.reading.is_empty() { String::new() } else { format!("<p>{}</p>\n", escape(&self.reading)) };
+        let reading = if self.reading.is_empty() {
+            String::new()
+        } else {
+            format!("<p>{}</p>\n", escape(&self.reading))
+        };
         format!(
             "<figure class=\"chart\" data-kind=\"{}\">\n<h4>{}</h4>\n{}{legend}<figcaption>{reading}<p class=\"facts\">{}</p>\n\
              {notes}</figcaption>\n{numbers}</figure>\n",

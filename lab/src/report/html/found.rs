@@ -39,9 +39,10 @@ impl Row<'_> {
 
     fn values(&self) -> Vec<f64> {
         let values = match self {
-            Row::Ours { figure, limits, .. } => {
-                [figure.min, figure.value, figure.max].into_iter().chain(limits.iter().map(|limit| limit.1)).collect()
-            }
+            Row::Ours { figure, limits, .. } => [figure.min, figure.value, figure.max]
+                .into_iter()
+                .chain(limits.iter().map(|limit| limit.1))
+                .collect(),
             Row::Published(figure) => vec![figure.value],
         };
         values.into_iter().filter(|value: &f64| value.is_finite()).collect()
@@ -77,19 +78,22 @@ fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         .filter(|(_, case, figure)| figure.value.is_finite() && has_something_beside(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
-        let words = [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
+        let words =
+            [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     let common: Vec<String> = match found.split_first() {
-        Some((first, rest)) if !rest.is_empty() => {
-            words(first).into_iter().filter(|word| rest.iter().all(|other| words(other).contains(word))).collect()
-        }
+        Some((first, rest)) if !rest.is_empty() => words(first)
+            .into_iter()
+            .filter(|word| rest.iter().all(|other| words(other).contains(word)))
+            .collect(),
         _ => Vec::new(),
     };
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (index, one) in found.iter().enumerate() {
         let (_, case, figure) = one;
-        let own: Vec<String> = words(one).into_iter().filter(|word| !common.contains(word)).collect();
+        let own: Vec<String> =
+            words(one).into_iter().filter(|word| !common.contains(word)).collect();
         let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
         rows.push(Row::Ours { name, figure, limits: limits(case, number) });
         // Once after all cases in a row that it belongs to.
@@ -106,9 +110,14 @@ fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
     let all: Vec<f64> = rows.iter().flat_map(Row::values).collect();
     let scale = Scale::fitting(all.into_iter(), LEFT, RIGHT - 4.0);
     let pages = rows.len().div_ceil(ROWS);
-    let part = |index: usize| if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() };
+    let part = |index: usize| {
+        if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
+    };
     let title = |index: usize| format!("{experiment}: {number}{}", part(index));
-    rows.chunks(ROWS).enumerate().map(|(index, rows)| figure(title(index), number, rows, &scale, &found)).collect()
+    rows.chunks(ROWS)
+        .enumerate()
+        .map(|(index, rows)| figure(title(index), number, rows, &scale, &found))
+        .collect()
 }
 
 /// Published figures that may stand on one axis with ours. Ratios have no clock; a rate is by its clock, and an emulator's is no time.
@@ -116,7 +125,9 @@ fn beside<'a>(case: &'a CaseResult, ours: &FigureResult) -> impl Iterator<Item =
     let is_timed = case.clock.as_ref().is_none_or(|clock| clock.domain == "wall");
     let shares = is_timed || !ours.unit.is_empty() || !ours.name.contains(" in a second");
     let (name, unit) = (ours.name.clone(), ours.unit.clone());
-    case.published.iter().filter(move |figure| shares && figure.statistic == name && figure.unit == unit)
+    case.published
+        .iter()
+        .filter(move |figure| shares && figure.statistic == name && figure.unit == unit)
 }
 
 fn has_something_beside(case: &CaseResult, figure: &FigureResult) -> bool {
@@ -156,13 +167,22 @@ fn figure(
         let class = match row {
             Row::Ours { name, figure, limits } => {
                 if figure.min < figure.max {
-                    svg.line("range", [scale.at(figure.min), middle], [scale.at(figure.max), middle]);
+                    svg.line(
+                        "range",
+                        [scale.at(figure.min), middle],
+                        [scale.at(figure.max), middle],
+                    );
                 }
                 for (which, limit) in limits {
                     let tip = format!("limit: {which} {}", show(*limit, unit));
                     svg.bar("limit-bar", [scale.at(*limit) - 1.0, middle - 6.0], [2.0, 12.0], &tip);
                 }
-                svg.mark(0, "c0", [scale.at(figure.value), middle], &format!("{name}: {}", show(figure.value, unit)));
+                svg.mark(
+                    0,
+                    "c0",
+                    [scale.at(figure.value), middle],
+                    &format!("{name}: {}", show(figure.value, unit)),
+                );
                 "row"
             }
             Row::Published(figure) => {
@@ -186,7 +206,9 @@ fn figure(
         notes.insert(0, "┃ the limit that the study sets".to_owned());
     }
     let repetitions = match found.iter().map(|(_, case, _)| case.repetitions).max() {
-        Some(count) if count > 1 => format!("the median of up to {count} repetitions, and their range"),
+        Some(count) if count > 1 => {
+            format!("the median of up to {count} repetitions, and their range")
+        }
         _ => "one repetition".to_owned(),
     };
     Figure {

@@ -86,9 +86,14 @@ pub fn number(value: f64) -> String {
         size if size >= 1e4 => (value / 1e3, "k"),
         _ => (value, ""),
     };
-    let places = if value == 0.0 { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    let places = if value == 0.0 {
+        0
+    } else {
+        (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize
+    };
     let text = format!("{value:.places$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{suffix}")
 }
 

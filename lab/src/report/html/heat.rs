@@ -15,11 +15,14 @@ const TOP: f64 = 34.0;
 const ROW: f64 = 34.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let entries: Vec<&Entry<'_>> = panel.entries.iter().filter(|entry| entry.series.role == "measured").collect();
+    let entries: Vec<&Entry<'_>> =
+        panel.entries.iter().filter(|entry| entry.series.role == "measured").collect();
     let (mut loads, mut targets): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for entry in &entries {
         let Some(load) = entry.case.parameters.get(PARAMETER) else { return Vec::new() };
-        for (value, known) in [(load.as_str(), &mut loads), (entry.case.target.as_str(), &mut targets)] {
+        for (value, known) in
+            [(load.as_str(), &mut loads), (entry.case.target.as_str(), &mut targets)]
+        {
             if !known.contains(&value) {
                 known.push(value);
             }
@@ -41,12 +44,17 @@ fn unit_of(panel: &Panel<'_>) -> String {
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[&str]) -> Figure {
     let at = |load: &str, target: &str| {
         let is_here = |entry: &&&Entry<'_>| {
-            entry.case.target == target && entry.case.parameters.get(PARAMETER).is_some_and(|own| own == load)
+            entry.case.target == target
+                && entry.case.parameters.get(PARAMETER).is_some_and(|own| own == load)
         };
         // Of several that differ in something else, the worst.
         entries.iter().filter(is_here).filter_map(|entry| entry.series.summary.max).reduce(f64::max)
     };
-    let all: Vec<f64> = entries.iter().filter_map(|entry| entry.series.summary.max).filter(|max| *max > 0.0).collect();
+    let all: Vec<f64> = entries
+        .iter()
+        .filter_map(|entry| entry.series.summary.max)
+        .filter(|max| *max > 0.0)
+        .collect();
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(0.0, f64::max);
     let width = (WIDTH - LEFT) / targets.len() as f64;
@@ -73,7 +81,8 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
                 cells.push("–".to_owned());
                 continue;
             };
-            let share = if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
+            let share =
+                if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
             // Five steps, so that equal looks equal.
             let step = (share * 4.0).round() as usize;
             let told = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
@@ -83,14 +92,23 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
                 [width - 2.0, ROW - 2.0],
                 &format!("{target}, {load}: {told}"),
             );
-            svg.text(&format!("heat-text{step}"), [left + width / 2.0, top + ROW / 2.0 + 4.0], Anchor::Middle, &told);
+            svg.text(
+                &format!("heat-text{step}"),
+                [left + width / 2.0, top + ROW / 2.0 + 4.0],
+                Anchor::Middle,
+                &told,
+            );
             cells.push(told);
         }
         rows.push(cells);
     }
     let header = ["load", "1", "2", "3", "4", "5"];
-    let mut names =
-        vec![["target".to_owned()].into_iter().chain(targets.iter().map(|&name| name.to_owned())).collect()];
+    let mut names = vec![
+        ["target".to_owned()]
+            .into_iter()
+            .chain(targets.iter().map(|&name| name.to_owned()))
+            .collect(),
+    ];
     names.append(&mut rows);
     Figure {
         kind: "heat",

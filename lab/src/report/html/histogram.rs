@@ -21,13 +21,19 @@ const VALUES: usize = 8;
 const SHOWN: usize = 8;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let has_shape =
-        |entry: &&Entry<'_>| entry.series.summary.count >= SAMPLES && entry.series.histogram.len() >= VALUES;
-    let all: Vec<&Entry<'_>> =
-        panel.entries.iter().filter(has_shape).filter(|entry| entry.series.role == "measured").collect();
+    let has_shape = |entry: &&Entry<'_>| {
+        entry.series.summary.count >= SAMPLES && entry.series.histogram.len() >= VALUES
+    };
+    let all: Vec<&Entry<'_>> = panel
+        .entries
+        .iter()
+        .filter(has_shape)
+        .filter(|entry| entry.series.role == "measured")
+        .collect();
     let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
     if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
-        last.notes.push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+        last.notes
+            .push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
     }
     figures
 }
@@ -47,8 +53,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let (base, top) = upwards();
     // From under one, so that a single sample is seen.
     let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
-    let mut svg =
-        draw(&Axis::of(x, &panel.beyond("from start to end"), &series.unit), &Axis::of(y, "samples (logarithmic)", ""));
+    let mut svg = draw(
+        &Axis::of(x, &panel.beyond("from start to end"), &series.unit),
+        &Axis::of(y, "samples (logarithmic)", ""),
+    );
     let width = (to - from) / count as f64;
     let mut rows = Vec::new();
     for (index, samples) in bins {
@@ -57,7 +65,9 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         let start = x.low + index as f64 * span;
         let range = match is_single {
             true => show(start + 0.5, &series.unit),
-            false => format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit)),
+            false => {
+                format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit))
+            }
         };
         let place = y.at(samples as f64);
         svg.bar("c0", [left, place], [width - 0.7, BOTTOM - place], &format!("{range}: {samples}"));
@@ -81,7 +91,11 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
             1 => format!("{}: distribution", panel.experiment),
             _ => format!("{}: {}", panel.experiment, entry.name),
         } + phases(entry),
-        reading: if is_single { format!("One bar for each number of {}.", series.unit) } else { String::new() },
+        reading: if is_single {
+            format!("One bar for each number of {}.", series.unit)
+        } else {
+            String::new()
+        },
         facts: panel.facts(&[entry]),
         svg: svg.finish(&format!("Histogram of {} {}", panel.experiment, entry.name)),
         header: vec!["value", "samples"],
@@ -92,7 +106,8 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
 
 /// What a device asserts comes at any phase of the program: the distribution is over these.
 fn phases(entry: &Entry<'_>) -> &'static str {
-    let is_external = entry.case.parameters.get("source").is_some_and(|source| source.starts_with("external"));
+    let is_external =
+        entry.case.parameters.get("source").is_some_and(|source| source.starts_with("external"));
     if is_external { ", over phases of the stimulus" } else { "" }
 }
 
@@ -143,7 +158,8 @@ mod tests {
 
     #[test]
     fn no_sample_is_lost_in_bars() {
-        let histogram: Vec<(f64, u64)> = (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
+        let histogram: Vec<(f64, u64)> =
+            (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
         let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0), BARS);
         assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 3000);
         assert!(bars.iter().all(|bar| bar.0 < BARS));

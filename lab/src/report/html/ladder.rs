@@ -59,7 +59,8 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let rungs = RUNGS.iter().map(|(name, share)| (rung(*share), (*name).to_owned()));
     let ticks: Vec<(f64, String)> = rungs.filter(|(place, _)| *place <= x.high).collect();
     let (base, top) = upwards();
-    let lows = entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
+    let lows =
+        entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
     let low = lows.fold(f64::INFINITY, f64::min);
     let high = entries.iter().map(|entry| longest(entry)).fold(0.0, f64::max);
     // A tail ten times as long as the rest would press that flat.
@@ -73,8 +74,10 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     );
     let mut rows = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        let points: Vec<[f64; 2]> =
-            curve(entry.series).into_iter().map(|(share, value)| [x.at(share), y.at(value)]).collect();
+        let points: Vec<[f64; 2]> = curve(entry.series)
+            .into_iter()
+            .map(|(share, value)| [x.at(share), y.at(value)])
+            .collect();
         svg.curve(&format!("line c{index}"), &thin(&points));
         let mut row = vec![entry.name.clone()];
         for (name, share) in &RUNGS[..5] {
@@ -96,7 +99,8 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     Figure {
         kind: "ladder",
         title: format!("{}: percentile ladder", panel.experiment),
-        reading: "Each step to the right is a tenth as many samples; a line ends at its maximum.".to_owned(),
+        reading: "Each step to the right is a tenth as many samples; a line ends at its maximum."
+            .to_owned(),
         facts: panel.facts(entries),
         svg: svg.finish(&format!("Percentiles of {}", panel.experiment)),
         legend: entries.iter().map(|entry| entry.name.clone()).collect(),
@@ -113,7 +117,8 @@ fn rung(share: f64) -> f64 {
 
 /// Steps from the smallest value to the largest: each bucket starts where those before it end.
 fn curve(series: &SeriesResult) -> Vec<(f64, f64)> {
-    let all = series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
+    let all =
+        series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
     let (mut points, mut before) = (Vec::new(), 0_u64);
     for (value, samples) in &series.histogram {
         points.push((rung(before as f64 / all as f64), *value));
@@ -128,7 +133,8 @@ fn curve(series: &SeriesResult) -> Vec<(f64, f64)> {
 fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut kept: Vec<[f64; 2]> = Vec::new();
     for (index, point) in points.iter().enumerate() {
-        let far = |last: &[f64; 2]| (last[0] - point[0]).abs() > 1.5 || (last[1] - point[1]).abs() > 1.5;
+        let far =
+            |last: &[f64; 2]| (last[0] - point[0]).abs() > 1.5 || (last[1] - point[1]).abs() > 1.5;
         if index + 1 == points.len() || kept.last().is_none_or(far) {
             kept.push(*point);
         }

@@ -54,17 +54,28 @@ pub fn render(runs: &[(String, &Run)]) -> String {
     };
     let overview: String = subjects
         .iter()
-        .map(|subject| overview::html(if subjects.len() > 1 { &subject.name } else { "" }, subject.run))
+        .map(|subject| {
+            overview::html(if subjects.len() > 1 { &subject.name } else { "" }, subject.run)
+        })
         .collect();
-    let sections: String = experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
+    let sections: String =
+        experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
     let rest: String = subjects
         .iter()
         .map(|subject| {
             let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
-            peers::html(name, subject.run) + &published::html(name, subject.run) + &context(name, subject.run)
+            peers::html(name, subject.run)
+                + &published::html(name, subject.run)
+                + &context(name, subject.run)
         })
         .collect();
-    page(&title, &format!("<div class=\"overview\">\n{overview}</div>\n{}{sections}{rest}", contents(&experiments)))
+    page(
+        &title,
+        &format!(
+            "<div class=\"overview\">\n{overview}</div>\n{}{sections}{rest}",
+            contents(&experiments)
+        ),
+    )
 }
 
 /// A file's name without its folders; other names as they are.
@@ -84,11 +95,14 @@ fn contents(experiments: &[&str]) -> String {
 /// How to read the run, and all that is known of the machine.
 fn context(name: &str, run: &Run) -> String {
     let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
-    let notes: String = run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect();
+    let notes: String =
+        run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect();
     let notes = if notes.is_empty() { notes } else { format!("<h2>Notes{of}</h2>\n{notes}") };
     let conditions: String = conditions::section(run).lines().map(paragraph).collect();
     let command = paragraph(&run.context.command.join(" "));
-    format!("<section class=\"context\">\n{notes}<h2>Context{of}</h2>\n{conditions}{command}</section>\n")
+    format!(
+        "<section class=\"context\">\n{notes}<h2>Context{of}</h2>\n{conditions}{command}</section>\n"
+    )
 }
 
 fn paragraph(text: &str) -> String {

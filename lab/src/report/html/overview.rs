@@ -26,8 +26,16 @@ pub fn verdict(status: Status) -> String {
 
 /// `✓ 12 pass  ✗ 1 limit missed`.
 pub fn counted(statuses: &[Status]) -> String {
-    let order = [Status::LimitMissed, Status::Regression, Status::Inconclusive, Status::NotOffered, Status::Pass];
-    let counts = order.into_iter().map(|status| (status, statuses.iter().filter(|one| **one == status).count()));
+    let order = [
+        Status::LimitMissed,
+        Status::Regression,
+        Status::Inconclusive,
+        Status::NotOffered,
+        Status::Pass,
+    ];
+    let counts = order
+        .into_iter()
+        .map(|status| (status, statuses.iter().filter(|one| **one == status).count()));
     let chips = counts.filter(|(_, count)| *count > 0).map(|(status, count)| {
         let (sign, class) = sign(status);
         format!("<span class=\"verdict {class}\">{sign} {count} {}</span>", status.words())
@@ -46,17 +54,22 @@ pub fn html(name: &str, run: &Run) -> String {
         text.push_str(&format!("<h2>{}</h2>\n", escape(&joined(&[name, &run.title]))));
     }
     text.push_str(&line("what", &targets.join(" · ")));
-    let speed = context.megahertz.map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
+    let speed = context
+        .megahertz
+        .map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
     let machine = [context.host.as_str(), &context.system, &context.processor, &speed];
     text.push_str(&line("where", &joined(&machine)));
-    let length = format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
+    let length =
+        format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
     text.push_str(&line("when", &joined(&[&context.date, &length, &context.program])));
     let cases = run.cases.iter().map(|case| case.verdict.status);
-    let statuses: Vec<Status> = cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();
+    let statuses: Vec<Status> =
+        cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();
     text.push_str(&counted(&statuses));
     text.push_str(&remarks(run));
     let all_pass = statuses.iter().all(|status| *status == Status::Pass);
-    let reasons = if all_pass { "What targets said" } else { "Why a case is no pass, and what targets said" };
+    let reasons =
+        if all_pass { "What targets said" } else { "Why a case is no pass, and what targets said" };
     text.push_str(&list("reasons", reasons, &table::reasons(run, Paint::Plain)));
     text
 }
@@ -70,7 +83,8 @@ fn remarks(run: &Run) -> String {
         remarks.push("No case of this run is proven, so there is no figure to draw.".to_owned());
     }
     if run.context.interrupted {
-        remarks.push("The run was interrupted; every repetition that is here is complete.".to_owned());
+        remarks
+            .push("The run was interrupted; every repetition that is here is complete.".to_owned());
     }
     // What runs elsewhere than here is always built to be fast.
     if run.context.build == "debug" && run.cases.iter().any(|case| case.target.ends_with("@host")) {
@@ -80,12 +94,17 @@ fn remarks(run: &Run) -> String {
     if remarks.is_empty() {
         return String::new();
     }
-    let items: String = remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
+    let items: String =
+        remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
     format!("<ul class=\"remarks\">\n{items}</ul>\n")
 }
 
 fn line(class: &str, text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("<p class=\"{class}\">{}</p>\n", escape(text)) }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"{class}\">{}</p>\n", escape(text))
+    }
 }
 
 /// Lines as a list; a long one is folded.
@@ -95,5 +114,7 @@ pub fn list(class: &str, title: &str, lines: &str) -> String {
     }
     let items: String = lines.lines().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
     let open = if lines.lines().count() <= 6 { " open=\"\"" } else { "" };
-    format!("<details class=\"{class}\"{open}><summary>{title}</summary>\n<ul>\n{items}</ul></details>\n")
+    format!(
+        "<details class=\"{class}\"{open}><summary>{title}</summary>\n<ul>\n{items}</ul></details>\n"
+    )
 }

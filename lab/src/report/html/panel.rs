@@ -42,14 +42,23 @@ impl<'a> Panel<'a> {
     pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
         let mut panels: Vec<Self> = Vec::new();
         for subject in subjects {
-            let cases = subject.run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+            let cases = subject
+                .run
+                .cases
+                .iter()
+                .filter(|case| case.experiment == experiment && case.is_proven());
             for case in cases {
-                let told = |series: &&SeriesResult| series.role == "measured" || is_published(case, series);
-                for series in case.series.iter().filter(told).filter(|series| can_be_drawn(series)) {
+                let told = |series: &&SeriesResult| {
+                    series.role == "measured" || is_published(case, series)
+                };
+                for series in case.series.iter().filter(told).filter(|series| can_be_drawn(series))
+                {
                     let unit = unit(case, series);
                     let domain = if unit == "bytes" { "" } else { domain(case) };
                     let fits = |panel: &&mut Self| {
-                        panel.domain == domain && panel.unit == unit && panel.nominal == series.nominal
+                        panel.domain == domain
+                            && panel.unit == unit
+                            && panel.nominal == series.nominal
                     };
                     let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
                     let entry = Entry { case, series, subject: name, name: String::new() };
@@ -72,7 +81,8 @@ impl<'a> Panel<'a> {
 
     /// Gives each entry the words that not all have.
     fn name_entries(&mut self) {
-        let mut words: Vec<Vec<String>> = self.entries.iter().map(|entry| self::words(entry, false)).collect();
+        let mut words: Vec<Vec<String>> =
+            self.entries.iter().map(|entry| self::words(entry, false)).collect();
         // Unless that alone tells two apart.
         if words.iter().collect::<BTreeSet<_>>().len() < words.len() {
             words = self.entries.iter().map(|entry| self::words(entry, true)).collect();
@@ -86,7 +96,8 @@ impl<'a> Panel<'a> {
         let alone = words.len() == 1;
         for (entry, words) in self.entries.iter_mut().zip(&words) {
             let own: Vec<&String> = words.iter().filter(|word| !common.contains(word)).collect();
-            entry.name = if alone { joined(&[entry.subject, &entry.case.target]) } else { joined(&own) };
+            entry.name =
+                if alone { joined(&[entry.subject, &entry.case.target]) } else { joined(&own) };
             if entry.name.is_empty() {
                 entry.name = entry.series.name.clone();
             }
@@ -143,7 +154,11 @@ fn clock(domain: &str) -> String {
 /// What a series is called by, word by word, its target first. How often it was measured is told by n.
 fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     let mut words = vec![entry.subject.to_owned(), entry.case.target.clone()];
-    let label = entry.case.label.split_whitespace().filter(|word| with_loops || !word.starts_with("loops="));
+    let label = entry
+        .case
+        .label
+        .split_whitespace()
+        .filter(|word| with_loops || !word.starts_with("loops="));
     words.extend(label.map(str::to_owned));
     words.push(entry.series.name.clone());
     words.retain(|word| !word.is_empty());
@@ -163,7 +178,8 @@ fn can_be_drawn(series: &SeriesResult) -> bool {
 }
 
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
-    let is_named = |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
+    let is_named =
+        |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
     case.published.iter().filter(is_named).any(|figure| figure.is_of(case, series))
 }
 
@@ -182,7 +198,11 @@ fn control(entries: &[&Entry<'_>]) -> String {
     let Some(((low, unit), (high, _))) = low.zip(high) else { return "no control".to_owned() };
     // A mean of many may lie a hair beside a whole number.
     let told = [low, high].map(|cost| show((cost * 100.0).round() / 100.0, unit));
-    if told[0] == told[1] { format!("control {}", told[0]) } else { format!("control {} to {}", told[0], told[1]) }
+    if told[0] == told[1] {
+        format!("control {}", told[0])
+    } else {
+        format!("control {} to {}", told[0], told[1])
+    }
 }
 
 /// The first proof, told in full where one case is shown.
@@ -201,10 +221,13 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
 /// another clock: such figures share no axis.
 pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     // What is no statistic of samples is no time: a ratio, or a rate.
-    let is_of_samples = STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
-    let plain = figure.unit.is_empty() && is_of_samples && ["ns", "count", ""].contains(&panel.unit);
+    let is_of_samples =
+        STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
+    let plain =
+        figure.unit.is_empty() && is_of_samples && ["ns", "count", ""].contains(&panel.unit);
     let same = figure.unit == panel.unit || plain;
-    let nominal = if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
+    let nominal =
+        if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
     Some(figure.value - nominal).filter(|value| same && value.is_finite())
 }
 
@@ -214,7 +237,8 @@ pub fn is_of(figure: &Published, entry: &Entry<'_>) -> bool {
 }
 
 /// What [`statistic`] knows.
-const STATISTICS: [&str; 9] = ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
+const STATISTICS: [&str; 9] =
+    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
 
 /// What a case found under this name: a statistic of the series, or a number besides its samples.
 pub fn found(entry: &Entry<'_>, name: &str) -> Option<f64> {
@@ -239,9 +263,17 @@ pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
 }
 
 /// As many of them as may be drawn, those with the longest maxima, in their order.
-pub fn worst<'p, 'a>(entries: &'p [&'p Entry<'a>], shown: usize) -> impl Iterator<Item = &'p Entry<'a>> {
-    let mut longest: Vec<f64> = entries.iter().filter_map(|entry| entry.series.summary.max).collect();
+pub fn worst<'p, 'a>(
+    entries: &'p [&'p Entry<'a>],
+    shown: usize,
+) -> impl Iterator<Item = &'p Entry<'a>> {
+    let mut longest: Vec<f64> =
+        entries.iter().filter_map(|entry| entry.series.summary.max).collect();
     longest.sort_by(|one, other| other.total_cmp(one));
     let least = longest.get(shown - 1).copied().unwrap_or(f64::NEG_INFINITY);
-    entries.iter().copied().filter(move |entry| entry.series.summary.max.is_some_and(|max| max >= least)).take(shown)
+    entries
+        .iter()
+        .copied()
+        .filter(move |entry| entry.series.summary.max.is_some_and(|max| max >= least))
+        .take(shown)
 }

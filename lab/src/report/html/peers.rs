@@ -32,11 +32,13 @@ pub fn html(name: &str, run: &Run) -> String {
         .collect();
     let heading = Heading {
         title: "ours / theirs".to_owned(),
-        reading: "Median of the pairs and their range; the band is what the study allows.".to_owned(),
+        reading: "Median of the pairs and their range; the band is what the study allows."
+            .to_owned(),
         axis: "ours / theirs (logarithmic)",
         facts: "both sides in turn, each a fresh process".to_owned(),
     };
-    let charts: String = ratio::figures(&heading, &ratios).iter().map(super::figure::Figure::html).collect();
+    let charts: String =
+        ratio::figures(&heading, &ratios).iter().map(super::figure::Figure::html).collect();
     let lists: String = run
         .peers
         .iter()
@@ -45,14 +47,25 @@ pub fn html(name: &str, run: &Run) -> String {
                 .statistics
                 .iter()
                 .map(|paired| {
-                    let middle =
-                        |values: &[f64]| median(values).map_or("–".to_owned(), |value| show(value, &paired.unit));
-                    vec![paired.ours_is.clone(), middle(&paired.ours), paired.theirs_is.clone(), middle(&paired.theirs)]
+                    let middle = |values: &[f64]| {
+                        median(values).map_or("–".to_owned(), |value| show(value, &paired.unit))
+                    };
+                    vec![
+                        paired.ours_is.clone(),
+                        middle(&paired.ours),
+                        paired.theirs_is.clone(),
+                        middle(&paired.theirs),
+                    ]
                 })
                 .collect();
-            let case = joined(&[&peer.name, &format!("{} {}", peer.experiment, peer.label), &peer.target]);
-            let reasons: String =
-                peer.verdict.reasons.iter().map(|reason| format!("<p>{}</p>\n", escape(reason))).collect();
+            let case =
+                joined(&[&peer.name, &format!("{} {}", peer.experiment, peer.label), &peer.target]);
+            let reasons: String = peer
+                .verdict
+                .reasons
+                .iter()
+                .map(|reason| format!("<p>{}</p>\n", escape(reason)))
+                .collect();
             let status: Status = peer.verdict.status;
             format!(
                 "<h3>{} {}</h3>\n{reasons}<p class=\"note\">{}</p>\n{}",

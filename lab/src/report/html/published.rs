@@ -12,13 +12,20 @@ pub fn html(name: &str, run: &Run) -> String {
         return String::new();
     }
     let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
-    let head =
-        ["source and case", "statistic", "measured here", "published"].map(|name| format!("<th>{name}</th>")).concat();
+    let head = ["source and case", "statistic", "measured here", "published"]
+        .map(|name| format!("<th>{name}</th>"))
+        .concat();
     let mut body = String::new();
     for (source, rows) in &sources {
-        body.push_str(&format!("<tr class=\"case\"><td colspan=\"4\"><span>{}</span></td></tr>\n", escape(source)));
+        body.push_str(&format!(
+            "<tr class=\"case\"><td colspan=\"4\"><span>{}</span></td></tr>\n",
+            escape(source)
+        ));
         for row in rows {
-            let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell.trim())))).collect();
+            let cells: String = row
+                .iter()
+                .map(|cell| format!("<td>{}</td>", escape(&grouped(cell.trim()))))
+                .collect();
             body.push_str(&format!("<tr class=\"series\">{cells}</tr>\n"));
         }
     }

@@ -54,7 +54,8 @@ pub struct Heading {
 }
 
 pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
-    let drawable: Vec<&Ratio> = ratios.iter().filter(|ratio| ratio.value.is_finite() && ratio.value > 0.0).collect();
+    let drawable: Vec<&Ratio> =
+        ratios.iter().filter(|ratio| ratio.value.is_finite() && ratio.value > 0.0).collect();
     let ends = drawable.iter().flat_map(|ratio| {
         let (low, high) = ratio.range.unwrap_or((ratio.value, ratio.value));
         let within = ratio.within.unwrap_or(0.0).min(0.9);
@@ -65,8 +66,14 @@ pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
     let high = ends.iter().copied().fold(1.05, f64::max);
     let scale = Scale::log(low, high, LEFT, RIGHT - 4.0);
     let pages = drawable.len().div_ceil(ROWS);
-    let part = |index: usize| if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() };
-    drawable.chunks(ROWS).enumerate().map(|(index, rows)| figure(heading, &part(index), rows, &scale)).collect()
+    let part = |index: usize| {
+        if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
+    };
+    drawable
+        .chunks(ROWS)
+        .enumerate()
+        .map(|(index, rows)| figure(heading, &part(index), rows, &scale))
+        .collect()
 }
 
 fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Figure {
@@ -91,8 +98,14 @@ fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Fi
         let room = RIGHT - LEFT - width(&told) - 10.0;
         svg.text("row", [LEFT, top + 12.0], Anchor::Start, &fit(&ratio.name, room));
         svg.text("row", [RIGHT, top + 12.0], Anchor::End, &told);
-        let range = ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));
-        rows.push(vec![ratio.name.clone(), format!("×{:.3}", ratio.value), range, ratio.verdict.to_owned()]);
+        let range =
+            ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));
+        rows.push(vec![
+            ratio.name.clone(),
+            format!("×{:.3}", ratio.value),
+            range,
+            ratio.verdict.to_owned(),
+        ]);
     }
     svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
     bottom(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);

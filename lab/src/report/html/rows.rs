@@ -54,7 +54,12 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
     for (group, members) in groups {
         for entry in &members {
             let name = if is_grouped { entry.case.target.clone() } else { entry.name.clone() };
-            rows.push(Row { group: group.clone(), name, starts: !is_grouped, kind: Kind::Ours(entry) });
+            rows.push(Row {
+                group: group.clone(),
+                name,
+                starts: !is_grouped,
+                kind: Kind::Ours(entry),
+            });
             if !is_grouped {
                 rows.extend(published(panel, &[entry], &group));
             }
@@ -67,7 +72,11 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
 }
 
 /// One row for each place of measurement: its middle, with the ends where they are published too.
-fn published<'p, 'a>(panel: &Panel<'_>, members: &[&'p Entry<'a>], group: &str) -> Vec<Row<'p, 'a>> {
+fn published<'p, 'a>(
+    panel: &Panel<'_>,
+    members: &[&'p Entry<'a>],
+    group: &str,
+) -> Vec<Row<'p, 'a>> {
     let mut rows: Vec<Row<'p, 'a>> = Vec::new();
     for entry in members {
         let figures = || entry.case.published.iter().filter(|figure| is_of(figure, entry));
@@ -75,16 +84,23 @@ fn published<'p, 'a>(panel: &Panel<'_>, members: &[&'p Entry<'a>], group: &str) 
         places.dedup();
         for on in places {
             let find = |statistic: &'static str| {
-                figures().find(|figure| figure.on == on && figure.statistic == statistic).zip(Some(statistic))
+                figures()
+                    .find(|figure| figure.on == on && figure.statistic == statistic)
+                    .zip(Some(statistic))
             };
             // A sigma has no place on an axis of durations.
-            let Some((figure, statistic)) = MIDDLES.iter().find_map(|statistic| find(statistic)) else { continue };
+            let Some((figure, statistic)) = MIDDLES.iter().find_map(|statistic| find(statistic))
+            else {
+                continue;
+            };
             let Some(value) = beside(figure, panel) else { continue };
             let end = |statistic| find(statistic).and_then(|(figure, _)| beside(figure, panel));
             let range = end("min").zip(end("max"));
-            let name = if panel.unit == "bytes" { on.to_owned() } else { format!("{on}, {statistic}") };
+            let name =
+                if panel.unit == "bytes" { on.to_owned() } else { format!("{on}, {statistic}") };
             if rows.iter().all(|row| row.name != name) {
-                let kind = Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
+                let kind =
+                    Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
                 rows.push(Row { group: group.to_owned(), name, starts: false, kind });
             }
         }
@@ -94,11 +110,17 @@ fn published<'p, 'a>(panel: &Panel<'_>, members: &[&'p Entry<'a>], group: &str) 
 
 /// Limits of the entry's own series, on values that the axis shows.
 pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
-    let limits =
-        entry.case.limits.iter().filter(|limit| limit.series.as_ref().is_none_or(|name| *name == entry.series.name));
-    let limits =
-        limits.filter(|limit| statistic(entry.series, &limit.statistic).is_some() && limit.statistic != "sigma");
-    limits.filter_map(|limit| Some((limit.statistic.as_str(), limit.at_most?.0 - panel.nominal))).collect()
+    let limits = entry
+        .case
+        .limits
+        .iter()
+        .filter(|limit| limit.series.as_ref().is_none_or(|name| *name == entry.series.name));
+    let limits = limits.filter(|limit| {
+        statistic(entry.series, &limit.statistic).is_some() && limit.statistic != "sigma"
+    });
+    limits
+        .filter_map(|limit| Some((limit.statistic.as_str(), limit.at_most?.0 - panel.nominal)))
+        .collect()
 }
 
 pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {

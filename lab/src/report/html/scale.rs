@@ -19,7 +19,13 @@ impl Scale {
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = apart(low, high);
         let step = step(low, high);
-        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, from, to, log: false }
+        Self {
+            low: (low / step).floor() * step,
+            high: (high / step).ceil() * step,
+            from,
+            to,
+            log: false,
+        }
     }
 
     /// A logarithmic scale that holds both ends, which must be above zero.
@@ -63,8 +69,9 @@ impl Scale {
         let within = |mantissas: &[f64], every: i32| -> Vec<f64> {
             let exponents = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
             let exponents = exponents.filter(|exponent| exponent.rem_euclid(every) == 0);
-            let all =
-                exponents.flat_map(|exponent| mantissas.iter().map(move |mantissa| mantissa * 10_f64.powi(exponent)));
+            let all = exponents.flat_map(|exponent| {
+                mantissas.iter().map(move |mantissa| mantissa * 10_f64.powi(exponent))
+            });
             all.filter(|value| (self.low..=self.high).contains(value)).collect()
         };
         match decades {
@@ -72,7 +79,10 @@ impl Scale {
                 // Too little for 1, 2, 5: round values of a linear scale, which then lie unevenly.
                 let step = step(self.low, self.high);
                 let first = (self.low / step).ceil() as i64;
-                (first..).map(|index| index as f64 * step).take_while(|value| *value <= self.high).collect()
+                (first..)
+                    .map(|index| index as f64 * step)
+                    .take_while(|value| *value <= self.high)
+                    .collect()
             }
             some if some < 2.0 => within(&[1.0, 2.0, 5.0], 1),
             many if many <= 5.5 => within(&[1.0], 1),
@@ -96,7 +106,8 @@ fn step(low: f64, high: f64) -> f64 {
     let rough = (high - low) / 5.0;
     let power = 10_f64.powf(rough.log10().floor());
     let mantissa = rough / power;
-    let round = [1.0, 2.0, 5.0].into_iter().find(|round| mantissa <= *round * 1.0001).unwrap_or(10.0);
+    let round =
+        [1.0, 2.0, 5.0].into_iter().find(|round| mantissa <= *round * 1.0001).unwrap_or(10.0);
     round * power
 }
 
@@ -106,19 +117,26 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round_and_hold_all_values() {
-        for (low, high) in [(0.0, 1.0), (0.0, 7.3e9), (-3.0, 11.0), (41.0, 41.0), (0.0, 0.0), (1e-9, 2e-9)] {
+        for (low, high) in
+            [(0.0, 1.0), (0.0, 7.3e9), (-3.0, 11.0), (41.0, 41.0), (0.0, 0.0), (1e-9, 2e-9)]
+        {
             let scale = Scale::linear(low, high, 0.0, 100.0);
             let ticks = scale.ticks();
             assert!((3..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
             assert!(scale.low <= low && high <= scale.high, "{scale:?}");
             assert!((0.0..=100.0).contains(&scale.at(low)));
         }
-        assert_eq!(Scale::linear(0.0, 98.0, 0.0, 1.0).ticks(), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(
+            Scale::linear(0.0, 98.0, 0.0, 1.0).ticks(),
+            [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+        );
     }
 
     #[test]
     fn logarithmic_ticks_are_few_and_within() {
-        for (low, high) in [(1.0, 1e9), (3.0, 900.0), (0.02, 0.03), (1.0, 15.0), (5.0, 5.0), (1e-12, 1e12)] {
+        for (low, high) in
+            [(1.0, 1e9), (3.0, 900.0), (0.02, 0.03), (1.0, 15.0), (5.0, 5.0), (1e-12, 1e12)]
+        {
             let scale = Scale::log(low, high, 0.0, 100.0);
             let ticks = scale.ticks();
             assert!((1..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
@@ -130,9 +148,15 @@ mod tests {
     #[test]
     fn places_follow_values() {
         let scale = Scale::linear(0.0, 10.0, 100.0, 0.0);
-        assert_eq!([0.0, 5.0, 10.0, 99.0, -1.0].map(|value| scale.at(value)), [100.0, 50.0, 0.0, 0.0, 100.0]);
+        assert_eq!(
+            [0.0, 5.0, 10.0, 99.0, -1.0].map(|value| scale.at(value)),
+            [100.0, 50.0, 0.0, 0.0, 100.0]
+        );
         let scale = Scale { low: 1.0, high: 100.0, from: 0.0, to: 10.0, log: true };
-        assert_eq!([1.0, 10.0, 100.0, 0.0].map(|value| scale.at(value).round()), [0.0, 5.0, 10.0, 0.0]);
+        assert_eq!(
+            [1.0, 10.0, 100.0, 0.0].map(|value| scale.at(value).round()),
+            [0.0, 5.0, 10.0, 0.0]
+        );
     }
 
     #[test]

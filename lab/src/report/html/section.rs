@@ -40,8 +40,15 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     }
     let (of_cases, remarks) = rules::charts_of_cases(experiment, subjects);
     charts.extend(of_cases.iter().map(Figure::html));
-    let remarks: String = remarks.iter().map(|remark| format!("<p class=\"note\">{}</p>\n", escape(remark))).collect();
-    let charts = if charts.is_empty() { charts } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
+    let remarks: String = remarks
+        .iter()
+        .map(|remark| format!("<p class=\"note\">{}</p>\n", escape(remark)))
+        .collect();
+    let charts = if charts.is_empty() {
+        charts
+    } else {
+        format!("<div class=\"charts\">\n{charts}</div>\n")
+    };
     let name = escape(experiment);
     format!(
         "<section id=\"{}\">\n<h2>{name}</h2>\n<p class=\"lead\">{}</p>\n<p class=\"events\">from: {}<br/>to: {}</p>\n\
@@ -57,7 +64,8 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
 
 /// An experiment's name as a place in the page.
 pub fn anchor(experiment: &str) -> String {
-    let letters = experiment.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    let letters =
+        experiment.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
     format!("experiment-{}", letters.collect::<String>())
 }
 
@@ -71,10 +79,9 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
         words.retain(|word| !word.is_empty());
         let name = escape(&joined(&words));
         let verdict = verdict(case.verdict.status);
-        let shown = case
-            .series
-            .iter()
-            .filter(|series| !["control", "pin-control"].contains(&&*series.role) && case.is_proven());
+        let shown = case.series.iter().filter(|series| {
+            !["control", "pin-control"].contains(&&*series.role) && case.is_proven()
+        });
         let shown: Vec<&SeriesResult> = shown.collect();
         match shown.as_slice() {
             [] => body.push_str(&format!(
@@ -86,7 +93,9 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
                 body.push_str(&format!(
                     "<tr class=\"case\"><td colspan=\"8\"><span>{name}</span></td><td>{verdict}</td></tr>\n"
                 ));
-                let rows = many.iter().map(|series| row("series", &escape(&series.name), case, series, ""));
+                let rows = many
+                    .iter()
+                    .map(|series| row("series", &escape(&series.name), case, series, ""));
                 body.extend(rows);
             }
         }
@@ -100,7 +109,9 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     let summary = &series.summary;
     let unit = short(&series.unit);
     let above = if series.nominal > 0.0 { "+ " } else { "" };
-    let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
+    let plain = |value: Option<f64>| {
+        value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
+    };
     let interval = series.p50_interval.zip(summary.p50);
     let control = case.control_of(series);
     let nominal = match unit {
@@ -114,16 +125,21 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         plain(median(&summary.cold)),
         plain(summary.p50),
         // One repetition tells nothing of others.
-        interval.filter(|_| case.repetitions > 1).map_or(NONE.to_owned(), |(ends, p50)| match ends.low == ends.high {
-            true => "±0".to_owned(),
-            false => show_range(ends.low, ends.high, p50, unit),
+        interval.filter(|_| case.repetitions > 1).map_or(NONE.to_owned(), |(ends, p50)| {
+            match ends.low == ends.high {
+                true => "±0".to_owned(),
+                false => show_range(ends.low, ends.high, p50, unit),
+            }
         }),
         plain(summary.p99),
         plain(summary.max),
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
     ];
-    let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
-    format!("<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n")
+    let cells: String =
+        cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
+    format!(
+        "<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n"
+    )
 }
 
 /// Cells are narrow.
@@ -134,7 +150,8 @@ fn short(unit: &str) -> &str {
 fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let mut lists = String::new();
     for subject in subjects {
-        for group in Group::all(subject.run).filter(|group| group.cases[0].experiment == experiment) {
+        for group in Group::all(subject.run).filter(|group| group.cases[0].experiment == experiment)
+        {
             let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
             let lines = evidence::lines(&group);
             if lines.is_empty() {
@@ -143,7 +160,11 @@ fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
             let title = joined(&[name, &group.cases[0].target, &group.cases[0].release]);
             lists.push_str(&format!("<dt>{}</dt>\n", escape(&title)));
             for (label, items) in lines {
-                let label = if label.is_empty() { String::new() } else { format!("<b>{}</b> ", escape(&label)) };
+                let label = if label.is_empty() {
+                    String::new()
+                } else {
+                    format!("<b>{}</b> ", escape(&label))
+                };
                 lists.push_str(&format!("<dd>{label}{}</dd>\n", escape(&joined(&items))));
             }
         }

@@ -28,16 +28,21 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 fn of_line(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Option<Figure> {
     let entry = line.points[0].1;
     let name = entry.case.published.iter().find(|figure| is_time(figure, panel))?.statistic.clone();
-    let value = |figure: &Published| (figure.statistic == name && is_time(figure, panel)).then_some(figure.value);
+    let value = |figure: &Published| {
+        (figure.statistic == name && is_time(figure, panel)).then_some(figure.value)
+    };
     let mut curves = sweep::curves(parameter, &[line], value);
     curves.retain(|curve| curve.points.len() >= POINTS);
     let first = line.points[0].0;
     // All start at one place, or their shapes do not compare.
     curves.retain(|curve| curve.points[0].0 == first && curve.points[0].1 > 0.0);
-    let ours = line.points.iter().filter_map(|(at, entry)| Some((*at, statistic(entry.series, &name)?)));
+    let ours =
+        line.points.iter().filter_map(|(at, entry)| Some((*at, statistic(entry.series, &name)?)));
     let ours = divided(&ours.collect::<Vec<_>>())?;
-    let curves: Vec<Curve> =
-        curves.into_iter().filter_map(|curve| Some(Curve { points: divided(&curve.points)?, ..curve })).collect();
+    let curves: Vec<Curve> = curves
+        .into_iter()
+        .filter_map(|curve| Some(Curve { points: divided(&curve.points)?, ..curve }))
+        .collect();
     if curves.is_empty() {
         return None;
     }

@@ -27,13 +27,16 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 
 fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
     let entries: Vec<&Entry<'_>> = cases.iter().flatten().copied().collect();
-    let value = |entry: &Entry<'_>| entry.series.summary.p50.or(entry.series.summary.max).unwrap_or(0.0);
+    let value =
+        |entry: &Entry<'_>| entry.series.summary.p50.or(entry.series.summary.max).unwrap_or(0.0);
     let (from, to) = across();
     let (base, top) = upwards();
     let xs = entries.iter().filter_map(|entry| entry.series.x);
     let x = Scale::linear(0.0, xs.fold(0.0, f64::max), from, to);
-    let y = Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
-    let mut svg = draw(&Axis::with(x, &what(&cases[0]), ticks(&cases[0])), &Axis::of(y, "p50", panel.unit));
+    let y =
+        Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
+    let mut svg =
+        draw(&Axis::with(x, &what(&cases[0]), ticks(&cases[0])), &Axis::of(y, "p50", panel.unit));
     let mut rows = Vec::new();
     let mut legend = Vec::new();
     for (index, case) in cases.iter().enumerate() {
@@ -47,14 +50,21 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
         for entry in case {
             let place = [x.at(entry.series.x.unwrap_or(0.0)), y.at(value(entry))];
             let told = show(value(entry), panel.unit);
-            svg.mark(index, &format!("c{index}"), place, &format!("{name}, {}: {told}", entry.series.name));
+            svg.mark(
+                index,
+                &format!("c{index}"),
+                place,
+                &format!("{name}, {}: {told}", entry.series.name),
+            );
             rows.push(vec![name.clone(), entry.series.name.clone(), told]);
         }
     }
     Figure {
         kind: "slope",
         title: format!("{}: what it grows with", panel.experiment),
-        reading: "The line goes through the medians. Slope 1: all of it is waited for; slope 0: none.".to_owned(),
+        reading:
+            "The line goes through the medians. Slope 1: all of it is waited for; slope 0: none."
+                .to_owned(),
         facts: panel.facts(&entries),
         svg: svg.finish(&format!("{}: medians and their slope", panel.experiment)),
         legend,
@@ -73,15 +83,17 @@ fn case_name(case: &[&Entry<'_>]) -> String {
 
 /// The word that all series' names start with: `hog` of `hog 0 us`, `hog 2000 us`.
 fn what(case: &[&Entry<'_>]) -> String {
-    let first = |entry: &Entry<'_>| entry.series.name.split(' ').next().unwrap_or_default().to_owned();
+    let first =
+        |entry: &Entry<'_>| entry.series.name.split(' ').next().unwrap_or_default().to_owned();
     let word = first(case[0]);
     if case.iter().all(|entry| first(entry) == word) { word } else { "x".to_owned() }
 }
 
 fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
     let word = what(case);
-    let label =
-        |entry: &Entry<'_>| entry.series.name.strip_prefix(&word).unwrap_or(&entry.series.name).trim().to_owned();
+    let label = |entry: &Entry<'_>| {
+        entry.series.name.strip_prefix(&word).unwrap_or(&entry.series.name).trim().to_owned()
+    };
     case.iter().filter_map(|entry| Some((entry.series.x?, label(entry)))).collect()
 }
 

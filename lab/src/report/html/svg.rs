@@ -55,19 +55,24 @@ impl Svg {
         }
         let mut path = String::new();
         for (index, [x, y]) in points.iter().enumerate() {
-            let _ = write!(path, "{}{} {}", if index == 0 { 'M' } else { 'L' }, short(*x), short(*y));
+            let _ =
+                write!(path, "{}{} {}", if index == 0 { 'M' } else { 'L' }, short(*x), short(*y));
         }
         self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     }
 
     pub fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
-        let (x, y, width, height) = (short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
-        self.add(format_args!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+        let (x, y, width, height) =
+            (short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
+        self.add(format_args!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
+        ));
     }
 
     /// A rectangle that stands for a value, and tells it when it is pointed at.
     pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
-        let (x, y, width, height) = (short(x), short(y), short(width.max(0.6)), short(height.max(0.6)));
+        let (x, y, width, height) =
+            (short(x), short(y), short(width.max(0.6)), short(height.max(0.6)));
         let tip = escape(tip);
         self.add(format_args!(
             "<rect class=\"m {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" data-t=\"{tip}\"/>"
@@ -88,7 +93,9 @@ impl Svg {
             }
         };
         let (x, y, tip) = (short(x), short(y), escape(tip));
-        self.add(format_args!("<path class=\"m {class}\" d=\"M{x} {y}{outline}\" data-t=\"{tip}\"/>"));
+        self.add(format_args!(
+            "<path class=\"m {class}\" d=\"M{x} {y}{outline}\" data-t=\"{tip}\"/>"
+        ));
     }
 
     pub fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
@@ -98,7 +105,9 @@ impl Svg {
             Anchor::End => "end",
         };
         let (x, y, text) = (short(x), short(y), escape(text));
-        self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
+        self.add(format_args!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
+        ));
     }
 
     /// The whole picture; `label` is read aloud in its place.
@@ -138,7 +147,9 @@ pub fn fit(text: &str, width: f64) -> String {
 pub fn wrap(text: &str, width: f64) -> Vec<String> {
     let room = ((width / LETTER) as usize).max(3);
     let end = text.char_indices().nth(room).map(|(end, _)| end);
-    let Some(at) = end.and_then(|end| text[..end].rfind(' ')) else { return vec![fit(text, width)] };
+    let Some(at) = end.and_then(|end| text[..end].rfind(' ')) else {
+        return vec![fit(text, width)];
+    };
     vec![text[..at].trim_end().to_owned(), fit(text[at..].trim_start(), width)]
 }
 
@@ -156,7 +167,10 @@ mod tests {
     #[test]
     fn long_names_take_two_lines() {
         assert_eq!(wrap("short", 100.0), ["short"]);
-        assert_eq!(wrap("STM32F429, ThreadX, Zephyr, mean", 150.0), ["STM32F429, ThreadX,", "Zephyr, mean"]);
+        assert_eq!(
+            wrap("STM32F429, ThreadX, Zephyr, mean", 150.0),
+            ["STM32F429, ThreadX,", "Zephyr, mean"]
+        );
         assert_eq!(wrap("µµµµµµµµ", 1.0), ["µµ…"]);
     }
 

@@ -46,8 +46,9 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let of = |parameter| {
         let all = lines(panel, parameter);
         let measures: BTreeSet<&str> = all.iter().map(Line::measure).collect();
-        let of_measure =
-            |measure: &str| -> Vec<&Line<'_, '_>> { all.iter().filter(|line| line.measure() == measure).collect() };
+        let of_measure = |measure: &str| -> Vec<&Line<'_, '_>> {
+            all.iter().filter(|line| line.measure() == measure).collect()
+        };
         measures
             .into_iter()
             .flat_map(|measure| of_measure_of(panel, parameter, &of_measure(measure)))
@@ -57,7 +58,11 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 }
 
 pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
-    panel.entries.iter().flat_map(|entry| entry.case.parameters.keys().map(String::as_str)).collect()
+    panel
+        .entries
+        .iter()
+        .flat_map(|entry| entry.case.parameters.keys().map(String::as_str))
+        .collect()
 }
 
 /// The series that a line goes through.
@@ -69,14 +74,20 @@ pub fn shown<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
 /// Lines that measure the same thing.
 fn of_measure_of(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Figure> {
     let statistic_name = published_statistic(lines, panel).unwrap_or("p50").to_owned();
-    let targets: BTreeSet<&str> = lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
+    let targets: BTreeSet<&str> =
+        lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
     // Many lines: those that may be held against each other stand in one picture, and what stands alone in another.
     let mut groups: Vec<Vec<&Line<'_, '_>>> = Vec::new();
     for &line in lines {
         let alike = |other: &Line<'_, '_>| other.label == line.label;
-        let alone = |line: &Line<'_, '_>| lines.iter().filter(|other| other.label == line.label).count() == 1;
+        let alone = |line: &Line<'_, '_>| {
+            lines.iter().filter(|other| other.label == line.label).count() == 1
+        };
         let joins = |group: &&mut Vec<&Line<'_, '_>>| {
-            let fits = lines.len() <= LINES || targets.len() < 2 || alike(group[0]) || (alone(group[0]) && alone(line));
+            let fits = lines.len() <= LINES
+                || targets.len() < 2
+                || alike(group[0])
+                || (alone(group[0]) && alone(line));
             group.len() < LINES && fits
         };
         match groups.iter_mut().find(joins) {
@@ -99,7 +110,9 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
     let mut found: BTreeMap<(usize, String), Vec<(f64, &Entry<'_>)>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     for entry in &panel.entries {
-        let Some(x) = entry.case.parameters.get(parameter).and_then(|value| value.parse::<f64>().ok()) else {
+        let Some(x) =
+            entry.case.parameters.get(parameter).and_then(|value| value.parse::<f64>().ok())
+        else {
             continue;
         };
         let others: Vec<String> = entry
@@ -109,7 +122,8 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
             .filter(|(name, _)| *name != parameter)
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let key = joined(&[entry.subject, &entry.case.target, &entry.series.name, &others.join(" ")]);
+        let key =
+            joined(&[entry.subject, &entry.case.target, &entry.series.name, &others.join(" ")]);
         let place = order.iter().position(|known| *known == key).unwrap_or_else(|| {
             order.push(key.clone());
             order.len() - 1
@@ -120,7 +134,8 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
         }
     }
     let own = |entry: &Entry<'_>| {
-        let words = entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
+        let words =
+            entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
         joined(&words.collect::<Vec<_>>())
     };
     let kept = found.into_values().filter(|points| points.len() >= POINTS);
@@ -137,7 +152,8 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
 /// What most published figures are of, so that ours are of the same.
 fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
     let entries = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| entry));
-    let figures = entries.flat_map(|entry| entry.case.published.iter().filter(move |figure| is_of(figure, entry)));
+    let figures = entries
+        .flat_map(|entry| entry.case.published.iter().filter(move |figure| is_of(figure, entry)));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for figure in figures.filter(|figure| beside(figure, panel).is_some()) {
         *counts.entry(figure.statistic.as_str()).or_default() += 1;
@@ -146,7 +162,11 @@ fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option
 }
 
 /// The published curves of these lines; `value` tells what a figure stands for, if it may stand here.
-pub fn curves(parameter: &str, lines: &[&Line<'_, '_>], value: impl Fn(&Published) -> Option<f64>) -> Vec<Curve> {
+pub fn curves(
+    parameter: &str,
+    lines: &[&Line<'_, '_>],
+    value: impl Fn(&Published) -> Option<f64>,
+) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for (x, entry) in lines.iter().flat_map(|line| &line.points) {
         for figure in entry.case.published.iter().filter(|figure| is_of(figure, entry)) {
@@ -154,7 +174,8 @@ pub fn curves(parameter: &str, lines: &[&Line<'_, '_>], value: impl Fn(&Publishe
             let when = figure.when.iter().filter(|(name, _)| *name != parameter);
             let when: Vec<String> = when.map(|(name, value)| format!("{name}={value}")).collect();
             let name = joined(&[&figure.on, &when.join(" ")]);
-            let note = joined(&[&format!("{} of {}", figure.statistic, figure.source), &figure.note]);
+            let note =
+                joined(&[&format!("{} of {}", figure.statistic, figure.source), &figure.note]);
             let point = (*x, value);
             match curves.iter_mut().find(|curve| curve.name == name && curve.note == note) {
                 Some(curve) if curve.points.contains(&point) => {}
@@ -163,12 +184,21 @@ pub fn curves(parameter: &str, lines: &[&Line<'_, '_>], value: impl Fn(&Publishe
             }
         }
     }
-    curves.iter_mut().for_each(|curve| curve.points.sort_by(|one, other| one.0.total_cmp(&other.0)));
+    curves
+        .iter_mut()
+        .for_each(|curve| curve.points.sort_by(|one, other| one.0.total_cmp(&other.0)));
     curves
 }
 
-fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Line<'_, '_>], y: Scale) -> Figure {
-    let entries: Vec<&Entry<'_>> = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
+fn figure(
+    panel: &Panel<'_>,
+    parameter: &str,
+    statistic_name: &str,
+    lines: &[&Line<'_, '_>],
+    y: Scale,
+) -> Figure {
+    let entries: Vec<&Entry<'_>> =
+        lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
     let curves = curves(parameter, lines, |figure| beside(figure, panel));
     // What stands beside a case is named; what it measures goes without saying.
     let what = match entries.first().filter(|entry| entry.series.role != "measured") {
@@ -176,10 +206,12 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
         None => statistic_name.to_owned(),
     };
     let value = |entry: &Entry<'_>| found(entry, statistic_name).unwrap_or(f64::NAN);
-    let xs: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
+    let xs: Vec<f64> =
+        lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
     let (from, to) = across();
     // Room at the right for the letters of published curves.
-    let x = Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
+    let x =
+        Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
     let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit));
     let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
     let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
@@ -192,11 +224,17 @@ fn figure(panel: &Panel<'_>, parameter: &str, statistic_name: &str, lines: &[&Li
     let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit));
     let mut ours = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let points: Vec<[f64; 2]> = line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
+        let points: Vec<[f64; 2]> =
+            line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
         svg.curve(&format!("line c{index}"), &points);
         for ((at, entry), point) in line.points.iter().zip(&points) {
             let told = show(value(entry), panel.unit);
-            svg.mark(index, &format!("c{index}"), *point, &format!("{}, {parameter}={at}: {told}", line.name));
+            svg.mark(
+                index,
+                &format!("c{index}"),
+                *point,
+                &format!("{}, {parameter}={at}: {told}", line.name),
+            );
             ours.push(vec![line.name.clone(), at.to_string(), told]);
         }
     }
@@ -226,7 +264,11 @@ pub fn axis(x: Scale, parameter: &str) -> Axis {
         _ => format!("{}Mi", 1_u64 << (power - 20)),
     };
     let ticks = (0..40).step_by(2).map(|power| (f64::from(power).exp2(), told(power)));
-    Axis::with(x, "size, bytes", ticks.filter(|(value, _)| (x.low..=x.high).contains(value)).collect())
+    Axis::with(
+        x,
+        "size, bytes",
+        ticks.filter(|(value, _)| (x.low..=x.high).contains(value)).collect(),
+    )
 }
 
 fn letter(index: usize) -> char {
@@ -235,8 +277,9 @@ fn letter(index: usize) -> char {
 
 /// What the letters of published curves stand for.
 pub fn notes(curves: &[Curve]) -> Vec<String> {
-    let note =
-        |(index, curve): (usize, &Curve)| format!("{} published: {} ({})", letter(index), curve.name, curve.note);
+    let note = |(index, curve): (usize, &Curve)| {
+        format!("{} published: {} ({})", letter(index), curve.name, curve.note)
+    };
     curves.iter().enumerate().map(note).collect()
 }
 
@@ -252,11 +295,17 @@ pub fn draw_curves(
     let mut ends: Vec<(f64, f64, char)> = Vec::new();
     for (index, curve) in curves.iter().enumerate() {
         let letter = letter(index);
-        let points: Vec<[f64; 2]> = curve.points.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
+        let points: Vec<[f64; 2]> =
+            curve.points.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
         svg.curve("line published", &points);
         for ((at, value), point) in curve.points.iter().zip(&points) {
             let told = tell(*value);
-            svg.mark(3, "hollow", *point, &format!("published, {letter}: {}, at {at}: {told}", curve.name));
+            svg.mark(
+                3,
+                "hollow",
+                *point,
+                &format!("published, {letter}: {}, at {at}: {told}", curve.name),
+            );
             rows.push(vec![format!("published, {letter}: {}", curve.name), at.to_string(), told]);
         }
         ends.extend(points.last().map(|point| (point[0], point[1], letter)));
@@ -265,7 +314,12 @@ pub fn draw_curves(
     let mut free = f64::NEG_INFINITY;
     for (right, height, letter) in ends {
         let place = height.max(free);
-        svg.text("small", [(right + 8.0).min(RIGHT), place + 3.5], Anchor::Start, &letter.to_string());
+        svg.text(
+            "small",
+            [(right + 8.0).min(RIGHT), place + 3.5],
+            Anchor::Start,
+            &letter.to_string(),
+        );
         free = place + 10.0;
     }
     rows

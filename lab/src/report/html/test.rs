@@ -37,7 +37,10 @@ fn check(page: &str) {
         assert!(attributes.matches('"').count() % 2 == 0, "<{inside}>");
         if matches!(name, "style" | "script") && !inside.starts_with('/') {
             let end = rest.find(&format!("</{name}>")).expect("it ends");
-            assert!(!rest[..end].contains("http") && !rest[..end].contains("url("), "{name} is whole");
+            assert!(
+                !rest[..end].contains("http") && !rest[..end].contains("url("),
+                "{name} is whole"
+            );
             rest = &rest[end..];
         }
         for fetching in [" src=\"", " href=\"h", " href=\"/", " srcset=\"", " data=\""] {
@@ -61,7 +64,8 @@ pub(super) fn run_of(cases: Vec<CaseResult>) -> Run {
 fn rich(experiment: &str, label: &str) -> CaseResult {
     let mut case = sample::case(experiment, label);
     let series = &mut case.series[0];
-    series.histogram = (0..400_u32).map(|step| (1000.0 + 37.0 * f64::from(step), u64::from(400 - step))).collect();
+    series.histogram =
+        (0..400_u32).map(|step| (1000.0 + 37.0 * f64::from(step), u64::from(400 - step))).collect();
     series.summary.max = Some(1000.0 + 37.0 * 399.0);
     series.summary.count = series.histogram.iter().map(|bucket| bucket.1).sum();
     case
@@ -75,7 +79,14 @@ fn a_page_is_whole_and_shows_what_there_is() {
     for kind in ["beside", "histogram", "ladder", "slope", "ratio"] {
         assert!(charts(&text, kind) > 0, "no {kind}");
     }
-    for words in ["Is this a sample?", "limit missed", "inconclusive", "not offered", "doctor: load", "STM32F401"] {
+    for words in [
+        "Is this a sample?",
+        "limit missed",
+        "inconclusive",
+        "not offered",
+        "doctor: load",
+        "STM32F401",
+    ] {
         assert!(text.contains(words), "no {words}");
     }
     assert!(text.matches("<svg ").count() == text.matches("class=\"chart\"").count());
@@ -85,13 +96,21 @@ fn a_page_is_whole_and_shows_what_there_is() {
 fn names_are_text_and_no_markup() {
     let evil = "<script>alert(1)</script>\"'&\0\x1b[2J\u{202e}</style>--><img src=x onerror=y>";
     let mut run = sample::full();
-    for text in [&mut run.title, &mut run.notes, &mut run.study, &mut run.context.host, &mut run.context.processor] {
+    for text in [
+        &mut run.title,
+        &mut run.notes,
+        &mut run.study,
+        &mut run.context.host,
+        &mut run.context.processor,
+    ] {
         *text = evil.to_owned();
     }
     run.context.command = vec![evil.to_owned()];
     run.cases.push(rich("switch", "tasks=9"));
     for case in &mut run.cases {
-        for text in [&mut case.target, &mut case.label, &mut case.start, &mut case.end, &mut case.release] {
+        for text in
+            [&mut case.target, &mut case.label, &mut case.start, &mut case.end, &mut case.release]
+        {
             *text = evil.to_owned();
         }
         case.parameters.insert(evil.to_owned(), evil.to_owned());
@@ -106,16 +125,34 @@ fn names_are_text_and_no_markup() {
     run.cases.push(odd);
     run.peers[0].name = evil.to_owned();
     let text = page_of(&run);
-    assert!(!text.contains("<img") && text.matches("<script").count() == 1 && text.matches("</style").count() == 1);
+    assert!(
+        !text.contains("<img")
+            && text.matches("<script").count() == 1
+            && text.matches("</style").count() == 1
+    );
 }
 
 #[test]
 fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
-    let experiments =
-        ["delay", "period", "switch", "ticks", "spawn", "interrupt", "wakeup", "message", "log", "masked"];
+    let experiments = [
+        "delay",
+        "period",
+        "switch",
+        "ticks",
+        "spawn",
+        "interrupt",
+        "wakeup",
+        "message",
+        "log",
+        "masked",
+    ];
     let cases = (0..500).map(|index| {
-        let mut case = rich(experiments[index % 10], &format!("kind=thread pad={} load=messages", index / 10));
-        case.series.push(SeriesResult { role: "auxiliary".to_owned(), ..sample::series("due already", 20.0) });
+        let mut case =
+            rich(experiments[index % 10], &format!("kind=thread pad={} load=messages", index / 10));
+        case.series.push(SeriesResult {
+            role: "auxiliary".to_owned(),
+            ..sample::series("due already", 20.0)
+        });
         case
     });
     let run = run_of(cases.collect());
@@ -132,9 +169,13 @@ fn a_run_without_figures_says_so() {
     assert!(page_of(&run_of(Vec::new())).contains("This run holds no case"));
     let mut unproven = sample::case("switch", "");
     unproven.evidence.clear();
-    unproven.verdict = Verdict::new(Status::Inconclusive, "no evidence that the mechanism happened");
+    unproven.verdict =
+        Verdict::new(Status::Inconclusive, "no evidence that the mechanism happened");
     let text = page_of(&run_of(vec![unproven]));
-    assert!(text.contains("No case of this run is proven") && text.contains("no evidence that the mechanism"));
+    assert!(
+        text.contains("No case of this run is proven")
+            && text.contains("no evidence that the mechanism")
+    );
     assert_eq!(text.matches("class=\"chart\"").count(), 0, "no empty chart");
 }
 
@@ -189,7 +230,10 @@ fn loads_and_targets_make_a_map() {
     let mut cases = Vec::new();
     for target in ["linux-rt@vm", "linux-none@vm"] {
         for load in ["none", "udp"] {
-            cases.push(CaseResult { target: target.to_owned(), ..sample::case("period", &format!("load={load}")) });
+            cases.push(CaseResult {
+                target: target.to_owned(),
+                ..sample::case("period", &format!("load={load}"))
+            });
         }
     }
     let text = page_of(&run_of(cases));
@@ -202,9 +246,12 @@ fn images_are_bytes_beside_published_ones() {
         .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
         .to_vec();
     cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
-    cases[0].published = vec![Published { unit: "bytes".to_owned(), ..sample::published("max", 2080.0) }];
+    cases[0].published =
+        vec![Published { unit: "bytes".to_owned(), ..sample::published("max", 2080.0) }];
     let text = page_of(&run_of(cases));
-    assert!(charts(&text, "memory") == 1 && text.contains("2080 bytes") && text.contains("the floor"));
+    assert!(
+        charts(&text, "memory") == 1 && text.contains("2080 bytes") && text.contains("the floor")
+    );
 }
 
 #[test]
@@ -221,7 +268,8 @@ fn what_another_is_below_is_no_floor() {
 #[test]
 fn kept_samples_are_drawn_with_the_worst_marked() {
     let mut case = sample::case("switch", "");
-    case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
+    case.series[0].samples =
+        (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
     assert_eq!(charts(&page_of(&run_of(vec![case])), "timeline"), 1);
 }
 
@@ -237,7 +285,8 @@ fn samples_that_are_all_alike_have_no_worst() {
 #[test]
 fn a_worst_sample_s_cause_is_told() {
     let mut case = sample::case("switch", "");
-    case.series[0].samples = (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
+    case.series[0].samples =
+        (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
     case.figures = vec![sample::figure("steal", "ms", 20.0)];
     case.figures.push(sample::figure("thermal throttling", "", 3.0));
     let page = page_of(&run_of(vec![case]));
@@ -260,12 +309,19 @@ fn what_ran_beside_the_worst_sample_is_told() {
 
 #[test]
 fn a_published_ratio_stands_beside_ours() {
-    let mut case = CaseResult { target: "linux-rt@vm".to_owned(), ..sample::case("interference", "class=ordinary") };
+    let mut case = CaseResult {
+        target: "linux-rt@vm".to_owned(),
+        ..sample::case("interference", "class=ordinary")
+    };
     case.clock.as_mut().unwrap().domain = "instructions".to_owned();
     case.figures.push(sample::figure("latency stretched", "", 1.99));
     case.figures.push(sample::figure("bytes in a second", "", 1e6));
-    let published = |name: &str, value: f64| Published { unit: String::new(), ..sample::published(name, value) };
-    case.published = vec![published("latency stretched", 2.0), published("bytes in a second", 228_600.0)];
+    let published = |name: &str, value: f64| Published {
+        unit: String::new(),
+        ..sample::published(name, value)
+    };
+    case.published =
+        vec![published("latency stretched", 2.0), published("bytes in a second", 228_600.0)];
     let text = page_of(&run_of(vec![case]));
     assert_eq!(charts(&text, "found"), 1, "a rate is by its clock, and shares no axis");
     assert!(text.contains("interference: latency stretched"));
@@ -278,26 +334,39 @@ fn curves_of_other_clocks_are_compared_by_their_shape() {
         case.clock.as_mut().unwrap().domain = "instructions".to_owned();
         case.series[0].unit = "instructions".to_owned();
         case.series[0].summary.mean = Some(1000.0 + f64::from(size));
-        case.published = vec![Published { unit: String::new(), ..sample::published("mean", 70e3 + f64::from(size)) }];
+        case.published = vec![Published {
+            unit: String::new(),
+            ..sample::published("mean", 70e3 + f64::from(size))
+        }];
         case
     });
     let text = page_of(&run_of(cases.to_vec()));
     assert_eq!((charts(&text, "shape"), charts(&text, "payload")), (1, 1));
-    assert!(text.contains("×2.016") && text.contains("published, a"), "1004 at first, 2024 at last");
+    assert!(
+        text.contains("×2.016") && text.contains("published, a"),
+        "1004 at first, 2024 at last"
+    );
 }
 
 #[test]
 fn what_stands_beside_a_case_has_a_curve_of_its_own() {
     let cases = [2, 5, 10].map(|tasks| {
         let mut case = sample::case("ticks", &format!("tasks={tasks}"));
-        case.series.push(SeriesResult { role: "auxiliary".to_owned(), ..sample::series("processor time", 20.0) });
-        case.published =
-            vec![Published { series: Some("processor time".to_owned()), ..sample::published("mean", 25.0) }];
+        case.series.push(SeriesResult {
+            role: "auxiliary".to_owned(),
+            ..sample::series("processor time", 20.0)
+        });
+        case.published = vec![Published {
+            series: Some("processor time".to_owned()),
+            ..sample::published("mean", 25.0)
+        }];
         case
     });
     let text = page_of(&run_of(cases.to_vec()));
     assert_eq!(charts(&text, "sweep"), 2);
-    assert!(text.contains("p50 against tasks") && text.contains("mean of processor time against tasks"));
+    assert!(
+        text.contains("p50 against tasks") && text.contains("mean of processor time against tasks")
+    );
 }
 
 #[test]
@@ -312,13 +381,18 @@ fn several_runs_stand_in_one_page() {
 fn a_comparison_is_a_page_too() {
     let text = super::comparison::render(&[compared("<b>")], &[]);
     check(&text);
-    assert!(charts(&text, "ratio") >= 1 && text.contains("&lt;note&gt;") && !text.contains("From run to run"));
+    assert!(
+        charts(&text, "ratio") >= 1
+            && text.contains("&lt;note&gt;")
+            && !text.contains("From run to run")
+    );
 }
 
 #[test]
 fn two_runs_have_the_store_s_course() {
     let comparison = compared("<b>");
-    let line = comparison.lines.iter().find(|line| line.figures.is_some()).expect("a case has figures");
+    let line =
+        comparison.lines.iter().find(|line| line.figures.is_some()).expect("a case has figures");
     let row = |run: i64, host: &str| CaseRow {
         run,
         started: String::new(),
@@ -332,10 +406,15 @@ fn two_runs_have_the_store_s_course() {
         status: "pass".to_owned(),
     };
     let host = comparison.b.context.host.clone();
-    let rows: Vec<CaseRow> = (1..=4).map(|run| row(run, &host)).chain([row(5, "elsewhere")]).collect();
+    let rows: Vec<CaseRow> =
+        (1..=4).map(|run| row(run, &host)).chain([row(5, "elsewhere")]).collect();
     let text = super::comparison::render(&[compared("<b>")], &rows);
     check(&text);
-    assert!(text.contains("run 1 to run 4, 4 of the store") && text.contains("×4.000") && text.contains("run 3: 3 µs"));
+    assert!(
+        text.contains("run 1 to run 4, 4 of the store")
+            && text.contains("×4.000")
+            && text.contains("run 3: 3 µs")
+    );
     assert!(
         !super::comparison::render(&[compared("<b>")], &rows[..2]).contains("From run to run"),
         "two are compared already"

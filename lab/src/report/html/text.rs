@@ -46,8 +46,10 @@ pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
         cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
     };
     let head = cells("th", &mut header.iter().copied());
-    let body: String =
-        rows.iter().map(|row| format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str)))).collect();
+    let body: String = rows
+        .iter()
+        .map(|row| format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str))))
+        .collect();
     format!(
         "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
     )
@@ -55,7 +57,8 @@ pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Items joined by a dot, without empty ones.
 pub fn joined<S: AsRef<str>>(items: &[S]) -> String {
-    let items: Vec<&str> = items.iter().map(AsRef::as_ref).filter(|item| !item.is_empty()).collect();
+    let items: Vec<&str> =
+        items.iter().map(AsRef::as_ref).filter(|item| !item.is_empty()).collect();
     items.join(" · ")
 }
 

@@ -21,7 +21,9 @@ const SAMPLES: usize = 20;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // Where all are the same, none is the worst.
-    let varies = |entry: &&Entry<'_>| entry.series.samples.iter().any(|sample| sample.1 != entry.series.samples[0].1);
+    let varies = |entry: &&Entry<'_>| {
+        entry.series.samples.iter().any(|sample| sample.1 != entry.series.samples[0].1)
+    };
     let all: Vec<&Entry<'_>> = panel
         .entries
         .iter()
@@ -30,7 +32,8 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .collect();
     let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
     if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
-        last.notes.push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+        last.notes
+            .push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
     }
     figures
 }
@@ -39,7 +42,9 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
     let (mut placed, mut seams) = (Vec::with_capacity(samples.len()), Vec::new());
     let (mut offset, mut last, mut count) = (0.0, f64::NEG_INFINITY, 0.0);
-    for (start, value) in samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite()) {
+    for (start, value) in
+        samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite())
+    {
         if *start < last {
             // As far from the last sample as samples lie apart: the two have nothing to do with each other.
             offset += last + last / (count - 1.0_f64).max(1.0);
@@ -61,7 +66,8 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let y = Scale::fitting(samples.iter().map(|sample| sample.1), base, top);
     let unit = if domain(entry.case) == "wall" { "ns" } else { "" };
     let title = if unit.is_empty() { "ticks since the start" } else { "since the start" };
-    let mut svg = draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit));
+    let mut svg =
+        draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit));
     for seam in &seams {
         svg.line("floor", [x.at(*seam), TOP], [x.at(*seam), BOTTOM]);
     }
@@ -80,9 +86,15 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         reading.push_str(&format!("; {as_long} more are as long as the last of these"));
     }
     reading.push_str(if seams.is_empty() { "." } else { ". Dashed: the next repetition." });
-    let at = |start: f64| if unit.is_empty() { format!("tick {start:.0}") } else { show(start, unit) };
+    let at =
+        |start: f64| if unit.is_empty() { format!("tick {start:.0}") } else { show(start, unit) };
     for (start, value) in worst.iter().rev() {
-        svg.mark(2, "c1", [x.at(*start), y.at(*value)], &format!("{} at {}", show(*value, panel.unit), at(*start)));
+        svg.mark(
+            2,
+            "c1",
+            [x.at(*start), y.at(*value)],
+            &format!("{} at {}", show(*value, panel.unit), at(*start)),
+        );
     }
     Figure {
         kind: "timeline",
@@ -95,7 +107,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         notes: cause::of(entry.case, entry.series),
         svg: svg.finish(&format!("Samples of {} over time", entry.name)),
         header: vec!["worst", "at"],
-        rows: worst.iter().map(|(start, value)| vec![show(*value, panel.unit), at(*start)]).collect(),
+        rows: worst
+            .iter()
+            .map(|(start, value)| vec![show(*value, panel.unit), at(*start)])
+            .collect(),
         ..Figure::default()
     }
 }
@@ -110,7 +125,11 @@ fn columns(samples: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64, f64)> {
         columns[column] = Some((low.min(*value), high.max(*value)));
     }
     let place = |index: usize| x.from + (index as f64 + 0.5) / COLUMNS as f64 * (x.to - x.from);
-    columns.iter().enumerate().filter_map(|(index, ends)| ends.map(|(low, high)| (place(index), low, high))).collect()
+    columns
+        .iter()
+        .enumerate()
+        .filter_map(|(index, ends)| ends.map(|(low, high)| (place(index), low, high)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -119,14 +138,19 @@ mod tests {
 
     #[test]
     fn repetitions_follow_each_other() {
-        let (placed, seams) = in_order(&[(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0), (0.0, 9.0)]);
-        assert_eq!(placed, [(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (15.0, 7.0), (19.0, 8.0), (23.0, 9.0)]);
+        let (placed, seams) =
+            in_order(&[(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0), (0.0, 9.0)]);
+        assert_eq!(
+            placed,
+            [(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (15.0, 7.0), (19.0, 8.0), (23.0, 9.0)]
+        );
         assert_eq!(seams, [15.0, 23.0]);
     }
 
     #[test]
     fn a_column_keeps_its_extremes() {
-        let samples: Vec<(f64, f64)> = (0..10_000).map(|index| (f64::from(index), f64::from(index % 100))).collect();
+        let samples: Vec<(f64, f64)> =
+            (0..10_000).map(|index| (f64::from(index), f64::from(index % 100))).collect();
         let x = Scale { low: 0.0, high: 9_999.0, from: 0.0, to: 300.0, log: false };
         let columns = columns(&samples, &x);
         assert_eq!(columns.len(), COLUMNS);

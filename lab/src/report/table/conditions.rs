@@ -11,8 +11,14 @@ use crate::{
 };
 
 /// What a target tells of its machine with every case.
-const CONDITIONS: [&str; 6] =
-    ["steal", "thermal throttling", "load", "timer slack", "reference loop before", "reference loop after"];
+const CONDITIONS: [&str; 6] = [
+    "steal",
+    "thermal throttling",
+    "load",
+    "timer slack",
+    "reference loop before",
+    "reference loop after",
+];
 
 /// Above this share, times of two repetitions do not compare.
 const NOISE: f64 = 0.1;
@@ -26,7 +32,8 @@ pub fn section(run: &Run) -> String {
     targets.sort_unstable();
     targets.dedup();
     let machines = targets.into_iter().map(|target| {
-        let cases: Vec<&CaseResult> = run.cases.iter().filter(|case| case.target == target).collect();
+        let cases: Vec<&CaseResult> =
+            run.cases.iter().filter(|case| case.target == target).collect();
         machine(target, &cases)
     });
     let mut end = format!("{} in {} s", extent(run), digits(run.context.seconds));
@@ -38,7 +45,8 @@ pub fn section(run: &Run) -> String {
 
 /// `5 cases`, `5 cases and 1 peer`, `6 peers`.
 fn extent(run: &Run) -> String {
-    let number = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let number =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     match (run.cases.len(), run.peers.len()) {
         (cases, 0) => number(cases, "case"),
         (0, peers) => number(peers, "peer"),
@@ -51,7 +59,8 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     if let Some(clock) = cases.iter().find_map(|case| case.clock.as_ref()) {
         items.push(match clock.domain.as_str() {
             "wall" => {
-                let steps: Vec<f64> = cases.iter().filter_map(|case| case.clock.as_ref()).map(step).collect();
+                let steps: Vec<f64> =
+                    cases.iter().filter_map(|case| case.clock.as_ref()).map(step).collect();
                 format!("wall clock, steps of {}", range(&steps, |ns| show(ns, "ns")))
             }
             domain => format!("{domain} clock"),
@@ -60,7 +69,9 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     let figures = |names: &[&str]| -> Vec<&FigureResult> {
         cases.iter().flat_map(|case| names.iter().filter_map(|name| case.figure(name))).collect()
     };
-    let ends = |figures: &[&FigureResult]| figures.iter().flat_map(|figure| [figure.min, figure.max]).collect();
+    let ends = |figures: &[&FigureResult]| {
+        figures.iter().flat_map(|figure| [figure.min, figure.max]).collect()
+    };
     let load: Vec<f64> = ends(&figures(&["load"]));
     if !load.is_empty() {
         items.push(format!("load {}", range(&load, digits)));
@@ -80,27 +91,40 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     let throttled = figures(&["thermal throttling"]);
     let hot = throttled.iter().filter(|figure| figure.max > 0.0).count();
     if hot > 0 {
-        items.push(format!("the processor was slowed by heat, in {hot} of {} cases", throttled.len()));
+        items.push(format!(
+            "the processor was slowed by heat, in {hot} of {} cases",
+            throttled.len()
+        ));
     }
     let slack: Vec<f64> = ends(&figures(&["timer slack"]));
     if !slack.is_empty() {
-        items.push(format!("timer slack {} (none for real-time tasks)", range(&slack, |ns| show(ns, "ns"))));
+        items.push(format!(
+            "timer slack {} (none for real-time tasks)",
+            range(&slack, |ns| show(ns, "ns"))
+        ));
     }
     let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
     items.extend(drift(&reference));
     items.extend(made_with(cases));
     let indent = target.chars().count() + 2;
-    if items.is_empty() { String::new() } else { format!("{target}: {}\n", wrap(&items, indent, WIDTH)) }
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("{target}: {}\n", wrap(&items, indent, WIDTH))
+    }
 }
 
 /// What the figures follow from, in short; the run keeps all of it.
 fn made_with(cases: &[&CaseResult]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
-    for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty()) {
+    for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty())
+    {
         // Each begins with a name and a version, unless it is a file's name.
-        let facts =
-            ["emulator", "simulator", "core's source", "kernel's origin"].iter().filter_map(|name| identity.get(*name));
-        let short = |fact: &String| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
+        let facts = ["emulator", "simulator", "core's source", "kernel's origin"]
+            .iter()
+            .filter_map(|name| identity.get(*name));
+        let short =
+            |fact: &String| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
         items.extend(facts.map(short).chain([format!("identity {}", key(identity))]));
     }
     let mut known = BTreeSet::new();

@@ -22,7 +22,8 @@ pub fn section(run: &Run) -> String {
         ("instructions", Side::Right),
     ]);
     let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
-    let mut told = run.cases.iter().filter_map(|case| Some((case, case.cycles.as_ref()?))).peekable();
+    let mut told =
+        run.cases.iter().filter_map(|case| Some((case, case.cycles.as_ref()?))).peekable();
     if told.peek().is_none() {
         return String::new();
     }
@@ -36,10 +37,17 @@ pub fn section(run: &Run) -> String {
 
 fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
     let target = if several { format!(" {}", case.target) } else { String::new() };
-    let of = if cycles.windows == 1 { "1 stretch".to_owned() } else { format!("one of {} stretches", cycles.windows) };
+    let of = if cycles.windows == 1 {
+        "1 stretch".to_owned()
+    } else {
+        format!("one of {} stretches", cycles.windows)
+    };
     let asleep = match cycles.asleep {
         0 => String::new(),
-        asleep => format!(", and {} more cycles asleep", digits(asleep as f64 / cycles.windows.max(1) as f64)),
+        asleep => format!(
+            ", and {} more cycles asleep",
+            digits(asleep as f64 / cycles.windows.max(1) as f64)
+        ),
     };
     format!("{}{target}: {of} in which D0 was high{asleep}", name(case))
 }
@@ -49,13 +57,23 @@ fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
     let row = |name: &str, spent: u64, retired: u64| {
         let share = 100.0 * spent as f64 / cycles.total.max(1) as f64;
         let each = |count: u64| digits(count as f64 / windows);
-        vec![format!("  {}", shortened(name, NAME)), each(spent), format!("{share:.1}"), each(retired)]
+        vec![
+            format!("  {}", shortened(name, NAME)),
+            each(spent),
+            format!("{share:.1}"),
+            each(retired),
+        ]
     };
     let (shown, rest) = cycles.rows.split_at(cycles.rows.len().min(ROWS));
-    let mut rows: Vec<Vec<String>> = shown.iter().map(|spent| row(&spent.name, spent.cycles, spent.retired)).collect();
+    let mut rows: Vec<Vec<String>> =
+        shown.iter().map(|spent| row(&spent.name, spent.cycles, spent.retired)).collect();
     if !rest.is_empty() {
         let sum = |of: fn(&Spent) -> u64| rest.iter().map(of).sum();
-        rows.push(row(&format!("{} others", rest.len()), sum(|spent| spent.cycles), sum(|spent| spent.retired)));
+        rows.push(row(
+            &format!("{} others", rest.len()),
+            sum(|spent| spent.cycles),
+            sum(|spent| spent.retired),
+        ));
     }
     rows
 }
@@ -80,6 +98,9 @@ mod tests {
         };
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
-        assert!(text.contains("one of 10 stretches in which D0 was high, and 500 more cycles asleep\n"), "{text}");
+        assert!(
+            text.contains("one of 10 stretches in which D0 was high, and 500 more cycles asleep\n"),
+            "{text}"
+        );
     }
 }

@@ -8,7 +8,8 @@ use crate::{
 };
 
 pub fn section(run: &Run) -> String {
-    let groups = Group::all(run).filter(|group| !group.cases.iter().all(|case| items(case).is_empty()));
+    let groups =
+        Group::all(run).filter(|group| !group.cases.iter().all(|case| items(case).is_empty()));
     let text = groups.map(|group| of_group(&group)).collect::<String>();
     if text.is_empty() { text } else { format!("Evidence\n{text}") }
 }
@@ -19,7 +20,8 @@ fn of_group(group: &Group<'_>) -> String {
     let width = |label: &String| label.chars().count();
     let widest = lines.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(40);
     let indent = if widest == 0 { 2 } else { widest + 4 };
-    let mut text = format!("{}\n  start: {}\n  end:   {}\n", first.experiment, first.start, first.end);
+    let mut text =
+        format!("{}\n  start: {}\n  end:   {}\n", first.experiment, first.start, first.end);
     for (label, items) in lines {
         if width(&label) > widest {
             text.push_str(&format!("  {label}\n{}", " ".repeat(indent)));

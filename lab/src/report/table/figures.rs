@@ -46,7 +46,8 @@ pub fn table(run: &Run, paint: Paint) -> String {
 
 fn footnotes(run: &Run) -> String {
     let mut notes = String::new();
-    let has_auxiliary = |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
+    let has_auxiliary =
+        |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
     if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
         notes.push_str("(…) stands beside the case: no verdict hangs on it\n");
     }
@@ -105,10 +106,17 @@ impl Rows<'_> {
             rows.push((format!("  {text}"), series));
         } else {
             let indent = if label.is_empty() { "  " } else { "    " };
-            rows.extend(measured.iter().map(|series| (format!("{indent}{}", series.name), *series)));
+            rows.extend(
+                measured.iter().map(|series| (format!("{indent}{}", series.name), *series)),
+            );
         }
-        let others = |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
-        rows.extend(others("pin").chain(others(READINGS)).map(|series| (format!("    {}", series.name), series)));
+        let others =
+            |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
+        rows.extend(
+            others("pin")
+                .chain(others(READINGS))
+                .map(|series| (format!("    {}", series.name), series)),
+        );
         let beside = others("auxiliary").chain(others("pin-auxiliary"));
         rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {
@@ -122,14 +130,19 @@ impl Rows<'_> {
             }
         }
         if let Some(slope) = self.case.slope {
-            sheet.line(format!("      {}", slope_line(&slope, measured.first().map_or("", |series| &series.unit))));
+            sheet.line(format!(
+                "      {}",
+                slope_line(&slope, measured.first().map_or("", |series| &series.unit))
+            ));
         }
     }
 
     fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
         let unit = short(&series.unit);
         let above = if series.nominal > 0.0 { "+ " } else { "" };
-        let plain = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit));
+        let plain = |value: Option<f64>| {
+            value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
+        };
         let summary = &series.summary;
         let p50 = summary.p50.map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
         let interval = series.p50_interval.as_ref().zip(summary.p50);
@@ -144,11 +157,13 @@ impl Rows<'_> {
             summary.count.to_string(),
             plain(median(&summary.cold)),
             p50,
-            interval.map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
+            interval
+                .map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
             plain(summary.p99),
             plain(summary.max) + star,
-            control
-                .map_or(String::new(), |control| control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))),
+            control.map_or(String::new(), |control| {
+                control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))
+            }),
             verdict,
         ]
     }
@@ -206,7 +221,9 @@ mod tests {
 
     #[test]
     fn a_slope_has_the_places_of_its_error() {
-        let line = |error| slope_line(&Slope { slope: 0.99984, intercept: 2.07e6, standard_error: error }, "ns");
+        let line = |error| {
+            slope_line(&Slope { slope: 0.99984, intercept: 2.07e6, standard_error: error }, "ns")
+        };
         assert_eq!(line(Some(0.00031)), "slope 0.99984 ± 0.00031 (standard error) · 2.07 ms at 0");
         assert_eq!(line(Some(0.12)), "slope 1.00 ± 0.12 (standard error) · 2.07 ms at 0");
         assert!(line(None).starts_with("slope 1.000 (of two points"));
@@ -218,6 +235,9 @@ mod tests {
         assert_eq!(misses(&series), None);
         (series.deadline, series.misses) = (Some(100e3), Some(MissRate::new(0, 5_000)));
         let line = misses(&series).unwrap();
-        assert!(line.starts_with("later than 100 µs: 0 of 5000; the true rate is below 0.060 %"), "{line}");
+        assert!(
+            line.starts_with("later than 100 µs: 0 of 5000; the true rate is below 0.060 %"),
+            "{line}"
+        );
     }
 }

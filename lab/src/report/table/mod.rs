@@ -30,7 +30,11 @@ pub fn render(run: &Run, paint: Paint) -> String {
         run.notes.trim().to_owned(),
     ];
     sections.retain(|section| !section.trim().is_empty());
-    sections.iter().map(|section| section.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
+    sections
+        .iter()
+        .map(|section| section.trim_end().to_owned() + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A case's name in full, for places where it stands alone.
@@ -57,11 +61,18 @@ pub(in crate::report) struct Group<'a> {
 
 impl<'a> Group<'a> {
     pub(in crate::report) fn all(run: &'a Run) -> impl Iterator<Item = Self> {
-        run.cases.chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target).map(|cases| {
-            let in_all = |word: &&str| cases.iter().all(|case| case.label.split(' ').any(|other| other == *word));
-            let words = cases[0].label.split_whitespace();
-            Self { cases, common: words.filter(|word| cases.len() > 1 && in_all(word)).collect() }
-        })
+        run.cases
+            .chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target)
+            .map(|cases| {
+                let in_all = |word: &&str| {
+                    cases.iter().all(|case| case.label.split(' ').any(|other| other == *word))
+                };
+                let words = cases[0].label.split_whitespace();
+                Self {
+                    cases,
+                    common: words.filter(|word| cases.len() > 1 && in_all(word)).collect(),
+                }
+            })
     }
 
     /// What tells a case from the others of its group; empty when it is alone and nothing was asked for.
@@ -114,7 +125,8 @@ mod tests {
     fn verdicts_stand_last_and_numbers_in_their_units() {
         let text = text(&sample::run());
         let switch = line(&text, &["pair=thread-thread", "pass"]);
-        for cell in ["5000", "11.6 µs", "2.90 µs", "2.85…2.95", "4.35 µs", "69.6 µs", "10.5 ns"] {
+        for cell in ["5000", "11.6 µs", "2.90 µs", "2.85…2.95", "4.35 µs", "69.6 µs", "10.5 ns"]
+        {
             assert!(switch.contains(cell), "{cell} in {switch}");
         }
         assert!(switch.ends_with("pass"));
@@ -133,7 +145,10 @@ mod tests {
         let text = text(&sample::run());
         assert!(line(&text, &["task 1"]).contains("50 ms + 61.2 µs"));
         assert!(line(&text, &["task 2"]).contains("50 ms + 75.1 µs"));
-        assert!(line(&text, &["task 1"]).ends_with("pass") && !line(&text, &["task 2"]).contains("pass"));
+        assert!(
+            line(&text, &["task 1"]).ends_with("pass")
+                && !line(&text, &["task 2"]).contains("pass")
+        );
     }
 
     #[test]
@@ -149,7 +164,9 @@ mod tests {
         let text = text(&sample::run());
         let row = line(&text, &["protocol=ceiling", "inconclusive"]);
         assert!(!row.contains("µs") && row.contains('–'), "{row}");
-        assert!(text.contains("inconclusive: rounds of high: 11, not 12 (inversion protocol=ceiling)"));
+        assert!(
+            text.contains("inconclusive: rounds of high: 11, not 12 (inversion protocol=ceiling)")
+        );
         assert!(text.contains("✗ rounds of high 11 of 12"));
         assert!(text.contains("✓ switches 5004 ≥ 4954"));
     }
@@ -180,11 +197,17 @@ mod tests {
     fn a_reason_of_many_cases_is_told_once() {
         let mut run = sample::run();
         for case in &mut run.cases[..3] {
-            case.verdict = crate::verdict::Verdict::new(Status::Inconclusive, "needs CAP_SYS_NICE: run as root");
+            case.verdict = crate::verdict::Verdict::new(
+                Status::Inconclusive,
+                "needs CAP_SYS_NICE: run as root",
+            );
         }
         let text = text(&run);
         assert_eq!(text.matches("needs CAP_SYS_NICE").count(), 1);
-        assert!(line(&text, &["needs CAP_SYS_NICE"]).ends_with("pair=process-process tasks=2 and 1 more)"));
+        assert!(
+            line(&text, &["needs CAP_SYS_NICE"])
+                .ends_with("pair=process-process tasks=2 and 1 more)")
+        );
     }
 
     #[test]
@@ -193,8 +216,9 @@ mod tests {
         assert!(!text(&run).contains('\x1b'));
         let coloured = render(&run, Paint::Coloured);
         assert!(coloured.contains("\x1b[32mpass\x1b[0m"));
-        let bare =
-            ["\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
+        let bare = ["\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"]
+            .iter()
+            .fold(coloured, |text, code| text.replace(code, ""));
         assert_eq!(bare, text(&run));
     }
 
@@ -211,7 +235,11 @@ mod tests {
         run.cases[0].published = vec![sample::published("mean", 3595.2)];
         run.cases[2].published = vec![sample::published("mean", 50.05e6)];
         let text = text(&run);
-        assert_eq!(text.matches("P1.switch.timer, on STM32F401 at 84 MHz").count(), 1, "a source is told once");
+        assert_eq!(
+            text.matches("P1.switch.timer, on STM32F401 at 84 MHz").count(),
+            1,
+            "a source is told once"
+        );
         assert!(line(&text, &["2.92 µs", "3.60 µs"]).contains("mean [1]"));
         assert!(line(&text, &["50 ms + 61.2 µs", "50 ms + 50 µs"]).contains("task 1"));
         assert!(text.contains("[1] all logging off"));
@@ -228,11 +256,15 @@ mod tests {
     #[test]
     fn published_times_of_the_same_clock_stand_beside_ours_in_its_time() {
         let mut run = sample::run();
-        let published = crate::study::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
+        let published =
+            crate::study::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
         run.cases[0].published = vec![published];
         run.cases[0].series[0].unit = "instructions".to_owned();
-        run.cases[0].clock =
-            Some(crate::run::Clock { domain: "instructions".to_owned(), hertz: 500_000_000, resolution: 1 });
+        run.cases[0].clock = Some(crate::run::Clock {
+            domain: "instructions".to_owned(),
+            hertz: 500_000_000,
+            resolution: 1,
+        });
         let one = text(&run);
         line(&one, &["p50", "2900 instructions = 5.80 µs", "24 µs"]);
         line(&one, &["= µs: ", "500 instructions a µs"]);
@@ -245,8 +277,10 @@ mod tests {
     fn what_figures_follow_from_is_told_in_short() {
         let mut run = sample::run();
         for case in &mut run.cases {
-            let facts =
-                [("emulator", "qemu 7.2.22 (Debian), sha256 01"), ("kernel's origin", "linux-image 6.1, sha256 23")];
+            let facts = [
+                ("emulator", "qemu 7.2.22 (Debian), sha256 01"),
+                ("kernel's origin", "linux-image 6.1, sha256 23"),
+            ];
             case.identity = facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into();
         }
         let one = text(&run);

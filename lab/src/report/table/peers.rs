@@ -31,9 +31,15 @@ pub fn section(run: &Run, paint: Paint) -> String {
     for peer in &run.peers {
         sheet.gap();
         let place = if peer.target == HOST { String::new() } else { format!("{} ", peer.target) };
-        sheet.line(format!("{}, beside {} {place}{}", peer.name, peer.experiment, peer.label).trim_end());
+        sheet.line(
+            format!("{}, beside {} {place}{}", peer.name, peer.experiment, peer.label).trim_end(),
+        );
         for (index, paired) in peer.statistics.iter().enumerate() {
-            sheet.row(row(peer, paired, if index == 0 { verdict(peer, paint) } else { String::new() }));
+            sheet.row(row(
+                peer,
+                paired,
+                if index == 0 { verdict(peer, paint) } else { String::new() },
+            ));
         }
     }
     let mut notes: Vec<String> = run.peers.iter().map(|peer| notes(peer, paint)).collect();
@@ -47,7 +53,8 @@ pub fn section(run: &Run, paint: Paint) -> String {
 }
 
 fn row(peer: &PeerResult, paired: &Paired, verdict: String) -> Vec<String> {
-    let value = |values: &[f64]| median(values).map_or("–".to_owned(), |value| show(value, &paired.unit));
+    let value =
+        |values: &[f64]| median(values).map_or("–".to_owned(), |value| show(value, &paired.unit));
     let ratio = paired.ratio;
     vec![
         format!("  {}", paired.name()),
@@ -74,8 +81,12 @@ fn verdict(peer: &PeerResult, paint: Paint) -> String {
 /// Why the verdict is no pass, the command, and the study's note.
 fn notes(peer: &PeerResult, paint: Paint) -> String {
     let status = paint.status(peer.verdict.status);
-    let mut text: String =
-        peer.verdict.reasons.iter().map(|reason| format!("{}: {status}: {reason}\n", peer.name)).collect();
+    let mut text: String = peer
+        .verdict
+        .reasons
+        .iter()
+        .map(|reason| format!("{}: {status}: {reason}\n", peer.name))
+        .collect();
     text += &format!("{}: {}\n", peer.name, peer.command.join(" "));
     peer.note.trim().lines().for_each(|line| text += &format!("  {line}\n"));
     text
@@ -90,14 +101,19 @@ mod tests {
     fn ours_and_theirs_stand_beside_their_ratio() {
         let text = section(&sample::full(), Paint::Plain);
         let line = |word: &str| text.lines().find(|line| line.contains(word)).unwrap();
-        assert!(line("beside switch").starts_with("perf bench sched pipe, beside switch pair=process-process"));
+        assert!(
+            line("beside switch")
+                .starts_with("perf bench sched pipe, beside switch pair=process-process")
+        );
         let mean = line("mean / operation");
         for cell in ["3 µs", "2.91 µs", "1.031", "1.01…1.06", "5 %"] {
             assert!(mean.contains(cell), "{cell} in {mean}");
         }
         assert!(mean.ends_with("pass"));
         assert!(line("operations").contains('–'));
-        assert!(text.contains("perf bench sched pipe: perf bench sched pipe --loop 40000\n  Half an operation"));
+        assert!(text.contains(
+            "perf bench sched pipe: perf bench sched pipe --loop 40000\n  Half an operation"
+        ));
         assert_eq!(section(&sample::run(), Paint::Plain), "");
     }
 
@@ -106,8 +122,11 @@ mod tests {
         let mut run = sample::full();
         run.peers[0].statistics[0].within = None;
         assert!(section(&run, Paint::Plain).contains("not judged"));
-        run.peers[0].verdict = crate::verdict::Verdict::new(Status::Inconclusive, "perf is not installed");
+        run.peers[0].verdict =
+            crate::verdict::Verdict::new(Status::Inconclusive, "perf is not installed");
         let text = section(&run, Paint::Plain);
-        assert!(!text.contains("not judged") && text.contains("inconclusive: perf is not installed"));
+        assert!(
+            !text.contains("not judged") && text.contains("inconclusive: perf is not installed")
+        );
     }
 }

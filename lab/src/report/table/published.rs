@@ -42,8 +42,12 @@ pub fn section(run: &Run) -> String {
         return String::new();
     }
     let (left, right) = (|name| (name, Side::Left), |name| (name, Side::Right));
-    let mut sheet =
-        Sheet::new(&[left("source and case"), left("statistic"), right("measured here"), right("published")]);
+    let mut sheet = Sheet::new(&[
+        left("source and case"),
+        left("statistic"),
+        right("measured here"),
+        right("published"),
+    ]);
     for (source, rows) in sources {
         sheet.gap();
         sheet.line(source);
@@ -61,13 +65,15 @@ pub fn section(run: &Run) -> String {
 /// The clock whose ticks stand as times beside figures that are times: the one that these were taken by, or one that counts cycles,
 /// at the rate that the board was given.
 fn clock_of<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
-    let is_told = |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
+    let is_told =
+        |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
     case.clock.as_ref().filter(|_| ["", "ns"].contains(&figure.unit.as_str())).filter(is_told)
 }
 
 /// What such a time is worth, for each clock.
 fn conversions(run: &Run) -> String {
-    let figures = run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
+    let figures =
+        run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
     let clocks = figures.filter_map(|(case, figure)| clock_of(case, figure));
     let mut lines: Vec<String> = clocks
         .map(|Clock { domain, hertz, .. }| {
@@ -104,7 +110,11 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
     };
     let has_nominal = !["sigma", "misses"].contains(&figure.statistic.as_str());
-    let nominal = case.series.iter().find(|one| one.name == series && has_nominal).map_or(0.0, |one| one.nominal);
+    let nominal = case
+        .series
+        .iter()
+        .find(|one| one.name == series && has_nominal)
+        .map_or(0.0, |one| one.nominal);
     let clock = clock_of(case, figure).filter(|clock| clock.domain == unit);
     let time = |clock: &Clock, ticks: f64| ticks * 1e9 / clock.hertz as f64;
     // What is a time here, in whatever clock, is published in ns, unless the study says otherwise.
@@ -116,11 +126,15 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         (true, _) => ("ns", clock.map_or(0.0, |clock| time(clock, nominal))),
         (false, unit) => (unit, nominal),
     };
-    let by_clock =
-        |ticks: f64| Some(format!(" = {}", whole(time(clock?, ticks - nominal), time(clock?, nominal), "ns")));
-    let shown = |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
+    let by_clock = |ticks: f64| {
+        Some(format!(" = {}", whole(time(clock?, ticks - nominal), time(clock?, nominal), "ns")))
+    };
+    let shown =
+        |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
     // One of several series, or one that is not the obvious one.
-    let is_named = figure.series.is_some() || figure.instrument != Instrument::Timer || case.measured().count() > 1;
+    let is_named = figure.series.is_some()
+        || figure.instrument != Instrument::Timer
+        || case.measured().count() > 1;
     let series = if is_named && !series.is_empty() { format!(", {series}") } else { String::new() };
     vec![
         format!("  {name}{series}"),

@@ -126,7 +126,10 @@ fn nanoseconds(text: &str) -> Option<u64> {
 /// `   name-12   `, or with its process: `   name-12   (   10) `.
 fn running(text: &str) -> Option<Task<'_>> {
     let text = text.trim();
-    let text = text.strip_suffix(')').and_then(|text| Some(text.rsplit_once('(')?.0.trim_end())).unwrap_or(text);
+    let text = text
+        .strip_suffix(')')
+        .and_then(|text| Some(text.rsplit_once('(')?.0.trim_end()))
+        .unwrap_or(text);
     let (name, id) = text.rsplit_once('-')?;
     Some(Task { name: name.trim_start(), id: id.parse().ok()? })
 }
@@ -159,7 +162,9 @@ fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
             process: field(fields, "dest_proc=")?.parse().ok()?,
             is_reply: field(fields, "reply=")? == "1",
         },
-        "binder_transaction_received" => What::Received { id: field(fields, "transaction=")?.parse().ok()? },
+        "binder_transaction_received" => {
+            What::Received { id: field(fields, "transaction=")?.parse().ok()? }
+        }
         "binder_set_priority" => What::Priority {
             thread: field(fields, "thread=")?.parse().ok()?,
             old: field(fields, "old=")?,
@@ -168,7 +173,9 @@ fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
         "tracing_mark_write" | "print" => What::Mark(fields),
         "irq_handler_entry" => What::Enter { name: fields.split_once(" name=")?.1, is_soft: false },
         "local_timer_entry" => What::Enter { name: "timer", is_soft: false },
-        "softirq_entry" => What::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true },
+        "softirq_entry" => {
+            What::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true }
+        }
         "irq_handler_exit" | "local_timer_exit" => What::Leave { is_soft: false },
         "softirq_exit" => What::Leave { is_soft: true },
         _ => return None,
@@ -198,7 +205,8 @@ mod tests {
     fn what_kernels_print_is_read() {
         let text = "          <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 \
                     prev_state=R ==> next_comm=a b-c [000] next_pid=12 next_prio=19";
-        let (idle, task) = (Task { name: "swapper/1", id: 0 }, Task { name: "a b-c [000]", id: 12 });
+        let (idle, task) =
+            (Task { name: "swapper/1", id: 0 }, Task { name: "a b-c [000]", id: 12 });
         let expected = Event {
             task: Task { name: "<idle>", id: 0 },
             cpu: 1,
@@ -209,8 +217,13 @@ mod tests {
         assert_eq!(read(text), Line::Event(expected));
         // A name that looks like a processor, the process's number, and no flags.
         let text = " a b-c [000]-12      (     10) [003]   7.5: sched_waking: comm=x pid=3 prio=120 target_cpu=001";
-        let expected =
-            Event { task, cpu: 3, in_handler: false, at: 7_500_000_000, what: What::Waking(Task { name: "x", id: 3 }) };
+        let expected = Event {
+            task,
+            cpu: 3,
+            in_handler: false,
+            at: 7_500_000_000,
+            what: What::Waking(Task { name: "x", id: 3 }),
+        };
         assert_eq!(read(text), Line::Event(expected));
     }
 
@@ -228,15 +241,25 @@ mod tests {
         );
         assert!(event.in_handler);
         assert_eq!(event.what, What::Transaction { id: 41, process: 9, is_reply: false });
-        assert_eq!(line("binder_transaction_received: transaction=41").what, What::Received { id: 41 });
-        let priority = line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").what;
+        assert_eq!(
+            line("binder_transaction_received: transaction=41").what,
+            What::Received { id: 41 }
+        );
+        let priority =
+            line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").what;
         assert_eq!(priority, What::Priority { thread: 10, old: "120", new: "98" });
         assert_eq!(line("tracing_mark_write: begin: now").what, What::Mark("begin: now"));
         let enter = |name| What::Enter { name, is_soft: false };
         assert_eq!(line("irq_handler_entry: irq=25 name=a disk").what, enter("a disk"));
         assert_eq!(line("local_timer_entry: vector=236").what, enter("timer"));
-        assert_eq!(line("irq_handler_exit: irq=25 ret=handled").what, What::Leave { is_soft: false });
-        assert_eq!(line("softirq_entry: vec=4 [action=BLOCK]").what, What::Enter { name: "BLOCK", is_soft: true });
+        assert_eq!(
+            line("irq_handler_exit: irq=25 ret=handled").what,
+            What::Leave { is_soft: false }
+        );
+        assert_eq!(
+            line("softirq_entry: vec=4 [action=BLOCK]").what,
+            What::Enter { name: "BLOCK", is_soft: true }
+        );
     }
 
     #[test]

@@ -34,12 +34,14 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, text: &str) {
     schedule.finish();
     let lines = text.lines().count();
     if skipped > 0 {
-        timeline.remarks.push(format!("{skipped} of {lines} lines of its trace are no ftrace: skipped"));
-    }
-    if backwards > 0 {
         timeline
             .remarks
-            .push(format!("{backwards} of {lines} lines of its trace go back in time: shown as one instant"));
+            .push(format!("{skipped} of {lines} lines of its trace are no ftrace: skipped"));
+    }
+    if backwards > 0 {
+        timeline.remarks.push(format!(
+            "{backwards} of {lines} lines of its trace go back in time: shown as one instant"
+        ));
     }
 }
 
@@ -191,8 +193,10 @@ impl Picture<'_, '_> {
             None => {
                 let (schedule, group) = (&mut self.schedule, self.group);
                 let about = "from the sender's call to the receiver's";
-                let driver = *self.driver.get_or_insert_with(|| schedule.track(group, "binder", about));
-                let track = schedule.track(driver, &format!("driver {}", self.lanes.len() + 1), about);
+                let driver =
+                    *self.driver.get_or_insert_with(|| schedule.track(group, "binder", about));
+                let track =
+                    schedule.track(driver, &format!("driver {}", self.lanes.len() + 1), about);
                 self.lanes.push(Lane { track, is_free: true });
                 self.lanes.len() - 1
             }

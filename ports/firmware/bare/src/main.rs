@@ -30,7 +30,8 @@ fn main() -> ! {
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();
-    match Request::parse(text).and_then(|request| Ok((request, arena.place(Bare::new(&request)?)?))) {
+    match Request::parse(text).and_then(|request| Ok((request, arena.place(Bare::new(&request)?)?)))
+    {
         Ok((request, kernel)) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
             let outcome = block_on(offers::run(&mut trial));

@@ -18,8 +18,8 @@ pub async fn run(trial: &mut Trial<'_, Bare>) -> Result<(), Refusal> {
         ("message", "thread") => message::run::<Thread>(trial).await,
         ("masked", "thread") => masked::run::<Thread>(trial).await,
         ("interrupt", _) => interrupt::run(trial).await,
-        _ => {
-            Err(Refusal::not_offered("without a kernel there are interrupts, and threads that give way to each other"))
-        }
+        _ => Err(Refusal::not_offered(
+            "without a kernel there are interrupts, and threads that give way to each other",
+        )),
     }
 }

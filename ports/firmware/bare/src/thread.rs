@@ -38,8 +38,12 @@ unsafe impl Sync for Scheduler {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-static MAIN: Context =
-    Context { stack: Cell::new(0), next: Cell::new(&MAIN), previous: Cell::new(&MAIN), switches: Cell::new(0) };
+static MAIN: Context = Context {
+    stack: Cell::new(0),
+    next: Cell::new(&MAIN),
+    previous: Cell::new(&MAIN),
+    switches: Cell::new(0),
+};
 
 static SCHEDULER: Scheduler = Scheduler { current: Cell::new(&MAIN), memory: Cell::new(None) };
 
@@ -142,7 +146,9 @@ impl Tasks for Thread {
         });
         SCHEDULER.memory.set(Some(memory));
         let place = place?;
-        let top = place.stack.as_ptr_range().end.expose_provenance() / arch::ALIGNMENT * arch::ALIGNMENT - arch::LEFT;
+        let top = place.stack.as_ptr_range().end.expose_provenance() / arch::ALIGNMENT
+            * arch::ALIGNMENT
+            - arch::LEFT;
         let index = (top - place.stack.as_ptr().addr()) / size_of::<usize>();
         place.stack[index].set(enter::<F> as *const () as usize);
         place.context.stack.set(top);

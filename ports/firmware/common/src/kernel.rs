@@ -11,7 +11,11 @@ use chronoscope_suite::{Reason, Refusal, Request};
 pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
     let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
     if request.pairs().any(|(key, _)| !known(key)) {
-        return Err(Refusal::new(Reason::Invalid, "this port has no parameters of its own", "leave them out"));
+        return Err(Refusal::new(
+            Reason::Invalid,
+            "this port has no parameters of its own",
+            "leave them out",
+        ));
     }
     match request.given("primitive") {
         None | Some("yield" | "semaphore" | "queue") => Ok(()),
@@ -26,7 +30,8 @@ macro_rules! on_this_machine {
     ($kernel:ty) => {
         impl ::chronoscope_suite::Clock for $kernel {
             type Slot = ::core::sync::atomic::AtomicU32;
-            const DOMAIN: ::chronoscope_suite::wire::Domain = ::chronoscope_suite::wire::Domain::Instructions;
+            const DOMAIN: ::chronoscope_suite::wire::Domain =
+                ::chronoscope_suite::wire::Domain::Instructions;
 
             #[inline(always)]
             fn read(&self) -> u32 {

@@ -37,7 +37,9 @@ pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
     let (attached, line) = match source {
         Source::Software => (&SOFTWARE, Line::Software),
         Source::Timer => (&TIMER, Line::Timer),
-        Source::External => return Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
+        Source::External => {
+            return Err(Refusal::not_offered("only the RTL bench raises a line from outside"));
+        }
     };
     NVIC::mask(line);
     attached.0.set(handler);

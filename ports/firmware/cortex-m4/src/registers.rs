@@ -26,12 +26,17 @@ impl Timer {
     #[inline(always)]
     pub fn read(self, register: Register) -> u32 {
         // SAFETY: the registers of a timer are always there to be read; reading these has no effect.
-        unsafe { core::ptr::with_exposed_provenance::<u32>(self.0 + register as usize).read_volatile() }
+        unsafe {
+            core::ptr::with_exposed_provenance::<u32>(self.0 + register as usize).read_volatile()
+        }
     }
 
     #[inline(always)]
     pub fn write(self, register: Register, value: u32) {
         // SAFETY: a timer's registers touch no memory of the program.
-        unsafe { core::ptr::with_exposed_provenance_mut::<u32>(self.0 + register as usize).write_volatile(value) }
+        unsafe {
+            core::ptr::with_exposed_provenance_mut::<u32>(self.0 + register as usize)
+                .write_volatile(value)
+        }
     }
 }

@@ -42,7 +42,9 @@ async fn direct(arena: Arena, spawners: Spawners) {
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();
-    match Request::parse(text).and_then(|request| Ok((request, arena.place(Embassy::new(&request, spawners)?)?))) {
+    match Request::parse(text)
+        .and_then(|request| Ok((request, arena.place(Embassy::new(&request, spawners)?)?)))
+    {
         Ok((request, kernel)) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
             let outcome = offers::run(&mut trial).await;

@@ -2,7 +2,9 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{
+        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
+    },
 };
 
 use crate::{kernel::Embassy, tasks::Coroutine};
@@ -26,7 +28,9 @@ pub async fn run(trial: &mut Trial<'_, Embassy>) -> Result<(), Refusal> {
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
         ("inversion", _) => Err(Refusal::not_offered("embassy's mutexes know no priorities")),
-        ("interference", _) => Err(Refusal::not_offered("embassy keeps no account of processor time")),
+        ("interference", _) => {
+            Err(Refusal::not_offered("embassy keeps no account of processor time"))
+        }
         _ => Err(Refusal::not_offered("embassy has coroutines only")),
     }
 }

@@ -44,7 +44,8 @@ struct Pool {
     blocks: AtomicPtr<Header>,
 }
 
-static POOL: Pool = Pool { arena: Mutex::new(RefCell::new(None)), blocks: AtomicPtr::new(ptr::null_mut()) };
+static POOL: Pool =
+    Pool { arena: Mutex::new(RefCell::new(None)), blocks: AtomicPtr::new(ptr::null_mut()) };
 
 /// Once, before the first task.
 pub fn start() {

@@ -47,7 +47,12 @@ impl<F: Future<Output = ()>> Future for Body<F> {
 // nothing that anybody else could name, and stays with its executor from then on.
 unsafe impl<F> Send for Body<F> {}
 
-fn spawn<F>(spawners: &Spawners, priority: Priority, future: F, parent: Option<&'static Header>) -> Result<(), Refusal>
+fn spawn<F>(
+    spawners: &Spawners,
+    priority: Priority,
+    future: F,
+    parent: Option<&'static Header>,
+) -> Result<(), Refusal>
 where
     F: Future<Output = ()> + 'static,
 {
@@ -60,7 +65,10 @@ where
 ///
 /// # Errors
 /// [`Refusal`] when there is no room for it.
-pub fn direct(spawners: Spawners, director: impl Future<Output = ()> + 'static) -> Result<(), Refusal> {
+pub fn direct(
+    spawners: Spawners,
+    director: impl Future<Output = ()> + 'static,
+) -> Result<(), Refusal> {
     spawn(&spawners, Priority::Ordinary, director, None)
 }
 
@@ -139,7 +147,11 @@ impl Messages for Coroutine {
     }
 
     #[inline(always)]
-    fn send(_: &'static Embassy, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+    fn send(
+        _: &'static Embassy,
+        queue: &'static Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
         queue.send(word)
     }
 

@@ -30,7 +30,9 @@ fn main() -> ! {
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();
-    match Request::parse(text).and_then(|request| Ok((request, arena.place(Lilos::new(&request)?)?))) {
+    match Request::parse(text)
+        .and_then(|request| Ok((request, arena.place(Lilos::new(&request)?)?)))
+    {
         Ok((request, kernel)) => kernel.run(offers::spare_places(&request), async {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
             let outcome = offers::run(&mut trial).await;

@@ -2,7 +2,9 @@
 
 use chronoscope_suite::{
     Refusal, Request, Trial,
-    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{
+        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
+    },
 };
 
 use crate::{kernel::Lilos, tasks::Coroutine};
@@ -37,8 +39,12 @@ pub async fn run(trial: &mut Trial<'_, Lilos>) -> Result<(), Refusal> {
         ("interrupt", _) => interrupt::run(trial).await,
         ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
-        ("inversion", _) => Err(Refusal::not_offered("lilos has no priorities, so none can be inverted")),
-        ("interference", _) => Err(Refusal::not_offered("lilos keeps no account of processor time")),
+        ("inversion", _) => {
+            Err(Refusal::not_offered("lilos has no priorities, so none can be inverted"))
+        }
+        ("interference", _) => {
+            Err(Refusal::not_offered("lilos keeps no account of processor time"))
+        }
         _ => Err(Refusal::not_offered("lilos has coroutines only")),
     }
 }

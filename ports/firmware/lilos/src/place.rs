@@ -86,7 +86,10 @@ impl Spare {
     /// # Errors
     /// [`Refusal`] when memory is used up.
     #[expect(clippy::mut_from_ref, reason = "it refers to memory that is new each time")]
-    pub fn place(kernel: &'static Lilos, index: usize) -> Result<Pin<&'static mut Endless<'static>>, Refusal> {
+    pub fn place(
+        kernel: &'static Lilos,
+        index: usize,
+    ) -> Result<Pin<&'static mut Endless<'static>>, Refusal> {
         let task = Task::new(None);
         let (place, memory, next) = (Cell::new(None), Cell::new(None), Cell::new(None));
         let spare = kernel.memory.place(Self { kernel, index, task, place, memory, next })?;
@@ -110,7 +113,8 @@ impl Spare {
         let memory = match spare.memory.get() {
             Some((memory, known)) if known == layout => memory.cast::<Place<F>>(),
             _ => {
-                let memory = kernel.memory.place(UnsafeCell::new(MaybeUninit::<Place<F>>::uninit()))?;
+                let memory =
+                    kernel.memory.place(UnsafeCell::new(MaybeUninit::<Place<F>>::uninit()))?;
                 NonNull::from_ref(memory).cast()
             }
         };

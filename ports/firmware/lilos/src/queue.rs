@@ -25,9 +25,12 @@ impl Messages for Coroutine {
 
     fn queue(kernel: &'static Lilos, capacity: usize) -> Result<Queue, Refusal> {
         // spsc leaves one place free, to tell full from empty.
-        let storage = kernel.memory.fill(capacity + 1, |_| Ok(UnsafeCell::new(MaybeUninit::<u32>::uninit())))?;
+        let storage = kernel
+            .memory
+            .fill(capacity + 1, |_| Ok(UnsafeCell::new(MaybeUninit::<u32>::uninit())))?;
         // SAFETY: the cells were placed for this queue alone, and a cell is laid out as what is in it.
-        let storage = unsafe { slice::from_raw_parts_mut(storage.as_ptr().cast_mut().cast(), storage.len()) };
+        let storage =
+            unsafe { slice::from_raw_parts_mut(storage.as_ptr().cast_mut().cast(), storage.len()) };
         let spsc = kernel.memory.place(Cell::new(Spsc::new(storage)))?;
         // SAFETY: it was placed for this queue alone.
         let (pusher, popper) = unsafe { &mut *spsc.as_ptr() }.split();

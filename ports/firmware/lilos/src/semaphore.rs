@@ -30,6 +30,8 @@ impl Semaphore {
     /// `until_racy` subscribes before it looks: a handler may give in between.
     #[inline(always)]
     pub fn take(&self) -> impl Future<Output = ()> + Send {
-        self.given.until_racy(|| self.count.fetch_update(Acquire, Relaxed, |count| count.checked_sub(1)).is_ok())
+        self.given.until_racy(|| {
+            self.count.fetch_update(Acquire, Relaxed, |count| count.checked_sub(1)).is_ok()
+        })
     }
 }

@@ -79,7 +79,12 @@ static ROUND: AtomicUsize = AtomicUsize::new(0);
 fn tell(name: &str, starts: &Marks, ends: &Marks, shift: usize, samples: usize) {
     let length = |place: usize| ends.0[place + shift].get().wrapping_sub(starts.0[place].get());
     // The first ones hold what happens once.
-    let _ = writeln!(host::Output::stream(), "{name}: {} and {}", length(samples / 2), length(samples / 2 + 1));
+    let _ = writeln!(
+        host::Output::stream(),
+        "{name}: {} and {}",
+        length(samples / 2),
+        length(samples / 2 + 1)
+    );
 }
 
 macro_rules! yields {
@@ -272,13 +277,16 @@ async fn all() {
     let _ = (own::wake_high::spawn(), own::wake_low::spawn());
     told("wake-up", &ENDS, 0, 1).await;
     ROUND.store(0, Relaxed);
-    let _ = (slot::spawn(8, async { wakes!(high) }, None), slot::spawn(7, async { wakes!(low) }, None));
+    let _ =
+        (slot::spawn(8, async { wakes!(high) }, None), slot::spawn(7, async { wakes!(low) }, None));
     told("wake-up, lent", &ENDS, 0, 1).await;
-    let ((words, words_end), (answers, answers_end)) = (make_channel!(u32, 64), make_channel!(u32, 64));
+    let ((words, words_end), (answers, answers_end)) =
+        (make_channel!(u32, 64), make_channel!(u32, 64));
     let _ = (own::send_high::spawn(words_end, answers), own::send_low::spawn(words, answers_end));
     told("message", &ENDS, 0, 1).await;
     tell("round trip", &STARTS, &STARTS, 1, LAPS - 2);
-    let ((mut words, mut words_end), (mut answers, mut answers_end)) = (make_channel!(u32, 64), make_channel!(u32, 64));
+    let ((mut words, mut words_end), (mut answers, mut answers_end)) =
+        (make_channel!(u32, 64), make_channel!(u32, 64));
     let _ = slot::spawn(8, async move { sends!(high, words_end, answers) }, None);
     let _ = slot::spawn(7, async move { sends!(low, words, answers_end) }, None);
     told("message, lent", &ENDS, 0, 1).await;

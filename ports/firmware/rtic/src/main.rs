@@ -44,7 +44,8 @@ async fn direct(arena: Arena) {
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();
-    match Request::parse(text).and_then(|request| Ok((request, arena.place(Rtic::new(&request)?)?))) {
+    match Request::parse(text).and_then(|request| Ok((request, arena.place(Rtic::new(&request)?)?)))
+    {
         Ok((request, kernel)) => {
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names());
             let outcome = offers::run(&mut trial).await;

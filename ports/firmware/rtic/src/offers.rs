@@ -2,7 +2,9 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{
+        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
+    },
 };
 
 use crate::{kernel::Rtic, tasks::Coroutine};
@@ -25,9 +27,9 @@ pub async fn run(trial: &mut Trial<'_, Rtic>) -> Result<(), Refusal> {
         ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
-        ("inversion", _) => {
-            Err(Refusal::not_offered("RTIC locks a resource for the length of a closure, in which no task can wait"))
-        }
+        ("inversion", _) => Err(Refusal::not_offered(
+            "RTIC locks a resource for the length of a closure, in which no task can wait",
+        )),
         ("interference", _) => Err(Refusal::not_offered("RTIC keeps no account of processor time")),
         _ => Err(Refusal::not_offered("RTIC has coroutines only")),
     }

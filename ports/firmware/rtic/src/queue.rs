@@ -57,8 +57,8 @@ impl<T, E, F: Future<Output = Result<T, E>>> Future for Alive<F> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         // SAFETY: the future is pinned as `self` is, and nothing here moves it.
-        unsafe { self.map_unchecked_mut(|alive| &mut alive.0) }
-            .poll(context)
-            .map(|result| result.unwrap_or_else(|_| unreachable!("both ends of a queue live as long as it does")))
+        unsafe { self.map_unchecked_mut(|alive| &mut alive.0) }.poll(context).map(|result| {
+            result.unwrap_or_else(|_| unreachable!("both ends of a queue live as long as it does"))
+        })
     }
 }

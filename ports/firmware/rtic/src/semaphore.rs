@@ -15,7 +15,10 @@ pub struct Semaphore {
 
 impl Semaphore {
     pub const fn new(count: u32) -> Self {
-        Self { count: Mutex::new(Cell::new(count)), waiter: CriticalSectionWakerRegistration::new() }
+        Self {
+            count: Mutex::new(Cell::new(count)),
+            waiter: CriticalSectionWakerRegistration::new(),
+        }
     }
 
     #[inline]

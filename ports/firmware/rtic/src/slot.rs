@@ -132,7 +132,9 @@ pub fn start() {
 /// # Errors
 /// [`Refusal`] when that is full.
 pub fn place<T: 'static>(value: T) -> Result<&'static T, Refusal> {
-    critical_section::with(|token| MEMORY.borrow_ref(token).as_ref().ok_or(Refusal::full())?.place(value))
+    critical_section::with(|token| {
+        MEMORY.borrow_ref(token).as_ref().ok_or(Refusal::full())?.place(value)
+    })
 }
 
 /// Starts a declared task of this level with this body.
@@ -159,7 +161,8 @@ where
     slot.bit.set(bit);
     slot.parent.set(parent);
     // RTIC refuses a task that has given its slot back and not yet returned, which only a more urgent one can meet.
-    let started = slot.hold(body).and_then(|()| TASKS[level][place](slot).map_err(|_| Refusal::full()));
+    let started =
+        slot.hold(body).and_then(|()| TASKS[level][place](slot).map_err(|_| Refusal::full()));
     if started.is_err() {
         release(level, bit);
     }

@@ -11,8 +11,8 @@ use chronoscope_suite::wire::Domain;
 use crate::{
     clock, host, interrupts,
     registers::{
-        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON, REAL_TIME_CLOCK,
-        REAL_TIME_CLOCK_PRIORITY, TIME_HIGH, TIME_LOW,
+        ALARM_HIGH, ALARM_IS_SET, ALARM_LOW, CLEAR_ALARM, CLEAR_INTERRUPT, ENABLED, INTERRUPT_ON,
+        REAL_TIME_CLOCK, REAL_TIME_CLOCK_PRIORITY, TIME_HIGH, TIME_LOW,
     },
 };
 
@@ -98,7 +98,9 @@ pub(crate) fn start() {
     let start = clock::now();
     let time = u64::from(TIME_LOW.read()) + (u64::from(TIME_HIGH.read()) << 32);
     if !(start..start + u64::from(near)).contains(&time) {
-        host::fail(format_args!("this machine's clocks differ: {start} and {time}: the lab gives QEMU -rtc clock=vm"));
+        host::fail(format_args!(
+            "this machine's clocks differ: {start} and {time}: the lab gives QEMU -rtc clock=vm"
+        ));
     }
     EXPERIMENT.set(start + u64::from(TICKS));
     let waited = loop {
@@ -113,6 +115,8 @@ pub(crate) fn start() {
     CLEAR_ALARM.write(1);
     CLEAR_INTERRUPT.write(1);
     if !(TICKS..TICKS + near).contains(&waited) {
-        host::fail(format_args!("this machine's alarm goes off after {waited} ticks instead of {TICKS}"));
+        host::fail(format_args!(
+            "this machine's alarm goes off after {waited} ticks instead of {TICKS}"
+        ));
     }
 }

@@ -18,7 +18,9 @@ const TRANSMITTER_EMPTY: u8 = 1 << 6;
 impl Ns16550 {
     fn wait_for(bit: u8) {
         // SAFETY: this register is always there to be read.
-        while unsafe { core::ptr::with_exposed_provenance::<u8>(LINE_STATUS).read_volatile() } & bit == 0 {}
+        while unsafe { core::ptr::with_exposed_provenance::<u8>(LINE_STATUS).read_volatile() } & bit
+            == 0
+        {}
     }
 }
 

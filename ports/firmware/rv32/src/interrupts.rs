@@ -12,8 +12,8 @@ use riscv::interrupt::{self, Interrupt};
 use crate::{
     alarm, clock,
     registers::{
-        CLAIM, ENABLED, FIRED_HIGH, FIRED_LOW, REAL_TIME_CLOCK, SOFTWARE, STIMULUS, STIMULUS_DONE, STIMULUS_HIGH,
-        STIMULUS_LOW, STIMULUS_PRIORITY,
+        CLAIM, ENABLED, FIRED_HIGH, FIRED_LOW, REAL_TIME_CLOCK, SOFTWARE, STIMULUS, STIMULUS_DONE,
+        STIMULUS_HIGH, STIMULUS_LOW, STIMULUS_PRIORITY,
     },
 };
 
@@ -45,7 +45,9 @@ pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
         Source::Software => &RAISED,
         Source::Timer => &TIMED,
         Source::External if clock::domain() == Domain::Cycles => &STIMULATED,
-        Source::External => return Err(Refusal::not_offered("only the RTL bench raises a line from outside")),
+        Source::External => {
+            return Err(Refusal::not_offered("only the RTL bench raises a line from outside"));
+        }
     };
     critical_section::with(|_| {
         attached.0.set(handler);

@@ -32,7 +32,10 @@ extern "C" fn ExceptionHandler(frame: &TrapFrame) -> ! {
         _ => "exception",
     };
     let (at, value) = (mepc::read(), mtval::read());
-    host::fail(format_args!("{cause} at {at:#010x}, called from {:#010x}, mtval {value:#x}", frame.ra))
+    host::fail(format_args!(
+        "{cause} at {at:#010x}, called from {:#010x}, mtval {value:#x}",
+        frame.ra
+    ))
 }
 
 #[unsafe(no_mangle)]

@@ -23,7 +23,9 @@ macro_rules! tasks {
 pub fn show(letter: u8) {
     const WRITE_CHARACTER: usize = 3;
     // SAFETY: the host reads one byte at the address.
-    unsafe { asm!("bkpt 0xab", inout("r0") WRITE_CHARACTER => _, in("r1") &raw const letter, options(nostack)) };
+    unsafe {
+        asm!("bkpt 0xab", inout("r0") WRITE_CHARACTER => _, in("r1") &raw const letter, options(nostack))
+    };
 }
 
 #[panic_handler]

@@ -92,7 +92,11 @@ impl Messages for Coroutine {
     }
 
     #[inline(always)]
-    fn send(_: &'static Tandem, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+    fn send(
+        _: &'static Tandem,
+        queue: &'static Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
         queue.sent(word)
     }
 

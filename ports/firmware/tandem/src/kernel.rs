@@ -21,7 +21,9 @@ pub const fn level(priority: Priority) -> tandem::Priority {
     match priority {
         Priority::Idle => tandem::Priority::LOWEST,
         Priority::Ordinary => tandem::Priority::new(1),
-        Priority::Urgent(urgency) => tandem::Priority::new(1 + if urgency < 30 { urgency } else { 30 }),
+        Priority::Urgent(urgency) => {
+            tandem::Priority::new(1 + if urgency < 30 { urgency } else { 30 })
+        }
     }
 }
 

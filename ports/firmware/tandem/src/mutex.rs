@@ -36,11 +36,17 @@ impl<G> Held<G> {
 impl Mutexes for Thread {
     type Mutex = Mutex;
 
-    fn mutex(_: &'static Tandem, arena: &Arena, protocol: Protocol) -> Result<&'static Mutex, Refusal> {
+    fn mutex(
+        _: &'static Tandem,
+        arena: &Arena,
+        protocol: Protocol,
+    ) -> Result<&'static Mutex, Refusal> {
         arena.place(match protocol {
             Protocol::None => Mutex::Plain(Semaphore::new(1)),
             Protocol::Inheritance => Mutex::Inheriting(tandem::Mutex::new(()), Held::new()),
-            Protocol::Ceiling(ceiling) => Mutex::Raising(Ceiling::new(level(ceiling), ()), Held::new()),
+            Protocol::Ceiling(ceiling) => {
+                Mutex::Raising(Ceiling::new(level(ceiling), ()), Held::new())
+            }
         })
     }
 

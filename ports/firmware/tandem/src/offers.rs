@@ -2,7 +2,10 @@
 
 use chronoscope_suite::{
     Refusal, Trial,
-    experiments::{delay, interrupt, inversion, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup},
+    experiments::{
+        delay, interrupt, inversion, log, masked, message, period, pipeline, spawn, switch, ticks,
+        wakeup,
+    },
 };
 
 use crate::{coroutine::Coroutine, kernel::Tandem, thread::Thread};
@@ -38,7 +41,9 @@ pub async fn run(trial: &mut Trial<'_, Tandem>) -> Result<(), Refusal> {
         ("log", "coroutine") => log::run::<Coroutine>(trial).await,
         ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
         ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
-        ("interference", _) => Err(Refusal::not_offered("tandem keeps no account of processor time")),
+        ("interference", _) => {
+            Err(Refusal::not_offered("tandem keeps no account of processor time"))
+        }
         _ => Err(Refusal::not_offered("tandem has threads and coroutines")),
     }
 }

@@ -20,7 +20,8 @@ const RISCV: bool = cfg!(target_arch = "riscv32");
 pub const FUTURE: usize = 160;
 
 /// Where the kernel's events are recorded, they take the place of some tasks.
-const MEMORY: usize = (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512;
+const MEMORY: usize =
+    (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512;
 
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {

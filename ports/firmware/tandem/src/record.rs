@@ -27,7 +27,12 @@ impl Record {
         let mut bytes = [0; LONGEST];
         let (copied, _) = bytes.split_at_mut(name.len());
         copied.copy_from_slice(name.as_bytes());
-        Self { name: bytes, length: name.len() as u8, children: Cell::new(0), ended: Semaphore::new(0) }
+        Self {
+            name: bytes,
+            length: name.len() as u8,
+            children: Cell::new(0),
+            ended: Semaphore::new(0),
+        }
     }
 
     /// What to call the task, for [`current`] to find it.

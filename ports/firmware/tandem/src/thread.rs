@@ -84,7 +84,11 @@ impl Messages for Thread {
     }
 
     #[inline(always)]
-    fn send(_: &'static Tandem, queue: &'static Queue, word: u32) -> impl Future<Output = ()> + Send {
+    fn send(
+        _: &'static Tandem,
+        queue: &'static Queue,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
         Block(move || queue.send(me(), word))
     }
 

@@ -15,12 +15,14 @@ use crate::{load::Load, settings::Settings};
 /// # Errors
 /// What went wrong, with the last line that the program had to say about it.
 pub fn run(request: &str, command: &str) -> io::Result<Vec<u8>> {
-    let settings = Request::parse(request).and_then(|request| Settings::of(&request)).map_err(refused)?;
+    let settings =
+        Request::parse(request).and_then(|request| Settings::of(&request)).map_err(refused)?;
     let load = Load::start(settings.load).map_err(refused)?;
     let mut words = command.split(' ');
     let name = words.next().unwrap_or_default();
     let output = Command::new(name).args(words).env("LC_ALL", "C").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| io::Error::other(format!("{name} cannot be started: {error}")))?;
+    let output =
+        output.map_err(|error| io::Error::other(format!("{name} cannot be started: {error}")))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let complaint = text.lines().next_back().unwrap_or_default();

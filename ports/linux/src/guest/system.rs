@@ -19,8 +19,12 @@ static CONSOLE: OnceLock<OwnedFd> = OnceLock::new();
 const PIPE_BYTES: usize = 1 << 20;
 
 /// What the port reads, or writes to.
-const MOUNTS: [(&CStr, &CStr); 4] =
-    [(c"proc", c"/proc"), (c"sysfs", c"/sys"), (c"devtmpfs", c"/dev"), (c"debugfs", c"/sys/kernel/debug")];
+const MOUNTS: [(&CStr, &CStr); 4] = [
+    (c"proc", c"/proc"),
+    (c"sysfs", c"/sys"),
+    (c"devtmpfs", c"/dev"),
+    (c"debugfs", c"/sys/kernel/debug"),
+];
 
 /// # Errors
 /// What the kernel says, and to what.
@@ -32,13 +36,16 @@ pub fn set_up() -> io::Result<()> {
         match mount(kind, place, kind, MountFlags::empty(), None) {
             // Not every kernel has debugfs.
             Ok(()) | Err(Errno::NODEV | Errno::BUSY) => {}
-            Err(error) => return Err(io::Error::other(format!("{name} cannot be mounted: {error}"))),
+            Err(error) => {
+                return Err(io::Error::other(format!("{name} cannot be mounted: {error}")));
+            }
         }
     }
     load_modules()?;
     // A real-time task that never waits is no fault here.
     let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
-    loopback_up().map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
+    loopback_up()
+        .map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
 }
 
 /// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for a log.
@@ -72,13 +79,15 @@ pub fn log_to_console() {
 
 /// What the lab has put there, in the order of their names.
 fn load_modules() -> io::Result<()> {
-    let mut paths = fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut paths =
+        fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         let is_binder = path.to_string_lossy().ends_with("binder_linux.ko");
         let parameters = if is_binder { c"devices=binder,hwbinder" } else { c"" };
-        rustix::system::finit_module(fs::File::open(&path)?, parameters, 0)
-            .map_err(|error| io::Error::other(format!("module {} cannot be loaded: {error}", path.display())))?;
+        rustix::system::finit_module(fs::File::open(&path)?, parameters, 0).map_err(|error| {
+            io::Error::other(format!("module {} cannot be loaded: {error}", path.display()))
+        })?;
     }
     Ok(())
 }

@@ -95,7 +95,11 @@ impl Channel {
 
     /// Writes all of `message`, its header included. `go_on`: asked when a signal interrupts.
     #[inline]
-    fn send<M: Means>(&self, message: &[u8], mut go_on: impl FnMut() -> bool) -> Result<(), CallFailure> {
+    fn send<M: Means>(
+        &self,
+        message: &[u8],
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<(), CallFailure> {
         let mut rest = if M::PACKETS { &message[HEADER..] } else { message };
         let writer = self.writer.as_ref().unwrap_or(&self.reader);
         loop {
@@ -110,7 +114,11 @@ impl Channel {
 
     /// Reads one message into `buffer`, behind its header. Returns its length.
     #[inline]
-    fn receive<M: Means>(&self, buffer: &mut [u8], mut go_on: impl FnMut() -> bool) -> Result<usize, CallFailure> {
+    fn receive<M: Means>(
+        &self,
+        buffer: &mut [u8],
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<usize, CallFailure> {
         let start = if M::PACKETS { HEADER } else { 0 };
         let mut have = start;
         loop {
@@ -235,7 +243,11 @@ impl<M: Means> Transport for Descriptors<M> {
             })?;
             Ok(ends.map(Channel::forget))
         };
-        arena.place(Services { clients, largest, channels: arena.fill(services * clients, channel)? })
+        arena.place(Services {
+            clients,
+            largest,
+            channels: arena.fill(services * clients, channel)?,
+        })
     }
 
     fn release(services: &'static Services) {
@@ -280,7 +292,11 @@ impl<M: Means> Transport for Descriptors<M> {
     }
 
     #[inline]
-    fn call<'a>(client: &'a mut Client, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure> {
+    fn call<'a>(
+        client: &'a mut Client,
+        service: usize,
+        bytes: &[u8],
+    ) -> Result<&'a [u8], CallFailure> {
         let Client { channels, message, answer, patience } = client;
         let message = &mut message[..HEADER + bytes.len()];
         message[..HEADER].copy_from_slice(&(bytes.len() as u32).to_ne_bytes());
@@ -299,7 +315,8 @@ fn ready(channels: &[Channel], first: usize) -> Result<usize, CallFailure> {
     if channels.len() == 1 {
         return Ok(0);
     }
-    let mut polled: Vec<_> = channels.iter().map(|channel| PollFd::new(&channel.reader, PollFlags::IN)).collect();
+    let mut polled: Vec<_> =
+        channels.iter().map(|channel| PollFd::new(&channel.reader, PollFlags::IN)).collect();
     loop {
         match poll(&mut polled, None) {
             Ok(_) => {}

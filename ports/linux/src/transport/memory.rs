@@ -108,7 +108,11 @@ impl Letter {
 
     /// The message that `writer` has left: where it stands, or in `buffer`, to which it has been read.
     #[inline]
-    fn read<'a>(&'a self, writer: libc::pid_t, buffer: &'a mut [u8]) -> Result<&'a [u8], CallFailure> {
+    fn read<'a>(
+        &'a self,
+        writer: libc::pid_t,
+        buffer: &'a mut [u8],
+    ) -> Result<&'a [u8], CallFailure> {
         let length = self.length.load(Relaxed);
         if !self.room.is_empty() {
             // SAFETY: the message lies in the room, and the writer leaves it alone until it has been answered.
@@ -119,7 +123,8 @@ impl Letter {
         let address = ptr::with_exposed_provenance_mut(self.address.load(Relaxed));
         let remote = libc::iovec { iov_base: address, iov_len: length };
         // SAFETY: the kernel checks the other's memory, and writes no more than `length` bytes to the buffer.
-        let read = unsafe { libc::process_vm_readv(writer, &raw const local, 1, &raw const remote, 1, 0) };
+        let read =
+            unsafe { libc::process_vm_readv(writer, &raw const local, 1, &raw const remote, 1, 0) };
         match usize::try_from(read) {
             Ok(read) if read == length => Ok(buffer),
             Ok(_) => Err(CallFailure::Refused),
@@ -215,7 +220,9 @@ impl<M: Means> Transport for Memory<M> {
             called.take();
             // In turn, so that a client that calls again at once does not keep the others waiting.
             let caller = (next..next + lines.len()).map(|place| place % lines.len());
-            let Some(caller) = caller.into_iter().find(|&place| lines[place].called.swap(false, Acquire)) else {
+            let Some(caller) =
+                caller.into_iter().find(|&place| lines[place].called.swap(false, Acquire))
+            else {
                 continue;
             };
             next = caller + 1;
@@ -246,7 +253,11 @@ impl<M: Means> Transport for Memory<M> {
     }
 
     #[inline]
-    fn call<'a>(client: &'a mut Client<M>, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure> {
+    fn call<'a>(
+        client: &'a mut Client<M>,
+        service: usize,
+        bytes: &[u8],
+    ) -> Result<&'a [u8], CallFailure> {
         let Service { called, process, lines } = &client.services.services[service];
         let line = &lines[client.place];
         line.request.write(bytes);

@@ -30,7 +30,11 @@ impl Transport for Passthrough {
         arena.place(Services { largest })
     }
 
-    fn serve(_: &'static Services, _: usize, _: impl FnMut(&mut [u8]) -> bool) -> Result<(), CallFailure> {
+    fn serve(
+        _: &'static Services,
+        _: usize,
+        _: impl FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), CallFailure> {
         Ok(())
     }
 

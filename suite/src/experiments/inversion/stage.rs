@@ -75,7 +75,11 @@ impl<K: Kernel> Point<K> {
 impl<K: Kernel> Waits<K> {
     /// `number`: among all that high waits for.
     pub fn new(arena: &Arena, number: usize, count: usize) -> Result<Self, Refusal> {
-        Ok(Self { pin: pin_of(number), asked: Marks::new(arena, count)?, granted: Marks::new(arena, count)? })
+        Ok(Self {
+            pin: pin_of(number),
+            asked: Marks::new(arena, count)?,
+            granted: Marks::new(arena, count)?,
+        })
     }
 }
 

@@ -28,7 +28,11 @@ impl Timetable {
     /// The same for a kernel with ticks, which come once in so many: a round starts shortly before a tick, with which the
     /// tasks then wake, and its interrupt is set with the tick before.
     pub fn with_ticks(self, tick: u64) -> Self {
-        if tick == 0 { self } else { Self { round: self.round.next_multiple_of(tick) + tick, margin: tick, ..self } }
+        if tick == 0 {
+            self
+        } else {
+            Self { round: self.round.next_multiple_of(tick) + tick, margin: tick, ..self }
+        }
     }
 
     /// From the first round's start to the start of another.
@@ -62,8 +66,12 @@ mod tests {
     fn every_tick_of_the_span_has_its_turn() {
         for (share, tasks) in [(1, 1), (1, 2), (7, 3), (3000, 2), (20, 10)] {
             let timetable = Timetable::new(share, tasks, 7);
-            let dues = (0..timetable.span as usize).map(|round| timetable.due(round) - timetable.start(round));
-            assert!(dues.collect::<BTreeSet<_>>().into_iter().eq(0..timetable.span), "{share} {tasks}");
+            let dues = (0..timetable.span as usize)
+                .map(|round| timetable.due(round) - timetable.start(round));
+            assert!(
+                dues.collect::<BTreeSet<_>>().into_iter().eq(0..timetable.span),
+                "{share} {tasks}"
+            );
         }
     }
 
@@ -71,7 +79,9 @@ mod tests {
     fn the_longest_spans_do_not_overflow() {
         // A share of 1 ms at 1 GHz, and 1000 tasks.
         let timetable = Timetable::new(1_000_000, 1000, u64::from(u32::MAX));
-        assert!((0..10).all(|round| timetable.due(round) < timetable.start(round) + timetable.span));
+        assert!(
+            (0..10).all(|round| timetable.due(round) < timetable.start(round) + timetable.span)
+        );
         assert!(timetable.due(1_000_000) > timetable.start(1_000_000));
     }
     #[test]
@@ -79,7 +89,10 @@ mod tests {
         for tasks in [1, 2, 30, 1000] {
             let timetable = Timetable::new(3000, tasks, 1).with_ticks(1_000_000);
             let gap = timetable.start(1) - timetable.span;
-            assert!(timetable.start(1).is_multiple_of(1_000_000) && gap > timetable.margin, "{tasks}");
+            assert!(
+                timetable.start(1).is_multiple_of(1_000_000) && gap > timetable.margin,
+                "{tasks}"
+            );
         }
     }
 }

@@ -23,8 +23,19 @@ pub struct Entry {
 
 impl Queue {
     pub fn new(arena: &Arena, capacity: usize, linear: bool) -> Result<Self, Refusal> {
-        let entry = |_| Ok(Entry { task: AtomicU32::new(0), space: AtomicU32::new(0), asleep: AtomicU32::new(0) });
-        Ok(Self { ring: arena.fill(capacity, entry)?, front: AtomicU32::new(0), length: AtomicU32::new(0), linear })
+        let entry = |_| {
+            Ok(Entry {
+                task: AtomicU32::new(0),
+                space: AtomicU32::new(0),
+                asleep: AtomicU32::new(0),
+            })
+        };
+        Ok(Self {
+            ring: arena.fill(capacity, entry)?,
+            front: AtomicU32::new(0),
+            length: AtomicU32::new(0),
+            linear,
+        })
     }
 
     pub fn head(&self) -> Option<&Entry> {
@@ -60,7 +71,8 @@ impl Queue {
             if found {
                 change(head);
             }
-            let (space, asleep, this) = (head.space.load(Relaxed), head.asleep.load(Relaxed), head.task.load(Relaxed));
+            let (space, asleep, this) =
+                (head.space.load(Relaxed), head.asleep.load(Relaxed), head.task.load(Relaxed));
             self.drop_head();
             if keep || !found {
                 self.push(this, space, asleep);
@@ -72,7 +84,11 @@ impl Queue {
     #[inline(never)]
     pub fn sleep(&self, task: u32) {
         let sleep = |entry: &Entry| entry.asleep.store(1, Relaxed);
-        if self.linear { self.turn(task, true, sleep) } else { self.head().into_iter().for_each(sleep) }
+        if self.linear {
+            self.turn(task, true, sleep)
+        } else {
+            self.head().into_iter().for_each(sleep)
+        }
     }
 
     /// Removes a task, which is the head.

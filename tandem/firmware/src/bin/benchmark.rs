@@ -6,7 +6,10 @@
 #![no_main]
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use tandem::{Coroutine, Event, Me, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time, yield_now};
+use tandem::{
+    Coroutine, Event, Me, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time,
+    yield_now,
+};
 use tandem_firmware::{
     board::{self, nanoseconds, ticks},
     println,
@@ -46,7 +49,10 @@ fn report(row: &str, goal: u32) {
         (least, most, sum) = (least.min(sample), most.max(sample), sum + sample);
     }
     let middle = median(n);
-    println!("{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {}", row, goal, middle, least, most, n);
+    println!(
+        "{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {}",
+        row, goal, middle, least, most, n
+    );
     let _ = sum;
 }
 
@@ -56,7 +62,10 @@ fn median(n: usize) -> u32 {
     (0..n)
         .map(value)
         .find(|&v| {
-            let (below, above) = ((0..n).filter(|&i| value(i) < v).count(), (0..n).filter(|&i| value(i) > v).count());
+            let (below, above) = (
+                (0..n).filter(|&i| value(i) < v).count(),
+                (0..n).filter(|&i| value(i) > v).count(),
+            );
             below <= n / 2 && above <= n / 2
         })
         .unwrap_or(0)
@@ -100,7 +109,9 @@ fn join(me: &Me, tasks: usize) {
     for _ in 0..tasks {
         DONE.take(me);
     }
-    while THREADS.iter().any(|t| t.info().is_alive()) || COROUTINES.iter().any(|c| c.info().is_alive()) {
+    while THREADS.iter().any(|t| t.info().is_alive())
+        || COROUTINES.iter().any(|c| c.info().is_alive())
+    {
         me.delay_until(time::now() + nanoseconds(20_000));
     }
 }
@@ -376,11 +387,14 @@ fn sleepers(me: &Me) {
 
 fn director(me: &Me) {
     uncontended(me);
-    for (n, row) in [(2, "yield, 2 threads"), (10, "yield, 10 threads"), (32, "yield, 32 threads")] {
+    for (n, row) in [(2, "yield, 2 threads"), (10, "yield, 10 threads"), (32, "yield, 32 threads")]
+    {
         yields(me, n);
         report(row, 35);
     }
-    for (n, row) in [(2, "yield, 2 coroutines"), (10, "yield, 10 coroutines"), (32, "yield, 32 coroutines")] {
+    for (n, row) in
+        [(2, "yield, 2 coroutines"), (10, "yield, 10 coroutines"), (32, "yield, 32 coroutines")]
+    {
         coroutine_yields(me, n);
         report(row, 35);
     }

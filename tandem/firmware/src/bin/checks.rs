@@ -4,7 +4,8 @@
 
 use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{
-    Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
+    Ceiling, Coroutine, Event, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, TimedOut,
+    delay_until, time,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -127,7 +128,8 @@ fn clock_wraps(me: &tandem::Me) {
 fn ceiling(me: &tandem::Me) {
     let seen = CEILING.with(|value| {
         *value += 1;
-        let spawned = THREADS[0].spawn(Priority::new(9), "equal", |_| CEILING.with(|value| *value += 10));
+        let spawned =
+            THREADS[0].spawn(Priority::new(9), "equal", |_| CEILING.with(|value| *value += 10));
         assert!(spawned.is_ok());
         *value
     });
@@ -162,10 +164,18 @@ fn critical_sections(me: &tandem::Me) {
             critical_section::with(|_| wake());
             critical_section::with(|_| board::raise(0));
             for _ in 0..100 {
-                assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round, 3 * round), 2 * round), "within the section");
+                assert_eq!(
+                    (woken(), HANDLED.load(Relaxed)),
+                    ((3 * round, 3 * round), 2 * round),
+                    "within the section"
+                );
             }
         });
-        assert_eq!((woken(), HANDLED.load(Relaxed)), ((3 * round + 2, 3 * round + 2), 2 * round + 1), "behind it");
+        assert_eq!(
+            (woken(), HANDLED.load(Relaxed)),
+            ((3 * round + 2, 3 * round + 2), 2 * round + 1),
+            "behind it"
+        );
         board::raise(0);
         assert_eq!(woken(), (3 * round + 3, 3 * round + 3), "behind the handler");
     }
@@ -243,7 +253,8 @@ fn main() -> ! {
             critical_sections(me);
             masked_by_hand(me);
             println!("now a stack overflows, and its task is named:");
-            let deep = THREADS[1].spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
+            let deep = THREADS[1]
+                .spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());
             board::exit(false)
         });

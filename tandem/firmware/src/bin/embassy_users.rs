@@ -7,7 +7,9 @@ use embassy_futures::{
     join::{join, join3},
     select::{Either, select},
 };
-use embassy_sync::{blocking_mutex::raw::CriticalSectionRawMutex, channel::Channel, mutex::Mutex, signal::Signal};
+use embassy_sync::{
+    blocking_mutex::raw::CriticalSectionRawMutex, channel::Channel, mutex::Mutex, signal::Signal,
+};
 use embassy_time::{Duration, Instant, Ticker, Timer, with_timeout};
 use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{Coroutine, Me, Priority, Semaphore, SharedStack, Thread, time};
@@ -38,7 +40,11 @@ fn ms(n: u64) -> Duration {
 fn assert_passed(since: Instant, expected: Duration) {
     let passed = since.elapsed().as_ticks();
     let late = passed.checked_sub(expected.as_ticks());
-    assert!(late.is_some_and(|late| late < LATE), "{passed} ticks, expected {}", expected.as_ticks());
+    assert!(
+        late.is_some_and(|late| late < LATE),
+        "{passed} ticks, expected {}",
+        expected.as_ticks()
+    );
 }
 
 /// Runs a coroutine, and waits for its end.
@@ -71,9 +77,13 @@ async fn several_timers() {
 
 async fn cancelled_timers() {
     let start = Instant::now();
-    let Either::First(()) = select(Timer::after(ms(2)), Timer::after(ms(1) * 5)).await else { panic!() };
+    let Either::First(()) = select(Timer::after(ms(2)), Timer::after(ms(1) * 5)).await else {
+        panic!()
+    };
     assert_passed(start, ms(2));
-    let Either::Second(()) = select(Timer::after(ms(4)), Timer::after(ms(1))).await else { panic!() };
+    let Either::Second(()) = select(Timer::after(ms(4)), Timer::after(ms(1))).await else {
+        panic!()
+    };
     assert_passed(start, ms(3));
     // The task is still to be woken at 5 ms, and at 6 ms, for timers that are gone. That ends nothing too early.
     Timer::after(ms(10)).await;
@@ -192,7 +202,10 @@ fn costs(me: &Me) {
             let cost = board::ticks().wrapping_sub(TICKED.load(Relaxed));
             (least, most) = (least.min(cost), most.max(cost));
         }
-        println!("tick -> coroutine in a timer of embassy's: least {} most {} instructions", least, most);
+        println!(
+            "tick -> coroutine in a timer of embassy's: least {} most {} instructions",
+            least, most
+        );
         DONE.give();
     };
     assert!(COROUTINES[0].spawn(Priority::new(7), "measured", measured).is_ok());

@@ -62,7 +62,9 @@ fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
     let waited = ticks().wrapping_sub(start);
     assert_eq!(HOGGED.load(Relaxed), hogged, "the hog ran while a more urgent thread waited");
     me.delay_until(time::now() + nanoseconds(1_000_000));
-    assert!(HOGGED.load(Relaxed) == hogged + 1 && OWNERS.iter().all(|owner| !owner.info().is_alive()));
+    assert!(
+        HOGGED.load(Relaxed) == hogged + 1 && OWNERS.iter().all(|owner| !owner.info().is_alive())
+    );
     (RAN.load(Relaxed).wrapping_sub(start), waited)
 }
 
@@ -71,11 +73,21 @@ fn direct(me: &Me) {
     for links in 1..=LINKS {
         let (ran, waited) = wait_behind(me, links, 0);
         for work in [100_000, 200_000] {
-            assert_eq!(wait_behind(me, links, work), (ran, waited), "the hog's work does not matter");
+            assert_eq!(
+                wait_behind(me, links, work),
+                (ran, waited),
+                "the hog's work does not matter"
+            );
         }
-        println!("{} links: the last owner runs after {}, the mutex is ours after {}", links, ran, waited);
+        println!(
+            "{} links: the last owner runs after {}, the mutex is ours after {}",
+            links, ran, waited
+        );
         let (more, longer) = (ran - before.0, waited - before.1);
-        assert!(links == 1 || (more < 1000 && longer < 2000), "each link costs the same few instructions");
+        assert!(
+            links == 1 || (more < 1000 && longer < 2000),
+            "each link costs the same few instructions"
+        );
         before = (ran, waited);
     }
     board::exit(true)
@@ -84,7 +96,9 @@ fn direct(me: &Me) {
 #[board::entry]
 fn main() -> ! {
     board::set_up();
-    tandem::start(&SHARED, || assert!(DIRECTOR.spawn(Priority::new(20), "director", direct).is_ok()))
+    tandem::start(&SHARED, || {
+        assert!(DIRECTOR.spawn(Priority::new(20), "director", direct).is_ok())
+    })
 }
 
 fn on_alarm() {

@@ -79,7 +79,10 @@ fn equals(me: &Me) {
     assert!(ALARMS.load(Relaxed) <= 62);
     let least = LEAST.load(Relaxed);
     end(me);
-    println!("three equals: 20 turns each; from the alarm to the next thread {} instructions", least);
+    println!(
+        "three equals: 20 turns each; from the alarm to the next thread {} instructions",
+        least
+    );
 }
 
 /// A coroutine gets its turn among the threads, and an equal that is there late, too.

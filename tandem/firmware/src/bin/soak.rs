@@ -10,8 +10,8 @@ use core::{
 };
 use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
-    Ceiling, Coroutine, Event, Info, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until, time,
-    yield_now,
+    Ceiling, Coroutine, Event, Info, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
+    delay_until, time, yield_now,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -185,7 +185,8 @@ async fn coroutine(mut random: Random) {
 fn spawn(random: &mut Random) {
     for (i, task) in THREADS.iter().enumerate() {
         let (priority, seed) = (Priority::new(random.below(5) as u8), 1 + random.below(1 << 20));
-        let _still_alive = task.spawn(priority, "thread", move |me| thread(me, Random(seed), i == 0));
+        let _still_alive =
+            task.spawn(priority, "thread", move |me| thread(me, Random(seed), i == 0));
     }
     for task in &COROUTINES {
         let (priority, seed) = (Priority::new(random.below(5) as u8), 1 + random.below(1 << 20));
@@ -228,12 +229,21 @@ fn report(me: &Me) {
     }
     let of = |what: &AtomicU32| what.load(Relaxed);
     println!("switches {} in {} ticks", switches(), time::now() - started);
-    println!("gives {} sent {} locks {} interrupts {}", of(&GIVES), of(&SENT), of(&LOCKS), of(&HANDLED));
+    println!(
+        "gives {} sent {} locks {} interrupts {}",
+        of(&GIVES),
+        of(&SENT),
+        of(&LOCKS),
+        of(&HANDLED)
+    );
     let balanced = of(&GIVES) == of(&TAKES)
         && of(&SENT) == of(&RECEIVED)
         && *OUTER.lock(me) == of(&LOCKS)
         && CEILING.with(|value| *value) == of(&RAISED);
-    println!("{}", if balanced { "soak: nothing was lost" } else { "soak: the books do not balance" });
+    println!(
+        "{}",
+        if balanced { "soak: nothing was lost" } else { "soak: the books do not balance" }
+    );
     board::exit(balanced)
 }
 

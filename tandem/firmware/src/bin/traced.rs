@@ -128,7 +128,8 @@ fn compare() -> bool {
     while let Some((lost, record)) = TRACE.pop() {
         let (name, event) = (record.task.name(), record.event);
         let in_order = last.is_none_or(|last: u32| record.clock.wrapping_sub(last) < 1 << 31);
-        let as_expected = lost == 0 && in_order && EXPECTED.get(i).is_some_and(|e| *e == (name, event));
+        let as_expected =
+            lost == 0 && in_order && EXPECTED.get(i).is_some_and(|e| *e == (name, event));
         if !as_expected {
             println!("{} {:?} {} {}", i, event, name, lost);
         }
@@ -147,7 +148,11 @@ fn main() -> ! {
         let director = DIRECTOR.spawn(Priority::new(6), "director", |me| {
             scenario(me);
             let same = compare();
-            println!("trace: {} events, {}", EXPECTED.len(), if same { "as expected" } else { "other than expected" });
+            println!(
+                "trace: {} events, {}",
+                EXPECTED.len(),
+                if same { "as expected" } else { "other than expected" }
+            );
             let start = ticks();
             trace::interrupt(|| ());
             println!("an event recorded costs {} instructions", ticks().wrapping_sub(start) / 2);

@@ -20,7 +20,9 @@ const TIMER: u32 = 1 << 7;
 pub fn ticks() -> u32 {
     let count;
     // SAFETY: reading has no effect; as a barrier to the compiler, nothing measured moves across.
-    unsafe { core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags)) };
+    unsafe {
+        core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags))
+    };
     count
 }
 
@@ -117,8 +119,9 @@ impl Driver for Clock {
     fn now() -> u64 {
         loop {
             // SAFETY: registers of CLINT; reading has no effect.
-            let (before, low, high) =
-                unsafe { (MTIME.add(1).read_volatile(), MTIME.read_volatile(), MTIME.add(1).read_volatile()) };
+            let (before, low, high) = unsafe {
+                (MTIME.add(1).read_volatile(), MTIME.read_volatile(), MTIME.add(1).read_volatile())
+            };
             if before == high {
                 return u64::from(high) << 32 | u64::from(low);
             }

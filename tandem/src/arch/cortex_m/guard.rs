@@ -97,7 +97,8 @@ unsafe extern "C" fn report(from: u32) -> ! {
         Some(low) if !in_thread => (low, HANDLERS_GUARD),
         _ => (task.saved.guard.get(m) & !(GUARD as u32 - 1), GUARD as u32),
     };
-    let overflow = status & STACKING != 0 || status & ADDRESS_VALID != 0 && address.wrapping_sub(guard) < size;
+    let overflow =
+        status & STACKING != 0 || status & ADDRESS_VALID != 0 && address.wrapping_sub(guard) < size;
     let what = match (overflow, in_thread) {
         (true, true) => "stack overflow",
         (true, false) => "stack overflow of a handler",

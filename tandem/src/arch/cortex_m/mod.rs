@@ -94,7 +94,9 @@ impl Mask {
     pub(crate) fn set() -> (Self, Masked) {
         let primask: u32;
         // SAFETY: masks interrupts and touches no memory; as a barrier to the compiler, no access moves across.
-        unsafe { asm!("mrs {}, primask", "cpsid i", out(reg) primask, options(nostack, preserves_flags)) };
+        unsafe {
+            asm!("mrs {}, primask", "cpsid i", out(reg) primask, options(nostack, preserves_flags))
+        };
         // SAFETY: masked just now.
         (Self(primask), unsafe { Masked::assume() })
     }
@@ -110,7 +112,9 @@ impl Mask {
     pub(crate) fn allows_switch(self) -> bool {
         let exception: u32;
         // SAFETY: reads the number of the exception being handled.
-        unsafe { asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags))
+        };
         exception | self.0 == 0
     }
 }

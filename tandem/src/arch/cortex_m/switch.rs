@@ -58,7 +58,13 @@ macro_rules! check_order {
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! call {
     ($function:literal, $task:literal) => {
-        concat!("push {{r0-r3, r12, lr}}\nmov r0, ", $task, "\nbl {", $function, "}\npop {{r0-r3, r12, lr}}")
+        concat!(
+            "push {{r0-r3, r12, lr}}\nmov r0, ",
+            $task,
+            "\nbl {",
+            $function,
+            "}\npop {{r0-r3, r12, lr}}"
+        )
     };
 }
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
@@ -180,7 +186,9 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
     // SAFETY: the label lies in `switch`; it reads r9 and uses no stack of ours.
-    unsafe { core::arch::asm!("mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn)) }
+    unsafe {
+        core::arch::asm!("mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn))
+    }
 }
 
 /// Restores a context without FPU registers. Clears FPCA, so that others need not save any for this task.
@@ -291,7 +299,8 @@ pub(super) fn literals() -> Literals {
         fn tandem_poll_returned();
     }
     let kernel = (&raw const KERNEL).addr();
-    let (start, returned) = (start_poll as *const () as usize, tandem_poll_returned as *const () as usize);
+    let (start, returned) =
+        (start_poll as *const () as usize, tandem_poll_returned as *const () as usize);
     [kernel, start, 0, 0xe000_ed9c, returned, 0x0100_0000, restore_preempted as *const () as usize]
 }
 

@@ -164,7 +164,9 @@ pub(crate) fn unmask(_: Masked) {
 pub(crate) fn pend(m: Masked, next: Option<Task>) {
     let before: usize;
     // SAFETY: the bit is the kernel's; see above.
-    unsafe { asm!("csrrsi {}, mscratch, 1", out(reg) before, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("csrrsi {}, mscratch, 1", out(reg) before, options(nomem, nostack, preserves_flags))
+    };
     let in_handler = before > 1;
     KERNEL.wanted.set(m, next.filter(|_| in_handler));
 }
@@ -184,7 +186,9 @@ unsafe impl critical_section::Impl for CriticalSection {
         if was_on {
             let pending: u32;
             // SAFETY: where interrupts were on is no handler, so `mscratch` holds the bit alone; it is cleared.
-            unsafe { asm!("csrrwi {}, mscratch, 0", out(reg) pending, options(nostack, preserves_flags)) };
+            unsafe {
+                asm!("csrrwi {}, mscratch, 0", out(reg) pending, options(nostack, preserves_flags))
+            };
             // SAFETY: `acquire` masked them.
             let m = unsafe { Masked::assume() };
             if pending != 0 {

@@ -20,7 +20,11 @@ use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 /// # Safety
 /// Interrupts are masked.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
+pub(crate) unsafe extern "C" fn hand_over_and_restore(
+    queue: &WaitQueue,
+    mask: Mask,
+    first: NonNull<Waiter>,
+) {
     naked_asm!(
         ".option push",
         ".option rvc",

@@ -7,7 +7,10 @@
 
 use super::{
     guard,
-    switch::{FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, move_guard, resume, store_upper},
+    switch::{
+        FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, move_guard, resume,
+        store_upper,
+    },
 };
 use crate::{
     arch::offset::{CURRENT, SWITCHES},

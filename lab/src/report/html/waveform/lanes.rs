@@ -37,7 +37,12 @@ impl Stretch<'_> {
     }
 
     /// The part of these, in the order of time, that is seen.
-    fn seen<T>(&self, all: &[T], end: impl Fn(&T) -> u64, start: impl Fn(&T) -> u64) -> Range<usize> {
+    fn seen<T>(
+        &self,
+        all: &[T],
+        end: impl Fn(&T) -> u64,
+        start: impl Fn(&T) -> u64,
+    ) -> Range<usize> {
         let from = all.partition_point(|one| end(one) <= self.from);
         from..all.partition_point(|one| start(one) < self.to).max(from)
     }
@@ -57,7 +62,9 @@ pub fn draw(
     let mut level = channel.initial != (seen.start % 2 == 1);
     let mut points = vec![[stretch.at(stretch.from), y(level)]];
     let edges = &channel.edges[seen.clone()];
-    for together in edges.chunk_by(|one, next| stretch.at(*one).floor() == stretch.at(*next).floor()) {
+    for together in
+        edges.chunk_by(|one, next| stretch.at(*one).floor() == stretch.at(*next).floor())
+    {
         let place = stretch.at(together[0]);
         points.extend([[place, y(level)], [place, y(!level)]]);
         if together.len() % 2 == 0 {
@@ -72,7 +79,12 @@ pub fn draw(
     let tell = |svg: &mut Svg, pulse: &Pulse, what: &str| {
         let ends = [pulse.at, end(pulse)].map(|at| stretch.at(at));
         let tip = format!("{what}: {}", stretch.ruler.full(pulse.width));
-        svg.bar(&format!("pulse {class}"), [ends[0], top + HIGH], [ends[1] - ends[0], LOW - HIGH], &tip);
+        svg.bar(
+            &format!("pulse {class}"),
+            [ends[0], top + HIGH],
+            [ends[1] - ends[0], LOW - HIGH],
+            &tip,
+        );
     };
     match samples {
         Some((all, shown)) => {
@@ -86,7 +98,9 @@ pub fn draw(
             let near = Channel {
                 name: String::new(),
                 initial: channel.initial != (seen.start.saturating_sub(1) % 2 == 1),
-                edges: channel.edges[seen.start.saturating_sub(1)..(seen.end + 1).min(channel.edges.len())].to_vec(),
+                edges: channel.edges
+                    [seen.start.saturating_sub(1)..(seen.end + 1).min(channel.edges.len())]
+                    .to_vec(),
             };
             near.pulses(true).for_each(|pulse| tell(svg, &pulse, &channel.name));
         }
@@ -99,10 +113,12 @@ pub fn draw(
 pub fn timer(svg: &mut Svg, marks: &Marks, stretch: &Stretch<'_>, top: f64) {
     let origin = stretch.ruler.value(stretch.origin);
     let (low, high) = (stretch.x.low + origin, stretch.x.high + origin);
-    let seen = marks.spans.iter().enumerate().filter(|(_, (start, end))| *end > low && *start < high);
+    let seen =
+        marks.spans.iter().enumerate().filter(|(_, (start, end))| *end > low && *start < high);
     for (index, (start, end)) in seen.take(TOLD) {
         let ends = [start, end].map(|at| stretch.x.at(at - origin));
-        let tip = format!("by the timer, number {}: {}", index + 1, stretch.ruler.unit.show(end - start));
+        let tip =
+            format!("by the timer, number {}: {}", index + 1, stretch.ruler.unit.show(end - start));
         svg.bar("ink", [ends[0], top + 9.0], [ends[1] - ends[0], 6.0], &tip);
     }
 }

@@ -27,8 +27,10 @@ const ROWS: usize = 20;
 /// The figures, and a line about each capture that cannot be drawn.
 pub fn figures(cases: &[Shown<'_>]) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut remarks) = (Vec::new(), Vec::new());
-    let captured: Vec<(&Shown<'_>, &String)> =
-        cases.iter().filter_map(|shown| Some((shown, shown.case.attachments.get(CAPTURE)?))).collect();
+    let captured: Vec<(&Shown<'_>, &String)> = cases
+        .iter()
+        .filter_map(|shown| Some((shown, shown.case.attachments.get(CAPTURE)?)))
+        .collect();
     for (shown, dump) in captured.iter().take(SHOWN) {
         let capture = match Capture::from_vcd(CAPTURE, dump.as_bytes()) {
             Ok(capture) => capture,
@@ -39,11 +41,13 @@ pub fn figures(cases: &[Shown<'_>]) -> (Vec<Figure>, Vec<String>) {
         };
         match Focus::find(shown.case, &capture) {
             Some(focus) => figures.push(figure(shown, &capture, &focus)),
-            None => remarks.push(format!("{}: no pin of its capture shows a whole sample", shown.name())),
+            None => remarks
+                .push(format!("{}: no pin of its capture shows a whole sample", shown.name())),
         }
     }
     if let (Some(last), true) = (figures.last_mut(), captured.len() > SHOWN) {
-        last.notes.push(format!("Captures of the first {SHOWN} of {} cases are drawn.", captured.len()));
+        last.notes
+            .push(format!("Captures of the first {SHOWN} of {} cases are drawn.", captured.len()));
     }
     (figures, remarks)
 }
@@ -61,7 +65,9 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
     }
     if let Some(marks) = &marks {
         let told = ruler.unit.show(marks.doubt.ceil());
-        notes.push(format!("timer: the same samples by the target's own marks, placed to within ± {told}."));
+        notes.push(format!(
+            "timer: the same samples by the target's own marks, placed to within ± {told}."
+        ));
     }
     let source = match capture.sampling {
         Sampling::Exact => "exact edges".to_owned(),
@@ -87,9 +93,16 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
 }
 
 /// The first widths, and what the timer says of them.
-fn rows(focus: &Focus<'_>, ruler: &Ruler<'_>, marks: Option<&Marks>, start: u64) -> Vec<Vec<String>> {
+fn rows(
+    focus: &Focus<'_>,
+    ruler: &Ruler<'_>,
+    marks: Option<&Marks>,
+    start: u64,
+) -> Vec<Vec<String>> {
     let row = |(index, sample): (usize, &Pulse)| {
-        let timer = marks.and_then(|marks| marks.spans.get(index)).map(|span| ruler.unit.show(span.1 - span.0));
+        let timer = marks
+            .and_then(|marks| marks.spans.get(index))
+            .map(|span| ruler.unit.show(span.1 - span.0));
         vec![
             (index + 1).to_string(),
             ruler.show(sample.at - start),

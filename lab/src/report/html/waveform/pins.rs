@@ -73,27 +73,54 @@ impl<'a> Focus<'a> {
         let mut found: Vec<(&SeriesResult, &Channel, Vec<Pulse>)> = Vec::new();
         for series in own {
             let name = by_pin(&series.name);
-            let Some(beside) = case.series.iter().find(|other| other.name == name) else { continue };
-            let is_free = |channel: &&Channel| !found.iter().any(|(_, taken, _)| std::ptr::eq(*taken, *channel));
+            let Some(beside) = case.series.iter().find(|other| other.name == name) else {
+                continue;
+            };
+            let is_free = |channel: &&Channel| {
+                !found.iter().any(|(_, taken, _)| std::ptr::eq(*taken, *channel))
+            };
             let free = capture.channels.iter().filter(is_free);
-            let fitting = free.filter_map(|channel| Some((series, channel, samples(channel, beside, &ruler)?))).next();
+            let fitting = free
+                .filter_map(|channel| Some((series, channel, samples(channel, beside, &ruler)?)))
+                .next();
             found.extend(fitting);
         }
-        let shown = found.iter().map(|(series, channel, _)| (channel.name.as_str(), series.name.as_str())).collect();
-        if let Some((series, channel, samples)) = found.into_iter().find(|(series, _, _)| series.role == "measured") {
-            return Some(Self { channel, series: Some(series), samples, read_from: channel.name.clone(), shown });
+        let shown = found
+            .iter()
+            .map(|(series, channel, _)| (channel.name.as_str(), series.name.as_str()))
+            .collect();
+        if let Some((series, channel, samples)) =
+            found.into_iter().find(|(series, _, _)| series.role == "measured")
+        {
+            return Some(Self {
+                channel,
+                series: Some(series),
+                samples,
+                read_from: channel.name.clone(),
+                shown,
+            });
         }
         if let Some((channel, samples)) = latencies(capture) {
-            return Some(Self { channel, series: None, samples, read_from: format!("{LINE} to {HANDLER}"), shown });
+            return Some(Self {
+                channel,
+                series: None,
+                samples,
+                read_from: format!("{LINE} to {HANDLER}"),
+                shown,
+            });
         }
-        let pulses = capture.channels.iter().map(|channel| (channel, channel.pulses(true).collect::<Vec<_>>()));
+        let pulses = capture
+            .channels
+            .iter()
+            .map(|channel| (channel, channel.pulses(true).collect::<Vec<_>>()));
         let (channel, samples) = pulses.into_iter().find(|(_, samples)| !samples.is_empty())?;
         Some(Self { channel, series: None, samples, read_from: channel.name.clone(), shown })
     }
 
     /// `D0: switch, D7: mark to mark`.
     pub fn names(&self) -> String {
-        let names: Vec<String> = self.shown.iter().map(|(channel, series)| format!("{channel}: {series}")).collect();
+        let names: Vec<String> =
+            self.shown.iter().map(|(channel, series)| format!("{channel}: {series}")).collect();
         names.join(", ")
     }
 
@@ -106,7 +133,10 @@ impl<'a> Focus<'a> {
     /// Where the timer's marks lie, if its samples were kept and each lies within one of the pin's.
     pub fn marks(&self, ruler: &Ruler<'_>) -> Option<Marks> {
         let series = self.series?;
-        let is_whole = series.by_repetition.first().is_some_and(|first| first.count == self.samples.len() as u64);
+        let is_whole = series
+            .by_repetition
+            .first()
+            .is_some_and(|first| first.count == self.samples.len() as u64);
         let samples = series.samples.get(..self.samples.len()).filter(|_| is_whole)?;
         Marks::place(samples, series, &self.samples, ruler)
     }
@@ -118,8 +148,9 @@ const HANDLER: &str = "D0";
 
 /// From each rise of the bench's line to that of the handler's pin, before the next.
 fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
-    let rises =
-        |channel: &Channel| -> Vec<u64> { channel.edges().filter_map(|(at, level)| level.then_some(at)).collect() };
+    let rises = |channel: &Channel| -> Vec<u64> {
+        channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
+    };
     let line = capture.channel(LINE).ok()?;
     let (raised, handled) = (rises(line), rises(capture.channel(HANDLER).ok()?));
     let samples = raised.iter().enumerate().filter_map(|(place, at)| {
@@ -135,11 +166,18 @@ fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
 fn samples(channel: &Channel, series: &SeriesResult, ruler: &Ruler<'_>) -> Option<Vec<Pulse>> {
     let first = series.by_repetition.first()?;
     let is_like = |samples: &Vec<Pulse>| {
-        let values = || samples.iter().map(|sample| (ruler.value(sample.width) - series.nominal) / series.per);
-        let (min, max) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        let values = || {
+            samples.iter().map(|sample| (ruler.value(sample.width) - series.nominal) / series.per)
+        };
+        let (min, max) =
+            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
         // Values of a distribution are kept within 0.1 %.
-        let is_near = |one: f64, other: f64| (one - other).abs() <= 0.002 * one.abs().max(other.abs()) + 1e-6;
-        first.count == samples.len() as u64 && first.count > 0 && is_near(min, first.min) && is_near(max, first.max)
+        let is_near =
+            |one: f64, other: f64| (one - other).abs() <= 0.002 * one.abs().max(other.abs()) + 1e-6;
+        first.count == samples.len() as u64
+            && first.count > 0
+            && is_near(min, first.min)
+            && is_near(max, first.max)
     };
     let between = |pair: &[u64]| Pulse { at: pair[0], width: pair[1] - pair[0] };
     let pulses = Some(channel.pulses(true).collect()).filter(is_like);
@@ -156,18 +194,26 @@ pub struct Marks {
 impl Marks {
     /// A pin is set before the first mark of a sample, and cleared after the last. The timer's starts are counted from its
     /// first; that lies where every sample fits into its pulse.
-    fn place(samples: &[(f64, f64)], series: &SeriesResult, pulses: &[Pulse], ruler: &Ruler<'_>) -> Option<Self> {
+    fn place(
+        samples: &[(f64, f64)],
+        series: &SeriesResult,
+        pulses: &[Pulse],
+        ruler: &Ruler<'_>,
+    ) -> Option<Self> {
         let length = |value: f64| value * series.per + series.nominal;
         let (mut earliest, mut latest) = (f64::NEG_INFINITY, f64::INFINITY);
         let first = samples.first()?.0;
         for ((start, value), pulse) in samples.iter().zip(pulses) {
             let since = start - first;
             earliest = earliest.max(ruler.value(pulse.at) - since);
-            latest = latest.min(ruler.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
+            latest = latest
+                .min(ruler.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
         }
         let room = latest - earliest;
         let middle = f64::midpoint(earliest, latest);
-        let span = |(start, value): &(f64, f64)| (middle + start - first, middle + start - first + length(*value));
+        let span = |(start, value): &(f64, f64)| {
+            (middle + start - first, middle + start - first + length(*value))
+        };
         let marks = || Self { spans: samples.iter().map(span).collect(), doubt: room / 2.0 };
         (room >= 0.0 && room.is_finite()).then(marks)
     }

@@ -16,7 +16,11 @@ use crate::{
 
 /// Three pulses of D0, 100, 140 and 120 cycles wide at 84 MHz; `irq` rises 9 before each.
 fn capture() -> Capture {
-    let channel = |name: &str, edges: &[u64]| Channel { name: name.to_owned(), initial: false, edges: edges.to_vec() };
+    let channel = |name: &str, edges: &[u64]| Channel {
+        name: name.to_owned(),
+        initial: false,
+        edges: edges.to_vec(),
+    };
     Capture {
         source: "made up".to_owned(),
         tick: Tick::of_hertz(84_000_000).unwrap(),
@@ -34,10 +38,17 @@ fn capture() -> Capture {
 fn series(name: &str, role: &str, samples: &[(f64, f64)]) -> SeriesResult {
     let values = || samples.iter().map(|sample| sample.1);
     let (min, max) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let repetition = Repetition { count: samples.len() as u64, min, p50: min, p99: None, max, mean: min };
+    let repetition =
+        Repetition { count: samples.len() as u64, min, p50: min, p99: None, max, mean: min };
     let role = role.to_owned();
     let unit = "cycles".to_owned();
-    SeriesResult { role, unit, by_repetition: vec![repetition], samples: samples.to_vec(), ..sample::series(name, min) }
+    SeriesResult {
+        role,
+        unit,
+        by_repetition: vec![repetition],
+        samples: samples.to_vec(),
+        ..sample::series(name, min)
+    }
 }
 
 fn case(capture: &Capture) -> CaseResult {
@@ -94,7 +105,8 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
 #[test]
 fn samples_may_go_from_edge_to_edge() {
     let (capture, mut case) = (capture(), case(&capture()));
-    case.series[1].by_repetition[0] = Repetition { count: 5, min: 100.0, p50: 0.0, p99: None, max: 200.0, mean: 0.0 };
+    case.series[1].by_repetition[0] =
+        Repetition { count: 5, min: 100.0, p50: 0.0, p99: None, max: 200.0, mean: 0.0 };
     let focus = Focus::find(&case, &capture).unwrap();
     let widths: Vec<u64> = focus.samples.iter().map(|sample| sample.width).collect();
     assert_eq!(widths, [100, 200, 140, 160, 120]);
@@ -106,7 +118,8 @@ fn pins_that_show_no_series_are_read_by_themselves() {
     case.series[1].by_repetition[0].max = 1e6;
     // The handler of the first does not come before the line rises again.
     capture.channels[0].edges = vec![1_300, 1_440, 1_600, 1_720];
-    let widths = |focus: &Focus<'_>| focus.samples.iter().map(|sample| sample.width).collect::<Vec<_>>();
+    let widths =
+        |focus: &Focus<'_>| focus.samples.iter().map(|sample| sample.width).collect::<Vec<_>>();
     let focus = Focus::find(&case, &capture).unwrap();
     assert_eq!((focus.read_from.as_str(), widths(&focus)), ("irq to D0", vec![9, 9]));
     capture.channels.retain(|channel| channel.name != "irq");
@@ -125,9 +138,15 @@ fn a_capture_that_cannot_be_drawn_is_told_in_a_line() {
     quiet.channels.iter_mut().for_each(|channel| channel.edges.clear());
     cases[2] = case(&quiet);
     let text = page_of(&run_of(cases));
-    assert_eq!((charts(&text, "waveform"), text.matches("its capture cannot be read: ").count()), (0, 2));
+    assert_eq!(
+        (charts(&text, "waveform"), text.matches("its capture cannot be read: ").count()),
+        (0, 2)
+    );
     assert!(text.contains("time goes back, from #1050 to #9"));
-    assert!(text.contains("no pin of its capture shows a whole sample") && text.matches("<script").count() == 1);
+    assert!(
+        text.contains("no pin of its capture shows a whole sample")
+            && text.matches("<script").count() == 1
+    );
 }
 
 #[test]
@@ -137,7 +156,11 @@ fn a_million_edges_make_a_small_picture() {
     let name = "<b>D\u{202e}9".to_owned();
     capture.channels.push(Channel { name, initial: true, edges: (900..1_000_900).collect() });
     capture.channels[0].edges = (0..500_000).map(|index| 1_000 + 5 * index).collect();
-    let more = (0..100).map(|index| Channel { name: format!("E{index}"), initial: false, edges: vec![1_001] });
+    let more = (0..100).map(|index| Channel {
+        name: format!("E{index}"),
+        initial: false,
+        edges: vec![1_001],
+    });
     capture.channels.extend(more);
     let shown = case(&capture);
     let subject = super::super::panel::Subject { name: String::new(), run: &run_of(vec![shown]) };
@@ -177,8 +200,12 @@ fn functions_have_one_colour_in_all_bars() {
     let evil = "<script>alert(1)</script>::".to_owned() + &"f".repeat(100_000);
     let rows = vec![spent("handler", 300), spent(&evil, 200), spent("entry", 40)];
     cases[0].cycles = Some(Cycles { windows: 10, total: 540, asleep: 0, rows });
-    cases[1].cycles =
-        Some(Cycles { windows: 10, total: 90, asleep: 0, rows: vec![spent("entry", 50), spent("handler", 40)] });
+    cases[1].cycles = Some(Cycles {
+        windows: 10,
+        total: 90,
+        asleep: 0,
+        rows: vec![spent("entry", 50), spent("handler", 40)],
+    });
     let text = page_of(&run_of(cases.clone()));
     assert_eq!(charts(&text, "cycles"), 1);
     let colour = |tip: &str| {
@@ -189,9 +216,13 @@ fn functions_have_one_colour_in_all_bars() {
     assert_eq!(colour("handler: 30 cycles of 54"), colour("handler: 4 cycles of 9"));
     assert_eq!(colour("entry: 4 cycles of 54"), colour("entry: 5 cycles of 9"));
     assert_ne!(colour("entry: 5 cycles of 9"), colour("handler: 4 cycles of 9"));
-    assert!(text.matches("<script").count() == 1 && text.contains("<td>handler</td><td>tandem@ibex</td><td>30</td>"));
+    assert!(
+        text.matches("<script").count() == 1
+            && text.contains("<td>handler</td><td>tandem@ibex</td><td>30</td>")
+    );
     for (windows, total) in [(0, 7), (u64::MAX, 0), (1, u64::MAX)] {
-        cases[0].cycles = Some(Cycles { windows, total, asleep: 0, rows: vec![spent("f", u64::MAX); 9] });
+        cases[0].cycles =
+            Some(Cycles { windows, total, asleep: 0, rows: vec![spent("f", u64::MAX); 9] });
         page_of(&run_of(cases.clone()));
     }
 }

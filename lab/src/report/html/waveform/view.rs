@@ -28,11 +28,18 @@ const FIRST: usize = 4;
 const SEEN: f64 = 0.04;
 
 /// The picture, and how to read it.
-pub fn draw(capture: &Capture, focus: &Focus<'_>, ruler: &Ruler<'_>, marks: Option<&Marks>) -> (Svg, String) {
+pub fn draw(
+    capture: &Capture,
+    focus: &Focus<'_>,
+    ruler: &Ruler<'_>,
+    marks: Option<&Marks>,
+) -> (Svg, String) {
     // A pin that never changes says nothing.
-    let changing: Vec<&Channel> = capture.channels.iter().filter(|channel| !channel.edges.is_empty()).collect();
+    let changing: Vec<&Channel> =
+        capture.channels.iter().filter(|channel| !channel.edges.is_empty()).collect();
     let others = changing.iter().copied().filter(|channel| !std::ptr::eq(*channel, focus.channel));
-    let channels: Vec<&Channel> = std::iter::once(focus.channel).chain(others).take(LANES).collect();
+    let channels: Vec<&Channel> =
+        std::iter::once(focus.channel).chain(others).take(LANES).collect();
     let left_out = changing.len() - channels.len();
     let (first, count) = first(capture, focus);
     let widest = focus.widest();
@@ -45,7 +52,9 @@ pub fn draw(capture: &Capture, focus: &Focus<'_>, ruler: &Ruler<'_>, marks: Opti
     let mut svg = Svg::new(height * stretches.len() as f64);
     for (index, ((from, to), sample, count)) in stretches.into_iter().enumerate() {
         let origin = focus.samples[sample].at;
-        let signed = |at: u64| if at < origin { -ruler.value(origin - at) } else { ruler.value(at - origin) };
+        let signed = |at: u64| {
+            if at < origin { -ruler.value(origin - at) } else { ruler.value(at - origin) }
+        };
         let x = Scale { low: signed(from), high: signed(to), from: LEFT, to: RIGHT, log: false };
         let top = height * index as f64;
         let stretch = Stretch { from, to, origin, x, ruler };
@@ -61,7 +70,8 @@ pub fn draw(capture: &Capture, focus: &Focus<'_>, ruler: &Ruler<'_>, marks: Opti
         let mut place = top + HEAD;
         for (index, channel) in channels.iter().enumerate() {
             svg.text("row", [4.0, place + 16.0], Anchor::Start, &fit(&channel.name, LEFT - 8.0));
-            let samples = (index == 0).then_some((focus.samples.as_slice(), sample..sample + count));
+            let samples =
+                (index == 0).then_some((focus.samples.as_slice(), sample..sample + count));
             lanes::draw(&mut svg, channel, index, &stretch, samples, place);
             place += LANE;
             if let (Some(marks), 0) = (marks, index) {
@@ -113,7 +123,11 @@ fn measure(
             svg.line("marker", [end, top - 12.0], [end, base]);
         }
         svg.line("range", [ends[0], top - 8.0], [ends[1], top - 8.0]);
-        let told = if single { stretch.ruler.full(sample.width) } else { stretch.ruler.show(sample.width) };
+        let told = if single {
+            stretch.ruler.full(sample.width)
+        } else {
+            stretch.ruler.show(sample.width)
+        };
         let half = 0.5 * width(&told);
         let middle = f64::midpoint(ends[0], ends[1]).min(RIGHT - half).max(half + 2.0);
         if middle - half >= free {

@@ -12,7 +12,8 @@ use rustix::{
 
 use super::{
     protocol::{
-        self, Commands, FlatObject, Handle, MANAGER, Message, PROTOCOL, Received, Return, Returns, WriteRead, object,
+        self, Commands, FlatObject, Handle, MANAGER, Message, PROTOCOL, Received, Return, Returns,
+        WriteRead, object,
     },
     room::Room,
 };

@@ -43,7 +43,11 @@ pub fn manage(mut device: Device) -> Result<(), CallFailure> {
             device.commands.free(&call);
             match services.get(&number).filter(|_| call.code == FIND) {
                 Some(&Handle(handle)) => {
-                    let object = FlatObject { kind: object::HANDLE, node: handle.into(), ..FlatObject::default() };
+                    let object = FlatObject {
+                        kind: object::HANDLE,
+                        node: handle.into(),
+                        ..FlatObject::default()
+                    };
                     answer = Introduction { service: number, object }.bytes();
                     let offsets = &[Introduction::OBJECT];
                     device.commands.reply(Message { bytes: &answer, offsets, beside: 0 });

@@ -113,7 +113,13 @@ impl<D: Driver> Transport for Through<D> {
             "measure it in a guest: --target linux-full@vm",
         ))?;
         let managed = Semaphore::new(Primitive::Futex, true, 0)?;
-        let services = arena.place(Services { device, services, clients, managed, unmanaged: AtomicI32::new(0) })?;
+        let services = arena.place(Services {
+            device,
+            services,
+            clients,
+            managed,
+            unmanaged: AtomicI32::new(0),
+        })?;
         Process::spawn(kernel, Priority::Ordinary, manage(services))?;
         services.managed.take();
         match services.unmanaged.load(Relaxed) {
@@ -141,12 +147,17 @@ impl<D: Driver> Transport for Through<D> {
     fn connect(services: &'static Services, _: usize) -> Result<Client<D>, CallFailure> {
         let mut patience = Patience::new();
         let mut device = open(services)?;
-        let handles = (0..services.services).map(|service| find(&mut device, service, &mut patience));
+        let handles =
+            (0..services.services).map(|service| find(&mut device, service, &mut patience));
         let handles = handles.collect::<Result<_, _>>()?;
         Ok(Client { device, handles, held: None, hoards: false, patience, driver: PhantomData })
     }
 
-    fn connect_with(services: &'static Services, client: usize, fault: Fault) -> Result<Client<D>, CallFailure> {
+    fn connect_with(
+        services: &'static Services,
+        client: usize,
+        fault: Fault,
+    ) -> Result<Client<D>, CallFailure> {
         let lacking = match fault {
             Fault::Descriptors => Some(Resource::Nofile),
             Fault::Memory => Some(Resource::As),
@@ -167,13 +178,18 @@ impl<D: Driver> Transport for Through<D> {
     }
 
     #[inline]
-    fn call<'a>(client: &'a mut Client<D>, service: usize, bytes: &[u8]) -> Result<&'a [u8], CallFailure> {
+    fn call<'a>(
+        client: &'a mut Client<D>,
+        service: usize,
+        bytes: &[u8],
+    ) -> Result<&'a [u8], CallFailure> {
         let Client { device, handles, held, hoards, patience, .. } = client;
         if let Some(held) = held.take().filter(|_| !*hoards) {
             device.commands.free(&held);
         }
         let mut parcel = Parcel::<D>::new();
-        let reply = device.call(handles[service], ECHO, parcel.message(bytes), || patience.go_on())?;
+        let reply =
+            device.call(handles[service], ECHO, parcel.message(bytes), || patience.go_on())?;
         patience.answered();
         *held = Some(reply);
         parcel::bytes::<D>(device, &reply).ok_or(CallFailure::Refused)
@@ -195,7 +211,8 @@ impl<D> Drop for Client<D> {
 
 /// The context manager: a process that lives as long as the case.
 async fn manage(services: &'static Services) {
-    let device = Device::open(services.device).and_then(|device| device.become_manager().map(|()| device));
+    let device =
+        Device::open(services.device).and_then(|device| device.become_manager().map(|()| device));
     let code = device.as_ref().map_or_else(|error| error.raw_os_error(), |_| 0);
     services.unmanaged.store(code, Relaxed);
     services.managed.give();
@@ -210,10 +227,15 @@ fn open(services: &Services) -> Result<Device, CallFailure> {
 }
 
 /// The handle of a service, once it has been published.
-fn find(device: &mut Device, service: usize, patience: &mut Patience) -> Result<Handle, CallFailure> {
+fn find(
+    device: &mut Device,
+    service: usize,
+    patience: &mut Patience,
+) -> Result<Handle, CallFailure> {
     let number = (service as u64).to_ne_bytes();
     for _ in 0..3000 {
-        let reply = device.call(MANAGER, manager::FIND, Message::plain(&number), || patience.go_on())?;
+        let reply =
+            device.call(MANAGER, manager::FIND, Message::plain(&number), || patience.go_on())?;
         let handle = device.message(&reply).and_then(Introduction::handle);
         if let Some(handle) = handle {
             // Before the message that holds it is freed.
@@ -245,7 +267,8 @@ fn serve<D: Driver>(
             match event.map_err(|_| CallFailure::Failed(libc::EPROTO))? {
                 Return::Call(call) if call.code == ECHO => {
                     vector.clear();
-                    vector.extend_from_slice(parcel::bytes::<D>(&device, &call).unwrap_or_default());
+                    vector
+                        .extend_from_slice(parcel::bytes::<D>(&device, &call).unwrap_or_default());
                     if !answer(&mut vector) {
                         return Ok(());
                     }

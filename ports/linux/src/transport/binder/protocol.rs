@@ -189,7 +189,12 @@ impl Commands {
 
     /// Calls. `message` must stay where it is until the commands have been given.
     pub fn call(&mut self, handle: Handle, code: u32, message: Message<'_>) {
-        self.transaction([command::TRANSACTION, command::TRANSACTION_SG], handle.0.into(), code, message);
+        self.transaction(
+            [command::TRANSACTION, command::TRANSACTION_SG],
+            handle.0.into(),
+            code,
+            message,
+        );
     }
 
     /// Answers the call that was taken last. `message` as for [`call`](Self::call).
@@ -197,7 +202,13 @@ impl Commands {
         self.transaction([command::REPLY, command::REPLY_SG], 0, 0, message);
     }
 
-    fn transaction(&mut self, [plain, gathered]: [u32; 2], target: u64, code: u32, message: Message<'_>) {
+    fn transaction(
+        &mut self,
+        [plain, gathered]: [u32; 2],
+        target: u64,
+        code: u32,
+        message: Message<'_>,
+    ) {
         let Message { bytes, offsets, beside } = message;
         self.put(if beside > 0 { gathered } else { plain }, &target.to_ne_bytes());
         let address = |start: *const u8| start.expose_provenance() as u64;
@@ -293,7 +304,12 @@ impl Iterator for Returns<'_> {
 /// `body` is as long as the number says.
 fn decode(number: u32, body: &[u8]) -> Return {
     let word = |place| long(body, place).unwrap_or_default();
-    let received = || Received { code: word(16) as u32, sender: word(24) as i32, length: word(32), buffer: word(48) };
+    let received = || Received {
+        code: word(16) as u32,
+        sender: word(24) as i32,
+        length: word(32),
+        buffer: word(48),
+    };
     let count = |acquire| {
         let node = body.first_chunk().copied().unwrap_or_default();
         Return::Count(Count { acquire, node })
@@ -306,7 +322,9 @@ fn decode(number: u32, body: &[u8]) -> Return {
         event::DEAD_REPLY => Return::DeadReply,
         event::FAILED_REPLY => Return::FailedReply,
         event::DEAD_BINDER => Return::Dead(word(0)),
-        event::ERROR => Return::Error(body.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code))),
+        event::ERROR => {
+            Return::Error(body.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code)))
+        }
         other => Return::Other(other),
     }
 }
@@ -344,7 +362,10 @@ mod tests {
     }
 
     fn stream(returns: &[(u32, Vec<u8>)]) -> Vec<u8> {
-        returns.iter().flat_map(|(number, body)| [&number.to_ne_bytes()[..], body].concat()).collect()
+        returns
+            .iter()
+            .flat_map(|(number, body)| [&number.to_ne_bytes()[..], body].concat())
+            .collect()
     }
 
     /// A return as the driver may send it: of a known kind or of any other, with a body as long as its number says.
@@ -359,7 +380,8 @@ mod tests {
             event::DEAD_BINDER,
             event::FAILED_REPLY,
         ]);
-        let other = (any::<u32>(), 0..100_u32).prop_map(|(number, size)| number & 0xc000_ffff | size << 16);
+        let other =
+            (any::<u32>(), 0..100_u32).prop_map(|(number, size)| number & 0xc000_ffff | size << 16);
         prop_oneof![known, other].prop_flat_map(|number| {
             let size = (number >> 16 & 0x3fff) as usize;
             (Just(number), vec(any::<u8>(), size))

@@ -73,9 +73,13 @@ mod tests {
         let start = room.0.addr() as u64;
         assert_eq!(room.bytes(start, BYTES as u64).map(<[u8]>::len), Some(BYTES));
         assert_eq!(room.bytes(start + BYTES as u64, 0), Some(&[][..]));
-        for (address, length) in
-            [(start, BYTES as u64 + 1), (start - 1, 1), (start + 1, BYTES as u64), (0, 1), (start + 8, u64::MAX)]
-        {
+        for (address, length) in [
+            (start, BYTES as u64 + 1),
+            (start - 1, 1),
+            (start + 1, BYTES as u64),
+            (0, 1),
+            (start + 8, u64::MAX),
+        ] {
             assert_eq!(room.bytes(address, length), None, "{address:#x} {length:#x}");
         }
         drop(room);
@@ -89,7 +93,8 @@ mod tests {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let none = Rlimit { current: Some(0), ..getrlimit(Resource::As) };
-            let refused = setrlimit(Resource::As, none).is_ok() && Room::new(&file).err() == Some(Errno::NOMEM);
+            let refused = setrlimit(Resource::As, none).is_ok()
+                && Room::new(&file).err() == Some(Errno::NOMEM);
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(!refused)) };
         }

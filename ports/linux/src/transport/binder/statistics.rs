@@ -3,8 +3,11 @@
 use std::{fs, process};
 
 /// Where: through debugfs, and through binderfs.
-const PLACES: [&str; 3] =
-    ["/sys/kernel/debug/binder/stats", "/dev/binderfs/binder_logs/stats", "/sys/fs/binder/binder_logs/stats"];
+const PLACES: [&str; 3] = [
+    "/sys/kernel/debug/binder/stats",
+    "/dev/binderfs/binder_logs/stats",
+    "/sys/fs/binder/binder_logs/stats",
+];
 
 /// Calls that this process has made through any of the drivers, if they can be seen.
 pub fn calls_of_this_process() -> Option<u32> {
@@ -25,7 +28,14 @@ fn calls(text: &str, process: u32) -> Option<u32> {
         ["BC_TRANSACTION", "BC_TRANSACTION_SG"].contains(&name).then(|| count.parse().ok())?
     };
     let first = ours.next()?;
-    Some([first].into_iter().chain(ours).flat_map(str::lines).filter_map(count).fold(0, u32::wrapping_add))
+    Some(
+        [first]
+            .into_iter()
+            .chain(ours)
+            .flat_map(str::lines)
+            .filter_map(count)
+            .fold(0, u32::wrapping_add),
+    )
 }
 
 #[cfg(test)]

@@ -70,7 +70,11 @@ fn main() -> ! {
         });
         assert!(coroutine.is_ok());
         for (i, thread) in PROBES.iter().enumerate() {
-            assert!(thread.spawn(Priority::new(2), "probe", move |me| probes(me, 0x1000 * (i as u32 + 1))).is_ok());
+            assert!(
+                thread
+                    .spawn(Priority::new(2), "probe", move |me| probes(me, 0x1000 * (i as u32 + 1)))
+                    .is_ok()
+            );
         }
     })
 }
