@@ -43,7 +43,7 @@ scipy_figures() {
         "$venv/bin/pip" install --quiet --require-hashes --only-binary :all: --requirement "$pinned"
         cp "$pinned" "$venv/installed.txt"
     fi
-    "$venv/bin/python" "$root/lab/tests/scipy_figures.py" >"$figures"
+    "$venv/bin/python" "$root/lab/statistics/tests/scipy_figures.py" >"$figures"
 }
 
 # Shows cargo's output as it comes, and ends with the sum over all its test programs.

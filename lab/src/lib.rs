@@ -13,9 +13,12 @@
 
 #![forbid(unsafe_code)]
 
+pub use chronoscope_capture as capture;
+pub use chronoscope_statistics as statistics;
+pub use chronoscope_units as units;
+
 pub mod baseline;
 pub mod cache;
-pub mod capture;
 pub mod case;
 mod cause;
 mod child;
@@ -31,11 +34,9 @@ pub mod reference;
 pub mod report;
 pub mod run;
 pub mod runner;
-pub mod statistics;
 pub mod store;
 pub mod stream;
 pub mod study;
 pub mod timeline;
-pub mod units;
 pub mod variant;
 pub mod verdict;

@@ -10,7 +10,10 @@ use std::{
 
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType, Writer};
 
-use crate::timeline::{NameId, Timeline, What};
+use crate::{
+    capture::vcd::{identifier, unlike},
+    timeline::{NameId, Timeline, What},
+};
 
 /// The value outside of any slice.
 const NOTHING: &str = "-";
@@ -127,25 +130,6 @@ impl<W: Write> Definitions<'_, W> {
         }
         Ok(())
     }
-}
-
-/// The name, or one that no sister has.
-pub(crate) fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
-    let mut free = name.to_owned();
-    let mut number = 1;
-    while !taken.insert(free.clone()) {
-        number += 1;
-        free = format!("{name}_{number}");
-    }
-    free
-}
-
-/// A name as a word: viewers part paths at points, and take brackets for an index.
-pub(crate) fn identifier(name: &str) -> String {
-    let fits =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
-    let word: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    if word.is_empty() { "_".to_owned() } else { word }
 }
 
 /// A name as a string's value, which ends at a space. What is not ASCII is escaped as in C, which viewers undo.

@@ -1,0 +1,221 @@
+#![doc = include_str!("../README.md")]
+//!
+//! ```text
+//! file ─► source ─► (resample) ─► sink: measures, a file of another format, or a Capture
+//! ```
+//!
+//! A [`Source`] reads one format and gives edges in the order of time to a [`Sink`], so that a file of any size needs little
+//! memory. A [`Capture`] holds a whole one, for what is small: the pins of one repetition.
+
+#![forbid(unsafe_code)]
+
+mod flow;
+pub mod measure;
+mod meter;
+mod open;
+mod request;
+mod resample;
+pub mod saleae;
+pub mod sigrok;
+mod tally;
+#[cfg(test)]
+mod test;
+mod tick;
+pub mod vcd;
+mod words;
+
+use std::io::{self, Read, Write};
+
+use anyhow::{Context as _, Result, bail};
+
+pub use flow::{Collect, Edge, Header, Sampling, Sink, Source};
+pub use open::open;
+pub use resample::{Analyser, Resampled};
+pub use tick::Tick;
+
+use chronoscope_units::printable;
+
+/// A whole capture. Times are in ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capture {
+    /// Where it comes from, as the user is told.
+    pub source: String,
+    pub tick: Tick,
+    pub sampling: Sampling,
+    /// The first time at which levels are known.
+    pub start: u64,
+    /// The last.
+    pub end: u64,
+    pub channels: Vec<Channel>,
+}
+
+/// One pin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    pub name: String,
+    /// The level at the start.
+    pub initial: bool,
+    /// When it took the other level, rising.
+    pub edges: Vec<u64>,
+}
+
+/// A level that lasted from one edge to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulse {
+    pub at: u64,
+    pub width: u64,
+}
+
+impl Channel {
+    /// Its edges: when, and to which level.
+    pub fn edges(&self) -> impl Iterator<Item = (u64, bool)> + '_ {
+        let first = !self.initial;
+        self.edges.iter().enumerate().map(move |(place, at)| (*at, (place % 2 == 0) == first))
+    }
+
+    /// How long it stayed at that level, each time; not where the capture's start or end cut that short.
+    pub fn pulses(&self, level: bool) -> impl Iterator<Item = Pulse> + '_ {
+        let skip = usize::from(self.initial == level);
+        self.edges
+            .get(skip..)
+            .unwrap_or(&[])
+            .chunks_exact(2)
+            .map(|pair| Pulse { at: pair[0], width: pair[1] - pair[0] })
+    }
+}
+
+impl Capture {
+    /// The channel of that name.
+    ///
+    /// # Errors
+    /// Names those that there are.
+    pub fn channel(&self, name: &str) -> Result<&Channel> {
+        let names = || self.channels.iter().map(|channel| channel.name.as_str());
+        Ok(&self.channels[find(name, names())?])
+    }
+
+    /// The edges of a channel: when, and to which level.
+    ///
+    /// # Errors
+    /// Where there is no such channel.
+    pub fn edges(&self, channel: &str) -> Result<impl Iterator<Item = (u64, bool)> + '_> {
+        Ok(self.channel(channel)?.edges())
+    }
+
+    /// The pulses of a channel at that level, whole ones only.
+    ///
+    /// # Errors
+    /// Where there is no such channel.
+    pub fn pulses(&self, channel: &str, level: bool) -> Result<impl Iterator<Item = Pulse> + '_> {
+        Ok(self.channel(channel)?.pulses(level))
+    }
+
+    /// Everything that a source has.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn collect(source: &mut dyn Source) -> Result<Self> {
+        let header = source.header().clone();
+        let all: Vec<usize> = (0..header.channels.len()).collect();
+        let mut collect = Collect::new(&header, &all);
+        source.read(&all, &mut collect)?;
+        Ok(collect.finish())
+    }
+
+    /// Reads a value change dump; `source` is what it is called.
+    ///
+    /// # Errors
+    /// What is wrong with it, and in which line.
+    pub fn from_vcd(source: &str, input: impl Read) -> Result<Self> {
+        vcd::Reader::new(source, input)
+            .and_then(|mut reader| Self::collect(&mut reader))
+            .with_context(|| printable(source))
+    }
+
+    /// What this capture is, apart from its edges.
+    pub fn header(&self) -> Header {
+        Header {
+            source: self.source.clone(),
+            tick: self.tick,
+            sampling: self.sampling,
+            channels: self.channels.iter().map(|channel| channel.name.clone()).collect(),
+        }
+    }
+
+    /// Gives all edges to a sink, as a file's source does.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub fn replay(&self, sink: &mut dyn Sink) -> Result<()> {
+        let levels: Vec<bool> = self.channels.iter().map(|channel| channel.initial).collect();
+        sink.begin(self.start, &levels)?;
+        let of = |(channel, pin): (usize, &Channel)| -> Vec<Edge> {
+            pin.edges().map(|(at, level)| Edge { at, channel, level }).collect()
+        };
+        let mut all: Vec<Edge> = self.channels.iter().enumerate().flat_map(of).collect();
+        all.sort_by_key(|edge| edge.at);
+        all.into_iter().try_for_each(|edge| sink.edge(edge))?;
+        sink.end(self.end)
+    }
+
+    /// What an analyser would have seen of it.
+    ///
+    /// # Errors
+    /// When it was sampled already, or is shorter than a sample.
+    pub fn resample(&self, analyser: Analyser) -> Result<Self> {
+        Self::collect(&mut Resampled::new(Box::new(self.clone().into_source()), analyser)?)
+    }
+
+    fn into_source(self) -> impl Source {
+        Replay { header: self.header(), capture: self }
+    }
+
+    /// Writes a value change dump, which every viewer of waveforms opens.
+    ///
+    /// # Errors
+    /// When `output` fails, or a time does not fit.
+    pub fn to_vcd(&self, output: &mut dyn Write) -> Result<()> {
+        let mut writer = vcd::Writer::new(&self.header(), output)?;
+        self.replay(&mut writer)
+    }
+}
+
+/// A capture that is there already, as a source.
+struct Replay {
+    header: Header,
+    capture: Capture,
+}
+
+impl Source for Replay {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let channels = wanted.iter().map(|place| self.capture.channels[*place].clone()).collect();
+        Capture { channels, ..self.capture.clone() }.replay(sink)
+    }
+}
+
+/// The place of a name among others.
+pub fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
+    let Some(place) = names.clone().position(|known| known == name) else {
+        let shown: Vec<String> = names.clone().take(16).map(printable).collect();
+        let more = names.count().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        match shown.len() {
+            0 => bail!("there is no channel {}: it has none", printable(name)),
+            _ => bail!(
+                "there is no channel {}: there is {}{more}",
+                printable(name),
+                shown.join(", ")
+            ),
+        }
+    };
+    Ok(place)
+}
+
+/// An error of writing as one of input and output.
+fn overflow() -> io::Error {
+    io::Error::other("a time does not fit into the file: it is too long")
+}

@@ -1,0 +1,165 @@
+//! What is measured of edges as they pass.
+//!
+//! Where levels were sampled, an edge is seen up to one period late. A time between two edges is therefore off by less than one
+//! period, either way; the change from one period to the next, which has three edges, by less than two.
+
+use anyhow::{Result, bail, ensure};
+use serde::Serialize;
+
+use super::{
+    find,
+    flow::{Edge, Header, Sampling, Sink, Source},
+    meter::{Latency, PARTS, Pin},
+};
+pub use super::{
+    request::{Measure, Request, Trigger},
+    tally::Statistics,
+};
+use chronoscope_units::printable;
+
+/// Rows of one file; each may take 2 MB.
+const MOST_ROWS: usize = 64;
+
+/// One line of the answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub channel: String,
+    pub measure: &'static str,
+    pub unit: &'static str,
+    /// How far a value may be off, either way: 0 for an exact capture, `None` where nothing is known of its samples.
+    pub error: Option<f64>,
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// Of a latency: starts that came while an earlier one had no end yet. They are not measured.
+    pub unanswered: u64,
+}
+
+/// One file's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    pub header: Header,
+    /// From the first known level to the last, in ns.
+    pub length: f64,
+    pub rows: Vec<Row>,
+    /// Pulses that a virtual analyser did not see.
+    pub unseen: u64,
+}
+
+/// Reads a source, and measures what is asked for.
+///
+/// # Errors
+/// What is wrong with the source, or which channel it does not have.
+pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
+    let header = source.header().sampled(request.sampled);
+    let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let pins: Vec<usize> = match (request.channels.as_slice(), &request.latency) {
+        ([], Some(_)) => Vec::new(),
+        ([], None) => (0..header.channels.len()).collect(),
+        (named, _) => named.iter().map(place).collect::<Result<_>>()?,
+    };
+    ensure!(!header.channels.is_empty(), "it has no channel of one bit");
+    let rows = pins.len() * request.measures.len();
+    ensure!(
+        rows <= MOST_ROWS,
+        "it has {} channels, which would make {rows} rows, and {MOST_ROWS} are the most: name some, --channel {}",
+        header.channels.len(),
+        printable(&header.channels[..2.min(header.channels.len())].join(","))
+    );
+    let mut wanted = pins.clone();
+    let mut latency = None;
+    if let Some((start, end)) = &request.latency {
+        let overlap = start.level.is_none() || end.level.is_none() || start.level == end.level;
+        if start.channel == end.channel && overlap {
+            bail!(
+                "an edge of {start} is one of {end} too: for the time from one to the next, --measure period or edges"
+            );
+        }
+        wanted.extend([place(&start.channel)?, place(&end.channel)?]);
+        let places = [wanted.len() - 2, wanted.len() - 1];
+        latency = Some(Latency::new([(places[0], start.level), (places[1], end.level)]));
+    }
+    let pins = pins.iter().map(|_| Pin::new(&request.measures)).collect();
+    let mut meter = Meter { pins, latency, start: 0, end: 0 };
+    source.read(&wanted, &mut meter)?;
+    let length = header.tick.ns(meter.end - meter.start);
+    let rows = meter.rows(&header, &wanted, request);
+    Ok(Analysis { header, length, rows, unseen: source.unseen() })
+}
+
+/// Measures all that is asked for at once.
+struct Meter {
+    pins: Vec<Pin>,
+    latency: Option<Latency>,
+    start: u64,
+    end: u64,
+}
+
+impl Sink for Meter {
+    fn begin(&mut self, start: u64, _: &[bool]) -> Result<()> {
+        self.start = start;
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: Edge) -> Result<()> {
+        if let Some(pin) = self.pins.get_mut(edge.channel) {
+            pin.edge(edge.at, edge.level);
+        } else if let Some(latency) = &mut self.latency {
+            latency.edge(edge);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: u64) -> Result<()> {
+        self.end = end;
+        Ok(())
+    }
+}
+
+impl Meter {
+    fn rows(self, header: &Header, wanted: &[usize], request: &Request) -> Vec<Row> {
+        let sample = match header.sampling {
+            Sampling::Exact => Some(0.0),
+            Sampling::At(hertz) => Some(1e9 / hertz as f64),
+            Sampling::Unknown => None,
+        };
+        let ns = |ticks: u64| header.tick.ns(ticks);
+        let mut rows = Vec::new();
+        if let (Some(latency), Some((start, end))) = (self.latency, &request.latency) {
+            rows.push(Row {
+                channel: format!("{start} → {end}"),
+                measure: "latency",
+                unit: "ns",
+                error: sample,
+                unanswered: latency.unanswered(),
+                statistics: latency.tally.finish(ns),
+            });
+        }
+        for (mut pin, place) in self.pins.into_iter().zip(wanted) {
+            let shortest = pin.shortest.map(ns);
+            for measure in &request.measures {
+                let Some(tally) = pin.tallies[measure.place()].take() else { continue };
+                let (statistics, error) = match measure {
+                    Measure::Duty => {
+                        // The part that a sample is of the shortest period.
+                        let error = sample.map(|sample| {
+                            shortest.map_or(0.0, |shortest| 100.0 * sample / shortest)
+                        });
+                        (tally.finish(|parts| parts as f64 * 100.0 / PARTS as f64), error)
+                    }
+                    Measure::Jitter => (tally.finish(ns), sample.map(|sample| 2.0 * sample)),
+                    _ => (tally.finish(ns), sample),
+                };
+                let channel = header.channels[*place].clone();
+                rows.push(Row {
+                    channel,
+                    measure: measure.name(),
+                    unit: measure.unit(),
+                    error,
+                    statistics,
+                    unanswered: 0,
+                });
+            }
+        }
+        rows
+    }
+}

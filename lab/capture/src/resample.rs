@@ -1,0 +1,246 @@
+//! The virtual analyser: what one that samples at a fixed rate would have seen of exact edges.
+//!
+//! It looks at all channels at once, every period, first at `phase` periods after the start. An edge is seen by the first sample at
+//! or after it, so it seems up to one period late, and a width is off by less than one either way. What comes and goes
+//! between two samples is not seen; it is counted.
+
+use anyhow::{Result, anyhow, bail, ensure};
+
+use super::{
+    flow::{Edge, Header, Sampling, Settle, Sink, Source},
+    tick::{Tick, gcd},
+};
+
+/// Phases are a whole number of such parts of a period: exact, and finer than any analyser's clock is steady.
+const PARTS: u16 = u16::MAX;
+
+/// When levels are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Analyser {
+    hertz: u64,
+    /// In 65,536ths of a period.
+    phase: u16,
+}
+
+impl Analyser {
+    /// Samples at that rate; the first one is `phase` periods, from 0 to below 1, after the start.
+    ///
+    /// # Errors
+    /// When there is no such phase.
+    pub fn new(hertz: u64, phase: f64) -> Result<Self> {
+        ensure!((0.0..1.0).contains(&phase), "a phase of {phase} is none: it is from 0 to below 1");
+        Ok(Self {
+            hertz,
+            phase: ((phase * (f64::from(PARTS) + 1.0)) as u64).min(PARTS.into()) as u16,
+        })
+    }
+}
+
+/// A source as the analyser sees it. Its ticks are samples.
+pub struct Resampled {
+    inner: Box<dyn Source>,
+    header: Header,
+    grid: Grid,
+    unseen: u64,
+}
+
+impl Resampled {
+    /// # Errors
+    /// When it was sampled already: edges that were moved once cannot tell where they would have been seen.
+    pub fn new(inner: Box<dyn Source>, analyser: Analyser) -> Result<Self> {
+        let exact = inner.header();
+        match exact.sampling {
+            Sampling::Exact => {}
+            Sampling::At(hertz) => {
+                bail!("it was sampled already, at {hertz} Hz: only exact edges can be resampled")
+            }
+            Sampling::Unknown => bail!("it was sampled already: only exact edges can be resampled"),
+        }
+        let tick =
+            Tick::of_hertz(analyser.hertz).ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
+        let grid = Grid::new(exact.tick, analyser)?;
+        let header = Header { tick, sampling: Sampling::At(analyser.hertz), ..exact.clone() };
+        Ok(Self { inner, header, grid, unseen: 0 })
+    }
+}
+
+impl Source for Resampled {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let mut samples = Samples {
+            grid: self.grid,
+            start: 0,
+            settle: Settle::new(0, vec![false; wanted.len()], sink),
+        };
+        self.inner.read(wanted, &mut samples)?;
+        self.unseen = samples.settle.unseen();
+        Ok(())
+    }
+
+    fn unseen(&self) -> u64 {
+        self.unseen
+    }
+}
+
+/// Where ticks lie among samples: `above / below` samples in a tick.
+#[derive(Clone, Copy)]
+struct Grid {
+    above: u128,
+    below: u128,
+    phase: u128,
+}
+
+impl Grid {
+    fn new(tick: Tick, Analyser { hertz, phase }: Analyser) -> Result<Self> {
+        let (numerator, denominator) = tick.fraction();
+        let (one, two) = (gcd(numerator, denominator), gcd(hertz, denominator));
+        let samples = (numerator / one).checked_mul(hertz / two);
+        let samples = samples
+            .ok_or_else(|| anyhow!("its ticks of {tick} are too long for samples at {hertz} Hz"))?;
+        let below = u128::from(denominator / two);
+        let parts = u128::from(PARTS) + 1;
+        Ok(Self {
+            above: u128::from(samples) * parts,
+            below: below * parts,
+            phase: u128::from(phase) * below,
+        })
+    }
+
+    /// In parts of a tick of the grid, from the first sample; `None` before it.
+    fn place(self, ticks: u64) -> Result<Option<u128>> {
+        let since = u128::from(ticks).checked_mul(self.above).ok_or_else(too_long)?;
+        Ok(since.checked_sub(self.phase))
+    }
+
+    /// The first sample at or after that time.
+    fn seen(self, ticks: u64) -> Result<u64> {
+        let place = self.place(ticks)?.unwrap_or(0);
+        u64::try_from(div_ceil(place, self.below)).map_err(|_| too_long())
+    }
+
+    /// The last sample at or before that time.
+    fn last(self, ticks: u64) -> Result<u64> {
+        let place = self.place(ticks)?.ok_or_else(|| anyhow!("it is shorter than one sample"))?;
+        u64::try_from(place / self.below).map_err(|_| too_long())
+    }
+}
+
+fn too_long() -> anyhow::Error {
+    anyhow!("it is too long to be resampled at that rate")
+}
+
+/// Division of 128 bits is slow, and seldom needed.
+fn div_ceil(above: u128, below: u128) -> u128 {
+    match (u64::try_from(above), u64::try_from(below)) {
+        (Ok(above), Ok(below)) => above.div_ceil(below).into(),
+        _ => above.div_ceil(below),
+    }
+}
+
+struct Samples<'a> {
+    grid: Grid,
+    start: u64,
+    settle: Settle<'a>,
+}
+
+impl Sink for Samples<'_> {
+    fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()> {
+        self.start = start;
+        levels.iter().enumerate().for_each(|(channel, level)| self.settle.set(channel, *level));
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: Edge) -> Result<()> {
+        self.settle.advance(self.grid.seen(edge.at - self.start)?)?;
+        self.settle.set(edge.channel, edge.level);
+        Ok(())
+    }
+
+    fn end(&mut self, end: u64) -> Result<()> {
+        let last = self.grid.last(end - self.start)?;
+        // Nothing has moved since.
+        self.settle.end_at(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Capture, Channel};
+
+    fn capture(hertz: u64, end: u64, edges: &[u64]) -> Capture {
+        Capture {
+            source: "made up".to_owned(),
+            tick: Tick::of_hertz(hertz).unwrap(),
+            sampling: Sampling::Exact,
+            start: 0,
+            end,
+            channels: vec![Channel {
+                name: "D0".to_owned(),
+                initial: false,
+                edges: edges.to_vec(),
+            }],
+        }
+    }
+
+    fn seen(capture: &Capture, hertz: u64, phase: f64) -> (Vec<u64>, u64) {
+        let seen = capture.resample(Analyser::new(hertz, phase).unwrap()).unwrap();
+        assert_eq!(
+            (seen.tick, seen.sampling),
+            (Tick::of_hertz(hertz).unwrap(), Sampling::At(hertz))
+        );
+        (seen.channels[0].edges.clone(), seen.end)
+    }
+
+    #[test]
+    fn an_edge_is_seen_by_the_next_sample() {
+        // Samples at 0, 500, 1000 ns …, or 125 ns later.
+        let exact = capture(1_000_000_000, 10_000, &[500, 7_001, 8_100, 8_600]);
+        assert_eq!(seen(&exact, 2_000_000, 0.0), (vec![1, 15, 17, 18], 20));
+        assert_eq!(seen(&exact, 2_000_000, 0.25), (vec![1, 14, 16, 17], 19));
+        // A clock that no rate of samples divides: 8.4 cycles a sample.
+        assert_eq!(
+            seen(&capture(84_000_000, 90, &[8, 9, 42, 84]), 10_000_000, 0.0),
+            (vec![1, 2, 5, 10], 10)
+        );
+    }
+
+    #[test]
+    fn what_is_shorter_than_a_sample_may_not_be_seen() {
+        let exact = capture(1_000_000_000, 3_000, &[1_100, 1_200, 1_900, 2_100]);
+        let mut source = Resampled::new(
+            Box::new(exact.clone().into_source()),
+            Analyser::new(2_000_000, 0.0).unwrap(),
+        )
+        .unwrap();
+        assert_eq!(Capture::collect(&mut source).unwrap().channels[0].edges, [4, 5]);
+        assert_eq!(source.unseen(), 1);
+        // An edge after the last sample; and one before the first, which makes the level to begin with.
+        assert_eq!(
+            seen(&capture(1_000_000_000, 1_900, &[100, 1_800]), 1_000_000, 0.5),
+            (vec![], 1)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_resampled_is_told() {
+        let exact = capture(1_000_000_000, 100, &[]);
+        let why = |capture: &Capture| {
+            let analyser = Analyser::new(2_000_000, 0.5).unwrap();
+            capture.resample(analyser).unwrap_err().to_string()
+        };
+        assert_eq!(why(&exact), "it is shorter than one sample");
+        assert!(
+            why(&Capture { sampling: Sampling::At(24), ..exact })
+                .contains("sampled already, at 24 Hz")
+        );
+        assert!(
+            Analyser::new(1, 1.0).is_err()
+                && Analyser::new(1, -0.1).is_err()
+                && Analyser::new(1, f64::NAN).is_err()
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! A file a channel: a state, and the times at which it becomes the other, as doubles. Version 1 has it in chunks, which tell the rate
+//! too; between two of them the channel was not looked at.
+
+use std::io::{BufReader, Read};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use chronoscope_units::printable;
+
+use super::MAGIC;
+use crate::{
+    Sampling, Tick,
+    flow::{Header, Settle, Sink, Source},
+};
+
+/// Times beyond it are none: 115 days.
+const LONGEST: f64 = 1e7;
+
+/// Several channels of one export.
+pub struct Reader<R> {
+    header: Header,
+    channels: Vec<Channel<R>>,
+}
+
+/// One file.
+struct Channel<R> {
+    name: String,
+    input: BufReader<R>,
+    version: i32,
+    chunks: u64,
+    chunk: Chunk,
+    /// The latest time, so that none goes back.
+    latest: f64,
+}
+
+struct Chunk {
+    state: bool,
+    hertz: Option<f64>,
+    begin: f64,
+    end: f64,
+    transitions: u64,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the heads of files; each comes with its channel's name.
+    ///
+    /// # Errors
+    /// What is wrong with one of them.
+    pub fn new(source: &str, files: Vec<(String, R)>) -> Result<Self> {
+        let named = |(name, input): (String, R)| {
+            let context = printable(&name);
+            Channel::new(name, input).with_context(|| context)
+        };
+        let channels = files.into_iter().map(named).collect::<Result<Vec<_>>>()?;
+        let Some(first) = channels.first() else { bail!("there is no file of a channel in it") };
+        if let Some(other) = channels.iter().find(|other| other.chunk.begin != first.chunk.begin) {
+            bail!(
+                "{} and {} do not begin at one time: they are not of one export",
+                printable(&first.name),
+                printable(&other.name)
+            );
+        }
+        // The slowest tells how far any two edges may be off.
+        let rate = channels
+            .iter()
+            .map(|channel| channel.chunk.hertz)
+            .reduce(|a, b| Some(a?.min(b?)))
+            .flatten();
+        let header = Header {
+            source: source.to_owned(),
+            tick: Tick::PICOSECOND,
+            sampling: rate.map_or(Sampling::Unknown, |hertz| Sampling::At(hertz.round() as u64)),
+            channels: channels.iter().map(|channel| channel.name.clone()).collect(),
+        };
+        Ok(Self { header, channels })
+    }
+}
+
+impl<R: Read> Channel<R> {
+    fn new(name: String, input: R) -> Result<Self> {
+        let mut input = BufReader::with_capacity(1 << 16, input);
+        let magic: [u8; 8] = bytes(&mut input)?;
+        ensure!(magic == *MAGIC, "it is none of Saleae's files");
+        let version = i32::from_le_bytes(bytes(&mut input)?);
+        let kind = i32::from_le_bytes(bytes(&mut input)?);
+        ensure!(
+            matches!(version, 0 | 1),
+            "it is of version {version}: 0 and 1 are known; export it as CSV"
+        );
+        ensure!(kind == 0, "it holds no digital channel (type {kind})");
+        let chunks = if version == 0 { 1 } else { u64::from_le_bytes(bytes(&mut input)?) };
+        ensure!(chunks > 0, "there is nothing in it");
+        let chunk = Chunk::read(&mut input, version)?;
+        Ok(Self { name, input, version, chunks: chunks - 1, latest: chunk.begin, chunk })
+    }
+
+    fn next_named(&mut self) -> Result<Option<f64>> {
+        self.next().with_context(|| printable(&self.name))
+    }
+
+    /// The time of the next edge; `None` at the end.
+    fn next(&mut self) -> Result<Option<f64>> {
+        while self.chunk.transitions == 0 {
+            if self.chunks == 0 {
+                let rest = self.input.read(&mut [0]).context("cannot be read")?;
+                ensure!(rest == 0, "there is more in it than it says: it is damaged");
+                return Ok(None);
+            }
+            self.chunks -= 1;
+            let (state, end) = (self.chunk.state, self.chunk.end);
+            self.chunk = Chunk::read(&mut self.input, self.version)?;
+            let sample = self.chunk.hertz.map_or(0.0, |hertz| 1.5 / hertz);
+            ensure!(
+                (self.chunk.begin - end).abs() <= sample,
+                "there is a gap from {end} s to {} s: what the channel did then is not known; export one side of it",
+                self.chunk.begin
+            );
+            if self.chunk.state != state {
+                self.chunk.state = state;
+                return self.edge(self.chunk.begin.max(self.latest));
+            }
+        }
+        self.chunk.transitions -= 1;
+        let time = f64::from_le_bytes(bytes(&mut self.input)?);
+        self.edge(time)
+    }
+
+    fn edge(&mut self, time: f64) -> Result<Option<f64>> {
+        ensure!(time.is_finite() && time.abs() <= LONGEST, "{time} s is no time of an edge");
+        ensure!(time >= self.latest, "time goes back, from {} s to {time} s", self.latest);
+        ensure!(
+            time <= self.chunk.end,
+            "an edge at {time} s is after the end, {} s",
+            self.chunk.end
+        );
+        self.latest = time;
+        self.chunk.state = !self.chunk.state;
+        Ok(Some(time))
+    }
+}
+
+impl Chunk {
+    fn read(input: &mut impl Read, version: i32) -> Result<Self> {
+        let state = u32::from_le_bytes(bytes(input)?);
+        ensure!(state < 2, "{state} is no level");
+        let hertz = if version == 0 { None } else { Some(f64::from_le_bytes(bytes(input)?)) };
+        ensure!(
+            hertz.is_none_or(|hertz| (1.0..1e15).contains(&hertz)),
+            "{} is no rate of sampling",
+            hertz.unwrap_or_default()
+        );
+        let [begin, end] = [bytes(input)?, bytes(input)?].map(f64::from_le_bytes);
+        let is_time = |time: f64| time.is_finite() && time.abs() <= LONGEST;
+        ensure!(
+            is_time(begin) && is_time(end) && begin <= end,
+            "it begins at {begin} s and ends at {end} s"
+        );
+        Ok(Self {
+            state: state == 1,
+            hertz,
+            begin,
+            end,
+            transitions: u64::from_le_bytes(bytes(input)?),
+        })
+    }
+}
+
+fn bytes<const N: usize>(input: &mut impl Read) -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    input
+        .read_exact(&mut bytes)
+        .map_err(|error| anyhow!("it is cut off, or cannot be read: {error}"))?;
+    Ok(bytes)
+}
+
+impl<R: Read> Source for Reader<R> {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let mut places = vec![Vec::new(); self.channels.len()];
+        for (place, channel) in wanted.iter().enumerate() {
+            places[*channel].push(place);
+        }
+        let begin = self.channels[0].chunk.begin;
+        let ticks = |time: f64| ((time - begin) * 1e12).round() as u64;
+        let levels = wanted.iter().map(|channel| self.channels[*channel].chunk.state).collect();
+        let mut settle = Settle::new(0, levels, sink);
+        let mut next: Vec<Option<f64>> = vec![None; self.channels.len()];
+        for (channel, next) in
+            next.iter_mut().enumerate().filter(|(channel, _)| !places[*channel].is_empty())
+        {
+            *next = self.channels[channel].next_named()?;
+        }
+        loop {
+            let pending =
+                next.iter().enumerate().filter_map(|(channel, time)| Some((channel, (*time)?)));
+            let Some((channel, time)) = pending.min_by(|one, other| one.1.total_cmp(&other.1))
+            else {
+                break;
+            };
+            settle.advance(ticks(time))?;
+            let stream = &mut self.channels[channel];
+            for place in &places[channel] {
+                settle.set(*place, stream.chunk.state);
+            }
+            next[channel] = stream.next_named()?;
+        }
+        let end =
+            wanted.iter().map(|channel| self.channels[*channel].chunk.end).fold(begin, f64::max);
+        settle.advance(ticks(end))?;
+        settle.end()
+    }
+}

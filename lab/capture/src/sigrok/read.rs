@@ -1,0 +1,229 @@
+//! Reading, sample by sample.
+
+use std::io::{ErrorKind, Read, Seek};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use chronoscope_units::printable;
+use zip::{ZipArchive, result::ZipError};
+
+use super::{
+    MOST,
+    metadata::{self, Metadata},
+};
+use crate::{
+    Sampling, Tick,
+    flow::{Edge, Header, Sink, Source},
+};
+
+/// No session's metadata is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// How much is unpacked at once.
+const ROOM: usize = 1 << 18;
+
+/// Samples that are compared at once.
+const BLOCK: usize = 64;
+
+pub struct Reader<F> {
+    archive: ZipArchive<F>,
+    header: Header,
+    metadata: Metadata,
+    parts: Vec<String>,
+}
+
+impl<F: Read + Seek> Reader<F> {
+    /// Reads what there is but samples; `source` is what the file is called.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(source: &str, file: F) -> Result<Self> {
+        let mut archive =
+            ZipArchive::new(file).map_err(|error| broken("the archive", &error.to_string()))?;
+        let version = text(&mut archive, "version")?;
+        ensure!(
+            matches!(version.trim(), "1" | "2"),
+            "it is a session of version {}: 1 and 2 are known",
+            printable(version.trim())
+        );
+        let metadata = metadata::parse(&text(&mut archive, "metadata")?).context("metadata")?;
+        let parts = parts(&archive, &metadata.file)?;
+        let size = |part: &String| archive.by_name_size(part);
+        let total = parts
+            .iter()
+            .map(size)
+            .try_fold(0_u64, |sum, size| sum.checked_add(size?))
+            .unwrap_or(u64::MAX);
+        ensure!(
+            total <= MOST,
+            "its samples take {total} bytes unpacked, and {MOST} are the most that is read: save a part of it"
+        );
+        let header = Header {
+            source: source.to_owned(),
+            tick: Tick::of_hertz(metadata.hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
+            sampling: Sampling::At(metadata.hertz),
+            channels: metadata.channels.iter().map(|(_, name)| name.clone()).collect(),
+        };
+        Ok(Self { archive, header, metadata, parts })
+    }
+}
+
+/// The size that an archive claims for an entry.
+trait Size {
+    fn by_name_size(&self, name: &str) -> Option<u64>;
+}
+
+impl<F: Read + Seek> Size for ZipArchive<F> {
+    fn by_name_size(&self, name: &str) -> Option<u64> {
+        self.by_index_data(self.index_for_name(name)?).ok().map(|entry| entry.size())
+    }
+}
+
+/// A small entry, whole.
+fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<String> {
+    let entry = archive.by_name(name).map_err(|error| match error {
+        ZipError::FileNotFound => anyhow!("it is a zip archive without `{name}`: none of sigrok's"),
+        error => broken(name, &error.to_string()),
+    })?;
+    let mut text = Vec::new();
+    entry
+        .take(LONGEST + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| broken(name, &error.to_string()))?;
+    ensure!(text.len() as u64 <= LONGEST, "{name} is longer than {LONGEST} bytes");
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The names of the parts, in their order.
+fn parts<F: Read + Seek>(archive: &ZipArchive<F>, file: &str) -> Result<Vec<String>> {
+    if archive.index_for_name(file).is_some() {
+        return Ok(vec![file.to_owned()]);
+    }
+    let numbered = |number: usize| format!("{file}-{number}");
+    let parts: Vec<String> =
+        (1..).map(numbered).take_while(|name| archive.index_for_name(name).is_some()).collect();
+    let prefix = numbered(0);
+    let prefix = prefix.trim_end_matches('0').as_bytes();
+    let is_part = |name: &&[u8]| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+    };
+    if archive.file_names_raw().filter(is_part).count() > parts.len() {
+        bail!("its part {} is missing", printable(&numbered(parts.len() + 1)));
+    }
+    ensure!(!parts.is_empty(), "it has no samples: there is no {}", printable(&numbered(1)));
+    Ok(parts)
+}
+
+fn broken(what: &str, error: &str) -> anyhow::Error {
+    anyhow!("{} is damaged or cut off: {}", printable(what), printable(error))
+}
+
+impl<F: Read + Seek> Source for Reader<F> {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let bits = wanted.iter().map(|place| self.metadata.channels[*place].0);
+        let mut samples = Samples::new(self.metadata.unit, bits.collect(), sink);
+        for part in &self.parts {
+            let mut entry =
+                self.archive.by_name(part).map_err(|error| broken(part, &error.to_string()))?;
+            let mut claimed = entry.size();
+            loop {
+                let count = match entry.read(samples.room()) {
+                    Ok(0) => break,
+                    Ok(count) => count,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(broken(part, &error.to_string())),
+                };
+                claimed = claimed
+                    .checked_sub(count as u64)
+                    .ok_or_else(|| broken(part, "it holds more than it claims"))?;
+                samples.take(count)?;
+            }
+            ensure!(claimed == 0, broken(part, "it holds less than it claims"));
+        }
+        samples.end()
+    }
+}
+
+/// Finds edges in samples that come in pieces.
+struct Samples<'a> {
+    unit: usize,
+    /// For each channel, the byte of a sample that it is in, and its bit.
+    bits: Vec<(usize, u8)>,
+    sink: &'a mut dyn Sink,
+    /// The latest sample, then what is not looked at yet.
+    buffer: Vec<u8>,
+    filled: usize,
+    /// The number of samples so far.
+    count: u64,
+}
+
+impl<'a> Samples<'a> {
+    fn new(unit: usize, bits: Vec<usize>, sink: &'a mut dyn Sink) -> Self {
+        let bits = bits.into_iter().map(|bit| (bit / 8, 1 << (bit % 8))).collect();
+        // Whole samples, so that there is always room.
+        Self { unit, bits, sink, buffer: vec![0; (ROOM / unit + 1) * unit], filled: 0, count: 0 }
+    }
+
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.filled..]
+    }
+
+    fn take(&mut self, count: usize) -> Result<()> {
+        self.filled += count;
+        let unit = self.unit;
+        let data = &self.buffer[..self.filled];
+        let mut at = unit;
+        if self.count == 0 {
+            let Some(first) = data.get(..unit) else { return Ok(()) };
+            let levels: Vec<bool> =
+                self.bits.iter().map(|(byte, bit)| first[*byte] & bit != 0).collect();
+            self.sink.begin(0, &levels)?;
+            self.count = 1;
+        }
+        while at + unit <= data.len() {
+            // Where nothing moves, each sample equals the one before: many at once.
+            let block = BLOCK * unit;
+            if at + block <= data.len()
+                && data[at..at + block] == data[at - unit..at - unit + block]
+            {
+                at += block;
+                self.count += BLOCK as u64;
+                continue;
+            }
+            let end = (at + block).min(data.len() / unit * unit);
+            while at < end {
+                let (before, now) = (&data[at - unit..at], &data[at..at + unit]);
+                if before != now {
+                    for (channel, (byte, bit)) in self.bits.iter().enumerate() {
+                        if (before[*byte] ^ now[*byte]) & bit != 0 {
+                            self.sink.edge(Edge {
+                                at: self.count,
+                                channel,
+                                level: now[*byte] & bit != 0,
+                            })?;
+                        }
+                    }
+                }
+                at += unit;
+                self.count += 1;
+            }
+        }
+        // The latest sample stays, for the next to be compared with, and what is not whole yet.
+        self.buffer.copy_within(at - unit..self.filled, 0);
+        self.filled -= at - unit;
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        ensure!(self.count > 0, "there is no sample in it");
+        ensure!(
+            self.filled == self.unit,
+            "it ends within a sample of {} bytes: it is cut off",
+            self.unit
+        );
+        self.sink.end(self.count - 1)
+    }
+}

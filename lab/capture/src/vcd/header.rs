@@ -1,0 +1,235 @@
+//! What stands before the first change: the tick, and the channels with the codes that stand for them.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::Read,
+    str,
+};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use chronoscope_units::{parse_hertz, printable};
+
+use super::OURS;
+use crate::{Sampling, Tick, words::Words};
+
+/// Variables, and characters of their names, that a dump may have; the largest dumps of whole chips have a million.
+const MOST_VARIABLES: usize = 1 << 21;
+const MOST_NAMES: usize = 1 << 27;
+
+/// A vector with more bits is no port of pins.
+const WIDEST: u64 = 64;
+
+/// A word of a name, or of a code, for the user to see.
+const SHOWN: usize = 40;
+
+/// Where a code's changes go: bit by bit, the lowest first. Empty for what is no pin.
+pub(super) type Bits = Vec<usize>;
+
+#[derive(Default)]
+pub(super) struct Definitions {
+    pub tick: Option<Tick>,
+    pub sampling: Option<u64>,
+    /// The channels' names.
+    pub channels: Vec<String>,
+    /// For each code, the channels that it stands for; several variables may share one.
+    pub codes: HashMap<Box<[u8]>, Vec<Bits>>,
+}
+
+/// Everything up to `$enddefinitions`.
+pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
+    let mut reader = Header::default();
+    loop {
+        let Some(word) = words.next()? else {
+            bail!("it ends before `$enddefinitions`: it is cut off, or no dump")
+        };
+        let word = shown(word);
+        let line = words.line();
+        match word.as_str() {
+            "$enddefinitions" => {
+                skip(words, "$enddefinitions")?;
+                return reader.finish();
+            }
+            "$timescale" => reader.timescale(&text(words, &word)?),
+            "$comment" => reader.comment(&text(words, &word)?),
+            "$scope" => reader.scope(&text(words, &word)?),
+            "$upscope" => {
+                reader.scopes.pop();
+                skip(words, &word)
+            }
+            "$var" => reader.variable(&text(words, &word)?),
+            _ if word.starts_with('$') => skip(words, &word),
+            _ => bail!("line {line}: `{word}` is no part of a dump's head"),
+        }
+        .with_context(|| format!("line {line}"))?;
+    }
+}
+
+/// Everything up to `$end`; only the first words are kept.
+pub(super) fn text<R: Read>(words: &mut Words<R>, what: &str) -> Result<Vec<String>> {
+    const KEPT: usize = 16;
+    let mut kept = Vec::new();
+    loop {
+        match words.next()? {
+            None => bail!("`{what}` has no `$end`: the file is cut off"),
+            Some(b"$end") => return Ok(kept),
+            Some(word) if kept.len() < KEPT => {
+                kept.push(String::from_utf8_lossy(word).into_owned())
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn skip<R: Read>(words: &mut Words<R>, what: &str) -> Result<()> {
+    text(words, what).map(drop)
+}
+
+/// A piece of the file, as it can be told in a line.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]))
+}
+
+#[derive(Default)]
+struct Header {
+    definitions: Definitions,
+    /// Whether our comment told the tick.
+    told: bool,
+    scopes: Vec<String>,
+    /// The channels' names with their scopes.
+    paths: Vec<String>,
+    variables: usize,
+    length: usize,
+}
+
+impl Header {
+    fn timescale(&mut self, words: &[String]) -> Result<()> {
+        let text = words.concat();
+        let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let count = text[..split].parse().ok().filter(|count| [1, 10, 100].contains(count));
+        let parts = [("s", 0), ("ms", 3), ("us", 6), ("ns", 9), ("ps", 12), ("fs", 15)];
+        let power = parts
+            .iter()
+            .find(|(unit, _)| *unit == &text[split..])
+            .map(|(_, power)| 10_u64.pow(*power));
+        let tick = count.zip(power).and_then(|(count, power)| Tick::new(count, power));
+        let tick = tick.ok_or_else(|| {
+            anyhow!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes()))
+        })?;
+        if !self.told {
+            self.definitions.tick = Some(tick);
+        }
+        Ok(())
+    }
+
+    /// Ours tell the clock; sigrok's tells the rate: `Acquisition with 8/8 channels at 2 MHz`.
+    fn comment(&mut self, words: &[String]) -> Result<()> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [OURS, "hertz", hertz] => {
+                let tick = hertz.parse().ok().and_then(Tick::of_hertz);
+                self.definitions.tick =
+                    Some(tick.ok_or_else(|| {
+                        anyhow!("`{}` is no clock's rate", shown(hertz.as_bytes()))
+                    })?);
+                self.told = true;
+            }
+            [OURS, "sampled", hertz] => {
+                let hertz = hertz.parse().ok().filter(|hertz| *hertz > 0);
+                self.definitions.sampling =
+                    Some(hertz.ok_or_else(|| anyhow!("the rate of sampling is no number"))?);
+            }
+            ["Acquisition", "with", _, "channels", "at", rate @ ..] => {
+                self.definitions.sampling = parse_hertz(&rate.concat()).ok();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn scope(&mut self, words: &[String]) -> Result<()> {
+        ensure!(self.scopes.len() < 1000, "scopes stand more than 1000 deep");
+        self.scopes.push(words.get(1).cloned().unwrap_or_default());
+        Ok(())
+    }
+
+    /// `wire 1 ! D0`, `reg 8 " port [7:0]`.
+    fn variable(&mut self, words: &[String]) -> Result<()> {
+        let [kind, width, code, name, index @ ..] = words else {
+            bail!("a variable is `$var TYPE WIDTH CODE NAME $end`")
+        };
+        let width: u64 = width
+            .parse()
+            .map_err(|_| anyhow!("`{}` is no number of bits", shown(width.as_bytes())))?;
+        self.variables += 1;
+        ensure!(self.variables <= MOST_VARIABLES, "more than {MOST_VARIABLES} variables");
+        let name = format!("{name}{}", index.concat());
+        let bits = match kind.as_str() {
+            "real" | "realtime" | "string" | "parameter" | "event" => Vec::new(),
+            _ if width == 1 => vec![self.channel(name)?],
+            _ if width <= WIDEST => {
+                // `port[11:4]`: its bits are `port[4]` and so on. Where it counts downwards, the bits' names do.
+                let (name, range) = name.split_once('[').unwrap_or((&name, ""));
+                let ends = range.trim_end_matches(']').split_once(':');
+                let ends = ends.and_then(|(high, low)| {
+                    Some((high.parse::<i64>().ok()?, low.parse::<i64>().ok()?))
+                });
+                let (high, low) = ends.unwrap_or((1, 0));
+                let number = |bit: u64| {
+                    if high >= low {
+                        low.checked_add_unsigned(bit)
+                    } else {
+                        low.checked_sub_unsigned(bit)
+                    }
+                };
+                let bits = (0..width).map(|bit| {
+                    self.channel(format!("{name}[{}]", number(bit).unwrap_or_default()))
+                });
+                bits.collect::<Result<_>>()?
+            }
+            _ => Vec::new(),
+        };
+        self.length += code.len();
+        ensure!(self.length <= MOST_NAMES, "the codes of the variables are too long to be kept");
+        self.definitions.codes.entry(code.as_bytes().into()).or_default().push(bits);
+        Ok(())
+    }
+
+    fn channel(&mut self, name: String) -> Result<usize> {
+        let path = format!("{}.{name}", self.scopes.join("."));
+        self.length += path.len() + name.len();
+        ensure!(self.length <= MOST_NAMES, "the names of the variables are too long to be kept");
+        self.paths.push(path);
+        self.definitions.channels.push(name);
+        Ok(self.definitions.channels.len() - 1)
+    }
+
+    /// A name that several scopes have is told with its scope.
+    fn finish(mut self) -> Result<Definitions> {
+        let channels = &mut self.definitions.channels;
+        let (mut once, mut often) = (HashSet::new(), HashSet::new());
+        for name in channels.iter() {
+            if !once.insert(name.clone()) {
+                often.insert(name.clone());
+            }
+        }
+        let mut taken = HashSet::new();
+        for (name, path) in channels.iter_mut().zip(self.paths) {
+            if often.contains(name) {
+                *name = path;
+            }
+            let mut number = 1;
+            let bare = name.clone();
+            while !taken.insert(name.clone()) {
+                number += 1;
+                *name = format!("{bare}#{number}");
+            }
+        }
+        Ok(self.definitions)
+    }
+}
+
+impl Definitions {
+    pub fn sampling(&self) -> Sampling {
+        self.sampling.map_or(Sampling::Exact, Sampling::At)
+    }
+}

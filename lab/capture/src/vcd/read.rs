@@ -1,0 +1,249 @@
+//! Reading, change by change.
+
+use std::{collections::HashMap, io::Read};
+
+use anyhow::{Result, anyhow, bail, ensure};
+
+use super::header::{self, shown, text};
+use crate::{
+    flow::{Header, Settle, Sink, Source},
+    words::Words,
+};
+
+pub struct Reader<R> {
+    words: Words<R>,
+    header: Header,
+    codes: HashMap<Box<[u8]>, Vec<header::Bits>>,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the head; `source` is what the file is called.
+    ///
+    /// # Errors
+    /// What is wrong with it, and in which line.
+    pub fn new(source: &str, input: R) -> Result<Self> {
+        let mut words = Words::new(input);
+        let definitions = header::read(&mut words)?;
+        let sampling = definitions.sampling();
+        let Some(tick) = definitions.tick else {
+            bail!("it has no `$timescale`: how long its ticks are is not known")
+        };
+        let header =
+            Header { source: source.to_owned(), tick, sampling, channels: definitions.channels };
+        Ok(Self { words, header, codes: definitions.codes })
+    }
+}
+
+/// A bit of a code that is wanted, and the channel that it is.
+type Wanted = Vec<(usize, usize)>;
+
+/// Codes by what they are; those of up to two characters, which nearly all are, by their number.
+#[derive(Default)]
+struct Codes {
+    short: Vec<u32>,
+    long: HashMap<Box<[u8]>, u32>,
+    /// What each stands for; the first is nothing that is wanted.
+    wanted: Vec<Wanted>,
+}
+
+/// A code that is defined, but not wanted; and one that is not defined.
+const UNWANTED: u32 = 0;
+const UNKNOWN: u32 = u32::MAX;
+
+impl Codes {
+    fn new(
+        codes: &HashMap<Box<[u8]>, Vec<header::Bits>>,
+        places: &HashMap<usize, Vec<usize>>,
+    ) -> Self {
+        let mut all =
+            Self { short: vec![UNKNOWN; 1 << 16], wanted: vec![Wanted::new()], ..Self::default() };
+        for (code, variables) in codes {
+            let bits = variables.iter().flat_map(|bits| bits.iter().enumerate());
+            let wanted: Wanted = bits
+                .flat_map(|(bit, channel)| {
+                    places.get(channel).into_iter().flatten().map(move |place| (bit, *place))
+                })
+                .collect();
+            let place = if wanted.is_empty() {
+                UNWANTED
+            } else {
+                all.wanted.push(wanted);
+                u32::try_from(all.wanted.len() - 1).expect("there are fewer variables")
+            };
+            match number(code) {
+                Some(number) => all.short[number] = place,
+                None => drop(all.long.insert(code.clone(), place)),
+            }
+        }
+        all
+    }
+
+    fn find(&self, code: &[u8]) -> Option<&Wanted> {
+        let place = match number(code) {
+            Some(number) => self.short[number],
+            None => self.long.get(code).copied().unwrap_or(UNKNOWN),
+        };
+        self.wanted.get(place as usize)
+    }
+}
+
+fn number(code: &[u8]) -> Option<usize> {
+    match *code {
+        [first] => Some(first.into()),
+        [first, second] => Some(usize::from(first) << 8 | usize::from(second)),
+        _ => None,
+    }
+}
+
+impl<R: Read> Source for Reader<R> {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
+        let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (place, channel) in wanted.iter().enumerate() {
+            places.entry(*channel).or_default().push(place);
+        }
+        let codes = Codes::new(&self.codes, &places);
+        let name = |place: usize| &self.header.channels[wanted[place]];
+        // Until the first instant is over, a channel may have no level yet.
+        let mut known = vec![false; wanted.len()];
+        let missing = |known: &[bool], line: u64| match known.iter().position(|known| !known) {
+            Some(place) => Err(anyhow!(
+                "line {line}: {} has no level at the start",
+                shown(name(place).as_bytes())
+            )),
+            None => Ok(()),
+        };
+        let mut settle = Settle::new(0, vec![false; wanted.len()], sink);
+        let (mut is_timed, mut has_values) = (false, false);
+        let words = &mut self.words;
+        while let Some(word) = words.next()? {
+            match word[0] {
+                b'#' => {
+                    let at = time(&word[1..]);
+                    let at = at.ok_or_else(|| {
+                        anyhow!("line {}: `{}` is no time", words.line(), words.shown())
+                    })?;
+                    if !is_timed && !has_values {
+                        settle.start(at);
+                    } else if at > settle.now() && !settle.has_begun() {
+                        missing(&known, words.line())?;
+                    } else if at < settle.now() {
+                        bail!(
+                            "line {}: time goes back, from #{} to #{at}",
+                            words.line(),
+                            settle.now()
+                        );
+                    }
+                    is_timed = true;
+                    settle.advance(at)?;
+                }
+                level @ (b'0' | b'1' | b'x' | b'X' | b'z' | b'Z') => {
+                    has_values = true;
+                    let Some(wanted) = codes.find(&word[1..]) else {
+                        bail!(
+                            "line {}: `{}` changes what is not defined",
+                            words.line(),
+                            words.shown()
+                        );
+                    };
+                    for (bit, place) in wanted {
+                        // A scalar for a vector: its lowest bit, the others are 0, x or z with it.
+                        let level = if *bit > 0 && level == b'1' { b'0' } else { level };
+                        let level = driven(level).map_err(|level| {
+                            unmeasurable(words.line(), name(*place), level, settle.now())
+                        })?;
+                        known[*place] = true;
+                        settle.set(*place, level);
+                    }
+                }
+                b'b' | b'B' => {
+                    has_values = true;
+                    let mut value = [0; 64];
+                    let length = word.len() - 1;
+                    let kept = length.min(value.len());
+                    value[..kept].copy_from_slice(&word[word.len() - kept..]);
+                    let line = words.line();
+                    ensure!(length > 0, "line {line}: a vector without a value");
+                    let Some(code) = words.next()? else {
+                        bail!("line {line}: it ends within a change: it is cut off")
+                    };
+                    let Some(wanted) = codes.find(code) else {
+                        bail!(
+                            "line {line}: a vector changes `{}`, which is not defined",
+                            shown(code)
+                        );
+                    };
+                    for (bit, place) in wanted {
+                        // What stands left of it is left out: 0, or the same where that is x or z.
+                        let level = match kept.checked_sub(bit + 1) {
+                            Some(at) => value[at],
+                            None if value[0] == b'1' => b'0',
+                            None => value[0],
+                        };
+                        let level = driven(level).map_err(|level| {
+                            unmeasurable(line, name(*place), level, settle.now())
+                        })?;
+                        known[*place] = true;
+                        settle.set(*place, level);
+                    }
+                }
+                // Numbers and strings are no pins.
+                b'r' | b'R' | b's' | b'S' => {
+                    let line = words.line();
+                    ensure!(
+                        words.next()?.is_some(),
+                        "line {line}: it ends within a change: it is cut off"
+                    );
+                }
+                b'$' => match word {
+                    b"$comment" => drop(text(words, "$comment")?),
+                    b"$dumpvars" | b"$dumpall" | b"$dumpon" | b"$dumpoff" | b"$end" => {}
+                    _ => bail!(
+                        "line {}: `{}` is no part of a dump's body",
+                        words.line(),
+                        words.shown()
+                    ),
+                },
+                _ => bail!(
+                    "line {}: `{}` is neither a time nor a change",
+                    words.line(),
+                    words.shown()
+                ),
+            }
+        }
+        ensure!(is_timed || has_values, "there is no change in it: it is cut off");
+        if !settle.has_begun() {
+            missing(&known, words.line())?;
+        }
+        settle.end()
+    }
+}
+
+fn time(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |sum, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| sum.checked_mul(10)?.checked_add(digit.into())).flatten()
+    })
+}
+
+fn driven(level: u8) -> Result<bool, u8> {
+    match level {
+        b'0' => Ok(false),
+        b'1' => Ok(true),
+        other => Err(other),
+    }
+}
+
+fn unmeasurable(line: u64, name: &str, level: u8, at: u64) -> anyhow::Error {
+    let name = shown(name.as_bytes());
+    let level = shown(&[level]);
+    anyhow!(
+        "line {line}: {name} is `{level}` at #{at}: only 0 and 1 can be measured; leave it out, or dump from where it is driven"
+    )
+}

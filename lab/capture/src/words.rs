@@ -1,0 +1,147 @@
+//! Words of a text of any length, in bounded memory, and the line that each stands in.
+
+use std::io::Read;
+
+use anyhow::{Result, anyhow, bail};
+
+use chronoscope_units::printable;
+
+/// No word that means something is longer; a vector of so many bits is no pin.
+const LONGEST: usize = 1 << 16;
+
+/// As much of a word as the user is told.
+const SHOWN: usize = 40;
+
+/// How much is read at once.
+const ROOM: usize = 1 << 18;
+
+pub(super) struct Words<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// What is read but not yet given stands from `at` to `filled`.
+    at: usize,
+    /// Where the latest word starts.
+    word: usize,
+    filled: usize,
+    line: u64,
+    ended: bool,
+}
+
+impl<R: Read> Words<R> {
+    pub fn new(input: R) -> Self {
+        Self { input, buffer: vec![0; ROOM], at: 0, word: 0, filled: 0, line: 1, ended: false }
+    }
+
+    /// The line of the latest word, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The latest word, as it can be told in a line.
+    pub fn shown(&self) -> String {
+        let word = &self.buffer[self.word..self.at];
+        printable(&String::from_utf8_lossy(&word[..word.len().min(SHOWN)]))
+    }
+
+    /// The next word; `None` at the end.
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            let rest = &self.buffer[self.at..self.filled];
+            match rest.iter().position(|byte| !is_space(*byte)) {
+                Some(0) => break,
+                Some(space) => {
+                    self.line +=
+                        rest[..space].iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+                    self.at += space;
+                    break;
+                }
+                None => {
+                    self.line += rest.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+                    self.at = self.filled;
+                    if !self.more()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        let mut length = 1;
+        loop {
+            let rest = &self.buffer[self.at..self.filled];
+            match rest[length..].iter().position(|byte| is_space(*byte)) {
+                Some(more) => {
+                    length += more;
+                    break;
+                }
+                None => {
+                    length = rest.len();
+                    if length > LONGEST {
+                        bail!(
+                            "line {}: a word of more than {LONGEST} characters: this is no dump of pins",
+                            self.line
+                        );
+                    }
+                    if !self.more()? {
+                        break;
+                    }
+                }
+            }
+        }
+        self.word = self.at;
+        self.at += length;
+        Ok(Some(&self.buffer[self.word..self.at]))
+    }
+
+    /// Reads on; false at the end.
+    fn more(&mut self) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.at > 0 {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+        }
+        let count = loop {
+            match self.input.read(&mut self.buffer[self.filled..]) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(anyhow!("cannot be read: {error}")),
+            }
+        };
+        self.filled += count;
+        self.ended = count == 0;
+        Ok(count > 0)
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_lines() {
+        let text = "one two\n\nthree\r\n  four";
+        // Whatever the pieces that it comes in.
+        for room in [1, 3, 64] {
+            let mut words = Words::new(std::io::BufReader::with_capacity(room, text.as_bytes()));
+            let mut seen = Vec::new();
+            while let Some(word) = words.next().unwrap() {
+                let word = String::from_utf8(word.to_vec()).unwrap();
+                seen.push((word, words.line()));
+            }
+            let expected = [("one", 1), ("two", 1), ("three", 3), ("four", 4)]
+                .map(|(word, line)| (word.to_owned(), line));
+            assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn endless_words_are_refused() {
+        let mut words = Words::new(std::io::BufReader::new(std::io::repeat(b'x')));
+        assert!(words.next().unwrap_err().to_string().starts_with("line 1: a word of more than"));
+    }
+}

@@ -1,0 +1,204 @@
+//! What a count of deadline misses proves, and the slope of blocked time against the hog's length.
+
+use serde::{Deserialize, Serialize};
+
+use super::beta::{incomplete_beta, inverse_incomplete_beta};
+
+/// The confidence of every bound here.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Deadline misses among samples, and the bound they prove. Rates are fractions from 0 to 1.
+///
+/// The bound takes misses as independent: misses that come in bursts prove less than it says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissRate {
+    pub misses: u64,
+    pub samples: u64,
+    /// The rate seen; `None` without samples.
+    pub rate: Option<f64>,
+    /// The one-sided 95 % upper bound of the true rate (Clopper and Pearson 1934, exact); with zero
+    /// misses it is 1 − 0.05^(1/n). Without samples it is 1: nothing is excluded.
+    pub upper: f64,
+    /// With zero misses, the rule of three: 3/n, the usual approximation of `upper` from above.
+    pub rule_of_three: Option<f64>,
+}
+
+impl MissRate {
+    /// The rate of `misses` among `samples`; more misses than samples count as all samples.
+    pub fn new(misses: u64, samples: u64) -> Self {
+        let misses = misses.min(samples);
+        let n = samples as f64;
+        let upper = if misses == samples {
+            1.0
+        } else if misses == 0 {
+            -((1.0 - CONFIDENCE).ln() / n).exp_m1()
+        } else {
+            inverse_incomplete_beta(misses as f64 + 1.0, (samples - misses) as f64, CONFIDENCE)
+        };
+        Self {
+            misses,
+            samples,
+            rate: (samples > 0).then(|| misses as f64 / n),
+            upper,
+            rule_of_three: (misses == 0 && samples > 0).then(|| (3.0 / n).min(1.0)),
+        }
+    }
+}
+
+/// How many samples, with no more than `misses` misses among them, prove with 95 % confidence that
+/// the miss rate is at most `rate`. `None` when `rate` is not between 0 and 1 or the number is
+/// above 2^53.
+pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
+    const MOST: u64 = 1 << 53;
+    if !(rate > 0.0 && rate < 1.0) {
+        return None;
+    }
+    // The chance of seeing more misses than allowed, if the true rate were `rate`.
+    let proves = |samples: u64| {
+        let more = (misses as f64 + 1.0, (samples - misses) as f64);
+        incomplete_beta(more.0, more.1, rate, 1.0 - rate) >= CONFIDENCE
+    };
+    if misses == 0 {
+        let samples = ((1.0 - CONFIDENCE).ln() / (-rate).ln_1p()).ceil();
+        return (samples <= MOST as f64).then_some(samples as u64);
+    }
+    // With as many misses as samples nothing is proved; double from there, then halve.
+    let (mut too_few, mut enough) = (misses, misses.saturating_add(1));
+    while enough <= MOST && !proves(enough) {
+        (too_few, enough) = (enough, enough.saturating_mul(2));
+    }
+    while enough <= MOST && enough - too_few > 1 {
+        let middle = too_few + (enough - too_few) / 2;
+        if proves(middle) {
+            enough = middle;
+        } else {
+            too_few = middle;
+        }
+    }
+    (enough <= MOST).then_some(enough)
+}
+
+/// A straight line through points, by least squares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slope {
+    /// Units of y per unit of x.
+    pub slope: f64,
+    /// y at x = 0.
+    pub intercept: f64,
+    /// The standard error of the slope; `None` with two points, which any line meets.
+    pub standard_error: Option<f64>,
+}
+
+/// Fits y = intercept + slope·x to the points (x, y), all errors being in y (ordinary least
+/// squares). `None` with fewer than two different x, or when a figure is not finite.
+pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
+    let n = points.len() as f64;
+    let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
+    let mean_y = points.iter().map(|p| p.1).sum::<f64>() / n;
+    let sum = |term: fn(f64, f64) -> f64| -> f64 {
+        points.iter().map(|p| term(p.0 - mean_x, p.1 - mean_y)).sum()
+    };
+    let xx = sum(|x, _| x * x);
+    // Equal x may differ from their mean by rounding, which is no spread to fit a line to.
+    let spread = points.iter().any(|p| p.0 != points[0].0);
+    let slope = sum(|x, y| x * y) / xx;
+    let intercept = mean_y - slope * mean_x;
+    if !spread || !slope.is_finite() || !intercept.is_finite() {
+        return None;
+    }
+    let residuals: f64 =
+        points.iter().map(|p| (p.1 - mean_y - slope * (p.0 - mean_x)).powi(2)).sum();
+    let error = (residuals / (n - 2.0) / xx).sqrt();
+    let standard_error = (points.len() > 2).then_some(error).filter(|error| error.is_finite());
+    Some(Slope { slope, intercept, standard_error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(ours: f64, theirs: f64) {
+        assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours:e} is not {theirs:e}");
+    }
+
+    // Literals from `lab/statistics/tests/scipy_figures.py` (SciPy 1.17.1).
+
+    #[test]
+    fn bound_as_scipy() {
+        // stats.beta.ppf(0.95, misses + 1, samples - misses)
+        for (misses, samples, upper) in [
+            (0, 100, 0.029513049607039925),
+            (0, 100_000_000, 2.995732228681931e-08),
+            (1, 10, 0.39416330243650466),
+            (3, 1_000, 0.007735244718479458),
+            (50, 100, 0.5863782853690882),
+            (7, 1_000_000, 1.3148073384401915e-05),
+            (1_234, 100_000_000, 1.2933669010058418e-05),
+        ] {
+            near(MissRate::new(misses, samples).upper, upper);
+        }
+    }
+
+    #[test]
+    fn samples_to_claim_as_scipy() {
+        // The smallest n with stats.binom.cdf(misses, n, rate) <= 0.05.
+        assert_eq!(samples_to_claim(0.01, 0), Some(299));
+        assert_eq!(samples_to_claim(0.01, 1), Some(473));
+        assert_eq!(samples_to_claim(0.001, 3), Some(7_752));
+    }
+
+    #[test]
+    fn slope_as_scipy() {
+        // stats.linregress(x, y): slope, intercept, stderr. Blocked time in ms against the hog's,
+        // without and with priority inheritance.
+        let open = [(0.0, 2.07), (5.0, 7.09), (20.0, 22.10), (80.0, 82.10)];
+        let fit = slope(&open).unwrap();
+        near(fit.slope, 1.0002457757296466);
+        near(fit.intercept, 2.0835483870967764);
+        near(fit.standard_error.unwrap(), 0.0002086381180015214);
+        let flat = [(0.0, 2.03), (5.0, 2.05), (20.0, 2.02), (40.0, 2.06), (80.0, 2.03)];
+        let fit = slope(&flat).unwrap();
+        near(fit.slope, -1.4218009478672894e-05);
+        near(fit.standard_error.unwrap(), 0.00029196005367320316);
+    }
+
+    #[test]
+    fn zero_misses() {
+        let zero = MissRate::new(0, 1_000);
+        near(zero.upper, 1.0 - 0.05_f64.powf(1e-3));
+        assert_eq!(zero.rule_of_three, Some(0.003));
+        assert!(zero.upper < 0.003);
+        // The closed form is the general one at zero.
+        near(zero.upper, inverse_incomplete_beta(1.0, 1_000.0, CONFIDENCE));
+    }
+
+    #[test]
+    fn samples_to_claim_is_the_inverse_of_the_bound() {
+        assert_eq!(samples_to_claim(0.05, 0), Some(59));
+        for (rate, misses) in [(0.5, 0), (1e-3, 0), (1e-3, 1), (1e-4, 7), (0.3, 40), (1e-6, 2)] {
+            let samples = samples_to_claim(rate, misses).unwrap();
+            assert!(MissRate::new(misses, samples).upper <= rate * (1.0 + 1e-12));
+            assert!(MissRate::new(misses, samples - 1).upper > rate);
+        }
+    }
+
+    #[test]
+    fn odd_input() {
+        let none = MissRate::new(0, 0);
+        assert_eq!((none.rate, none.upper, none.rule_of_three), (None, 1.0, None));
+        assert_eq!(MissRate::new(9, 4), MissRate::new(4, 4));
+        assert_eq!(MissRate::new(4, 4).upper, 1.0);
+        let huge = MissRate::new(3, u64::MAX);
+        assert!(huge.upper > 0.0 && huge.upper < 1e-18);
+        for rate in [0.0, -1.0, 1.0, f64::NAN, 1e-300] {
+            assert_eq!(samples_to_claim(rate, 0), None);
+            assert_eq!(samples_to_claim(rate, 2), None);
+        }
+        assert_eq!(samples_to_claim(0.5, u64::MAX), None);
+        assert_eq!(slope(&[]), None);
+        assert_eq!(slope(&[(1.0, 2.0)]), None);
+        assert_eq!(slope(&[(0.1, 2.0), (0.1, 3.0), (0.1, 4.0)]), None);
+        assert_eq!(slope(&[(0.0, f64::NAN), (1.0, 3.0)]), None);
+        assert_eq!(slope(&[(0.0, 1.0), (1.0, 3.0)]).unwrap().standard_error, None);
+    }
+}

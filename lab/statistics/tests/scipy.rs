@@ -1,0 +1,148 @@
+//! All figures of SciPy and NumPy against ours.
+//!
+//! The figures come from `tests/scipy_figures.py`; their file's path stands in the environment
+//! variable `CHRONOSCOPE_SCIPY_FIGURES`. Without it this test has nothing to compare and says so;
+//! the unit tests hold a few of the figures as literals.
+
+use chronoscope_statistics::beta::incomplete_beta;
+use chronoscope_statistics::significance::{holm, paired_t, welch_t};
+use chronoscope_statistics::{Accumulator, MissRate, median, samples_to_claim, slope};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Figures {
+    percentiles: Vec<Percentiles>,
+    t_tests: Vec<TTest>,
+    clopper_pearson: Vec<Bound>,
+    samples_to_claim: Vec<Claim>,
+    slopes: Vec<Fit>,
+    holm: Vec<Holm>,
+    incomplete_beta: Vec<Beta>,
+    medians: Vec<Median>,
+}
+
+#[derive(Deserialize)]
+struct Percentiles {
+    values: Vec<u64>,
+    quantiles: Vec<Quantile>,
+    mean: f64,
+    sigma: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Quantile {
+    q: f64,
+    value: u64,
+}
+
+#[derive(Deserialize)]
+struct TTest {
+    test: String,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    t: f64,
+    freedom: f64,
+    p: f64,
+}
+
+#[derive(Deserialize)]
+struct Bound {
+    misses: u64,
+    samples: u64,
+    upper: f64,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    rate: f64,
+    misses: u64,
+    samples: u64,
+}
+
+#[derive(Deserialize)]
+struct Fit {
+    points: Vec<(f64, f64)>,
+    slope: f64,
+    intercept: f64,
+    standard_error: f64,
+}
+
+#[derive(Deserialize)]
+struct Holm {
+    p: Vec<f64>,
+    corrected: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Beta {
+    a: f64,
+    b: f64,
+    x: f64,
+    value: f64,
+}
+
+#[derive(Deserialize)]
+struct Median {
+    values: Vec<f64>,
+    median: f64,
+}
+
+#[track_caller]
+fn near(ours: f64, theirs: f64) {
+    let tolerance = 1e-9 * theirs.abs().max(1e-300);
+    assert!((ours - theirs).abs() <= tolerance, "ours {ours:e}, theirs {theirs:e}");
+}
+
+#[test]
+fn scipy_agrees() {
+    let Some(path) = std::env::var_os("CHRONOSCOPE_SCIPY_FIGURES") else {
+        println!("CHRONOSCOPE_SCIPY_FIGURES is not set: nothing compared");
+        return;
+    };
+    let text = std::fs::read_to_string(path).expect("the file of figures is readable");
+    let figures: Figures = serde_json::from_str(&text).expect("the figures are as we expect");
+
+    for case in &figures.percentiles {
+        let mut accumulator = Accumulator::new();
+        case.values.iter().zip(0..).for_each(|(&value, at)| accumulator.push(at, value));
+        for Quantile { q, value: theirs } in &case.quantiles {
+            let ours = accumulator.quantile(*q).unwrap();
+            let slack = if *theirs <= 2047 { 0 } else { theirs / 1000 };
+            assert!((*theirs..=theirs + slack).contains(&ours), "q {q}: {ours}, theirs {theirs}");
+        }
+        let summary = accumulator.summary(1.0);
+        near(summary.mean.unwrap(), case.mean);
+        assert_eq!(summary.sigma.is_some(), case.sigma.is_some());
+        near(summary.sigma.unwrap_or(0.0), case.sigma.unwrap_or(0.0));
+    }
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    for case in &figures.t_tests {
+        let test = if case.test == "paired" { paired_t } else { welch_t };
+        let ours = test(&logs(&case.a), &logs(&case.b)).unwrap();
+        near(ours.t, case.t);
+        near(ours.freedom, case.freedom);
+        near(ours.p, case.p);
+    }
+    for case in &figures.clopper_pearson {
+        near(MissRate::new(case.misses, case.samples).upper, case.upper);
+    }
+    for case in &figures.samples_to_claim {
+        assert_eq!(samples_to_claim(case.rate, case.misses), Some(case.samples));
+    }
+    for case in &figures.slopes {
+        let ours = slope(&case.points).unwrap();
+        near(ours.slope, case.slope);
+        near(ours.intercept, case.intercept);
+        near(ours.standard_error.unwrap(), case.standard_error);
+    }
+    for case in &figures.holm {
+        assert_eq!(case.p.len(), case.corrected.len());
+        holm(&case.p).iter().zip(&case.corrected).for_each(|(ours, theirs)| near(*ours, *theirs));
+    }
+    for case in &figures.incomplete_beta {
+        near(incomplete_beta(case.a, case.b, case.x, 1.0 - case.x), case.value);
+    }
+    for case in &figures.medians {
+        near(median(&case.values).unwrap(), case.median);
+    }
+}
