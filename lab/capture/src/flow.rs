@@ -1,22 +1,23 @@
-//! Edges as they pass from a file to whoever measures them: in the order of time, none of them kept.
+//! The stream of edges from a file to its consumer, in the order of time; no edge is stored.
+//! Formats and measures are implemented elsewhere, as sources and sinks.
 
 use anyhow::Result;
 
 use super::{Capture, Channel, Tick};
 
-/// What is known of a capture before its first edge.
+/// The properties of a capture that are known before its first edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Where it comes from, as the user is told.
+    /// The name of the capture's origin, as shown to the user.
     pub source: String,
     pub tick: Tick,
     pub sampling: Sampling,
-    /// The channels' names, each of them once.
+    /// The channels' names, all different.
     pub channels: Vec<String>,
 }
 
 impl Header {
-    /// As it is, but with that rate of sampling where the file does not tell its own.
+    /// Returns the header with the given sampling rate in hertz, if the file states none.
     pub fn sampled(&self, hertz: Option<u64>) -> Self {
         let mut header = self.clone();
         if let (Sampling::Unknown, Some(hertz)) = (header.sampling, hertz) {
@@ -26,69 +27,76 @@ impl Header {
     }
 }
 
-/// How levels were looked at.
+/// The way in which levels were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Each edge has its own time: a simulation, or an emulator.
+    /// Each edge has its exact time, as from a simulation or an emulator.
     Exact,
-    /// So many times a second: an edge may be up to one sample older than its time.
+    /// Sampled at this rate in hertz: an edge may be up to one sample period older than its time.
     At(u64),
-    /// Sampled, but the file does not tell how often.
+    /// Sampled at an unknown rate.
     Unknown,
 }
 
-/// A channel takes another level.
+/// A change of a channel's level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// In ticks.
+    /// The time in ticks.
     pub at: u64,
-    /// Its place among the channels that were asked for.
+    /// The index of the channel among those that were asked for.
     pub channel: usize,
     pub level: bool,
 }
 
-/// Takes a capture's edges: one `begin`, any number of `edge`, one `end`. Times never fall, and a channel has at most one edge at
-/// any of them, each to the other level.
+/// Receives a capture's edges: a `begin`, any number of `edge`, an `end`. Times never fall. A
+/// channel has at most one edge at any time, and each edge toggles its level.
 pub trait Sink {
+    /// Receives the start's time and the level of each channel.
+    ///
     /// # Errors
-    /// Whatever makes it give up.
+    /// If the sink cannot take them; the source then stops reading.
     fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()>;
+    /// Receives the next edge.
+    ///
     /// # Errors
-    /// Whatever makes it give up.
+    /// If the sink cannot take it; the source then stops reading.
     fn edge(&mut self, edge: Edge) -> Result<()>;
+    /// Receives the time at which the capture ends.
+    ///
     /// # Errors
-    /// Whatever makes it give up.
+    /// If the sink cannot finish its work.
     fn end(&mut self, end: u64) -> Result<()>;
 }
 
-/// Gives a capture's edges.
+/// Reads a capture and passes its edges to a sink.
 pub trait Source {
     fn header(&self) -> &Header;
 
-    /// Reads all of it, once; `wanted` are places in the header's channels.
+    /// Reads the whole capture; may be called once. `wanted` holds indices into the header's
+    /// channels.
     ///
     /// # Errors
-    /// What is wrong with it and where, or what the sink says.
+    /// If the capture is malformed or cannot be read (the message says where), or the sink fails.
     fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()>;
 
-    /// After reading: how many pulses were too short to be seen.
+    /// After reading, the number of pulses that were too short to be seen.
     fn unseen(&self) -> u64 {
         0
     }
 }
 
-/// Lets levels settle: what a channel does within one instant is not seen, only what it has become. The first instant makes the
-/// levels to begin with.
+/// Merges the changes of a channel within one instant: the sink sees only the final level. The
+/// levels after the first instant are the initial levels.
 pub(super) struct Settle<'a> {
     sink: &'a mut dyn Sink,
     now: u64,
     levels: Vec<bool>,
     told: Vec<bool>,
-    /// Channels that have changed in this instant, and how often each has.
+    /// Channels that have changed in this instant, and the number of changes of each channel.
     touched: Vec<usize>,
     changes: Vec<u64>,
     begun: bool,
-    /// Pulses that began and ended within one instant.
+    /// The number of pulses that began and ended within one instant.
     unseen: u64,
 }
 
@@ -111,7 +119,7 @@ impl<'a> Settle<'a> {
         self.now
     }
 
-    /// Puts the start elsewhere, before anything was set.
+    /// Sets the start's time; to be called before the first `set`.
     pub fn start(&mut self, at: u64) {
         self.now = at;
     }
@@ -120,7 +128,7 @@ impl<'a> Settle<'a> {
         self.begun
     }
 
-    /// Time goes on to `at`, which is not before now.
+    /// Moves time on to `at`; a time before the current one is ignored.
     pub fn advance(&mut self, at: u64) -> Result<()> {
         if at > self.now {
             self.tell()?;
@@ -158,7 +166,7 @@ impl<'a> Settle<'a> {
         Ok(())
     }
 
-    /// Pulses that began and ended within one instant.
+    /// The number of pulses that began and ended within one instant.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
@@ -167,7 +175,7 @@ impl<'a> Settle<'a> {
         self.end_at(self.now)
     }
 
-    /// Ends before now: what was set now is not told.
+    /// Ends the capture at `end`. Changes of the current instant are dropped if it is after `end`.
     pub fn end_at(&mut self, end: u64) -> Result<()> {
         if self.now <= end {
             self.tell()?;
@@ -176,13 +184,13 @@ impl<'a> Settle<'a> {
     }
 }
 
-/// Keeps everything.
+/// A sink that collects all edges into a [`Capture`].
 pub struct Collect {
     capture: Capture,
 }
 
 impl Collect {
-    /// For these of the header's channels.
+    /// Creates a sink for the `wanted` channels, which are indices into the header's channels.
     pub fn new(header: &Header, wanted: &[usize]) -> Self {
         let channel = |place: &usize| Channel {
             name: header.channels[*place].clone(),

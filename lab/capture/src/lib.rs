@@ -4,8 +4,9 @@
 //! file ─► source ─► (resample) ─► sink: measures, a file of another format, or a Capture
 //! ```
 //!
-//! A [`Source`] reads one format and gives edges in the order of time to a [`Sink`], so that a file of any size needs little
-//! memory. A [`Capture`] holds a whole one, for what is small: the pins of one repetition.
+//! A [`Source`] reads one format and passes edges in the order of time to a [`Sink`], so memory
+//! does not grow with the file. A [`Capture`] holds all edges of a small capture, such as the pins
+//! of one repetition.
 
 #![forbid(unsafe_code)]
 
@@ -35,31 +36,31 @@ pub use tick::Tick;
 
 use chronoscope_units::printable;
 
-/// A whole capture. Times are in ticks.
+/// A whole capture in memory. All times are in ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
-    /// Where it comes from, as the user is told.
+    /// The name of the capture's origin, as shown to the user.
     pub source: String,
     pub tick: Tick,
     pub sampling: Sampling,
     /// The first time at which levels are known.
     pub start: u64,
-    /// The last.
+    /// The last time at which levels are known.
     pub end: u64,
     pub channels: Vec<Channel>,
 }
 
-/// One pin.
+/// A pin and its edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     pub name: String,
-    /// The level at the start.
+    /// The level at the capture's start.
     pub initial: bool,
-    /// When it took the other level, rising.
+    /// The times of the edges in ticks, rising; each edge toggles the level.
     pub edges: Vec<u64>,
 }
 
-/// A level that lasted from one edge to the next.
+/// A level that lasted from an edge to the next: its start and its width, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse {
     pub at: u64,
@@ -67,13 +68,13 @@ pub struct Pulse {
 }
 
 impl Channel {
-    /// Its edges: when, and to which level.
+    /// Yields each edge: its time, and the level after it.
     pub fn edges(&self) -> impl Iterator<Item = (u64, bool)> + '_ {
         let first = !self.initial;
         self.edges.iter().enumerate().map(move |(place, at)| (*at, (place % 2 == 0) == first))
     }
 
-    /// How long it stayed at that level, each time; not where the capture's start or end cut that short.
+    /// Yields each pulse at `level`. A pulse that the capture's start or end cuts short is left out.
     pub fn pulses(&self, level: bool) -> impl Iterator<Item = Pulse> + '_ {
         let skip = usize::from(self.initial == level);
         self.edges
@@ -85,35 +86,35 @@ impl Channel {
 }
 
 impl Capture {
-    /// The channel of that name.
+    /// Finds a channel by its name.
     ///
     /// # Errors
-    /// Names those that there are.
+    /// If no channel has that name; the message lists the first sixteen.
     pub fn channel(&self, name: &str) -> Result<&Channel> {
         let names = || self.channels.iter().map(|channel| channel.name.as_str());
         Ok(&self.channels[find(name, names())?])
     }
 
-    /// The edges of a channel: when, and to which level.
+    /// Yields the edges of a channel: the time, and the level after it.
     ///
     /// # Errors
-    /// Where there is no such channel.
+    /// If no channel has that name.
     pub fn edges(&self, channel: &str) -> Result<impl Iterator<Item = (u64, bool)> + '_> {
         Ok(self.channel(channel)?.edges())
     }
 
-    /// The pulses of a channel at that level, whole ones only.
+    /// Yields the whole pulses of a channel at `level`.
     ///
     /// # Errors
-    /// Where there is no such channel.
+    /// If no channel has that name.
     pub fn pulses(&self, channel: &str, level: bool) -> Result<impl Iterator<Item = Pulse> + '_> {
         Ok(self.channel(channel)?.pulses(level))
     }
 
-    /// Everything that a source has.
+    /// Reads all channels of a source into memory.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// If the source cannot be read or is malformed; the message says where.
     pub fn collect(source: &mut dyn Source) -> Result<Self> {
         let header = source.header().clone();
         let all: Vec<usize> = (0..header.channels.len()).collect();
@@ -122,17 +123,17 @@ impl Capture {
         Ok(collect.finish())
     }
 
-    /// Reads a value change dump; `source` is what it is called.
+    /// Reads a value change dump; `source` is the name that messages show.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// If the dump is malformed or cannot be read; the message gives the line.
     pub fn from_vcd(source: &str, input: impl Read) -> Result<Self> {
         vcd::Reader::new(source, input)
             .and_then(|mut reader| Self::collect(&mut reader))
             .with_context(|| printable(source))
     }
 
-    /// What this capture is, apart from its edges.
+    /// Describes this capture without its edges.
     pub fn header(&self) -> Header {
         Header {
             source: self.source.clone(),
@@ -142,10 +143,10 @@ impl Capture {
         }
     }
 
-    /// Gives all edges to a sink, as a file's source does.
+    /// Passes all edges to a sink in the order of time, as a file's source does.
     ///
     /// # Errors
-    /// What the sink says.
+    /// If the sink fails.
     pub fn replay(&self, sink: &mut dyn Sink) -> Result<()> {
         let levels: Vec<bool> = self.channels.iter().map(|channel| channel.initial).collect();
         sink.begin(self.start, &levels)?;
@@ -158,10 +159,10 @@ impl Capture {
         sink.end(self.end)
     }
 
-    /// What an analyser would have seen of it.
+    /// Resamples the exact edges as a logic analyser would have seen them.
     ///
     /// # Errors
-    /// When it was sampled already, or is shorter than a sample.
+    /// If the capture was sampled already, or is shorter than a sample.
     pub fn resample(&self, analyser: Analyser) -> Result<Self> {
         Self::collect(&mut Resampled::new(Box::new(self.clone().into_source()), analyser)?)
     }
@@ -170,17 +171,17 @@ impl Capture {
         Replay { header: self.header(), capture: self }
     }
 
-    /// Writes a value change dump, which every viewer of waveforms opens.
+    /// Writes a value change dump, which waveform viewers open.
     ///
     /// # Errors
-    /// When `output` fails, or a time does not fit.
+    /// If `output` fails, or a time does not fit into 64 bits of the dump's unit.
     pub fn to_vcd(&self, output: &mut dyn Write) -> Result<()> {
         let mut writer = vcd::Writer::new(&self.header(), output)?;
         self.replay(&mut writer)
     }
 }
 
-/// A capture that is there already, as a source.
+/// A capture in memory, presented as a source.
 struct Replay {
     header: Header,
     capture: Capture,
@@ -197,7 +198,10 @@ impl Source for Replay {
     }
 }
 
-/// The place of a name among others.
+/// Finds the index of a name among others.
+///
+/// # Errors
+/// If no name equals it; the message lists the first sixteen.
 pub fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
     let Some(place) = names.clone().position(|known| known == name) else {
         let shown: Vec<String> = names.clone().take(16).map(printable).collect();
@@ -215,7 +219,7 @@ pub fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Res
     Ok(place)
 }
 
-/// An error of writing as one of input and output.
+/// The error of a time that does not fit into the written file.
 fn overflow() -> io::Error {
     io::Error::other("a time does not fit into the file: it is too long")
 }

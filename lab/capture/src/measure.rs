@@ -1,7 +1,9 @@
-//! What is measured of edges as they pass.
+//! Measures of edges while they are read: the request, the rows of the answer and their error
+//! bounds. It knows channels and times, not experiments.
 //!
-//! Where levels were sampled, an edge is seen up to one period late. A time between two edges is therefore off by less than one
-//! period, either way; the change from one period to the next, which has three edges, by less than two.
+//! In a sampled capture an edge is up to one sample period late. A time between two edges is
+//! therefore off by less than one period either way; the change from one period of the signal to
+//! the next, which involves three edges, by less than two.
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
@@ -17,38 +19,40 @@ pub use super::{
 };
 use chronoscope_units::printable;
 
-/// Rows of one file; each may take 2 MB.
+/// The most rows of one file; each may take 2 MB of memory.
 const MOST_ROWS: usize = 64;
 
-/// One line of the answer.
+/// A measure's row in the answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub channel: String,
     pub measure: &'static str,
     pub unit: &'static str,
-    /// How far a value may be off, either way: 0 for an exact capture, `None` where nothing is known of its samples.
+    /// The bound of a value's error either way, in the row's unit: 0 for an exact capture, `None`
+    /// if the sampling rate is unknown.
     pub error: Option<f64>,
     #[serde(flatten)]
     pub statistics: Statistics,
-    /// Of a latency: starts that came while an earlier one had no end yet. They are not measured.
+    /// For a latency, the number of starts that came before an earlier one had its end. They are
+    /// not measured. Otherwise 0.
     pub unanswered: u64,
 }
 
-/// One file's answer.
+/// The measures of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     pub header: Header,
-    /// From the first known level to the last, in ns.
+    /// The time from the first known levels to the last, in ns.
     pub length: f64,
     pub rows: Vec<Row>,
-    /// Pulses that a virtual analyser did not see.
+    /// The number of pulses that fell between two samples of the virtual analyser.
     pub unseen: u64,
 }
 
-/// Reads a source, and measures what is asked for.
+/// Reads a source to its end and measures the requested channels.
 ///
 /// # Errors
-/// What is wrong with the source, or which channel it does not have.
+/// If the source is malformed, a channel is not in it, or the request makes more than 64 rows.
 pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
     let header = source.header().sampled(request.sampled);
     let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
@@ -86,7 +90,7 @@ pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
     Ok(Analysis { header, length, rows, unseen: source.unseen() })
 }
 
-/// Measures all that is asked for at once.
+/// A sink that feeds all requested measures at once.
 struct Meter {
     pins: Vec<Pin>,
     latency: Option<Latency>,
@@ -140,7 +144,7 @@ impl Meter {
                 let Some(tally) = pin.tallies[measure.place()].take() else { continue };
                 let (statistics, error) = match measure {
                     Measure::Duty => {
-                        // The part that a sample is of the shortest period.
+                        // The share of the shortest period that a sample takes, in percent.
                         let error = sample.map(|sample| {
                             shortest.map_or(0.0, |shortest| 100.0 * sample / shortest)
                         });

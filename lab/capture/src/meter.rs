@@ -1,18 +1,19 @@
-//! Edges become values: of one channel, and from one edge to another.
+//! Turns edges into values: the measures of a channel, and the latency from one edge to another. It
+//! knows edges only, not the request's texts or the answer's units.
 
 use super::{flow::Edge, request::Measure, tally::Tally};
 
-/// Parts of a period that duty is told in: millionths.
+/// The unit of duty: millionths of a period.
 pub(super) const PARTS: u128 = 1_000_000;
 
-/// One channel.
+/// The measures of a channel.
 pub(super) struct Pin {
-    /// Those that are asked for.
+    /// A tally for each requested measure, by [`Measure::place`].
     pub tallies: [Option<Tally>; 6],
     rise: Option<u64>,
     fall: Option<u64>,
     period: Option<u64>,
-    /// The shortest period.
+    /// The shortest period, in ticks.
     pub shortest: Option<u64>,
 }
 
@@ -46,7 +47,7 @@ impl Pin {
                 self.push(Measure::Jitter, rise, period.abs_diff(before));
             }
             if self.tallies[Measure::Duty.place()].is_some() {
-                // To the nearest millionth.
+                // Rounded to the nearest millionth.
                 let (high, period) = (u128::from(fall - rise), u128::from(period));
                 self.push(Measure::Duty, rise, ((2 * high * PARTS + period) / (2 * period)) as u64);
             }
@@ -57,14 +58,16 @@ impl Pin {
     }
 }
 
-/// From each start to the first end at or after it. Starts and ends at one time may come in any order.
+/// The latency from each start to the first end at or after it. A start and an end at the same time
+/// may arrive in either order.
 pub(super) struct Latency {
-    /// Start and end: the channel's place, and the level that it takes.
+    /// The start and the end: the channel's index and the level after the edge.
     edges: [(usize, Option<bool>); 2],
     open: Option<u64>,
-    /// A start while another one was open, at this very time: an end may still come.
+    /// A start at the current time while another one is open: its end may still arrive at this
+    /// time.
     second: Option<u64>,
-    /// An end that no start has used.
+    /// The time of an end that no start has used.
     unused: Option<u64>,
     unanswered: u64,
     pub tally: Tally,
@@ -102,7 +105,7 @@ impl Latency {
         }
     }
 
-    /// Starts that came while an earlier one had no end yet.
+    /// The number of starts that came before an earlier one had its end.
     pub fn unanswered(&self) -> u64 {
         self.unanswered + u64::from(self.second.is_some())
     }

@@ -1,4 +1,5 @@
-//! Files by what is in them: names lie.
+//! Recognises a capture file by its content; a file's name is not trusted. The formats themselves
+//! are read by their own modules.
 
 use std::{
     fs::{self, File},
@@ -10,13 +11,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{Source, saleae, sigrok, vcd};
 
-/// As much as tells a format.
+/// The number of leading bytes that identify a format.
 const HEAD: u64 = 256;
 
-/// Opens a file of any format that is known, or the folder of an export of Saleae's, which has a file for each channel.
+/// Opens a capture in any known format, or the folder of a Saleae export, which has a file for each
+/// channel.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the file cannot be read, is of no known format, or has a malformed head.
 pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     let source = path.display().to_string();
     if path.is_dir() {
@@ -55,12 +57,13 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     )
 }
 
-/// A channel's name, where the file itself has none.
+/// The channel's name for a file that stores none: the file's stem.
 fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The channels of an export, `digital_2.bin` before `digital_10.bin`.
+/// The files of an export by length of their name, so that `digital_2.bin` precedes
+/// `digital_10.bin`.
 fn folder(path: &Path) -> Result<Vec<(String, File)>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(path).context("cannot be read")? {

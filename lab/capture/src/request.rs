@@ -1,23 +1,24 @@
-//! What may be asked of a capture: measures of channels, and the time from one edge to another.
+//! The measures that can be requested of a capture: of a channel, or from one edge to another.
+//! Their computation is elsewhere.
 
 use std::{fmt, str::FromStr};
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-/// What is measured of one channel.
+/// A quantity measured of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// How long it is high.
+    /// The duration of the high level.
     Width,
-    /// How long it is low.
+    /// The duration of the low level.
     Low,
-    /// From one rising edge to the next.
+    /// The time from a rising edge to the next.
     Period,
-    /// How much a period is longer or shorter than the one before.
+    /// The absolute difference between a period and the one before.
     Jitter,
-    /// The part of a period in which it is high.
+    /// The share of a period at the high level, in percent.
     Duty,
-    /// From each edge to the next.
+    /// The time from an edge to the next, of either direction.
     Edges,
 }
 
@@ -45,10 +46,10 @@ impl Measure {
     }
 }
 
-/// Edges of a channel, as `rise:D0`.
+/// The edges of a channel that start or end a latency, written as `rise:D0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// Both edges, where there is none.
+    /// The level after the edge; `None` stands for both edges.
     pub level: Option<bool>,
     pub channel: String,
 }
@@ -76,19 +77,19 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// What the user asks for.
+/// The measures that the user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Channels to measure; all, where none is named and no latency is asked for.
+    /// The channels to measure. If it is empty and no latency is asked for, all channels.
     pub channels: Vec<String>,
     pub measures: Vec<Measure>,
-    /// From which edge to which.
+    /// The latency to measure: its start and its end.
     pub latency: Option<(Trigger, Trigger)>,
-    /// The rate of sampling in hertz, for files that do not tell theirs.
+    /// The sampling rate in hertz for files that do not state theirs.
     pub sampled: Option<u64>,
 }
 
-/// Names of measures, for the command line.
+/// Parses the names of the command line.
 impl FromStr for Measure {
     type Err = anyhow::Error;
 

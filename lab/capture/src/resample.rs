@@ -1,8 +1,10 @@
-//! The virtual analyser: what one that samples at a fixed rate would have seen of exact edges.
+//! The virtual analyser: resamples exact edges at a fixed rate, as a real analyser would have seen
+//! them. It knows edges only, not the measures made of them.
 //!
-//! It looks at all channels at once, every period, first at `phase` periods after the start. An edge is seen by the first sample at
-//! or after it, so it seems up to one period late, and a width is off by less than one either way. What comes and goes
-//! between two samples is not seen; it is counted.
+//! It samples all channels at once, once a period, first `phase` periods after the capture's start.
+//! An edge appears at the first sample at or after it, so it is up to one period late, and a width
+//! is off by less than one period either way. A pulse between two samples is not seen; such pulses
+//! are counted.
 
 use anyhow::{Result, anyhow, bail, ensure};
 
@@ -11,22 +13,24 @@ use super::{
     tick::{Tick, gcd},
 };
 
-/// Phases are a whole number of such parts of a period: exact, and finer than any analyser's clock is steady.
+/// The greatest phase, in 65,536ths of a period: exact, and finer than any analyser's clock is
+/// stable.
 const PARTS: u16 = u16::MAX;
 
-/// When levels are looked at.
+/// A virtual analyser: its sampling rate and phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Analyser {
     hertz: u64,
-    /// In 65,536ths of a period.
+    /// The time of the first sample, in 65,536ths of a period.
     phase: u16,
 }
 
 impl Analyser {
-    /// Samples at that rate; the first one is `phase` periods, from 0 to below 1, after the start.
+    /// Creates an analyser that samples at `hertz`; its first sample is `phase` periods after the
+    /// start.
     ///
     /// # Errors
-    /// When there is no such phase.
+    /// If `phase` is not from 0 to below 1.
     pub fn new(hertz: u64, phase: f64) -> Result<Self> {
         ensure!((0.0..1.0).contains(&phase), "a phase of {phase} is none: it is from 0 to below 1");
         Ok(Self {
@@ -36,7 +40,7 @@ impl Analyser {
     }
 }
 
-/// A source as the analyser sees it. Its ticks are samples.
+/// A source seen through an analyser. Its ticks are sample periods.
 pub struct Resampled {
     inner: Box<dyn Source>,
     header: Header,
@@ -45,8 +49,10 @@ pub struct Resampled {
 }
 
 impl Resampled {
+    /// Wraps a source with exact edges.
+    ///
     /// # Errors
-    /// When it was sampled already: edges that were moved once cannot tell where they would have been seen.
+    /// If the source was sampled already, if the rate is 0, or if a tick is too long for the rate.
     pub fn new(inner: Box<dyn Source>, analyser: Analyser) -> Result<Self> {
         let exact = inner.header();
         match exact.sampling {
@@ -85,7 +91,7 @@ impl Source for Resampled {
     }
 }
 
-/// Where ticks lie among samples: `above / below` samples in a tick.
+/// The conversion from ticks to samples: `above / below` samples in a tick, less `phase`.
 #[derive(Clone, Copy)]
 struct Grid {
     above: u128,
@@ -109,19 +115,20 @@ impl Grid {
         })
     }
 
-    /// In parts of a tick of the grid, from the first sample; `None` before it.
+    /// The distance from the first sample, in units of 1/`below` samples; `None` before the first
+    /// sample.
     fn place(self, ticks: u64) -> Result<Option<u128>> {
         let since = u128::from(ticks).checked_mul(self.above).ok_or_else(too_long)?;
         Ok(since.checked_sub(self.phase))
     }
 
-    /// The first sample at or after that time.
+    /// The index of the first sample at or after that time.
     fn seen(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.unwrap_or(0);
         u64::try_from(div_ceil(place, self.below)).map_err(|_| too_long())
     }
 
-    /// The last sample at or before that time.
+    /// The index of the last sample at or before that time.
     fn last(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.ok_or_else(|| anyhow!("it is shorter than one sample"))?;
         u64::try_from(place / self.below).map_err(|_| too_long())
@@ -132,7 +139,7 @@ fn too_long() -> anyhow::Error {
     anyhow!("it is too long to be resampled at that rate")
 }
 
-/// Division of 128 bits is slow, and seldom needed.
+/// Divides in 64 bits where the numbers fit, since division of 128 bits is slow.
 fn div_ceil(above: u128, below: u128) -> u128 {
     match (u64::try_from(above), u64::try_from(below)) {
         (Ok(above), Ok(below)) => above.div_ceil(below).into(),
@@ -161,7 +168,7 @@ impl Sink for Samples<'_> {
 
     fn end(&mut self, end: u64) -> Result<()> {
         let last = self.grid.last(end - self.start)?;
-        // Nothing has moved since.
+        // No edge follows the last sample.
         self.settle.end_at(last)
     }
 }
@@ -197,11 +204,11 @@ mod tests {
 
     #[test]
     fn an_edge_is_seen_by_the_next_sample() {
-        // Samples at 0, 500, 1000 ns …, or 125 ns later.
+        // Samples stand at 0, 500, 1000 ns …, with a phase of 0.25 each 125 ns later.
         let exact = capture(1_000_000_000, 10_000, &[500, 7_001, 8_100, 8_600]);
         assert_eq!(seen(&exact, 2_000_000, 0.0), (vec![1, 15, 17, 18], 20));
         assert_eq!(seen(&exact, 2_000_000, 0.25), (vec![1, 14, 16, 17], 19));
-        // A clock that no rate of samples divides: 8.4 cycles a sample.
+        // A clock that is no multiple of the sampling rate: 8.4 cycles a sample.
         assert_eq!(
             seen(&capture(84_000_000, 90, &[8, 9, 42, 84]), 10_000_000, 0.0),
             (vec![1, 2, 5, 10], 10)
@@ -218,7 +225,8 @@ mod tests {
         .unwrap();
         assert_eq!(Capture::collect(&mut source).unwrap().channels[0].edges, [4, 5]);
         assert_eq!(source.unseen(), 1);
-        // An edge after the last sample; and one before the first, which makes the level to begin with.
+        // An edge after the last sample is not seen; one before the first sample sets the initial
+        // level.
         assert_eq!(
             seen(&capture(1_000_000_000, 1_900, &[100, 1_800]), 1_000_000, 0.5),
             (vec![], 1)

@@ -1,8 +1,9 @@
-//! Counts of values, exact as long as there are not too many different ones.
+//! Exact statistics of values that are mostly equal, such as pulse widths. The meaning and the unit
+//! of a value are the caller's matter.
 //!
-//! An [`Accumulator`] rounds what is above 2047 ticks to 0.1 %, and ticks differ from format to format, so that one signal would have
-//! as many medians. Pulses have few different widths: those are counted each for itself, and only when they become too
-//! many does an accumulator take over.
+//! An [`Accumulator`] rounds values above 2047 ticks to 0.1 %. Since formats differ in their tick,
+//! a signal would then have a different median in each. A tally counts each different value
+//! exactly, and hands over to an accumulator only when there are too many.
 
 use std::{
     collections::HashMap,
@@ -13,28 +14,28 @@ use serde::Serialize;
 
 use chronoscope_statistics::{Accumulator, Summary, Worst, quantile_of};
 
-/// Different values that are counted each for itself. With the map's spare room they take about 1 MB.
+/// The most different values that are counted exactly. The map then takes about 1 MB.
 const MOST: usize = 1 << 15;
 
 pub(super) struct Tally {
     counts: HashMap<u64, u64, BuildHasherDefault<Spread>>,
-    /// The latest value, and how often it came in a row: it is mostly the same again.
+    /// The latest value and its count so far: values mostly repeat, and a run spares the map.
     run: (u64, u64),
-    /// The greatest value, and when it was.
+    /// The greatest value: its time and the value.
     worst: Option<(u64, u64)>,
     rounded: Option<Box<Accumulator>>,
 }
 
-/// What became of a tally.
+/// The finished statistics of a tally, in the reported unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
     #[serde(flatten)]
     pub summary: Summary,
-    /// The greatest value less the least.
+    /// The greatest value minus the least.
     pub peak_to_peak: Option<f64>,
-    /// Whether there were too many different values, so that percentiles are rounded to 0.1 %.
+    /// `true` if there were too many different values, so that percentiles are rounded to 0.1 %.
     pub rounded: bool,
-    /// Each value, and how often it came.
+    /// Each value and its count, in rising order.
     pub histogram: Vec<(f64, u64)>,
 }
 
@@ -72,9 +73,9 @@ impl Tally {
         }
     }
 
-    /// The statistics, each value made into what is reported by `scale`.
+    /// Finishes the statistics; `scale` converts a value to the reported unit and must be linear.
     pub fn finish(mut self, scale: impl Fn(u64) -> f64) -> Statistics {
-        // What is in the run goes where all others are.
+        // The pending run is added to the other values.
         let (value, count) = std::mem::take(&mut self.run);
         match &mut self.rounded {
             Some(rounded) => (0..count).for_each(|_| rounded.push(0, value)),
@@ -100,7 +101,7 @@ impl Tally {
     }
 }
 
-/// As [`Accumulator::summary`], of values that are all known.
+/// Computes the figures of [`Accumulator::summary`] from exact counts.
 fn summary(pairs: &[(u64, u64)], scale: &impl Fn(u64) -> f64) -> Summary {
     let count: u64 = pairs.iter().map(|(_, count)| count).sum();
     let percentile =
@@ -124,8 +125,8 @@ fn summary(pairs: &[(u64, u64)], scale: &impl Fn(u64) -> f64) -> Summary {
     }
 }
 
-/// Spreads whole numbers over the map by Fibonacci hashing (Knuth, volume 3, 6.4); nobody who could choose widths to collide
-/// would gain more than a slow answer.
+/// Hashes whole numbers by Fibonacci hashing (Knuth, volume 3, 6.4). Chosen values can collide;
+/// that makes the tally slow, not wrong.
 #[derive(Default)]
 struct Spread(u64);
 
@@ -140,7 +141,7 @@ impl Hasher for Spread {
 
     fn write_u64(&mut self, value: u64) {
         let product = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The map looks at both ends.
+        // The map takes bits from both ends of the hash.
         self.0 = product ^ (product >> 32);
     }
 }

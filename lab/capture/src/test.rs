@@ -1,4 +1,4 @@
-//! Captures, and value change dumps of them.
+//! Tests of captures, and of value change dumps of them.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn pulses_are_whole() {
 #[test]
 fn a_dump_is_read_as_it_was_written() {
     let rate = |hertz| Tick::of_hertz(hertz).unwrap();
-    // A unit of time, a clock that is a multiple of one, and one that is none.
+    // A tick that is a unit of time, one that is a multiple of a unit, and one that is neither.
     for (tick, sampling, head) in [
         (Tick::NANOSECOND, Sampling::Exact, "$timescale 1 ns"),
         (Tick::new(1, 10_000_000).unwrap(), Sampling::At(10_000_000), "$timescale 100 ns"),
@@ -74,7 +74,7 @@ const HEAD: &str = "$timescale 1 ns $end $scope module top $end $var wire 1 ! a 
 
 #[test]
 fn what_others_dump_is_read() {
-    // Two names for one code, a vector, a glitch within one instant, and changes that change nothing.
+    // Two names for one code, a vector, a glitch within one instant, and changes to the same level.
     let text = format!(
         "{HEAD}#7 $dumpvars 0! 1# b0 $ $end\n#8 1! 1! 0!\n#9\n1!\nb1010 $\n$comment so $end\n#12 0! b110 $ #20"
     );

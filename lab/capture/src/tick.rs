@@ -1,8 +1,9 @@
-//! The length of a tick, exactly: a cycle at 84 MHz is no whole number of any unit of time.
+//! The exact length of a tick, as a fraction of a second: a cycle at 84 MHz is not a whole number
+//! of any unit of time. Nothing else about a clock is known here.
 
 use std::fmt;
 
-/// A part of a second, as a fraction in lowest terms.
+/// The length of a tick in seconds, as a fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     numerator: u64,
@@ -10,28 +11,30 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// What Saleae's times are read in: they have no tick of their own, and no analyser is that fast.
+    /// The tick of Saleae's files, whose times have no tick of their own; no analyser samples
+    /// faster.
     pub const PICOSECOND: Self = Self { numerator: 1, denominator: 1_000_000_000_000 };
     pub const NANOSECOND: Self = Self { numerator: 1, denominator: 1_000_000_000 };
 
-    /// `numerator / denominator` seconds; `None` where one of them is zero.
+    /// Creates a tick of `numerator / denominator` seconds; `None` if either is zero.
     pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
         let common = gcd(numerator, denominator);
         (numerator > 0 && denominator > 0)
             .then(|| Self { numerator: numerator / common, denominator: denominator / common })
     }
 
-    /// One period of a clock; `None` for a clock that stands.
+    /// Creates the period of a clock; `None` for 0 Hz.
     pub fn of_hertz(hertz: u64) -> Option<Self> {
         Self::new(1, hertz)
     }
 
-    /// Of how many seconds, and of how many parts of them, it is.
+    /// The numerator and the denominator of the tick in seconds.
     pub fn fraction(self) -> (u64, u64) {
         (self.numerator, self.denominator)
     }
 
-    /// So many ticks in ns. Two captures with different ticks give the same number for the same time.
+    /// Converts a number of ticks to ns, rounded once. Captures with different ticks give the same
+    /// number for the same time.
     pub fn ns(self, ticks: u64) -> f64 {
         let denominator = u128::from(self.denominator);
         let seconds = u128::from(ticks) * u128::from(self.numerator);

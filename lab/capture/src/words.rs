@@ -1,4 +1,5 @@
-//! Words of a text of any length, in bounded memory, and the line that each stands in.
+//! Splits a text of any length into words, in bounded memory, and counts its lines. The words'
+//! meaning is the format reader's matter.
 
 use std::io::Read;
 
@@ -6,21 +7,21 @@ use anyhow::{Result, anyhow, bail};
 
 use chronoscope_units::printable;
 
-/// No word that means something is longer; a vector of so many bits is no pin.
+/// The longest word in bytes; a longer one is a vector too wide for pins, or no dump.
 const LONGEST: usize = 1 << 16;
 
-/// As much of a word as the user is told.
+/// The most bytes of a word that a message shows.
 const SHOWN: usize = 40;
 
-/// How much is read at once.
+/// The initial size of the buffer, in bytes.
 const ROOM: usize = 1 << 18;
 
 pub(super) struct Words<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What is read but not yet given stands from `at` to `filled`.
+    /// The unread bytes are those from `at` to `filled`.
     at: usize,
-    /// Where the latest word starts.
+    /// The start of the latest word.
     word: usize,
     filled: usize,
     line: u64,
@@ -32,18 +33,21 @@ impl<R: Read> Words<R> {
         Self { input, buffer: vec![0; ROOM], at: 0, word: 0, filled: 0, line: 1, ended: false }
     }
 
-    /// The line of the latest word, from 1.
+    /// The line of the latest word, counted from 1.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// The latest word, as it can be told in a line.
+    /// The latest word, made printable and cut short for a message.
     pub fn shown(&self) -> String {
         let word = &self.buffer[self.word..self.at];
         printable(&String::from_utf8_lossy(&word[..word.len().min(SHOWN)]))
     }
 
-    /// The next word; `None` at the end.
+    /// Returns the next word, or `None` at the end of the text.
+    ///
+    /// # Errors
+    /// If the input fails, or a word is longer than 65,536 bytes.
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
         loop {
             let rest = &self.buffer[self.at..self.filled];
@@ -91,7 +95,7 @@ impl<R: Read> Words<R> {
         Ok(Some(&self.buffer[self.word..self.at]))
     }
 
-    /// Reads on; false at the end.
+    /// Reads more input behind the unread bytes; `false` at the end of the input.
     fn more(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -125,7 +129,7 @@ mod tests {
     #[test]
     fn words_have_lines() {
         let text = "one two\n\nthree\r\n  four";
-        // Whatever the pieces that it comes in.
+        // The words must not depend on the pieces in which the text arrives.
         for room in [1, 3, 64] {
             let mut words = Words::new(std::io::BufReader::with_capacity(room, text.as_bytes()));
             let mut seen = Vec::new();

@@ -1,34 +1,41 @@
-//! Is B slower than A?
+//! Decides whether side B of a case is slower than side A, from the repetitions of both. This
+//! module knows only numbers: how a repetition was run, stored or named is the caller's matter.
 //!
-//! The unit of evidence is a *repetition* (one fresh start of a case, reduced to its p50), never a
-//! sample: samples of one repetition share its memory layout, its neighbours' load and its luck, so
-//! a million of them can agree and still be wrong.
+//! The unit of evidence is a *repetition*: one fresh start of a case, reduced to its p50. A sample
+//! is no such unit, because all samples of one repetition share its memory layout and its
+//! neighbours' load; a million of them can agree and still be wrong.
 //!
-//! A case is a **regression** only when three things hold together: its p-value is below 0.05 after
-//! Holm's correction over all cases (Holm 1979), so that a family of cases raises a false alarm at
-//! most once in 40; the whole bootstrap interval of the ratio lies above 1; and the ratio exceeds
-//! 1 + max(threshold, noise floor), so that a difference is large enough to matter and larger than
-//! what this machine shows between equals. An **improvement** is the mirror image. A ratio beyond
-//! 1 + threshold that lacks any of the others is **inconclusive**: the threshold could not be
-//! decided. All else passes.
+//! A case is a **regression** only when three conditions hold together:
 //!
-//! How much that needs: in a simulated study of 20 cases, 2 % noise and one slowdown of 10 %, five
-//! repetitions a side find it in 95 % of runs (71 % in pairs), ten in 100 % (97 %); with 5 % noise, ten find it
-//! in 46 % (28 %), twenty in 98 % (92 %). Where a neighbour slows 7 % of the repetitions by up to a half, ten
-//! find it in 96 % (92 %); without trimming (see [`significance`](super::significance)) in less than half. Equals raised an
-//! alarm in at most 2.7 % of studies.
+//! - Its p-value is below 0.05 after Holm's correction over all cases (Holm 1979). Where the test's
+//!   assumptions hold, a family of equal cases then raises a false alarm at most once in 40.
+//! - The whole bootstrap interval of the ratio lies above 1.
+//! - The ratio exceeds 1 + max(threshold, noise floor): the difference is large enough to matter,
+//!   and larger than the measured difference between equals.
+//!
+//! An **improvement** is the mirror image. A ratio beyond 1 + threshold that misses another
+//! condition is **inconclusive**. Every other case passes; a pass means that no relevant slowdown
+//! was found, not that equality was shown.
+//!
+//! Repetitions needed, from a simulated study of 20 cases with one slowdown of 10 %: with 2 %
+//! noise, five repetitions a side find it in 95 % of studies (71 % in pairs), ten in 100 % (97 %).
+//! With 5 % noise, ten find it in 46 % (28 %), twenty in 98 % (92 %). Where a neighbour slows 7 %
+//! of the repetitions by up to a half, ten find it in 96 % (92 %), and without trimming (see
+//! [`significance`](super::significance)) in less than half. Equal sides raised an alarm in at most
+//! 2.7 % of studies.
 //!
 //! # Drift
 //!
-//! Machines drift: clock speed, heat and neighbours change all figures together, by a fifth within
-//! minutes on a shared host. When A and B alternate (A B B A A B …), set `interleaved`: repetition i
-//! of A and of B then form a pair, and the ratio (the median of the pairs' ratios), its interval, its
-//! noise floor and its test (paired t) see only what happens *within* a pair. Drift that is slow
-//! against a pair cancels, in size and in variance. It does not protect from drift inside a pair
-//! (if A always goes first, a steady drift favours one side: alternate the order), nor
-//! from a cause that is bound to a side, such as its binary's layout. If all of A ran before all of
-//! B, nothing in the figures can tell drift from regression; only a measured A/A run, given
-//! as `a_again`, shows its size.
+//! Clock speed, heat and neighbours change all figures of a machine together, by a fifth within
+//! minutes on a shared host. When A and B alternate (A B B A A B …), set `interleaved`: repetition
+//! i of A and repetition i of B then form a pair. The ratio (the median of the pairs' ratios), its
+//! interval, its noise floor and its test (paired t) then depend only on differences *within*
+//! pairs. Drift that is slow against the duration of a pair cancels, in size and in variance.
+//!
+//! Pairing does not remove drift within a pair: if A always goes first, a steady drift favours one
+//! side, so alternate the order. Nor does it remove a cause that is bound to a side, such as its
+//! binary's layout. If all of A ran before all of B, the figures cannot distinguish drift from a
+//! regression; only a measured A/A run, given as `a_again`, shows the size of the drift.
 
 use std::fmt;
 
@@ -37,39 +44,41 @@ use serde::{Deserialize, Serialize};
 use super::resample::{Interval, bootstrap_median, bootstrap_ratio, median};
 use super::significance::{holm, paired_t, welch_t};
 
-/// The fewest repetitions of a side from which a clock that is not exact allows a verdict.
+/// The fewest repetitions a side that allow a verdict, unless the clock is exact.
 pub const FEWEST_REPETITIONS: usize = 3;
 
 /// The level of significance after Holm's correction.
 pub const ALPHA: f64 = 0.05;
 
-/// One case measured on both sides: the p50 of each repetition, in any one unit, above zero.
+/// A case measured on both sides: the p50 of each repetition, all in the same unit and above zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Case<'a> {
     pub a: &'a [f64],
     pub b: &'a [f64],
-    /// Repetitions of A once more, measured as B was: the A/A run. Interleaved too, and as many, they
-    /// are compared pair by pair.
+    /// A second set of repetitions of A, measured in the place of B: the A/A run. They are compared
+    /// pair by pair if the case is interleaved and their number equals that of `a`.
     pub a_again: Option<&'a [f64]>,
-    /// The sides took turns, so that repetition i of A and of B are neighbours in time. Takes effect
-    /// when both sides have the same number.
+    /// `true` if the sides took turns, so that repetition i of A and of B are neighbours in time.
+    /// Ignored unless both sides have the same number of repetitions.
     pub interleaved: bool,
-    /// The clock is deterministic (instructions, cycles of a model): medians are compared as
-    /// numbers, one repetition is enough, zero is allowed.
+    /// `true` if the clock is deterministic (instructions, cycles of a model). Medians are then
+    /// compared as numbers, without threshold or test; a single repetition suffices and zero is
+    /// allowed.
     pub exact: bool,
-    /// The clock's effective step, in the unit of the repetitions; 0 where it is negligible. A
-    /// difference of one step is noise.
+    /// The clock's effective step, in the unit of the repetitions; 0 if negligible. A difference of
+    /// one step counts as noise.
     pub step: f64,
 }
 
-/// What decides.
+/// The parameters of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// The smallest growth that matters: 0.05 is 5 %.
+    /// The smallest relative growth that matters: 0.05 is 5 %.
     pub threshold: f64,
-    /// The number of bootstrap resamples.
+    /// The number of bootstrap resamples for each case; 0 makes every case without an exact clock
+    /// inconclusive.
     pub resamples: usize,
-    /// The seed of the resampling.
+    /// The seed of the resampling; the same seed and input give the same result.
     pub seed: u64,
 }
 
@@ -79,7 +88,7 @@ impl Default for Rules {
     }
 }
 
-/// What became of a case.
+/// The verdict on a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -89,17 +98,17 @@ pub enum Verdict {
     Inconclusive(Reason),
 }
 
-/// Why a case is inconclusive.
+/// The reason why a case is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// Fewer than [`FEWEST_REPETITIONS`] on a side (fewer than one with an exact clock).
+    /// A side has fewer than [`FEWEST_REPETITIONS`] repetitions (with an exact clock: none).
     TooFewRepetitions { a: usize, b: usize },
-    /// A repetition is not a number above zero.
+    /// A repetition is not a number from 1e-100 to 1e100; with an exact clock, zero is allowed too.
     NotPositive,
-    /// The ratio is beyond the threshold but within what equals show here.
+    /// The ratio exceeds 1 + threshold, but not 1 + the noise floor.
     WithinNoise,
-    /// The ratio is beyond the threshold, but the repetitions scatter too much to be sure.
+    /// The ratio exceeds 1 + threshold, but the p-value or the interval does not exclude equality.
     NotSignificant,
 }
 
@@ -120,40 +129,44 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The test behind a p-value.
+/// The procedure that compared the sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
-    /// Medians compared as numbers.
+    /// Medians compared as numbers, without a p-value.
     Exact,
-    /// Welch's t on logarithms, trimmed from ten repetitions on.
+    /// Welch's t-test on logarithms, trimmed from ten repetitions on.
     Welch,
-    /// Paired t on logarithms, trimmed from ten repetitions on.
+    /// The paired t-test on logarithms, trimmed from ten pairs on.
     Paired,
 }
 
-/// A case's figures and its verdict. What could not be computed is `None`.
+/// The figures of a case and its verdict. A figure that could not be computed is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     pub a: Option<f64>,
     pub b: Option<f64>,
-    /// How B compares to A: the ratio of the medians, or the median of the pairs' ratios.
+    /// B relative to A: the ratio of the medians, or with pairs the median of the pairs' ratios.
     pub ratio: Option<f64>,
-    /// The ratio's 95 % bootstrap interval.
+    /// The bootstrap interval of the ratio, nominally 95 % (see [`Interval`]).
     pub interval: Option<Interval>,
     pub test: Test,
     /// The two-sided p-value of this case alone.
     pub p: Option<f64>,
     /// The p-value after Holm's correction over all cases.
     pub p_holm: Option<f64>,
-    /// The ratio less 1 that equals show here: 0.02 is 2 %.
+    /// The relative difference observed between equals: 0.02 is 2 %. The greatest of the difference
+    /// of odd and even repetitions, of the A/A run and of one clock step; `None` with an exact
+    /// clock.
     pub noise_floor: Option<f64>,
     pub verdict: Verdict,
 }
 
-/// Compares all cases of a study together: Holm's correction needs to know how many there are.
-/// Cases without a p-value (exact, or unusable) do not count for it. One result for each case, in
-/// order; a case's figures but for `p_holm` do not depend on its neighbours.
+/// Compares all cases of a study together and returns one result for each case, in the same order.
+/// Holm's correction counts the cases that have a p-value; exact and unusable cases are left out of
+/// that count. Apart from `p_holm` and the verdict, a result depends on its own case alone.
+///
+/// The cost is `resamples` sorts of the repetitions for each case.
 pub fn compare(cases: &[Case], rules: &Rules) -> Vec<Comparison> {
     let mut results: Vec<Comparison> = cases.iter().map(|case| measure(case, rules)).collect();
     let ps: Vec<f64> = results.iter().filter_map(|result| result.p).collect();
@@ -165,12 +178,13 @@ pub fn compare(cases: &[Case], rules: &Rules) -> Vec<Comparison> {
     results
 }
 
-/// All figures of a case but the corrected p-value, and the verdict where it needs none.
+/// Computes the figures of a case except the corrected p-value, and the verdict where it depends on
+/// no p-value.
 fn measure(case: &Case, rules: &Rules) -> Comparison {
     let (a, b) = (median(case.a), median(case.b));
     let paired = case.interleaved && case.a.len() == case.b.len();
     let fewest = if case.exact { 1 } else { FEWEST_REPETITIONS };
-    // Far from the ends of the number range, so that no ratio overflows.
+    // Keeps far from the ends of f64's range, so that no ratio overflows.
     let usable = |value: &f64| (1e-100..1e100).contains(value) || (case.exact && *value == 0.0);
     let mut result = Comparison {
         a: a.filter(|value| value.is_finite()),
@@ -246,7 +260,7 @@ fn decide(result: &Comparison, threshold: f64) -> Verdict {
     } else if significant && interval.high < 1.0 && ratio < 1.0 / needed {
         Verdict::Improvement
     } else if ratio <= 1.0 + threshold {
-        // The question is whether B is slower: an unproved improvement is a pass.
+        // The question is whether B is slower: an improvement that is not significant passes.
         Verdict::Pass
     } else if ratio <= needed {
         Verdict::Inconclusive(Reason::WithinNoise)
@@ -255,8 +269,9 @@ fn decide(result: &Comparison, threshold: f64) -> Verdict {
     }
 }
 
-/// |ln| of the ratio of the medians of the odd and the even repetitions: what equals show. Halves
-/// scatter more than the whole, which errs on the safe side.
+/// |ln| of the ratio between the medians of the odd and of the even repetitions: the difference
+/// that equals show. Half as many repetitions scatter more than all of them, so the estimate errs
+/// upwards.
 fn halves_differ_by(reps: &[f64]) -> f64 {
     let half = |first: usize| -> Vec<f64> { reps.iter().skip(first).step_by(2).copied().collect() };
     match (median(&half(0)), median(&half(1))) {

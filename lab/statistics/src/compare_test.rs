@@ -1,4 +1,4 @@
-//! The verdicts, by example.
+//! Tests the verdicts on hand-made cases.
 
 use super::compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
 
@@ -9,7 +9,7 @@ fn one(case: Case) -> Comparison {
 const A: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
 
 fn times(factor: f64) -> Vec<f64> {
-    // Reversed, lest pairs differ by an exact factor.
+    // The order is reversed so that no pair differs by exactly the factor.
     A.iter().rev().map(|value| value * factor).collect()
 }
 
@@ -66,7 +66,7 @@ fn holm_counts_all_cases() {
     assert_eq!(crowd[0].p_holm, Some((50.0 * alone.p.unwrap()).min(1.0)));
     assert_eq!(alone.verdict, Verdict::Regression, "{alone:?}");
     assert_eq!(crowd[0].verdict, Verdict::Inconclusive(Reason::NotSignificant));
-    // An exact case has no p-value, and costs the others nothing.
+    // An exact case has no p-value, so it does not count in Holm's correction of the others.
     let exact = Case { exact: true, ..case };
     assert_eq!(compare(&[case, exact], &Rules::default())[0], alone);
 }

@@ -1,12 +1,13 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`summary`] keeps every sample of a case in bounded memory and gives its quantiles, mean and
-//! worst samples. [`tail`] says what a count of deadline misses proves, and fits the slope of
-//! blocked time against the hog's length. [`mod@compare`] decides whether B is slower than A, from
-//! repetitions; [`resample`] holds its bootstrap, [`significance`] its tests, and [`beta`] the one
-//! special function that all tests and bounds need.
+//! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
+//! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
+//! points. [`mod@compare`] decides whether B is slower than A, from repetitions. [`resample`] holds
+//! its bootstrap, [`significance`] its tests, and [`beta`] the special function that all tests and
+//! bounds need.
 //!
-//! Nothing here panics on odd input: what cannot be computed is `None`, or a verdict that says why.
+//! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
+//! that cannot be reached gives its reason.
 
 #![forbid(unsafe_code)]
 

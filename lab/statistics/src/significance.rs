@@ -1,19 +1,21 @@
-//! The t-tests and Holm's correction.
+//! The t-tests for two sides of repetitions and Holm's correction for a family of cases. The caller
+//! chooses the scale of the values (this lab passes logarithms) and draws the conclusion.
 //!
-//! From ten values on, a fifth of them is trimmed at each end (Yuen 1974): on a shared machine one pair in twenty is hit by a
-//! neighbour, and one such value widens the error of a plain mean until nothing is found. With fewer values, trimming would cost
-//! more certainty than it saves.
+//! From ten values on, a fifth of them is trimmed at each end (Yuen 1974). On a shared machine a
+//! neighbour disturbs one pair in twenty, and one such value widens the standard error of a plain
+//! mean until nothing is significant. With fewer values, trimming would cost more power than it
+//! saves.
 
 use super::beta::t_two_sided;
 
-/// A t-test's result. `t` is positive when b is greater; it is infinite when the values of a side
-/// do not scatter at all and yet differ from the other's.
+/// The result of a t-test. `t` is positive when b is greater. `t` is infinite when the values do
+/// not scatter at all and yet the sides differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TTest {
     pub t: f64,
-    /// Degrees of freedom.
+    /// The degrees of freedom.
     pub freedom: f64,
-    /// Two-sided.
+    /// The two-sided p-value, from 0 to 1.
     pub p: f64,
 }
 
@@ -25,19 +27,24 @@ impl TTest {
     }
 }
 
-/// Welch's t-test (1947) that the (trimmed) means of `a` and `b` are equal, whatever their variances. `None`
-/// with fewer than two values on a side or values that are not finite.
+/// Welch's t-test (1947) of the hypothesis that the (trimmed) means of `a` and `b` are equal; the
+/// variances may differ. `None` with fewer than two values on a side or values that are not finite.
+///
+/// The p-value assumes independent values whose trimmed means are about normal.
 pub fn welch_t(a: &[f64], b: &[f64]) -> Option<TTest> {
     let (a, b) = (Mean::of(a)?, Mean::of(b)?);
     let both = a.variance + b.variance;
     let freedom = both.powi(2) / (a.variance.powi(2) / a.freedom + b.variance.powi(2) / b.freedom);
-    // Without any scatter the formula says 0/0; the value then does not matter.
+    // Without any scatter the formula gives 0/0; the p-value is then 0 or 1 for any freedom.
     let freedom = if freedom.is_nan() { a.freedom + b.freedom } else { freedom };
     TTest::new(b.mean - a.mean, both.sqrt(), freedom)
 }
 
-/// The paired t-test (Student 1908) that the (trimmed) mean of the differences b − a is zero. `None` with fewer than two
-/// pairs, sides of different length or values that are not finite.
+/// The paired t-test (Student 1908) of the hypothesis that the (trimmed) mean of the differences b
+/// − a is zero. `None` with fewer than two pairs, sides of different length or values that are not
+/// finite.
+///
+/// The p-value assumes independent pairs and a trimmed mean that is about normal.
 pub fn paired_t(a: &[f64], b: &[f64]) -> Option<TTest> {
     if a.len() != b.len() {
         return None;
@@ -47,7 +54,7 @@ pub fn paired_t(a: &[f64], b: &[f64]) -> Option<TTest> {
     TTest::new(mean.mean, mean.variance.sqrt(), mean.freedom)
 }
 
-/// A trimmed mean, and how well it is known.
+/// A trimmed mean and its precision.
 struct Mean {
     mean: f64,
     /// The square of the mean's standard error.
@@ -56,7 +63,8 @@ struct Mean {
 }
 
 impl Mean {
-    /// `None` with fewer than two values, or values that are not finite.
+    /// Trims a fifth at each end from ten values on. `None` with fewer than two values, or values
+    /// that are not finite.
     fn of(values: &[f64]) -> Option<Self> {
         let trimmed = if values.len() < 10 { 0 } else { values.len() / 5 };
         let mut sorted = values.to_vec();
@@ -64,7 +72,7 @@ impl Mean {
         let kept = sorted.get(trimmed..values.len() - trimmed).filter(|kept| kept.len() > 1)?;
         let (n, h) = (values.len() as f64, kept.len() as f64);
         let mean = kept.iter().sum::<f64>() / h;
-        // What was trimmed counts with the outermost values that were kept (Winsor).
+        // Winsorized sums: each trimmed value counts as the outermost kept value of its side.
         let (low, high) = (kept[0], kept[kept.len() - 1]);
         let full = |power: i32, from: f64| -> f64 {
             let outer = trimmed as f64 * ((low - from).powi(power) + (high - from).powi(power));
@@ -80,8 +88,9 @@ impl Mean {
     }
 }
 
-/// Holm's step-down correction (1979): p-values, in the order given, that stay below α together
-/// with a chance of at most α when all cases are equal.
+/// Holm's step-down correction (1979). Returns a corrected p-value for each of `ps`, in the same
+/// order, from 0 to 1. Among all true hypotheses, the chance that any corrected p-value falls below
+/// α is at most α, whatever the dependence between the tests.
 pub fn holm(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|&i, &j| ps[i].total_cmp(&ps[j]));

@@ -1,4 +1,4 @@
-//! The verdicts over many simulated studies, with a fixed seed.
+//! Tests the error rates of the verdicts over many simulated studies, with fixed seeds.
 
 use super::compare::{Case, Rules, Verdict, compare};
 use super::resample::SplitMix64;
@@ -6,21 +6,21 @@ use super::resample::SplitMix64;
 const FAMILY: usize = 20;
 const REPETITIONS: usize = 10;
 
-/// A standard normal number, by the method of Box and Muller.
+/// Returns a standard normal number, by the method of Box and Muller.
 fn normal(random: &mut SplitMix64) -> f64 {
     let mut uniform = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform()).cos()
 }
 
-/// Repetitions around `level` with lognormal noise.
+/// Returns repetitions around `level` with lognormal noise of standard deviation `noise`.
 fn side(random: &mut SplitMix64, level: f64, noise: f64) -> Vec<f64> {
     (0..REPETITIONS).map(|_| level * (noise * normal(random)).exp()).collect()
 }
 
 type Sides = (Vec<f64>, Vec<f64>);
 
-/// A family of cases of different size. Only the first case's B is slower, by `ratio`.
+/// Returns a family of cases of different size. Only the first case's B is slower, by `ratio`.
 fn family(random: &mut SplitMix64, noise: f64, ratio: f64) -> Vec<Sides> {
     let cases = (0..FAMILY).map(|case| {
         let level = 100.0 * (case + 1) as f64;
@@ -33,7 +33,7 @@ fn family(random: &mut SplitMix64, noise: f64, ratio: f64) -> Vec<Sides> {
 fn verdicts(family: &[Sides], interleaved: bool) -> Vec<Verdict> {
     let cases: Vec<Case> =
         family.iter().map(|(a, b)| Case { a, b, interleaved, ..Case::default() }).collect();
-    // Fewer resamples than by default, for the simulations' sake.
+    // Fewer resamples than the default keep the simulation short.
     let results = compare(&cases, &Rules { resamples: 200, ..Rules::default() });
     results.iter().map(|result| result.verdict).collect()
 }
@@ -72,7 +72,8 @@ fn a_slowdown_of_a_tenth_is_found_9_times_in_10() {
     }
 }
 
-/// As on a shared machine: quiet, but a neighbour slows down 7 % of all repetitions by up to a half.
+/// Simulates a shared machine: 0.7 % noise, and a neighbour that slows 7 % of all repetitions by 5
+/// to 50 %.
 #[test]
 fn a_slowdown_of_a_tenth_is_found_beside_neighbours() {
     let mut random = SplitMix64::new(23);
@@ -106,7 +107,8 @@ fn drift_common_to_both_sides_cancels_in_pairs() {
     let (mut paired, mut apart, mut alarms) = (0, 0, 0);
     let families = 20;
     for _ in 0..families {
-        // The machine's speed jumps by 10 % (σ) from pair to pair, for both sides of all cases.
+        // The machine's speed varies by 10 % (σ) from pair to pair, alike for both sides of all
+        // cases.
         let speed = side(&mut random, 1.0, 0.10);
         let drifting = |mut family: Vec<Sides>| {
             for (a, b) in &mut family {

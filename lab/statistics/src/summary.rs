@@ -1,35 +1,36 @@
-//! Every sample of a case, in bounded memory.
+//! Keeps every sample of a case in bounded memory and computes its figures. It knows ticks and a
+//! scale, but neither units nor experiments.
 //!
-//! An [`Accumulator`] counts each sample in an auto-resizing HDR histogram with three significant
-//! digits (G. Tene, HdrHistogram): values up to 2047 ticks each have their own bucket, so quantiles
-//! there are exact; above, a bucket is narrower than 0.1 % of its value. Count, minimum, maximum,
-//! deadline misses and the worst samples are exact at any size. Nothing is dropped: zeros count,
-//! the histogram grows to the whole range of `u64`, and a cold sample is counted like any other and
-//! remembered apart. However many samples there are, an accumulator stays under 1 MiB.
+//! An [`Accumulator`] counts samples in an auto-resizing HDR histogram with three significant
+//! digits (G. Tene, HdrHistogram). Values up to 2047 ticks each have a bucket of their own, so
+//! quantiles there are exact; above, a bucket is narrower than 0.1 % of its value. Count, minimum,
+//! maximum, deadline misses and the worst samples are exact at any size. Nothing is dropped: zeros
+//! count, the histogram grows to the whole range of `u64`, and a cold sample counts like any other
+//! and is also kept apart. An accumulator takes less than 1 MiB for any number of samples.
 
 use std::fmt;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// How many of the worst samples are kept.
+/// The number of worst samples that are kept.
 pub const WORST_KEPT: usize = 16;
 
-/// How many cold samples are kept apart, the first ones; `cold_count` counts them all.
+/// The number of cold samples that are kept apart, the first ones; `cold_count` counts all.
 pub const COLD_KEPT: usize = 64;
 
-/// Why recording cannot fail.
+/// The reason why recording cannot fail.
 const GROWS: &str = "an auto-resizing histogram fails only where usize has 16 bits";
 
-/// One sample: when it started and how long it took, both in ticks.
+/// A sample: its start and its duration, both in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped {
     pub at: u64,
     pub value: u64,
 }
 
-/// Two accumulators that count misses of different deadlines cannot be merged: the sum would be
-/// the misses of neither.
+/// The error of merging two accumulators with different deadlines: the sum of their misses would
+/// belong to neither deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlinesDiffer {
     pub ours: Option<u64>,
@@ -48,7 +49,8 @@ impl fmt::Display for DeadlinesDiffer {
 
 impl std::error::Error for DeadlinesDiffer {}
 
-/// Counts samples, one `push` each.
+/// Collects the samples of a case, by a call of `push` each; a push costs a histogram update and no
+/// allocation, except when the histogram grows.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     histogram: Histogram<u64>,
@@ -72,13 +74,13 @@ impl Default for Accumulator {
 }
 
 impl Accumulator {
-    /// An empty accumulator without a deadline.
+    /// Creates an empty accumulator without a deadline.
     pub fn new() -> Self {
         Self::with_deadline(None)
     }
 
-    /// An empty accumulator that counts the samples above `deadline` (ticks). The deadline is set
-    /// before the first sample because only then is the count exact.
+    /// Creates an empty accumulator that counts the samples above `deadline` (ticks). The deadline
+    /// is fixed before the first sample, since only then is the count exact.
     pub fn with_deadline(deadline: Option<u64>) -> Self {
         Self {
             histogram: Histogram::new(3).expect("three digits are within the crate's 0 to 5"),
@@ -101,7 +103,7 @@ impl Accumulator {
         self.count += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        // Welford 1962, which does not lose a small spread around a large mean.
+        // Welford's method (1962) does not lose a small spread around a large mean.
         let distance = value as f64 - self.mean;
         self.mean += distance / self.count as f64;
         self.squares += distance * (value as f64 - self.mean);
@@ -109,7 +111,7 @@ impl Accumulator {
         self.keep_if_worst(Stamped { at, value });
     }
 
-    /// Counts a cold sample, the first of a repetition: in everything, and remembered apart.
+    /// Counts a cold sample, the first of a repetition, in all figures, and keeps it apart as well.
     pub fn push_cold(&mut self, at: u64, value: u64) {
         self.push(at, value);
         self.cold_count += 1;
@@ -118,8 +120,10 @@ impl Accumulator {
         }
     }
 
-    /// Adds all samples of `other`, as if they had been pushed here; its cold samples come after
-    /// ours. Leaves this accumulator as it was when the deadlines differ.
+    /// Adds all samples of `other` as if they had been pushed here; its cold samples come last.
+    ///
+    /// # Errors
+    /// If the deadlines differ; this accumulator is then unchanged.
     pub fn merge(&mut self, other: &Self) -> Result<(), DeadlinesDiffer> {
         if self.deadline != other.deadline {
             return Err(DeadlinesDiffer { ours: self.deadline, theirs: other.deadline });
@@ -128,7 +132,7 @@ impl Accumulator {
             return Ok(());
         }
         self.histogram.add(&other.histogram).expect(GROWS);
-        // Chan, Golub and LeVeque 1979: Welford's sums of two sets together.
+        // Chan, Golub and LeVeque (1979): the combination of two sets of Welford's sums.
         let (ours, theirs) = (self.count as f64, other.count as f64);
         let distance = other.mean - self.mean;
         self.mean += distance * theirs / (ours + theirs);
@@ -146,36 +150,36 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The number of samples.
+    /// The number of samples, cold ones included.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The deadline in ticks, if one was set.
+    /// The deadline in ticks, if there is one.
     pub fn deadline(&self) -> Option<u64> {
         self.deadline
     }
 
-    /// How many samples were above the deadline, exactly; `None` without a deadline.
+    /// The exact number of samples above the deadline; `None` without a deadline.
     pub fn misses(&self) -> Option<u64> {
         self.deadline.map(|_| self.misses)
     }
 
-    /// The worst samples, the worst first; of equal ones the earliest first. At most
-    /// [`WORST_KEPT`].
+    /// The worst samples, at most [`WORST_KEPT`], in falling order of value; equal values in order
+    /// of time.
     pub fn worst(&self) -> &[Stamped] {
         &self.worst
     }
 
-    /// The cold samples in the order they came, at most [`COLD_KEPT`].
+    /// The cold samples in the order of their arrival, at most [`COLD_KEPT`].
     pub fn cold(&self) -> &[Stamped] {
         &self.cold
     }
 
-    /// The nearest-rank quantile in ticks: the smallest value with at least ceil(q·n) samples at or
-    /// below it (definition 1 of Hyndman and Fan 1996). Exact up to 2047 ticks and at both ends;
-    /// else at most 0.1 % above the true value, never below it. `None` without samples or with
-    /// `q` outside 0 to 1.
+    /// Returns the nearest-rank quantile in ticks: the smallest value with at least ceil(q·n)
+    /// samples at or below it (definition 1 of Hyndman and Fan 1996). Exact up to 2047 ticks and at
+    /// both ends; elsewhere at most 0.1 % above the true value, never below it. `None` without
+    /// samples or with `q` outside 0 to 1.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         match rank(q, self.count)? {
             1 => Some(self.min),
@@ -183,8 +187,8 @@ impl Accumulator {
         }
     }
 
-    /// The buckets that hold samples, in rising order: the highest value that falls into the bucket
-    /// (but never more than the maximum), and the number of samples in it.
+    /// The non-empty buckets in rising order: the highest value that falls into the bucket (at most
+    /// the maximum), and the number of samples in it.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let last = self.histogram.lowest_equivalent(self.max);
         self.histogram.iter_recorded().map(move |bucket| {
@@ -193,13 +197,15 @@ impl Accumulator {
         })
     }
 
-    /// The buckets as pairs of value and count: the compact form to store and to plot later.
+    /// The buckets as pairs of value in ticks and count: the compact form to store and to plot
+    /// later.
     pub fn bucket_pairs(&self) -> Vec<(u64, u64)> {
         self.buckets().collect()
     }
 
-    /// The figures of the case, each value multiplied by `scale`: ticks to the reported unit, per
-    /// operation. A figure that is not finite (a scale that is no number) is left out.
+    /// Returns the figures of the case, each value multiplied by `scale`, which converts ticks to
+    /// the reported unit per operation. A figure that is not finite is `None`, as all are with a
+    /// NaN scale.
     pub fn summary(&self, scale: f64) -> Summary {
         let scaled = |ticks: f64| Some(ticks * scale).filter(|value| value.is_finite());
         let unless_empty = |ticks: f64| scaled(ticks).filter(|_| self.count > 0);
@@ -241,14 +247,15 @@ impl Accumulator {
     }
 }
 
-/// The nearest-rank quantile of stored buckets (value and count, values rising), as
-/// [`Accumulator::quantile`] defines it. `None` without samples or with `q` outside 0 to 1.
+/// Returns the nearest-rank quantile of stored buckets (value and count, values rising), as
+/// [`Accumulator::quantile`] defines it, but at rank 1 the first bucket's value instead of the
+/// exact minimum. `None` without samples or with `q` outside 0 to 1.
 pub fn quantile_of(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
     let count = buckets.iter().fold(0, |sum: u64, bucket| sum.saturating_add(bucket.1));
     value_at_rank(buckets.iter().copied(), rank(q, count)?)
 }
 
-/// The value of the `rank`-th sample, counted from 1.
+/// Returns the value of the `rank`-th sample, counted from 1.
 fn value_at_rank(buckets: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
     let mut before = 0_u64;
     for (value, count) in buckets {
@@ -260,8 +267,9 @@ fn value_at_rank(buckets: impl IntoIterator<Item = (u64, u64)>, rank: u64) -> Op
     None
 }
 
-/// ceil(q·n), from 1 to n. The product is lowered by its rounding error first: 0.07 × 100 is a hair
-/// above 7 in binary, and must be 7.
+/// Returns ceil(q·n), clamped to 1 to n; `None` without samples or with `q` outside 0 to 1. The
+/// product is first lowered by its rounding error: 0.07 × 100 is slightly above 7 in binary, and
+/// must give 7.
 pub fn rank(q: f64, count: u64) -> Option<u64> {
     if count == 0 || !(0.0..=1.0).contains(&q) {
         return None;
@@ -270,20 +278,19 @@ pub fn rank(q: f64, count: u64) -> Option<u64> {
     Some(((product * (1.0 - 2.0 * f64::EPSILON)).ceil() as u64).clamp(1, count))
 }
 
-/// One of the worst samples.
+/// A sample among the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worst {
-    /// When it started, in ticks.
+    /// The start of the sample, in ticks.
     pub at: u64,
-    /// How long it took, in the summary's unit.
+    /// The duration of the sample, in the summary's unit.
     pub value: f64,
 }
 
-/// The figures of a case, in one unit per operation.
+/// The figures of a case, in the reported unit per operation.
 ///
-/// Without samples every figure is `None`. A percentile is `None` too when fewer than 1/(1−q)
-/// samples were taken (p99.99 from fewer than 10,000): it would only repeat the maximum, and
-/// claim a rank that no sample stands for.
+/// Without samples every figure is `None`. A percentile is also `None` with fewer than 1/(1−q)
+/// samples (p99.99 with fewer than 10,000), where it would only repeat the maximum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub count: u64,
@@ -295,12 +302,12 @@ pub struct Summary {
     pub p9999: Option<f64>,
     pub max: Option<f64>,
     pub mean: Option<f64>,
-    /// The sample standard deviation (divisor n − 1); needs two samples.
+    /// The sample standard deviation (divisor n − 1); `None` with fewer than two samples.
     pub sigma: Option<f64>,
-    /// The worst samples, the worst first; of equal ones the earliest first.
+    /// The worst samples in falling order of value; equal values in order of time.
     pub worst: Vec<Worst>,
-    /// The first samples of the repetitions, at most [`COLD_KEPT`]; they count in all figures too.
+    /// The first samples of the repetitions, at most [`COLD_KEPT`]; all other figures include them.
     pub cold: Vec<f64>,
-    /// How many cold samples there were.
+    /// The number of cold samples, also beyond [`COLD_KEPT`].
     pub cold_count: u64,
 }

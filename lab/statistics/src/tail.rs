@@ -1,30 +1,35 @@
-//! What a count of deadline misses proves, and the slope of blocked time against the hog's length.
+//! Bounds the true rate of deadline misses from a count of them, and fits a straight line through
+//! points, such as blocked time against the length of the blocking section. The module knows only
+//! counts and numbers.
 
 use serde::{Deserialize, Serialize};
 
 use super::beta::{incomplete_beta, inverse_incomplete_beta};
 
-/// The confidence of every bound here.
+/// The confidence of every bound in this module.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Deadline misses among samples, and the bound they prove. Rates are fractions from 0 to 1.
+/// Deadline misses among samples and an upper bound of the true miss rate. Rates are fractions from
+/// 0 to 1.
 ///
-/// The bound takes misses as independent: misses that come in bursts prove less than it says.
+/// The bound holds only for independent misses. Where misses come in bursts, its coverage is below
+/// 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MissRate {
     pub misses: u64,
     pub samples: u64,
-    /// The rate seen; `None` without samples.
+    /// The observed rate; `None` without samples.
     pub rate: Option<f64>,
-    /// The one-sided 95 % upper bound of the true rate (Clopper and Pearson 1934, exact); with zero
-    /// misses it is 1 − 0.05^(1/n). Without samples it is 1: nothing is excluded.
+    /// The one-sided 95 % upper bound of the true rate (Clopper and Pearson 1934, exact). With zero
+    /// misses it is 1 − 0.05^(1/n), and without samples it is 1.
     pub upper: f64,
-    /// With zero misses, the rule of three: 3/n, the usual approximation of `upper` from above.
+    /// With zero misses, the rule of three: min(3/n, 1), an approximation slightly above `upper`;
+    /// otherwise `None`.
     pub rule_of_three: Option<f64>,
 }
 
 impl MissRate {
-    /// The rate of `misses` among `samples`; more misses than samples count as all samples.
+    /// Computes the rate and its bound. More misses than samples count as `samples` misses.
     pub fn new(misses: u64, samples: u64) -> Self {
         let misses = misses.min(samples);
         let n = samples as f64;
@@ -45,15 +50,15 @@ impl MissRate {
     }
 }
 
-/// How many samples, with no more than `misses` misses among them, prove with 95 % confidence that
-/// the miss rate is at most `rate`. `None` when `rate` is not between 0 and 1 or the number is
-/// above 2^53.
+/// Returns the smallest number of samples that, with at most `misses` misses among them, bounds the
+/// true miss rate by `rate` with 95 % confidence. As with [`MissRate`], misses must be independent.
+/// `None` when `rate` is not between 0 and 1 or the number is above 2^53.
 pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
     const MOST: u64 = 1 << 53;
     if !(rate > 0.0 && rate < 1.0) {
         return None;
     }
-    // The chance of seeing more misses than allowed, if the true rate were `rate`.
+    // The chance of more misses than allowed, if the true rate were `rate`.
     let proves = |samples: u64| {
         let more = (misses as f64 + 1.0, (samples - misses) as f64);
         incomplete_beta(more.0, more.1, rate, 1.0 - rate) >= CONFIDENCE
@@ -62,7 +67,7 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
         let samples = ((1.0 - CONFIDENCE).ln() / (-rate).ln_1p()).ceil();
         return (samples <= MOST as f64).then_some(samples as u64);
     }
-    // With as many misses as samples nothing is proved; double from there, then halve.
+    // As many samples as misses prove nothing; the search doubles from there, then bisects.
     let (mut too_few, mut enough) = (misses, misses.saturating_add(1));
     while enough <= MOST && !proves(enough) {
         (too_few, enough) = (enough, enough.saturating_mul(2));
@@ -78,19 +83,19 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
     (enough <= MOST).then_some(enough)
 }
 
-/// A straight line through points, by least squares.
+/// A straight line through points, fitted by least squares.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
-    /// Units of y per unit of x.
+    /// The slope, in units of y per unit of x.
     pub slope: f64,
-    /// y at x = 0.
+    /// The value of y at x = 0.
     pub intercept: f64,
-    /// The standard error of the slope; `None` with two points, which any line meets.
+    /// The standard error of the slope; `None` with two points, which every line fits exactly.
     pub standard_error: Option<f64>,
 }
 
-/// Fits y = intercept + slope·x to the points (x, y), all errors being in y (ordinary least
-/// squares). `None` with fewer than two different x, or when a figure is not finite.
+/// Fits y = intercept + slope·x to the points (x, y) by ordinary least squares, which takes x as
+/// exact. `None` with fewer than two different x, or when a figure is not finite.
 pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
@@ -99,7 +104,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
         points.iter().map(|p| term(p.0 - mean_x, p.1 - mean_y)).sum()
     };
     let xx = sum(|x, _| x * x);
-    // Equal x may differ from their mean by rounding, which is no spread to fit a line to.
+    // Rounding can make equal x differ from their mean; that is not a spread to fit a line to.
     let spread = points.iter().any(|p| p.0 != points[0].0);
     let slope = sum(|x, y| x * y) / xx;
     let intercept = mean_y - slope * mean_x;
@@ -168,7 +173,7 @@ mod tests {
         near(zero.upper, 1.0 - 0.05_f64.powf(1e-3));
         assert_eq!(zero.rule_of_three, Some(0.003));
         assert!(zero.upper < 0.003);
-        // The closed form is the general one at zero.
+        // The closed form for zero misses must agree with the general formula.
         near(zero.upper, inverse_incomplete_beta(1.0, 1_000.0, CONFIDENCE));
     }
 

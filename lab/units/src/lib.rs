@@ -3,13 +3,13 @@
 
 use anyhow::{Result, bail};
 
-/// Units of time that may be written, and their length in ns.
+/// The units of time that can be written, and their length in ns.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Reads `50 us`, `1.5ms`; the result is in ns.
+/// Parses a time such as `50 us` or `1.5ms`; returns ns.
 ///
 /// # Errors
-/// When there is no number, no unit, or the number is not positive.
+/// If the number or the unit is missing, or the number is negative or infinite.
 pub fn parse_time(text: &str) -> Result<f64> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
@@ -23,13 +23,14 @@ pub fn parse_time(text: &str) -> Result<f64> {
     }
 }
 
-/// Rates that may be written, and how many hertz they are.
+/// The units of rate that can be written, and their size in hertz.
 const RATES: [(&str, f64); 5] = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 
-/// Reads `84MHz`, `2.5 kHz`, `24000000`; the result is in hertz, which must be whole.
+/// Parses a rate such as `84MHz`, `2.5 kHz` or `24000000`; returns hertz.
 ///
 /// # Errors
-/// When there is no number, no known unit, or no whole number of hertz above zero.
+/// If the number is missing, the unit is unknown, or the rate is not a whole number of hertz from
+/// 1.
 pub fn parse_hertz(text: &str) -> Result<u64> {
     let shown = printable(text);
     let text = text.trim();
@@ -39,7 +40,7 @@ pub fn parse_hertz(text: &str) -> Result<u64> {
     let (Some(scale), Ok(number)) = (scale, number.parse::<f64>()) else {
         bail!("`{shown}` is not a rate: write a number and Hz, kHz, MHz or GHz");
     };
-    // 2.4 times a million is a hair off in binary.
+    // The binary product of 2.4 and a million is not exactly whole.
     let (hertz, whole) = (number * scale, (number * scale).round());
     if !(1.0..1e15).contains(&whole) || (hertz - whole).abs() > 1e-9 * whole {
         bail!(
@@ -49,20 +50,21 @@ pub fn parse_hertz(text: &str) -> Result<u64> {
     Ok(whole as u64)
 }
 
-/// A value of `unit` with three significant digits: ns are scaled, everything else is left as it is.
+/// Formats a value with three significant digits and its unit. Nanoseconds are scaled to the best
+/// unit of time; other units are kept.
 pub fn show(value: f64, unit: &str) -> String {
     let (name, size) = scale(value, unit);
     let number = digits(value / size);
     if name.is_empty() { number } else { format!("{number} {name}") }
 }
 
-/// A range in the unit that `like` is shown in, which stands beside it: `2.85…2.95`.
+/// Formats a range in the unit in which `show` gives `like`, without naming the unit: `2.85…2.95`.
 pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
     let (_, size) = scale(like, unit);
     format!("{}…{}", digits(low / size), digits(high / size))
 }
 
-/// Many values in one unit, which is told once, after them; `?` where there is none.
+/// Formats values in a common unit, named once after them; a missing value is `?`.
 pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
     let (unit, size) = scale(values.iter().flatten().copied().fold(0.0, f64::max), unit);
     let shown =
@@ -70,7 +72,8 @@ pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
     format!("{} {unit}", shown.collect::<Vec<_>>().join(" ")).trim_end().to_owned()
 }
 
-/// The unit that a value is best shown in, and its size. What would be rounded to 1000 of a unit is one of the next.
+/// Returns the unit in which a value is best shown, and its size. A value that would round to 1000
+/// of a unit is shown in the next.
 pub fn scale(value: f64, unit: &str) -> (&str, f64) {
     match (unit, value.abs()) {
         ("ns", size) if size >= 0.9995e9 => ("s", 1e9),
@@ -81,7 +84,7 @@ pub fn scale(value: f64, unit: &str) -> (&str, f64) {
     }
 }
 
-/// Three significant digits, but whole numbers in full.
+/// Formats three significant digits; whole numbers below 1e15 in full.
 pub fn digits(value: f64) -> String {
     match value.abs() {
         _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
@@ -92,12 +95,14 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// Counts in full: 5004 and 5000 must not look the same. What is less than a hundred may be a ratio.
+/// Formats a count in full, so that 5004 and 5000 look different. Values below a hundred may be
+/// ratios and have three significant digits.
 pub fn count(value: f64) -> String {
     if value.abs() < 100.0 { digits(value) } else { format!("{value:.0}") }
 }
 
-/// Text from elsewhere on one line: names may have line breaks, and a terminal would obey other controls.
+/// Makes foreign text safe to print on one line: each control character becomes U+FFFD, as a
+/// terminal would obey it.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

@@ -1,5 +1,6 @@
-//! A file a channel: a state, and the times at which it becomes the other, as doubles. Version 1 has it in chunks, which tell the rate
-//! too; between two of them the channel was not looked at.
+//! Reads Saleae's binary export, a file for each channel: the initial level, and the times of its
+//! edges as doubles in seconds. Version 1 splits a file into chunks that give the sampling rate; in
+//! a gap between two chunks the channel was not sampled.
 
 use std::io::{BufReader, Read};
 
@@ -12,23 +13,23 @@ use crate::{
     flow::{Header, Settle, Sink, Source},
 };
 
-/// Times beyond it are none: 115 days.
+/// The longest time in seconds, 115 days; a greater one is damage.
 const LONGEST: f64 = 1e7;
 
-/// Several channels of one export.
+/// The channels of an export.
 pub struct Reader<R> {
     header: Header,
     channels: Vec<Channel<R>>,
 }
 
-/// One file.
+/// The file of a channel.
 struct Channel<R> {
     name: String,
     input: BufReader<R>,
     version: i32,
     chunks: u64,
     chunk: Chunk,
-    /// The latest time, so that none goes back.
+    /// The time of the latest edge in seconds, to detect time that goes back.
     latest: f64,
 }
 
@@ -41,10 +42,10 @@ struct Chunk {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the heads of files; each comes with its channel's name.
+    /// Reads the heads of the files; each file comes with its channel's name.
     ///
     /// # Errors
-    /// What is wrong with one of them.
+    /// If a file is malformed, or the files are not of the same export.
     pub fn new(source: &str, files: Vec<(String, R)>) -> Result<Self> {
         let named = |(name, input): (String, R)| {
             let context = printable(&name);
@@ -59,7 +60,7 @@ impl<R: Read> Reader<R> {
                 printable(&other.name)
             );
         }
-        // The slowest tells how far any two edges may be off.
+        // The slowest rate bounds the error between any two edges.
         let rate = channels
             .iter()
             .map(|channel| channel.chunk.hertz)
@@ -97,7 +98,7 @@ impl<R: Read> Channel<R> {
         self.next().with_context(|| printable(&self.name))
     }
 
-    /// The time of the next edge; `None` at the end.
+    /// Returns the time of the next edge in seconds; `None` at the end.
     fn next(&mut self) -> Result<Option<f64>> {
         while self.chunk.transitions == 0 {
             if self.chunks == 0 {

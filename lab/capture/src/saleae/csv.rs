@@ -1,4 +1,5 @@
-//! `Time [s],Channel 0,Channel 1`, then rows such as `0.000006500,1,0`. `X` stands for a gap, or a channel that was off.
+//! Reads Saleae's CSV export: a row of names, `Time [s],Channel 0,Channel 1`, then rows such as
+//! `0.000006500,1,0`. The level `X` marks a gap, or a channel that was off.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -10,10 +11,10 @@ use crate::{
     flow::{Header, Settle, Sink, Source},
 };
 
-/// No row of levels is longer.
+/// The longest row in bytes.
 const LONGEST: u64 = 1 << 16;
 
-/// Picoseconds of a second.
+/// Picoseconds in a second.
 const PARTS: i64 = 1_000_000_000_000;
 
 pub struct Reader<R> {
@@ -22,10 +23,10 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the first line; `source` is what the file is called.
+    /// Reads the row of names; `source` is the name that messages show.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the first row is not of Saleae's form, or a name occurs twice.
     pub fn new(source: &str, input: R) -> Result<Self> {
         let mut lines =
             Lines { input: BufReader::with_capacity(1 << 18, input), line: Vec::new(), number: 0 };
@@ -128,7 +129,8 @@ fn level(cell: &[u8]) -> Result<bool> {
     }
 }
 
-/// Seconds in full: a fraction of them has no exact number in binary.
+/// Parses seconds as exact picoseconds, without the rounding of binary fractions; `None` if the
+/// text is no time.
 fn picoseconds(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -147,7 +149,7 @@ fn picoseconds(text: &[u8]) -> Option<i64> {
                 places = places.map(|places| places + 1);
                 some = true;
             }
-            // `5e-06`, as other programs write it.
+            // Other programs write an exponent, as in `5e-06`.
             _ => {
                 let seconds: f64 = str::from_utf8(text).ok()?.parse().ok()?;
                 let value = (seconds * PARTS as f64).round();
@@ -155,7 +157,7 @@ fn picoseconds(text: &[u8]) -> Option<i64> {
             }
         }
     }
-    // What is beyond a picosecond decides how the last digit is rounded.
+    // The digit after the picoseconds decides the rounding.
     let dot = digits.iter().position(|byte| *byte == b'.');
     let round = dot.and_then(|dot| digits.get(dot + 13)).is_some_and(|digit| *digit >= b'5');
     let power = 12_u32.saturating_sub(places.unwrap_or(0));
@@ -163,7 +165,7 @@ fn picoseconds(text: &[u8]) -> Option<i64> {
     some.then_some(if negative { -value } else { value })
 }
 
-/// A row of names, in which quotes may hold commas.
+/// Splits a row of names; a quoted name may contain commas.
 fn cells(line: &str) -> Vec<String> {
     let (mut cells, mut quoted) = (vec![String::new()], false);
     for character in line.trim_start_matches('\u{feff}').chars() {
@@ -183,7 +185,7 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Goes to the next line; false at the end.
+    /// Reads the next line; `false` at the end.
     fn next(&mut self) -> Result<bool> {
         self.line.clear();
         self.number += 1;

@@ -1,19 +1,20 @@
-//! `metadata`: an INI file that tells the rate, the size of a sample, and the channels.
+//! Reads a session's `metadata`, an INI file with the sampling rate, the size of a sample and the
+//! channels. The samples are read elsewhere.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use chronoscope_units::{parse_hertz, printable};
 
-/// Bytes of a sample; 512 channels.
+/// The widest sample in bytes, for 512 channels.
 const WIDEST: usize = 64;
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Metadata {
-    /// What the parts' names start with.
+    /// The prefix of the names of the parts.
     pub file: String,
     pub hertz: u64,
     pub unit: usize,
-    /// Each channel's bit in a sample, and its name.
+    /// The bit in a sample and the name of each channel.
     pub channels: Vec<(usize, String)>,
 }
 

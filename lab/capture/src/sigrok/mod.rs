@@ -1,7 +1,10 @@
-//! sigrok's sessions (`.sr`): a zip archive of `version`, `metadata`, and all samples in parts `logic-1-1`, `logic-1-2` and so on.
+//! sigrok's sessions (`.sr`): a zip archive of `version`, `metadata` and the samples, split into
+//! parts `logic-1-1`, `logic-1-2` and so on. This module knows the format, not the measures made of
+//! its edges.
 //!
-//! A sample is `unitsize` bytes, in which each channel has a bit. A line that does not move packs a thousandfold, so neither the
-//! ratio nor a small file tells a bomb: only how much there is to unpack.
+//! A sample is `unitsize` bytes, with a bit for each channel. A constant level packs a
+//! thousandfold, so neither the ratio nor the size of the file detects a zip bomb; the limit is the
+//! unpacked size.
 
 mod metadata;
 mod read;
@@ -10,5 +13,5 @@ mod write;
 pub use read::Reader;
 pub use write::Writer;
 
-/// More than this is not unpacked, and not written.
+/// The most bytes of samples that are unpacked or written.
 const MOST: u64 = 8 << 30;

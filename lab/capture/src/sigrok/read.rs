@@ -1,4 +1,4 @@
-//! Reading, sample by sample.
+//! Reads a session's samples and finds their edges. The metadata is parsed by its own module.
 
 use std::io::{ErrorKind, Read, Seek};
 
@@ -15,13 +15,13 @@ use crate::{
     flow::{Edge, Header, Sink, Source},
 };
 
-/// No session's metadata is longer.
+/// The longest metadata in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// How much is unpacked at once.
+/// The number of bytes unpacked at a time.
 const ROOM: usize = 1 << 18;
 
-/// Samples that are compared at once.
+/// The number of samples compared at a time.
 const BLOCK: usize = 64;
 
 pub struct Reader<F> {
@@ -32,10 +32,11 @@ pub struct Reader<F> {
 }
 
 impl<F: Read + Seek> Reader<F> {
-    /// Reads what there is but samples; `source` is what the file is called.
+    /// Reads the version and the metadata; `source` is the name that messages show.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the archive is no session, is damaged, misses a part, or holds more than 8 GiB of
+    /// samples.
     pub fn new(source: &str, file: F) -> Result<Self> {
         let mut archive =
             ZipArchive::new(file).map_err(|error| broken("the archive", &error.to_string()))?;
@@ -67,7 +68,7 @@ impl<F: Read + Seek> Reader<F> {
     }
 }
 
-/// The size that an archive claims for an entry.
+/// Access to the size that an archive states for an entry.
 trait Size {
     fn by_name_size(&self, name: &str) -> Option<u64>;
 }
@@ -78,7 +79,7 @@ impl<F: Read + Seek> Size for ZipArchive<F> {
     }
 }
 
-/// A small entry, whole.
+/// Reads a whole small entry as text.
 fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<String> {
     let entry = archive.by_name(name).map_err(|error| match error {
         ZipError::FileNotFound => anyhow!("it is a zip archive without `{name}`: none of sigrok's"),
@@ -93,7 +94,7 @@ fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<Strin
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The names of the parts, in their order.
+/// The names of the parts with the samples, in order.
 fn parts<F: Read + Seek>(archive: &ZipArchive<F>, file: &str) -> Result<Vec<String>> {
     if archive.index_for_name(file).is_some() {
         return Ok(vec![file.to_owned()]);
@@ -147,13 +148,13 @@ impl<F: Read + Seek> Source for Reader<F> {
     }
 }
 
-/// Finds edges in samples that come in pieces.
+/// Finds edges in samples that arrive in pieces.
 struct Samples<'a> {
     unit: usize,
-    /// For each channel, the byte of a sample that it is in, and its bit.
+    /// For each channel, its byte in a sample and its bit in that byte.
     bits: Vec<(usize, u8)>,
     sink: &'a mut dyn Sink,
-    /// The latest sample, then what is not looked at yet.
+    /// The latest sample, then the bytes that are not examined yet.
     buffer: Vec<u8>,
     filled: usize,
     /// The number of samples so far.
@@ -163,7 +164,7 @@ struct Samples<'a> {
 impl<'a> Samples<'a> {
     fn new(unit: usize, bits: Vec<usize>, sink: &'a mut dyn Sink) -> Self {
         let bits = bits.into_iter().map(|bit| (bit / 8, 1 << (bit % 8))).collect();
-        // Whole samples, so that there is always room.
+        // The size is a whole number of samples, so that there is always room to read.
         Self { unit, bits, sink, buffer: vec![0; (ROOM / unit + 1) * unit], filled: 0, count: 0 }
     }
 
@@ -184,7 +185,8 @@ impl<'a> Samples<'a> {
             self.count = 1;
         }
         while at + unit <= data.len() {
-            // Where nothing moves, each sample equals the one before: many at once.
+            // While nothing changes, each sample equals the one before, so a whole block can be
+            // compared with itself shifted by one sample.
             let block = BLOCK * unit;
             if at + block <= data.len()
                 && data[at..at + block] == data[at - unit..at - unit + block]
@@ -211,7 +213,8 @@ impl<'a> Samples<'a> {
                 self.count += 1;
             }
         }
-        // The latest sample stays, for the next to be compared with, and what is not whole yet.
+        // The latest sample stays, for comparison with the next one, and so do the bytes of an
+        // incomplete sample.
         self.buffer.copy_within(at - unit..self.filled, 0);
         self.filled -= at - unit;
         Ok(())

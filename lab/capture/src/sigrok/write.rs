@@ -1,4 +1,5 @@
-//! Writing: every sample, in parts as sigrok's.
+//! Writes a session: every sample, in parts of sigrok's size. A capture whose ticks fit no sampling
+//! rate is refused; resampling is the caller's choice.
 
 use std::io::Write;
 
@@ -15,33 +16,33 @@ use crate::{
     flow::{Edge, Header, Sink},
 };
 
-/// Bytes of a part; as many as sigrok's have.
+/// The size of a part in bytes, as in sigrok's own files.
 const PART: usize = 4 << 20;
 
-/// Writes each sample as soon as it is known.
+/// A sink that writes samples as soon as they are known.
 pub struct Writer<'a> {
-    /// Until the end.
+    /// The archive; `None` after the end.
     archive: Option<ZipWriter<StreamWriter<&'a mut dyn Write>>>,
-    /// Ticks from sample to sample.
+    /// The number of ticks in a sample period.
     step: u64,
     start: u64,
-    /// What is sampled now, and the part that it goes to.
+    /// The current sample, and the bytes of the current part.
     sample: Vec<u8>,
     part: Vec<u8>,
     parts: usize,
-    /// Samples so far.
+    /// The number of samples so far.
     count: u64,
 }
 
 impl<'a> Writer<'a> {
-    /// Writes what comes before samples.
+    /// Writes the version and the metadata.
     ///
     /// # Errors
-    /// When there is no rate that all ticks fit, or `output` fails.
+    /// If no sampling rate fits all ticks, there is no channel, or `output` fails.
     pub fn new(header: &Header, output: &'a mut dyn Write) -> Result<Self> {
         let (numerator, denominator) = header.tick.fraction();
         let (hertz, step) = match header.sampling {
-            // A sample takes 1/hertz, a tick numerator/denominator.
+            // A sample takes 1/hertz seconds, a tick numerator/denominator seconds.
             Sampling::At(hertz) => {
                 let ticks =
                     numerator.checked_mul(hertz).filter(|ticks| denominator.is_multiple_of(*ticks));
@@ -86,7 +87,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The line stays as it is up to that time; not at it.
+    /// Writes the current levels for all samples before `until` (in ticks).
     fn fill(&mut self, until: u64) -> Result<()> {
         let (count, rest) = ((until - self.start) / self.step, (until - self.start) % self.step);
         ensure!(rest == 0, "an edge at tick {until} lies between two samples: resample it, --rate");
@@ -129,7 +130,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The day is left out, so that the same capture makes the same bytes.
+/// Writes no date, so that equal captures give equal bytes.
 fn options() -> SimpleFileOptions {
     SimpleFileOptions::DEFAULT
 }

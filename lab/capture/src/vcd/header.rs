@@ -1,4 +1,5 @@
-//! What stands before the first change: the tick, and the channels with the codes that stand for them.
+//! Reads the head of a dump: the tick, the sampling rate, and the channels with their codes. It
+//! knows nothing of changes, which the reader handles.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,17 +13,18 @@ use chronoscope_units::{parse_hertz, printable};
 use super::OURS;
 use crate::{Sampling, Tick, words::Words};
 
-/// Variables, and characters of their names, that a dump may have; the largest dumps of whole chips have a million.
+/// The most variables of a dump, and the most bytes of their names; the largest dumps of whole
+/// chips have a million variables.
 const MOST_VARIABLES: usize = 1 << 21;
 const MOST_NAMES: usize = 1 << 27;
 
-/// A vector with more bits is no port of pins.
+/// The widest vector, in bits, that counts as a port of pins.
 const WIDEST: u64 = 64;
 
-/// A word of a name, or of a code, for the user to see.
+/// The most bytes of a word that a message shows.
 const SHOWN: usize = 40;
 
-/// Where a code's changes go: bit by bit, the lowest first. Empty for what is no pin.
+/// The channels of a variable, lowest bit first. Empty for a variable that is not made of pins.
 pub(super) type Bits = Vec<usize>;
 
 #[derive(Default)]
@@ -31,11 +33,11 @@ pub(super) struct Definitions {
     pub sampling: Option<u64>,
     /// The channels' names.
     pub channels: Vec<String>,
-    /// For each code, the channels that it stands for; several variables may share one.
+    /// The variables of each code; several variables may share a code.
     pub codes: HashMap<Box<[u8]>, Vec<Bits>>,
 }
 
-/// Everything up to `$enddefinitions`.
+/// Reads everything up to `$enddefinitions`.
 pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
     let mut reader = Header::default();
     loop {
@@ -64,7 +66,7 @@ pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
     }
 }
 
-/// Everything up to `$end`; only the first words are kept.
+/// Reads everything up to `$end`; keeps the first sixteen words.
 pub(super) fn text<R: Read>(words: &mut Words<R>, what: &str) -> Result<Vec<String>> {
     const KEPT: usize = 16;
     let mut kept = Vec::new();
@@ -84,7 +86,7 @@ fn skip<R: Read>(words: &mut Words<R>, what: &str) -> Result<()> {
     text(words, what).map(drop)
 }
 
-/// A piece of the file, as it can be told in a line.
+/// Makes bytes of the file printable and short enough for a message.
 pub(super) fn shown(bytes: &[u8]) -> String {
     printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]))
 }
@@ -92,7 +94,7 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 #[derive(Default)]
 struct Header {
     definitions: Definitions,
-    /// Whether our comment told the tick.
+    /// `true` after a comment of Chronoscope gave the tick, which overrides the timescale.
     told: bool,
     scopes: Vec<String>,
     /// The channels' names with their scopes.
@@ -121,7 +123,8 @@ impl Header {
         Ok(())
     }
 
-    /// Ours tell the clock; sigrok's tells the rate: `Acquisition with 8/8 channels at 2 MHz`.
+    /// Reads Chronoscope's comments, which give the clock, and sigrok's, which gives the rate:
+    /// `Acquisition with 8/8 channels at 2 MHz`.
     fn comment(&mut self, words: &[String]) -> Result<()> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -152,7 +155,7 @@ impl Header {
         Ok(())
     }
 
-    /// `wire 1 ! D0`, `reg 8 " port [7:0]`.
+    /// Reads a variable, such as `wire 1 ! D0` or `reg 8 " port [7:0]`.
     fn variable(&mut self, words: &[String]) -> Result<()> {
         let [kind, width, code, name, index @ ..] = words else {
             bail!("a variable is `$var TYPE WIDTH CODE NAME $end`")
@@ -167,7 +170,8 @@ impl Header {
             "real" | "realtime" | "string" | "parameter" | "event" => Vec::new(),
             _ if width == 1 => vec![self.channel(name)?],
             _ if width <= WIDEST => {
-                // `port[11:4]`: its bits are `port[4]` and so on. Where it counts downwards, the bits' names do.
+                // The bits of `port[11:4]` are named `port[4]` to `port[11]`, from the lowest bit;
+                // the bits of `port[4:11]` are named downwards from `port[11]`.
                 let (name, range) = name.split_once('[').unwrap_or((&name, ""));
                 let ends = range.trim_end_matches(']').split_once(':');
                 let ends = ends.and_then(|(high, low)| {
@@ -203,7 +207,7 @@ impl Header {
         Ok(self.definitions.channels.len() - 1)
     }
 
-    /// A name that several scopes have is told with its scope.
+    /// Gives a name that occurs in several scopes its scope as a prefix.
     fn finish(mut self) -> Result<Definitions> {
         let channels = &mut self.definitions.channels;
         let (mut once, mut often) = (HashSet::new(), HashSet::new());

@@ -1,11 +1,13 @@
-//! Value change dumps (IEEE 1364, 18) of pins.
+//! Value change dumps of pins (IEEE 1364, clause 18). This module knows the format, not the
+//! measures made of its edges.
 //!
-//! A clock whose period is no whole number of a unit of time cannot be a `$timescale`. A comment tells it then, `$comment
-//! chronoscope hertz 84000000 $end`: one tick of the file is one period of that clock, whatever the timescale says. Another one,
-//! `$comment chronoscope sampled 2000000 $end`, tells at what rate levels were sampled.
+//! A `$timescale` can only express a clock whose period is a whole number of a unit of time. For
+//! other clocks a comment gives the rate: after `$comment chronoscope hertz 84000000 $end`, a tick
+//! of the file is a period of that clock, whatever the timescale says. The comment `$comment
+//! chronoscope sampled 2000000 $end` gives the rate at which levels were sampled.
 //!
-//! The crate `vcd` writes. Reading is our own, since that crate keeps each name, comment and vector whole, however long, and tells no
-//! line of what is well formed but wrong, as time that goes back.
+//! Writing uses the crate `vcd`. Reading does not: that crate keeps each name, comment and vector
+//! whole, however long, and gives no line for an error such as time that goes back.
 
 mod header;
 mod names;
@@ -16,5 +18,5 @@ pub use names::{identifier, unlike};
 pub use read::Reader;
 pub use write::Writer;
 
-/// What our comments start with.
+/// The first word of Chronoscope's comments.
 const OURS: &str = "chronoscope";

@@ -1,8 +1,9 @@
-//! Names of signals and scopes, as viewers of value change dumps take them.
+//! Makes names of signals and scopes valid and unique for viewers of value change dumps. It knows
+//! no dump, only names.
 
 use std::collections::BTreeSet;
 
-/// The name, or one that no sister has.
+/// Returns the name, or the name with a number if it is taken already; adds the result to `taken`.
 pub fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
     let mut free = name.to_owned();
     let mut number = 1;
@@ -13,7 +14,8 @@ pub fn unlike(taken: &mut BTreeSet<String>, name: &str) -> String {
     free
 }
 
-/// A name as a word: viewers part paths at points, and take brackets for an index.
+/// Turns a name into an identifier: viewers split paths at points and take brackets for an index,
+/// so such characters become `_`.
 pub fn identifier(name: &str) -> String {
     let fits =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');

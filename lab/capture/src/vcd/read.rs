@@ -1,4 +1,4 @@
-//! Reading, change by change.
+//! Reads the changes of a dump and passes them on as edges. The head is read by its own module.
 
 use std::{collections::HashMap, io::Read};
 
@@ -17,10 +17,10 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the head; `source` is what the file is called.
+    /// Reads the dump's head; `source` is the name that messages show.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// If the head is malformed or has no timescale; the message gives the line.
     pub fn new(source: &str, input: R) -> Result<Self> {
         let mut words = Words::new(input);
         let definitions = header::read(&mut words)?;
@@ -34,19 +34,19 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// A bit of a code that is wanted, and the channel that it is.
+/// For a code, the wanted channels: the bit of the variable, and the index in `wanted`.
 type Wanted = Vec<(usize, usize)>;
 
-/// Codes by what they are; those of up to two characters, which nearly all are, by their number.
+/// The dump's codes. Codes of up to two characters, which nearly all are, are indexed by number.
 #[derive(Default)]
 struct Codes {
     short: Vec<u32>,
     long: HashMap<Box<[u8]>, u32>,
-    /// What each stands for; the first is nothing that is wanted.
+    /// The wanted channels of each code; the first entry is the empty one of unwanted codes.
     wanted: Vec<Wanted>,
 }
 
-/// A code that is defined, but not wanted; and one that is not defined.
+/// The marks of a code that is defined but not wanted, and of a code that is not defined.
 const UNWANTED: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
@@ -107,7 +107,7 @@ impl<R: Read> Source for Reader<R> {
         }
         let codes = Codes::new(&self.codes, &places);
         let name = |place: usize| &self.header.channels[wanted[place]];
-        // Until the first instant is over, a channel may have no level yet.
+        // Before the first instant is over, a channel may have no level yet.
         let mut known = vec![false; wanted.len()];
         let missing = |known: &[bool], line: u64| match known.iter().position(|known| !known) {
             Some(place) => Err(anyhow!(
@@ -150,7 +150,8 @@ impl<R: Read> Source for Reader<R> {
                         );
                     };
                     for (bit, place) in wanted {
-                        // A scalar for a vector: its lowest bit, the others are 0, x or z with it.
+                        // A scalar assigned to a vector sets its lowest bit; the other bits become
+                        // 0, or x or z with it.
                         let level = if *bit > 0 && level == b'1' { b'0' } else { level };
                         let level = driven(level).map_err(|level| {
                             unmeasurable(words.line(), name(*place), level, settle.now())
@@ -177,7 +178,7 @@ impl<R: Read> Source for Reader<R> {
                         );
                     };
                     for (bit, place) in wanted {
-                        // What stands left of it is left out: 0, or the same where that is x or z.
+                        // Missing bits on the left are 0, or x or z if the leftmost digit is.
                         let level = match kept.checked_sub(bit + 1) {
                             Some(at) => value[at],
                             None if value[0] == b'1' => b'0',
@@ -190,7 +191,7 @@ impl<R: Read> Source for Reader<R> {
                         settle.set(*place, level);
                     }
                 }
-                // Numbers and strings are no pins.
+                // Real numbers and strings are not pins.
                 b'r' | b'R' | b's' | b'S' => {
                     let line = words.line();
                     ensure!(

@@ -1,4 +1,4 @@
-//! Writing, through the crate `vcd`.
+//! Writes a dump through the crate `vcd`, edge by edge. The choice of the timescale is made here.
 
 use std::{
     collections::BTreeSet,
@@ -18,20 +18,20 @@ use crate::{
     overflow,
 };
 
-/// Writes each edge as it comes.
+/// A sink that writes each edge as it arrives.
 pub struct Writer<'a> {
     writer: vcd::Writer<&'a mut dyn Write>,
     codes: Vec<IdCode>,
-    /// The file's ticks in one of the capture's.
+    /// The number of the file's ticks in a tick of the capture.
     factor: u64,
     now: Option<u64>,
 }
 
 impl<'a> Writer<'a> {
-    /// Writes the head.
+    /// Writes the dump's head.
     ///
     /// # Errors
-    /// When `output` fails.
+    /// If `output` fails.
     pub fn new(header: &Header, output: &'a mut dyn Write) -> io::Result<Self> {
         let mut writer = vcd::Writer::new(output);
         writer.version(concat!("chronoscope ", env!("CARGO_PKG_VERSION")))?;
@@ -92,7 +92,8 @@ fn value(level: bool) -> Value {
     if level { Value::V1 } else { Value::V0 }
 }
 
-/// The greatest timescale of which the tick is a whole multiple, and how many.
+/// Returns the greatest timescale of which the tick is a whole multiple, and the multiple; `None`
+/// if there is none down to 1 fs.
 fn timescale(tick: Tick) -> Option<(u32, TimescaleUnit, u64)> {
     use TimescaleUnit::{FS, MS, NS, PS, S, US};
     let (numerator, denominator) = tick.fraction();
@@ -107,7 +108,7 @@ fn timescale(tick: Tick) -> Option<(u32, TimescaleUnit, u64)> {
     let sizes =
         units.iter().flat_map(|(unit, parts)| [100, 10, 1].map(|size| (size, *unit, *parts)));
     sizes.into_iter().find_map(|(size, unit, parts)| {
-        // Ticks of the file in one of ours: numerator/denominator ÷ size/parts.
+        // The file's ticks in a tick of the capture: numerator/denominator ÷ size/parts.
         let (above, below) =
             (u128::from(numerator) * u128::from(parts), u128::from(denominator) * u128::from(size));
         let factor = (above % below == 0).then(|| above / below)?;
