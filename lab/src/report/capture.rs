@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{
     csv, file,
-    sheet::{
-        Sheet,
+    text_table::{
         Side::{Left, Right},
+        TextTable,
     },
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Bars of a histogram.
-const BARS: usize = 16;
+const MAX_BARS: usize = 16;
 
 /// The columns of CSV, in their order. New ones come at the end.
 pub const COLUMNS: [&str; 19] = [
@@ -54,12 +54,12 @@ pub fn render(analyses: &[Analysis], format: CaptureFormat) -> Result<String> {
     Ok(match format {
         CaptureFormat::Table => table(analyses),
         CaptureFormat::Json => json(analyses)?,
-        CaptureFormat::Csv => rows(analyses),
+        CaptureFormat::Csv => csv_rows(analyses),
     })
 }
 
 fn table(analyses: &[Analysis]) -> String {
-    let mut sheet = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("channel", Left),
         ("measure", Left),
         ("n", Right),
@@ -74,19 +74,19 @@ fn table(analyses: &[Analysis]) -> String {
         ("histogram", Left),
     ]);
     for analysis in analyses {
-        sheet.gap();
+        table.gap();
         let sampling = match analysis.header.sampling {
             Sampling::Exact => "exact edges".to_owned(),
             Sampling::At(hertz) => format!("sampled at {}", rate(hertz)),
             Sampling::Unknown => "sampled, at a rate that the file does not tell".to_owned(),
         };
         let (source, length) = (printable(&analysis.header.source), show(analysis.length, "ns"));
-        sheet.line(format!("{source} · {sampling} · {length}"));
+        table.line(format!("{source} · {sampling} · {length}"));
         for row in &analysis.rows {
-            sheet.row(cells(row));
+            table.row(cells(row));
         }
     }
-    let mut text = sheet.render();
+    let mut text = table.render();
     let all = || analyses.iter().flat_map(|analysis| &analysis.rows);
     if all().any(|row| row.statistics.rounded) {
         text.push_str(
@@ -131,21 +131,21 @@ fn cells(row: &Row) -> Vec<String> {
         value(summary.sigma),
         value(statistics.peak_to_peak),
         error,
-        bars(&statistics.histogram),
+        histogram_bars(&statistics.histogram),
     ]
 }
 
 /// From the least value to the greatest; heights are logarithmic, so that one late pulse in a million is seen.
-fn bars(histogram: &[(f64, u64)]) -> String {
+fn histogram_bars(histogram: &[(f64, u64)]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let (Some((low, _)), Some((high, _))) = (histogram.first(), histogram.last()) else {
         return String::new();
     };
-    let count = if high > low { BARS } else { 1 };
+    let count = if high > low { MAX_BARS } else { 1 };
     let mut bins = vec![0_u64; count];
     for (value, samples) in histogram {
-        let place = (value - low) / (high - low) * count as f64;
-        bins[(place as usize).min(count - 1)] += samples;
+        let position = (value - low) / (high - low) * count as f64;
+        bins[(position as usize).min(count - 1)] += samples;
     }
     let most = bins.iter().copied().max().unwrap_or(1) as f64;
     let bar = |samples: u64| {
@@ -192,7 +192,7 @@ fn json(analyses: &[Analysis]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&json!({"captures": captures}))? + "\n")
 }
 
-fn rows(analyses: &[Analysis]) -> String {
+fn csv_rows(analyses: &[Analysis]) -> String {
     let mut text = csv::record(COLUMNS.map(str::to_owned));
     for (analysis, row) in
         analyses.iter().flat_map(|analysis| analysis.rows.iter().map(move |row| (analysis, row)))
@@ -257,14 +257,14 @@ pub fn convert(
     path: &Path,
 ) -> Result<()> {
     let mut header = source.header().sampled(sampled);
-    let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let index_of = |name: &String| find(name, header.channels.iter().map(String::as_str));
     let wanted: Vec<usize> = match channels {
         [] => (0..header.channels.len()).collect(),
-        named => named.iter().map(place).collect::<Result<_>>()?,
+        named => named.iter().map(index_of).collect::<Result<_>>()?,
     };
-    header.channels = wanted.iter().map(|place| header.channels[*place].clone()).collect();
+    header.channels = wanted.iter().map(|index| header.channels[*index].clone()).collect();
     let mut failure = None;
-    let written = file::fill(path, |output| {
+    let written = file::write_with(path, |output| {
         let outcome = match format {
             Format::Vcd => {
                 let writer = vcd::Writer::new(&header, output).map_err(anyhow::Error::from);

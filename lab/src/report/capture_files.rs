@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A file's name is no longer than this, without its ending: far below what file systems take.
-const LENGTH: usize = 120;
+const MAX_LENGTH: usize = 120;
 
 /// Writes the captures beside the page; the result is their files.
 ///
@@ -26,7 +26,7 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for case in &run.cases {
         let Some(dump) = case.attachments.get(CAPTURE) else { continue };
-        let name = name(&stem, case);
+        let name = file_stem(&stem, case);
         // Names that were cut, or differ in signs only, are told apart by number.
         let numbered =
             |number: usize| if number == 1 { name.clone() } else { format!("{name}-{number}") };
@@ -40,12 +40,12 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// `7-switch-tandem-ibex-tasks-2-pins-yes`.
-fn name(stem: &str, case: &CaseResult) -> String {
+fn file_stem(stem: &str, case: &CaseResult) -> String {
     let words = format!("{stem} {} {} {}", case.experiment, case.target, case.label);
     let parts =
         words.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.".contains(letter));
     let name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
-    name.chars().take(LENGTH).collect()
+    name.chars().take(MAX_LENGTH).collect()
 }
 
 #[cfg(test)]

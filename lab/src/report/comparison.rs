@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::sheet::{
-    Sheet,
+use super::text_table::{
     Side::{Left, Right},
+    TextTable,
 };
 use crate::{
     comparison::{Comparison, Finding, Line, Side, steady},
@@ -49,7 +49,7 @@ fn side(letter: &str, side: &Side) -> String {
 }
 
 fn figures(lines: &[Line]) -> String {
-    let mut table = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("experiment", Left),
         ("case", Left),
         ("series", Left),

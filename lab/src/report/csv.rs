@@ -72,25 +72,26 @@ fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
         ("theirs", &paired.theirs, &paired.unit),
         ("ratio", &ratios, ""),
     ];
-    let told = rows.into_iter().filter(|(_, values, _)| !values.is_empty());
-    told.map(|(role, values, unit)| {
-        let text = |column: &str| match column {
-            "experiment" => peer.experiment.clone(),
-            "target" => peer.target.clone(),
-            "parameters" => parameters(&peer.parameters),
-            "repetitions" | "count" => peer.pairs.to_string(),
-            "series" => format!("{}: {}", peer.name, paired.name()),
-            "role" => role.to_owned(),
-            "unit" => unit.to_owned(),
-            "min" => number(values.iter().copied().reduce(f64::min)),
-            "p50" => number(median(values)),
-            "max" => number(values.iter().copied().reduce(f64::max)),
-            "verdict" => peer.verdict.status.words().to_owned(),
-            _ => String::new(),
-        };
-        record(COLUMNS.map(text))
-    })
-    .collect()
+    let reported = rows.into_iter().filter(|(_, values, _)| !values.is_empty());
+    reported
+        .map(|(role, values, unit)| {
+            let text = |column: &str| match column {
+                "experiment" => peer.experiment.clone(),
+                "target" => peer.target.clone(),
+                "parameters" => parameters(&peer.parameters),
+                "repetitions" | "count" => peer.pairs.to_string(),
+                "series" => format!("{}: {}", peer.name, paired.name()),
+                "role" => role.to_owned(),
+                "unit" => unit.to_owned(),
+                "min" => number(values.iter().copied().reduce(f64::min)),
+                "p50" => number(median(values)),
+                "max" => number(values.iter().copied().reduce(f64::max)),
+                "verdict" => peer.verdict.status.words().to_owned(),
+                _ => String::new(),
+            };
+            record(COLUMNS.map(text))
+        })
+        .collect()
 }
 
 fn parameters(parameters: &BTreeMap<String, String>) -> String {
@@ -217,14 +218,14 @@ mod tests {
         };
         let peers =
             records.iter().filter(|record| cell(record, "series").starts_with("perf bench"));
-        let told: Vec<_> = peers
+        let reported: Vec<_> = peers
             .map(|record| ["role", "unit", "min", "p50", "max"].map(|name| cell(record, name)))
             .collect();
-        assert_eq!(told[0], ["ours", "ns", "2940", "3000", "3100"]);
-        assert_eq!(told[1], ["theirs", "ns", "2910", "2910", "2920"]);
-        assert_eq!(told[2][..2], ["ratio", ""]);
-        assert_eq!(told[3], ["theirs", "count", "40000", "40000", "40000"]);
-        assert_eq!(told.len(), 4, "one side makes no ratio");
+        assert_eq!(reported[0], ["ours", "ns", "2940", "3000", "3100"]);
+        assert_eq!(reported[1], ["theirs", "ns", "2910", "2910", "2920"]);
+        assert_eq!(reported[2][..2], ["ratio", ""]);
+        assert_eq!(reported[3], ["theirs", "count", "40000", "40000", "40000"]);
+        assert_eq!(reported.len(), 4, "one side makes no ratio");
     }
 
     #[test]

@@ -40,14 +40,17 @@ pub fn check(path: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be written; what was there before is then still there.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    fill(path, |file| file.write_all(text.as_bytes()))
+    write_with(path, |file| file.write_all(text.as_bytes()))
 }
 
 /// As [`write`], piece by piece, for what is too long to be kept.
 ///
 /// # Errors
 /// When it cannot be written; what was there before is then still there.
-pub fn fill(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write_with(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
     check(path)?;
     let written = if is_special(path) {
         OpenOptions::new().write(true).open(path).and_then(|file| buffered(file, content)).map(drop)
@@ -69,20 +72,21 @@ fn buffered(
 fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let draft = Draft(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
-    let file = buffered(File::create(&draft.0)?, content)?;
+    let temporary =
+        TemporaryFile(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
+    let file = buffered(File::create(&temporary.0)?, content)?;
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(old.permissions())?;
     }
     // Some file systems tell only now that they are full.
     file.sync_all()?;
-    fs::rename(&draft.0, &path)
+    fs::rename(&temporary.0, &path)
 }
 
 /// Removed when it was not renamed.
-struct Draft(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Drop for Draft {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -101,14 +105,14 @@ fn folder(path: &Path) -> &Path {
 /// # Errors
 /// When it cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    pour(|output| output.write_all(text.as_bytes()))
+    print_with(|output| output.write_all(text.as_bytes()))
 }
 
 /// As [`print`], piece by piece.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn pour(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match content(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

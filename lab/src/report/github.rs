@@ -7,9 +7,10 @@ use super::outcomes::{Outcome, Outcomes};
 use crate::verdict::Status;
 
 pub fn render(outcomes: &Outcomes) -> String {
-    let sum = command("notice", &format!("chronoscope: {}", outcomes.name), &outcomes.sum());
-    let told = outcomes.all.iter().filter_map(annotation);
-    sum + &told.collect::<String>()
+    let summary =
+        command("notice", &format!("chronoscope: {}", outcomes.name), &outcomes.summary());
+    let annotations = outcomes.all.iter().filter_map(annotation);
+    summary + &annotations.collect::<String>()
 }
 
 fn annotation(outcome: &Outcome) -> Option<String> {

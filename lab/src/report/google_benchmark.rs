@@ -131,7 +131,7 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
         });
         let mut words = name(case);
         words.extend(several_targets.then(|| format!("target:{}", case.target)));
-        let mut add = |name: String, entries_of: &dyn Fn(Entry) -> Vec<Entry>| {
+        let mut add = |name: String, expand: &dyn Fn(Entry) -> Vec<Entry>| {
             let instance = &mut families[family_index].2;
             let entry = Entry {
                 name: name.clone(),
@@ -145,7 +145,7 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
                 ..Entry::default()
             };
             *instance += 1;
-            entries.extend(entries_of(entry));
+            entries.extend(expand(entry));
         };
         let name = words.join("/");
         if let Some(problem) = problem(case) {
@@ -163,7 +163,7 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
             } else {
                 name.clone()
             };
-            add(name, &|entry| of_series(case, series, entry));
+            add(name, &|entry| series_entries(case, series, entry));
         }
     }
     entries
@@ -184,10 +184,10 @@ fn problem(case: &CaseResult) -> Option<Problem> {
 fn name(case: &CaseResult) -> Vec<String> {
     let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
         "transaction" => {
-            let is_told = |word: &str| {
+            let is_in_name = |word: &str| {
                 ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name))
             };
-            (&move |word| !is_told(word), send_vec(case))
+            (&move |word| !is_in_name(word), send_vec(case))
         }
         experiment => (&|_| true, vec![experiment.to_owned()]),
     };
@@ -210,7 +210,7 @@ fn send_vec(case: &CaseResult) -> Vec<String> {
     vec![format!("BM_sendVec_{transport}"), size]
 }
 
-fn of_series(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entry> {
+fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entry> {
     let all = &series.by_repetition;
     // One sample a repetition, which repetitions keep apart as their cold one: so of all together.
     let processor_time = case.series.iter().find(|series| series.name == "processor time");

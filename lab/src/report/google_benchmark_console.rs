@@ -4,11 +4,12 @@ use super::google_benchmark::{Entry, Problem, benchmarks};
 use crate::run::Run;
 
 /// As wide as Google Benchmark makes the names at least.
-const NAMES: usize = 10;
+const MIN_NAME_WIDTH: usize = 10;
 
 pub fn render(run: &Run) -> String {
     let entries = benchmarks(run);
-    let names = entries.iter().map(|entry| entry.name.chars().count()).fold(NAMES, usize::max);
+    let names =
+        entries.iter().map(|entry| entry.name.chars().count()).fold(MIN_NAME_WIDTH, usize::max);
     let header =
         format!("{:names$} {:>13} {:>15} {:>12}", "Benchmark", "Time", "CPU", "Iterations");
     let rule = "-".repeat(header.len());
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn times_keep_their_digits() {
-        let told = [0.5, 3.25, 42.06, 70302.4].map(time);
-        assert_eq!(told, ["     0.500", "      3.25", "      42.1", "     70302"]);
+        let texts = [0.5, 3.25, 42.06, 70302.4].map(time);
+        assert_eq!(texts, ["     0.500", "      3.25", "      42.1", "     70302"]);
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use serde::Serialize;
 
-use super::sheet::{
-    Sheet,
+use super::text_table::{
     Side::{Left, Right},
+    TextTable,
 };
 use crate::{
     store::{CaseRow, RunRow},
@@ -22,7 +22,7 @@ pub fn json(rows: &impl Serialize) -> Result<String> {
 
 /// The list of runs, as they come.
 pub fn runs(rows: &[RunRow]) -> String {
-    let mut table = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("run", Right),
         ("started (UTC)", Left),
         ("study", Left),
@@ -64,7 +64,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
     }
     let labels = labels(rows);
     let hosts: BTreeSet<&str> = rows.iter().map(|row| row.host.as_str()).collect();
-    let mut table = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("case", Left),
         ("series", Left),
         ("runs", Left),
@@ -82,7 +82,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
         table.row(vec![
             case,
             format!("{series}{above}"),
-            span(line),
+            run_range(line),
             values
                 .iter()
                 .rev()
@@ -99,7 +99,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
     )
 }
 
-fn span(line: &[&CaseRow]) -> String {
+fn run_range(line: &[&CaseRow]) -> String {
     match (line[0].run, line[line.len() - 1].run) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}–{last}"),
@@ -113,8 +113,9 @@ fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
     // A key is the experiment, the target and the parameters, with spaces between.
     let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
     let label = |key: &str, asked: &str| {
-        let tells = |word: &&str| asked.split(' ').any(|other| other == *word) || !in_all(word);
-        key.split(' ').filter(tells).collect::<Vec<_>>().join(" ")
+        let distinguishes =
+            |word: &&str| asked.split(' ').any(|other| other == *word) || !in_all(word);
+        key.split(' ').filter(distinguishes).collect::<Vec<_>>().join(" ")
     };
     keys.iter().map(|(key, asked)| (*key, label(key, asked))).collect()
 }

@@ -97,9 +97,10 @@ fn testcase(outcome: &Outcome) -> String {
 
 /// What is empty is left out.
 fn attributes(attributes: &[(&str, &str)]) -> String {
-    let told = attributes.iter().filter(|(_, value)| !value.is_empty());
+    let present = attributes.iter().filter(|(_, value)| !value.is_empty());
     // A reader would make a space of a line break.
-    told.map(|(name, value)| format!(" {name}=\"{}\"", escaped(value).replace('\n', "&#10;")))
+    present
+        .map(|(name, value)| format!(" {name}=\"{}\"", escaped(value).replace('\n', "&#10;")))
         .collect()
 }
 

@@ -13,10 +13,11 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod outcomes;
+mod paint;
 pub mod perfetto;
 pub mod progress;
-pub mod sheet;
 pub mod table;
+pub mod text_table;
 pub mod vcd;
 
 #[cfg(test)]
@@ -25,7 +26,7 @@ mod google_benchmark_test;
 pub(crate) mod sample;
 
 use std::{
-    env, fs,
+    fs,
     io::{IsTerminal, Write, stdout},
     path::Path,
     slice,
@@ -34,6 +35,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 pub use file::{be_quiet, note, print, remark};
 use outcomes::Outcomes;
+pub use paint::Paint;
 
 use crate::{
     cli::{CompareFormat, Format, Output, PrintComparison, TraceFormat},
@@ -41,7 +43,6 @@ use crate::{
     run::Run,
     store::CaseRow,
     timeline::Timeline,
-    verdict::Status,
 };
 
 /// Says before a long run what [`write`] would find wrong after it.
@@ -58,7 +59,7 @@ pub fn check(output: &Output) -> Result<()> {
 /// When it cannot be written.
 pub fn write(run: &Run, output: &Output) -> Result<()> {
     let text = match output.format() {
-        Format::Table => table::render(run, Paint::for_output(output)),
+        Format::Table => table::render(run, Paint::for_output(output.output.as_deref())),
         Format::Json => json::render(run)?,
         Format::GoogleBenchmark => google_benchmark::render(run)?,
         Format::GoogleBenchmarkConsole => google_benchmark_console::render(run),
@@ -118,45 +119,12 @@ pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path
         TraceFormat::Vcd => vcd::write(timeline, output),
     };
     match file {
-        Some(path) => file::fill(path, content),
+        Some(path) => file::write_with(path, content),
         None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
             bail!(
                 "a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev"
             )
         }
-        None => file::pour(content),
-    }
-}
-
-/// Whether verdicts are coloured: only on a terminal, and not where the user asks for none (<https://no-color.org>).
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Paint {
-    Plain,
-    Coloured,
-}
-
-impl Paint {
-    fn for_output(output: &Output) -> Self {
-        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        if output.output.is_none() && stdout().is_terminal() && !refused && !dumb {
-            Self::Coloured
-        } else {
-            Self::Plain
-        }
-    }
-
-    /// The status in words, in its colour.
-    pub fn status(self, status: Status) -> String {
-        let colour = match status {
-            Status::Pass => 32,
-            Status::NotOffered => 2,
-            Status::Inconclusive => 33,
-            Status::Regression | Status::LimitMissed => 31,
-        };
-        match self {
-            Self::Plain => status.words().to_owned(),
-            Self::Coloured => format!("\x1b[{colour}m{}\x1b[0m", status.words()),
-        }
+        None => file::print_with(content),
     }
 }

@@ -32,12 +32,12 @@ pub struct Outcome {
 impl Outcomes {
     /// A run's cases, then its peers.
     pub fn of_run(run: &Run) -> Self {
-        let cases = run.cases.iter().map(of_case);
+        let cases = run.cases.iter().map(case_outcome);
         let peers = run.peers.iter().map(|peer| Outcome {
             experiment: peer.experiment.clone(),
             name: words(&[&peer.target, &peer.label, "beside", &peer.name]),
             figures: Vec::new(),
-            ..judged(&peer.verdict)
+            ..from_verdict(&peer.verdict)
         });
         let name = if run.study.is_empty() { "experiments".to_owned() } else { run.study.clone() };
         Self { name, context: run.context.clone(), all: cases.chain(peers).collect() }
@@ -46,26 +46,26 @@ impl Outcomes {
     /// A comparison's lines, then what only one side has.
     pub fn of_comparison(comparison: &Comparison) -> Self {
         let (a, b) = (&comparison.a.name, &comparison.b.name);
-        let alone = |keys: &[String], status: Status, reason: String| -> Vec<Outcome> {
+        let unmatched = |keys: &[String], status: Status, reason: String| -> Vec<Outcome> {
             let each = keys.iter().map(|key| {
                 let (experiment, rest) = key.split_once(' ').unwrap_or((key, ""));
                 let verdict = Verdict::new(status, reason.clone());
                 Outcome {
                     experiment: experiment.to_owned(),
                     name: rest.to_owned(),
-                    ..judged(&verdict)
+                    ..from_verdict(&verdict)
                 }
             });
             each.collect()
         };
-        let lines = comparison.lines.iter().map(of_line).collect();
-        let gone = alone(
+        let lines = comparison.lines.iter().map(line_outcome).collect();
+        let missing = unmatched(
             &comparison.only_in_a,
             Status::Inconclusive,
             format!("only in {a}: it was not measured again"),
         );
         // As what a kernel does not offer: there is nothing to judge, and nothing is wrong.
-        let new = alone(
+        let new = unmatched(
             &comparison.only_in_b,
             Status::NotOffered,
             format!("only in {b}: there is nothing to compare it with"),
@@ -73,7 +73,7 @@ impl Outcomes {
         Self {
             name: format!("{a} and {b}"),
             context: comparison.b.context.clone(),
-            all: [lines, gone, new].concat(),
+            all: [lines, missing, new].concat(),
         }
     }
 
@@ -82,31 +82,31 @@ impl Outcomes {
     }
 
     /// `1 limit missed · 3 pass`, the worst first.
-    pub fn sum(&self) -> String {
-        let from_bad = [
+    pub fn summary(&self) -> String {
+        let worst_first = [
             Status::LimitMissed,
             Status::Regression,
             Status::Inconclusive,
             Status::NotOffered,
             Status::Pass,
         ];
-        let counts = from_bad.map(|status| (self.count(status), status.words()));
-        let told = counts
+        let counts = worst_first.map(|status| (self.count(status), status.words()));
+        let parts = counts
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, words)| format!("{count} {words}"));
-        told.collect::<Vec<_>>().join(" · ")
+        parts.collect::<Vec<_>>().join(" · ")
     }
 }
 
-fn of_case(case: &CaseResult) -> Outcome {
+fn case_outcome(case: &CaseResult) -> Outcome {
     let proven = case.is_proven();
     Outcome {
         experiment: case.experiment.clone(),
         name: words(&[&case.target, &case.label]),
         // Without evidence that holds, samples are no figures of their case.
         figures: case.series.iter().filter(|_| proven).map(figures).collect(),
-        ..judged(&case.verdict)
+        ..from_verdict(&case.verdict)
     }
 }
 
@@ -115,12 +115,12 @@ fn figures(series: &SeriesResult) -> String {
     let summary = &series.summary;
     let value = |value: Option<f64>| value.map(|value| show(value + series.nominal, &series.unit));
     let each = [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)];
-    let told =
+    let parts =
         each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
-    format!("{}: n {}{}", series.name, summary.count, told.collect::<String>())
+    format!("{}: n {}{}", series.name, summary.count, parts.collect::<String>())
 }
 
-fn of_line(line: &Line) -> Outcome {
+fn line_outcome(line: &Line) -> Outcome {
     let figures = line.figures.as_ref().and_then(|figures| {
         let (a, b) = (
             show(figures.a? + line.nominal, &line.unit),
@@ -130,18 +130,23 @@ fn of_line(line: &Line) -> Outcome {
         Some(format!("p50 {a} → {b}{ratio}"))
     });
     // What a comparison decides by figures alone has them as its reason.
-    let told = line.reasons.is_empty() && line.finding.status() != Status::Pass;
+    let needs_reason = line.reasons.is_empty() && line.finding.status() != Status::Pass;
     Outcome {
         experiment: line.experiment.clone(),
         name: words(&[&line.case, &line.series]),
         status: line.finding.status(),
-        reasons: line.reasons.iter().cloned().chain(figures.clone().filter(|_| told)).collect(),
+        reasons: line
+            .reasons
+            .iter()
+            .cloned()
+            .chain(figures.clone().filter(|_| needs_reason))
+            .collect(),
         figures: figures.into_iter().collect(),
     }
 }
 
 /// An outcome of that verdict, without a name yet.
-fn judged(verdict: &Verdict) -> Outcome {
+fn from_verdict(verdict: &Verdict) -> Outcome {
     Outcome {
         experiment: String::new(),
         name: String::new(),

@@ -140,9 +140,9 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
         })?;
     }
     // Of each name, whether it has been told.
-    let mut told = Vec::new();
+    let mut interned = Vec::new();
     for event in timeline.events() {
-        packets.write(&packet(&event, timeline, &mut told))?;
+        packets.write(&packet(&event, timeline, &mut interned))?;
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ fn uuid(track: TrackId) -> u64 {
     FIRST_TRACK + track.index() as u64
 }
 
-fn packet(event: &Event, timeline: &Timeline<'_>, told: &mut Vec<bool>) -> TracePacket {
+fn packet(event: &Event, timeline: &Timeline<'_>, interned: &mut Vec<bool>) -> TracePacket {
     let (r#type, name) = match event.what {
         What::Begin(name) => (Type::SliceBegin, Some(name)),
         What::End => (Type::SliceEnd, None),
@@ -160,8 +160,8 @@ fn packet(event: &Event, timeline: &Timeline<'_>, told: &mut Vec<bool>) -> Trace
     // 0 is no number.
     let iid = name.map(|name| name.index() as u64 + 1);
     let new = name.filter(|name| {
-        told.resize(told.len().max(name.index() + 1), false);
-        !std::mem::replace(&mut told[name.index()], true)
+        interned.resize(interned.len().max(name.index() + 1), false);
+        !std::mem::replace(&mut interned[name.index()], true)
     });
     let event_name = |name| EventName { iid, name: Some(timeline.name(name).to_owned()) };
     let (flow_ids, terminating_flow_ids) = match event.arrow {

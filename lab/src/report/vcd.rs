@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The value outside of any slice.
-const NOTHING: &str = "-";
+const OUTSIDE: &str = "-";
 
 /// What one track is written as; a group has none.
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
         let text = variable.state.filter(|_| !variable.is_pin);
         level.map_or(Ok(()), |id| writer.change_scalar(id, Value::V0))?;
         for id in text.into_iter().chain(variable.mark.map(|(mark, _)| mark)) {
-            writer.change_string(id, NOTHING)?;
+            writer.change_string(id, OUTSIDE)?;
         }
     }
     writer.end()?;
@@ -60,7 +60,7 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
             What::End => drop(track.open.pop()),
             What::Mark(name) => {
                 if let Some((mark, when)) = track.mark {
-                    writer.change_string(mark, &value(timeline.name(name)))?;
+                    writer.change_string(mark, &string_value(timeline.name(name)))?;
                     writer.change_scalar(when, Value::V1)?;
                 }
                 continue;
@@ -69,8 +69,10 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
         if let Some(state) = track.state.filter(|_| track.is_pin) {
             writer.change_scalar(state, !track.open.is_empty())?;
         } else if let Some(state) = track.state {
-            let shown =
-                track.open.last().map_or(NOTHING.to_owned(), |name| value(timeline.name(*name)));
+            let shown = track
+                .open
+                .last()
+                .map_or(OUTSIDE.to_owned(), |name| string_value(timeline.name(*name)));
             writer.change_string(state, &shown)?;
         }
     }
@@ -88,7 +90,7 @@ fn define<W: Write>(timeline: &Timeline<'_>, writer: &mut Writer<W>) -> io::Resu
     let mut definitions = Definitions { timeline, children, writer, variables: Vec::new() };
     definitions.variables.resize_with(tracks.len(), Variables::default);
     definitions.writer.add_module("chronoscope")?;
-    definitions.all(roots)?;
+    definitions.define_siblings(roots)?;
     definitions.writer.upscope()?;
     definitions.writer.enddefinitions()?;
     Ok(definitions.variables)
@@ -103,7 +105,7 @@ struct Definitions<'a, W: Write> {
 
 impl<W: Write> Definitions<'_, W> {
     /// Defines sisters, in their order. A track stands at most three deep.
-    fn all(&mut self, mut places: Vec<usize>) -> io::Result<()> {
+    fn define_siblings(&mut self, mut places: Vec<usize>) -> io::Result<()> {
         let tracks = self.timeline.tracks();
         places.sort_by_key(|place| tracks[*place].rank);
         let mut taken = BTreeSet::new();
@@ -112,7 +114,7 @@ impl<W: Write> Definitions<'_, W> {
             let below = std::mem::take(&mut self.children[place]);
             if !below.is_empty() {
                 self.writer.add_module(&name)?;
-                self.all(below)?;
+                self.define_siblings(below)?;
                 self.writer.upscope()?;
                 continue;
             }
@@ -133,7 +135,7 @@ impl<W: Write> Definitions<'_, W> {
 }
 
 /// A name as a string's value, which ends at a space. What is not ASCII is escaped as in C, which viewers undo.
-fn value(name: &str) -> String {
+fn string_value(name: &str) -> String {
     let mut value = String::new();
     for byte in name.bytes() {
         match byte {

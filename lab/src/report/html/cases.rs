@@ -9,16 +9,16 @@ use super::{
 use crate::{run::CaseResult, units::show};
 
 /// A proven case of an experiment.
-pub struct Shown<'a> {
+pub struct ProvenCase<'a> {
     pub experiment: &'a str,
     pub case: &'a CaseResult,
     /// Its target, with the run's name in a page of several.
-    pub place: String,
+    pub target: String,
     /// The words of its label that not all have.
     pub label: String,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ProvenCase<'a> {
     /// Without proof a case is not drawn.
     pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
         let of =
@@ -30,20 +30,20 @@ impl<'a> Shown<'a> {
         let words: Vec<BTreeSet<&str>> =
             cases.iter().map(|(_, case)| case.label.split_whitespace().collect()).collect();
         let is_own = |word: &&str| words.iter().any(|others| !others.contains(word));
-        let shown = |(subject, case): &(&'a Subject<'a>, &'a CaseResult)| Self {
+        let proven_case = |(subject, case): &(&'a Subject<'a>, &'a CaseResult)| Self {
             experiment,
             case,
-            place: joined(&[
+            target: joined(&[
                 if subjects.len() > 1 { subject.name.as_str() } else { "" },
                 &case.target,
             ]),
             label: case.label.split_whitespace().filter(is_own).collect::<Vec<_>>().join(" "),
         };
-        cases.iter().map(shown).collect()
+        cases.iter().map(proven_case).collect()
     }
 
     pub fn name(&self) -> String {
-        joined(&[&self.place, &self.label])
+        joined(&[&self.target, &self.label])
     }
 }
 

@@ -1,12 +1,13 @@
 //! The page of a comparison: each case's ratio with its interval, then the figures and the reasons.
 
 use super::{
-    brief, course,
+    brief,
     figure::Figure,
-    overview::{counted, list, verdict},
+    overview::{list, status_counts, verdict},
     page,
     ratio::{self, Heading, Ratio, Tone},
     text::{escape, joined, table},
+    trend::{self, line_name},
 };
 use crate::{
     comparison::{Comparison, Finding, Line},
@@ -22,10 +23,10 @@ pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     let mut body = String::new();
     if let [one] = comparisons {
         body.push_str(&section(one));
-        body.push_str(&course::of_history(one, history));
+        body.push_str(&trend::of_history(one, history));
     } else {
         let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
-        body.push_str(&course::of_runs(comparisons, &runs));
+        body.push_str(&trend::of_runs(comparisons, &runs));
         body.extend(comparisons.iter().map(section));
     }
     page(&format!("{} against {first}", names.join(", ")), &body)
@@ -58,11 +59,11 @@ fn section(comparison: &Comparison) -> String {
         joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
     let mut reasons = String::new();
     for line in &comparison.lines {
-        let told = line
+        let lines = line
             .reasons
             .iter()
-            .map(|reason| format!("{}: {}: {reason}\n", name(line), line.finding.words()));
-        reasons.extend(told);
+            .map(|reason| format!("{}: {}: {reason}\n", line_name(line), line.finding.words()));
+        reasons.extend(lines);
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
         reasons.extend(keys.iter().map(|key| format!("only in {side}: {key}\n")));
@@ -74,7 +75,7 @@ fn section(comparison: &Comparison) -> String {
         verdict(comparison.verdict),
         side("A", &comparison.a),
         side("B", &comparison.b),
-        counted(&statuses),
+        status_counts(&statuses),
         escape(&how),
         list("reasons", "What to know of it", &reasons),
         charts(comparison),
@@ -89,7 +90,7 @@ fn charts(comparison: &Comparison) -> String {
         .filter_map(|line| {
             let figures = line.figures.as_ref()?;
             Some(Ratio {
-                name: name(line),
+                name: line_name(line),
                 value: figures.ratio?,
                 range: figures.interval.as_ref().map(|ends| (ends.low, ends.high)),
                 within: Some(comparison.threshold),
@@ -124,7 +125,7 @@ fn figures(lines: &[Line]) -> String {
             let ratio = |value: f64| format!("×{value:.3}");
             let interval = figures.and_then(|figures| figures.interval.as_ref());
             vec![
-                name(line),
+                line_name(line),
                 shown(figures.and_then(|figures| figures.a)),
                 shown(figures.and_then(|figures| figures.b)),
                 figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
@@ -136,13 +137,4 @@ fn figures(lines: &[Line]) -> String {
         })
         .collect();
     table("figures", &["case", "A p50", "B p50", "B / A", "95 %", "verdict"], &rows)
-}
-
-pub fn name(line: &Line) -> String {
-    let series = if line.series == line.experiment { "" } else { &line.series };
-    [&line.experiment, line.case.as_str(), series]
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }

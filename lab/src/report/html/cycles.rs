@@ -4,25 +4,25 @@
 use std::collections::HashMap;
 
 use super::{
-    beside::BOLD,
-    cases::Shown,
+    cases::ProvenCase,
     figure::Figure,
-    frame::{Axis, RIGHT, bottom, number},
+    frame::{Axis, RIGHT, number, x_axis},
+    ranges::BOLD,
     scale::Scale,
-    svg::{Anchor, SHAPES, Svg, fit, width},
+    svg::{Anchor, SHAPES, Svg, fit, text_width},
     text::joined,
 };
 use crate::profile::Cycles;
 
 /// Functions of a case that are named; the rest is one part.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Cases of a picture, and pictures of an experiment.
-const CASES: usize = 4;
-const FIGURES: usize = 4;
+const CASES_PER_CHART: usize = 4;
+const MAX_CHARTS: usize = 4;
 
 /// Rows of a case in the table.
-const ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 
 const LEFT: f64 = 8.0;
 const LINE: f64 = 15.0;
@@ -30,44 +30,46 @@ const BAR: f64 = 16.0;
 
 const REST: &str = "all others";
 
-type Spent<'a> = (&'a Shown<'a>, &'a Cycles);
+type Profiled<'a> = (&'a ProvenCase<'a>, &'a Cycles);
 
-pub fn figures(cases: &[Shown<'_>]) -> Vec<Figure> {
-    let spent = cases.iter().filter_map(|shown| Some((shown, shown.case.cycles.as_ref()?)));
-    let mut spent: Vec<Spent<'_>> = spent.filter(|(_, cycles)| cycles.windows > 0).collect();
+pub fn figures(cases: &[ProvenCase<'_>]) -> Vec<Figure> {
+    let profiled = cases.iter().filter_map(|shown| Some((shown, shown.case.cycles.as_ref()?)));
+    let mut profiled: Vec<Profiled<'_>> =
+        profiled.filter(|(_, cycles)| cycles.windows > 0).collect();
     // Targets of one label stand together.
-    spent.sort_by_key(|(shown, _)| cases.iter().position(|other| other.label == shown.label));
-    let all = spent.len();
-    spent.truncate(CASES * FIGURES);
-    let styles = Styles::of(&spent);
-    let most = spent.iter().map(|(_, cycles)| each(cycles.total, cycles)).fold(0.0, f64::max);
+    profiled.sort_by_key(|(shown, _)| cases.iter().position(|other| other.label == shown.label));
+    let all = profiled.len();
+    profiled.truncate(CASES_PER_CHART * MAX_CHARTS);
+    let styles = Styles::of(&profiled);
+    let most =
+        profiled.iter().map(|(_, cycles)| per_sample(cycles.total, cycles)).fold(0.0, f64::max);
     let scale = Scale::linear(0.0, most, LEFT, RIGHT - 4.0);
-    let count = spent.len().div_ceil(CASES);
+    let count = profiled.len().div_ceil(CASES_PER_CHART);
     let part = |index: usize| {
         if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() }
     };
-    let pages = spent.chunks(CASES).enumerate();
+    let pages = profiled.chunks(CASES_PER_CHART).enumerate();
     let mut figures: Vec<Figure> =
         pages.map(|(index, page)| figure(page, &scale, &styles, &part(index))).collect();
-    if let (Some(last), true) = (figures.last_mut(), all > spent.len()) {
-        last.notes.push(format!("The first {} of {all} cases are drawn.", spent.len()));
+    if let (Some(last), true) = (figures.last_mut(), all > profiled.len()) {
+        last.notes.push(format!("The first {} of {all} cases are drawn.", profiled.len()));
     }
     figures
 }
 
-fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) -> Figure {
+fn figure(page: &[Profiled<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) -> Figure {
     let lines = |cycles: &Cycles| parts(cycles).len() as f64;
     let height = |cycles: &Cycles| LINE + BAR + LINE * lines(cycles) + 14.0;
     let base: f64 = page.iter().map(|(_, cycles)| height(cycles)).sum();
     let mut svg = Svg::new(base + 38.0);
-    bottom(&mut svg, &Axis::of(*scale, "cycles while D0 was high", ""), LEFT, base, 0.0);
+    x_axis(&mut svg, &Axis::of(*scale, "cycles while D0 was high", ""), LEFT, base, 0.0);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for (shown, cycles) in page {
         draw(&mut svg, (shown, cycles), scale, styles, top);
         top += height(cycles);
-        for row in cycles.rows.iter().take(ROWS) {
-            let cells = [row.cycles, row.retired].map(|count| tenths(each(count, cycles)));
+        for row in cycles.rows.iter().take(MAX_ROWS) {
+            let cells = [row.cycles, row.retired].map(|count| tenths(per_sample(count, cycles)));
             let share = row.cycles as f64 / cycles.total.max(1) as f64;
             let [taken, retired] = cells;
             rows.push(vec![
@@ -100,16 +102,22 @@ fn figure(page: &[Spent<'_>], scale: &Scale, styles: &Styles<'_>, part: &str) ->
 }
 
 /// A case: its name and what a sample takes, the bar, and what its parts are.
-fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Styles<'_>, top: f64) {
-    let told = tenths(each(cycles.total, cycles));
-    let room = |told: &str| RIGHT - LEFT - width(told) - 12.0;
-    svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), BOLD * room(&told)));
-    svg.text("group", [RIGHT, top + 12.0], Anchor::End, &told);
+fn draw(
+    svg: &mut Svg,
+    (shown, cycles): Profiled<'_>,
+    scale: &Scale,
+    styles: &Styles<'_>,
+    top: f64,
+) {
+    let total = tenths(per_sample(cycles.total, cycles));
+    let room = |total: &str| RIGHT - LEFT - text_width(total) - 12.0;
+    svg.text("group", [LEFT, top + 12.0], Anchor::Start, &fit(&shown.name(), BOLD * room(&total)));
+    svg.text("group", [RIGHT, top + 12.0], Anchor::End, &total);
     let (mut from, mut line) = (0.0, top + LINE + BAR);
     for (name, taken) in parts(cycles) {
         let (sign, class) = styles.of_function(name);
         let ends = [from, from + taken].map(|value| scale.at(value));
-        let tip = format!("{}: {} cycles of {told}", fit(name, 600.0), tenths(taken));
+        let tip = format!("{}: {} cycles of {total}", fit(name, 600.0), tenths(taken));
         // A line of ground between parts.
         svg.bar(&class, [ends[0], top + LINE + 2.0], [ends[1] - ends[0] - 0.8, BAR - 3.0], &tip);
         from += taken;
@@ -122,7 +130,7 @@ fn draw(svg: &mut Svg, (shown, cycles): Spent<'_>, scale: &Scale, styles: &Style
 }
 
 /// What one sample takes.
-fn each(cycles: u64, of: &Cycles) -> f64 {
+fn per_sample(cycles: u64, of: &Cycles) -> f64 {
     cycles as f64 / of.windows.max(1) as f64
 }
 
@@ -133,13 +141,13 @@ fn tenths(value: f64) -> String {
 
 /// The functions that are named, and the rest.
 fn parts(cycles: &Cycles) -> Vec<(&str, f64)> {
-    let named = cycles.rows.iter().take(NAMED);
+    let named = cycles.rows.iter().take(MAX_NAMED);
     let mut parts: Vec<(&str, f64)> =
-        named.map(|row| (row.name.as_str(), each(row.cycles, cycles))).collect();
+        named.map(|row| (row.name.as_str(), per_sample(row.cycles, cycles))).collect();
     let rest =
-        cycles.rows.iter().skip(NAMED).fold(0_u64, |sum, row| sum.saturating_add(row.cycles));
+        cycles.rows.iter().skip(MAX_NAMED).fold(0_u64, |sum, row| sum.saturating_add(row.cycles));
     if rest > 0 {
-        parts.push((REST, each(rest, cycles)));
+        parts.push((REST, per_sample(rest, cycles)));
     }
     parts
 }
@@ -153,11 +161,11 @@ const COLOURS: usize = 8;
 impl<'a> Styles<'a> {
     /// Those that most cases have come first. No two of a case have one colour, as far as there are enough, and then as few in all
     /// as can be.
-    fn of(spent: &[Spent<'a>]) -> Self {
+    fn of(profiled: &[Profiled<'a>]) -> Self {
         let named =
-            |cycles: &'a Cycles| cycles.rows.iter().take(NAMED).map(|row| row.name.as_str());
+            |cycles: &'a Cycles| cycles.rows.iter().take(MAX_NAMED).map(|row| row.name.as_str());
         let mut counts: Vec<(&'a str, usize)> = Vec::new();
-        for name in spent.iter().flat_map(|(_, cycles)| named(cycles)) {
+        for name in profiled.iter().flat_map(|(_, cycles)| named(cycles)) {
             match counts.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((name, 1)),
@@ -166,15 +174,15 @@ impl<'a> Styles<'a> {
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let mut styles: HashMap<&'a str, (usize, usize)> = HashMap::new();
         for (place, (name, _)) in counts.into_iter().enumerate() {
-            let sisters =
-                spent.iter().filter(|(_, cycles)| named(cycles).any(|other| other == name));
-            let beside: Vec<usize> = sisters
+            let cases_with_it =
+                profiled.iter().filter(|(_, cycles)| named(cycles).any(|other| other == name));
+            let taken_colours: Vec<usize> = cases_with_it
                 .flat_map(|(_, cycles)| named(cycles))
                 .filter_map(|other| styles.get(other).map(|style| style.0))
                 .collect();
             let uses = |colour: &usize| {
-                let near = beside.iter().filter(|other| *other == colour).count();
-                (near, styles.values().filter(|style| style.0 == *colour).count())
+                let clashes = taken_colours.iter().filter(|other| *other == colour).count();
+                (clashes, styles.values().filter(|style| style.0 == *colour).count())
             };
             let colour = (0..COLOURS).min_by_key(uses).unwrap_or_default();
             styles.insert(name, (colour, place));

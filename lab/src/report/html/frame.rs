@@ -2,7 +2,7 @@
 
 use super::{
     scale::Scale,
-    svg::{Anchor, Svg, WIDTH, width},
+    svg::{Anchor, Svg, WIDTH, text_width},
 };
 use crate::units;
 
@@ -38,12 +38,12 @@ impl Axis {
 }
 
 /// The x scale's place in a frame.
-pub fn across() -> (f64, f64) {
+pub fn x_range() -> (f64, f64) {
     (LEFT, RIGHT)
 }
 
 /// The y scale's place in a frame.
-pub fn upwards() -> (f64, f64) {
+pub fn y_range() -> (f64, f64) {
     (BOTTOM, TOP)
 }
 
@@ -55,19 +55,19 @@ pub fn draw(x: &Axis, y: &Axis) -> Svg {
         svg.line("grid", [LEFT, place], [RIGHT, place]);
         svg.text("", [LEFT - 5.0, place + 3.8], Anchor::End, label);
     }
-    bottom(&mut svg, x, LEFT, BOTTOM, TOP);
+    x_axis(&mut svg, x, LEFT, BOTTOM, TOP);
     svg.text("title", [2.0, 12.0], Anchor::Start, &y.title);
     svg.line("axis", [LEFT, BOTTOM], [RIGHT, BOTTOM]);
     svg
 }
 
 /// The ticks of an x axis, its labels and its title below `base`, and a grid up to `top`.
-pub fn bottom(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
+pub fn x_axis(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
     let mut free = 0.0;
     for (value, label) in &x.ticks {
         let place = x.scale.at(*value);
         svg.line("grid", [place, base], [place, top]);
-        let half = 0.5 * width(label);
+        let half = 0.5 * text_width(label);
         // A label stays within the picture, and does not touch the one before.
         let middle = place.min(WIDTH - half - 4.0).max(half);
         if middle - half >= free {

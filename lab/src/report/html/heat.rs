@@ -36,7 +36,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 }
 
 /// `maximum, instructions`: cells of times tell their own unit.
-fn unit_of(panel: &Panel<'_>) -> String {
+fn axis_title(panel: &Panel<'_>) -> String {
     let what = panel.beyond("maximum");
     if panel.unit == "ns" { what } else { format!("{what}, {}", panel.unit) }
 }
@@ -59,7 +59,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
     let high = all.iter().copied().fold(0.0, f64::max);
     let width = (WIDTH - LEFT) / targets.len() as f64;
     let mut svg = Svg::new(TOP + ROW * loads.len() as f64 + 4.0);
-    svg.text("title", [0.0, 13.0], Anchor::Start, &unit_of(panel));
+    svg.text("title", [0.0, 13.0], Anchor::Start, &axis_title(panel));
     let mut rows = Vec::new();
     for (column, target) in targets.iter().enumerate() {
         let middle = LEFT + width * (column as f64 + 0.5);
@@ -85,20 +85,20 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
                 if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
             // Five steps, so that equal looks equal.
             let step = (share * 4.0).round() as usize;
-            let told = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
+            let text = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
             svg.bar(
                 &format!("heat{step}"),
                 [left + 1.0, top + 1.0],
                 [width - 2.0, ROW - 2.0],
-                &format!("{target}, {load}: {told}"),
+                &format!("{target}, {load}: {text}"),
             );
             svg.text(
                 &format!("heat-text{step}"),
                 [left + width / 2.0, top + ROW / 2.0 + 4.0],
                 Anchor::Middle,
-                &told,
+                &text,
             );
-            cells.push(told);
+            cells.push(text);
         }
         rows.push(cells);
     }

@@ -3,26 +3,26 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, BOTTOM, TOP, across, draw, upwards},
+    frame::{Axis, BOTTOM, TOP, draw, x_range, y_range},
     panel::{Entry, Panel, worst},
     scale::Scale,
-    svg::{Anchor, width},
+    svg::{Anchor, text_width},
 };
 use crate::units::show;
 
 /// Bars across the picture.
-const BARS: usize = 60;
+const MAX_BARS: usize = 60;
 
 /// Fewer samples, or fewer values, make no shape.
-const SAMPLES: u64 = 100;
-const VALUES: usize = 8;
+const MIN_SAMPLES: u64 = 100;
+const MIN_VALUES: usize = 8;
 
 /// So many of an experiment are drawn, those with the longest maxima; all stand in the table.
-const SHOWN: usize = 8;
+const MAX_CHARTS: usize = 8;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let has_shape = |entry: &&Entry<'_>| {
-        entry.series.summary.count >= SAMPLES && entry.series.histogram.len() >= VALUES
+        entry.series.summary.count >= MIN_SAMPLES && entry.series.histogram.len() >= MIN_VALUES
     };
     let all: Vec<&Entry<'_>> = panel
         .entries
@@ -30,27 +30,28 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .filter(has_shape)
         .filter(|entry| entry.series.role == "measured")
         .collect();
-    let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
-    if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
+    let mut figures: Vec<Figure> =
+        worst(&all, MAX_CHARTS).map(|entry| figure(panel, entry)).collect();
+    if let (Some(last), true) = (figures.last_mut(), all.len() > MAX_CHARTS) {
         last.notes
-            .push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+            .push(format!("The {MAX_CHARTS} of {} with the longest maximum are drawn.", all.len()));
     }
     figures
 }
 
 fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let series = entry.series;
-    let (low, high) = ends(entry);
-    let (from, to) = across();
+    let (low, high) = value_range(entry);
+    let (from, to) = x_range();
     let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
-    let (x, count) = match singles(&series.histogram, low, high) {
+    let (x, count) = match unit_bins(&series.histogram, low, high) {
         Some(count) => (Scale { low: low - 0.5, high: high + 0.5, from, to, log: false }, count),
-        None => (Scale::linear(low, high, from, to), BARS),
+        None => (Scale::linear(low, high, from, to), MAX_BARS),
     };
-    let is_single = count != BARS;
+    let has_unit_bins = count != MAX_BARS;
     let bins = bins(&series.histogram, &x, count);
     let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1) as f64;
-    let (base, top) = upwards();
+    let (base, top) = y_range();
     // From under one, so that a single sample is seen.
     let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
     let mut svg = draw(
@@ -63,7 +64,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         let left = from + index as f64 * width;
         let span = (x.high - x.low) / count as f64;
         let start = x.low + index as f64 * span;
-        let range = match is_single {
+        let range = match has_unit_bins {
             true => show(start + 0.5, &series.unit),
             false => {
                 format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit))
@@ -90,8 +91,8 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         title: match panel.entries.len() {
             1 => format!("{}: distribution", panel.experiment),
             _ => format!("{}: {}", panel.experiment, entry.name),
-        } + phases(entry),
-        reading: if is_single {
+        } + stimulus_note(entry),
+        reading: if has_unit_bins {
             format!("One bar for each number of {}.", series.unit)
         } else {
             String::new()
@@ -105,7 +106,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
 }
 
 /// What a device asserts comes at any phase of the program: the distribution is over these.
-fn phases(entry: &Entry<'_>) -> &'static str {
+fn stimulus_note(entry: &Entry<'_>) -> &'static str {
     let is_external =
         entry.case.parameters.get("source").is_some_and(|source| source.starts_with("external"));
     if is_external { ", over phases of the stimulus" } else { "" }
@@ -120,7 +121,7 @@ struct Labels<'a> {
 impl Labels<'_> {
     fn add(&mut self, name: &str, place: f64, tip: &str) {
         self.svg.line("marker", [place, BOTTOM], [place, TOP]);
-        let half = 0.5 * width(name);
+        let half = 0.5 * text_width(name);
         let middle = place.min(super::frame::RIGHT - half);
         if middle - half >= self.free {
             self.svg.text("small", [middle, TOP - 4.0], Anchor::Middle, name);
@@ -131,12 +132,12 @@ impl Labels<'_> {
 }
 
 /// The number of bars where each value has its own: counts of cycles, few enough.
-fn singles(histogram: &[(f64, u64)], low: f64, high: f64) -> Option<usize> {
+fn unit_bins(histogram: &[(f64, u64)], low: f64, high: f64) -> Option<usize> {
     let is_whole = histogram.iter().all(|(value, _)| value.fract() == 0.0) && low.fract() == 0.0;
-    (is_whole && high - low < (BARS - 1) as f64).then_some((high - low) as usize + 1)
+    (is_whole && high - low < (MAX_BARS - 1) as f64).then_some((high - low) as usize + 1)
 }
 
-fn ends(entry: &Entry<'_>) -> (f64, f64) {
+fn value_range(entry: &Entry<'_>) -> (f64, f64) {
     let values = entry.series.histogram.iter().map(|bucket| bucket.0);
     (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
 }
@@ -160,20 +161,20 @@ mod tests {
     fn no_sample_is_lost_in_bars() {
         let histogram: Vec<(f64, u64)> =
             (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
-        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0), BARS);
+        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0), MAX_BARS);
         assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 3000);
-        assert!(bars.iter().all(|bar| bar.0 < BARS));
+        assert!(bars.iter().all(|bar| bar.0 < MAX_BARS));
     }
 
     #[test]
     fn few_whole_values_have_a_bar_each() {
         let histogram: Vec<(f64, u64)> = (12..=49).map(|value| (f64::from(value), 1)).collect();
-        let count = singles(&histogram, 0.0, 49.0).expect("they are few");
+        let count = unit_bins(&histogram, 0.0, 49.0).expect("they are few");
         let x = Scale { low: -0.5, high: 49.5, from: 0.0, to: 1.0, log: false };
         let bars: Vec<(usize, u64)> = (12..=49).map(|value| (value, 1)).collect();
         assert_eq!((count, bins(&histogram, &x, count)), (50, bars));
-        assert_eq!(singles(&[(0.5, 1)], 0.5, 3.5), None);
-        assert_eq!(singles(&histogram, 0.0, 59.0), None);
-        assert_eq!(singles(&[(f64::NAN, 1)], f64::INFINITY, f64::NEG_INFINITY), None);
+        assert_eq!(unit_bins(&[(0.5, 1)], 0.5, 3.5), None);
+        assert_eq!(unit_bins(&histogram, 0.0, 59.0), None);
+        assert_eq!(unit_bins(&[(f64::NAN, 1)], f64::INFINITY, f64::NEG_INFINITY), None);
     }
 }

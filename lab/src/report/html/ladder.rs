@@ -3,22 +3,22 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, across, draw, upwards},
+    frame::{Axis, draw, x_range, y_range},
     panel::{Entry, Panel, statistic},
     scale::Scale,
 };
 use crate::{run::SeriesResult, units::show};
 
 /// More lines than this are not told apart.
-const LINES: usize = 6;
+const MAX_LINES: usize = 6;
 
 /// Fewer samples have no tail.
-const SAMPLES: u64 = 1_000;
+const MIN_SAMPLES: u64 = 1_000;
 
 /// An emulator gives few values, again and again: there is no tail to see.
-const VALUES: usize = 20;
+const MIN_VALUES: usize = 20;
 
-const RUNGS: [(&str, f64); 7] = [
+const QUANTILES: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p90", 0.9),
     ("p99", 0.99),
@@ -32,18 +32,20 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let mut entries: Vec<&Entry<'_>> = panel
         .entries
         .iter()
-        .filter(|entry| entry.series.role == "measured" && entry.series.summary.count >= SAMPLES)
-        .filter(|entry| entry.series.histogram.len() > VALUES)
+        .filter(|entry| {
+            entry.series.role == "measured" && entry.series.summary.count >= MIN_SAMPLES
+        })
+        .filter(|entry| entry.series.histogram.len() > MIN_VALUES)
         .collect();
     let all = entries.len();
     if all == 0 {
         return Vec::new();
     }
     entries.sort_by(|one, other| longest(other).total_cmp(&longest(one)));
-    entries.truncate(LINES);
+    entries.truncate(MAX_LINES);
     let mut figure = figure(panel, &entries);
-    if all > LINES {
-        figure.notes.push(format!("The {LINES} of {all} with the longest maximum are drawn."));
+    if all > MAX_LINES {
+        figure.notes.push(format!("The {MAX_LINES} of {all} with the longest maximum are drawn."));
     }
     vec![figure]
 }
@@ -54,11 +56,12 @@ fn longest(entry: &Entry<'_>) -> f64 {
 
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let most = entries.iter().map(|entry| entry.series.summary.count).max().unwrap_or(1) as f64;
-    let (from, to) = across();
+    let (from, to) = x_range();
     let x = Scale { low: 0.0, high: most.log10() + 0.1, from, to, log: false };
-    let rungs = RUNGS.iter().map(|(name, share)| (rung(*share), (*name).to_owned()));
-    let ticks: Vec<(f64, String)> = rungs.filter(|(place, _)| *place <= x.high).collect();
-    let (base, top) = upwards();
+    let tail_positions =
+        QUANTILES.iter().map(|(name, share)| (tail_position(*share), (*name).to_owned()));
+    let ticks: Vec<(f64, String)> = tail_positions.filter(|(place, _)| *place <= x.high).collect();
+    let (base, top) = y_range();
     let lows =
         entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
     let low = lows.fold(f64::INFINITY, f64::min);
@@ -74,18 +77,23 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     );
     let mut rows = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        let points: Vec<[f64; 2]> = curve(entry.series)
+        let points: Vec<[f64; 2]> = quantile_steps(entry.series)
             .into_iter()
             .map(|(share, value)| [x.at(share), y.at(value)])
             .collect();
         svg.curve(&format!("line c{index}"), &thin(&points));
         let mut row = vec![entry.name.clone()];
-        for (name, share) in &RUNGS[..5] {
+        for (name, share) in &QUANTILES[..5] {
             let value = statistic(entry.series, name);
             row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit)));
             if let Some(value) = value {
                 let tip = format!("{}: {name} {}", entry.name, show(value, panel.unit));
-                svg.mark(index, &format!("c{index}"), [x.at(rung(*share)), y.at(value)], &tip);
+                svg.mark(
+                    index,
+                    &format!("c{index}"),
+                    [x.at(tail_position(*share)), y.at(value)],
+                    &tip,
+                );
             }
         }
         if let Some(max) = entry.series.summary.max {
@@ -111,20 +119,20 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
 }
 
 /// Where a share stands: as many steps as the samples above it are tenths of all.
-fn rung(share: f64) -> f64 {
+fn tail_position(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
 /// Steps from the smallest value to the largest: each bucket starts where those before it end.
-fn curve(series: &SeriesResult) -> Vec<(f64, f64)> {
+fn quantile_steps(series: &SeriesResult) -> Vec<(f64, f64)> {
     let all =
         series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
     let (mut points, mut before) = (Vec::new(), 0_u64);
     for (value, samples) in &series.histogram {
-        points.push((rung(before as f64 / all as f64), *value));
+        points.push((tail_position(before as f64 / all as f64), *value));
         before = before.saturating_add(*samples);
         // The last step ends where one sample is left.
-        points.push((rung(before.min(all - 1) as f64 / all as f64), *value));
+        points.push((tail_position(before.min(all - 1) as f64 / all as f64), *value));
     }
     points
 }
@@ -151,7 +159,7 @@ mod tests {
     fn the_ladder_ends_at_the_maximum_with_one_sample_left() {
         let mut series = sample::series("switch", 10.0);
         series.histogram = vec![(10.0, 900), (20.0, 99), (30.0, 1)];
-        let points = curve(&series);
+        let points = quantile_steps(&series);
         let round = |(x, y): &(f64, f64)| ((x * 100.0).round() / 100.0, *y);
         assert_eq!(
             points.iter().map(round).collect::<Vec<_>>(),

@@ -2,13 +2,11 @@
 //!
 //! Everything is in it: no script, style, letter or picture comes from elsewhere, and the page forbids itself to ask for any.
 
-mod beside;
+mod case_figures;
 mod cases;
 pub mod comparison;
-mod course;
 mod cycles;
 mod figure;
-mod found;
 mod frame;
 mod heat;
 mod histogram;
@@ -17,6 +15,7 @@ mod overview;
 mod panel;
 mod peers;
 mod published;
+mod ranges;
 mod ratio;
 mod rows;
 mod rules;
@@ -30,6 +29,7 @@ mod sweep;
 mod test;
 mod text;
 mod timeline;
+mod trend;
 mod waveform;
 
 use self::{panel::Subject, text::escape};

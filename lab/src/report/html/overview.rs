@@ -25,7 +25,7 @@ pub fn verdict(status: Status) -> String {
 }
 
 /// `✓ 12 pass  ✗ 1 limit missed`.
-pub fn counted(statuses: &[Status]) -> String {
+pub fn status_counts(statuses: &[Status]) -> String {
     let order = [
         Status::LimitMissed,
         Status::Regression,
@@ -65,7 +65,7 @@ pub fn html(name: &str, run: &Run) -> String {
     let cases = run.cases.iter().map(|case| case.verdict.status);
     let statuses: Vec<Status> =
         cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();
-    text.push_str(&counted(&statuses));
+    text.push_str(&status_counts(&statuses));
     text.push_str(&remarks(run));
     let all_pass = statuses.iter().all(|status| *status == Status::Pass);
     let reasons =

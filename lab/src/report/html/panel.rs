@@ -48,10 +48,10 @@ impl<'a> Panel<'a> {
                 .iter()
                 .filter(|case| case.experiment == experiment && case.is_proven());
             for case in cases {
-                let told = |series: &&SeriesResult| {
+                let shown = |series: &&SeriesResult| {
                     series.role == "measured" || is_published(case, series)
                 };
-                for series in case.series.iter().filter(told).filter(|series| can_be_drawn(series))
+                for series in case.series.iter().filter(shown).filter(|series| can_be_drawn(series))
                 {
                     let unit = unit(case, series);
                     let domain = if unit == "bytes" { "" } else { domain(case) };
@@ -178,9 +178,9 @@ fn can_be_drawn(series: &SeriesResult) -> bool {
 }
 
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
-    let is_named =
+    let is_requested =
         |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
-    case.published.iter().filter(is_named).any(|figure| figure.is_of(case, series))
+    case.published.iter().filter(is_requested).any(|figure| figure.is_of(case, series))
 }
 
 pub fn domain(case: &CaseResult) -> &str {
@@ -197,11 +197,11 @@ fn control(entries: &[&Entry<'_>]) -> String {
     let high = costs.max_by(|one, other| one.0.total_cmp(&other.0));
     let Some(((low, unit), (high, _))) = low.zip(high) else { return "no control".to_owned() };
     // A mean of many may lie a hair beside a whole number.
-    let told = [low, high].map(|cost| show((cost * 100.0).round() / 100.0, unit));
-    if told[0] == told[1] {
-        format!("control {}", told[0])
+    let shown = [low, high].map(|cost| show((cost * 100.0).round() / 100.0, unit));
+    if shown[0] == shown[1] {
+        format!("control {}", shown[0])
     } else {
-        format!("control {} to {}", told[0], told[1])
+        format!("control {} to {}", shown[0], shown[1])
     }
 }
 
@@ -219,7 +219,7 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
 
 /// A published figure's value beside values of the panel's unit, without the nominal part; `None` where it was taken with
 /// another clock: such figures share no axis.
-pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
+pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     // What is no statistic of samples is no time: a ratio, or a rate.
     let is_of_samples =
         STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
@@ -232,7 +232,7 @@ pub fn beside(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
 }
 
 /// Whether a published figure is of this series.
-pub fn is_of(figure: &Published, entry: &Entry<'_>) -> bool {
+pub fn applies_to(figure: &Published, entry: &Entry<'_>) -> bool {
     figure.is_of(entry.case, entry.series)
 }
 
@@ -241,7 +241,7 @@ const STATISTICS: [&str; 9] =
     ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
 
 /// What a case found under this name: a statistic of the series, or a number besides its samples.
-pub fn found(entry: &Entry<'_>, name: &str) -> Option<f64> {
+pub fn value_of(entry: &Entry<'_>, name: &str) -> Option<f64> {
     statistic(entry.series, name).or_else(|| entry.case.figure(name).map(|figure| figure.value))
 }
 

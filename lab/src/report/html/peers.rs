@@ -17,15 +17,16 @@ pub fn html(name: &str, run: &Run) -> String {
         .iter()
         .flat_map(|peer| {
             peer.statistics.iter().filter_map(|paired| {
-                let found = paired.ratio?;
-                let far = paired.within.is_some_and(|within| (found.median - 1.0).abs() > within);
+                let ratio = paired.ratio?;
+                let exceeds =
+                    paired.within.is_some_and(|within| (ratio.median - 1.0).abs() > within);
                 Some(Ratio {
                     name: joined(&[&peer.name, &paired.ours_is]),
-                    value: found.median,
-                    range: Some((found.min, found.max)),
+                    value: ratio.median,
+                    range: Some((ratio.min, ratio.max)),
                     within: paired.within,
-                    verdict: if far { "apart" } else { "" },
-                    tone: if far { Tone::Bad } else { Tone::Plain },
+                    verdict: if exceeds { "apart" } else { "" },
+                    tone: if exceeds { Tone::Bad } else { Tone::Plain },
                 })
             })
         })

@@ -2,15 +2,15 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, bottom},
+    frame::{Axis, RIGHT, x_axis},
     scale::Scale,
-    svg::{Anchor, Svg, fit, width},
+    svg::{Anchor, Svg, fit, text_width},
 };
 
 /// Rows of a picture.
-const ROWS: usize = 14;
+const MAX_ROWS: usize = 14;
 
-const ROW: f64 = 30.0;
+const ROW_HEIGHT: f64 = 30.0;
 const LEFT: f64 = 10.0;
 const TOP: f64 = 6.0;
 
@@ -65,39 +65,39 @@ pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
     let low = ends.iter().copied().fold(0.95, f64::min);
     let high = ends.iter().copied().fold(1.05, f64::max);
     let scale = Scale::log(low, high, LEFT, RIGHT - 4.0);
-    let pages = drawable.len().div_ceil(ROWS);
+    let pages = drawable.len().div_ceil(MAX_ROWS);
     let part = |index: usize| {
         if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
     };
     drawable
-        .chunks(ROWS)
+        .chunks(MAX_ROWS)
         .enumerate()
         .map(|(index, rows)| figure(heading, &part(index), rows, &scale))
         .collect()
 }
 
 fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Figure {
-    let base = TOP + ROW * ratios.len() as f64;
+    let base = TOP + ROW_HEIGHT * ratios.len() as f64;
     let mut svg = Svg::new(base + 38.0);
     let mut rows = Vec::new();
     for (index, ratio) in ratios.iter().enumerate() {
-        let top = TOP + ROW * index as f64;
+        let top = TOP + ROW_HEIGHT * index as f64;
         let middle = top + 21.0;
         if let Some(within) = ratio.within {
             let left = scale.at((1.0 - within).max(scale.low));
-            svg.rect("band", [left, top + 1.0], [scale.at(1.0 + within) - left, ROW - 2.0]);
+            svg.rect("band", [left, top + 1.0], [scale.at(1.0 + within) - left, ROW_HEIGHT - 2.0]);
         }
         let (shape, class) = ratio.tone.class();
-        let told = format!("×{:.3} {}", ratio.value, ratio.verdict);
-        let mut tip = format!("{}: {told}", ratio.name);
+        let value = format!("×{:.3} {}", ratio.value, ratio.verdict);
+        let mut tip = format!("{}: {value}", ratio.name);
         if let Some((low, high)) = ratio.range {
             svg.line("range", [scale.at(low), middle], [scale.at(high), middle]);
             tip.push_str(&format!(", from ×{low:.3} to ×{high:.3}"));
         }
         svg.mark(shape, class, [scale.at(ratio.value), middle], &tip);
-        let room = RIGHT - LEFT - width(&told) - 10.0;
+        let room = RIGHT - LEFT - text_width(&value) - 10.0;
         svg.text("row", [LEFT, top + 12.0], Anchor::Start, &fit(&ratio.name, room));
-        svg.text("row", [RIGHT, top + 12.0], Anchor::End, &told);
+        svg.text("row", [RIGHT, top + 12.0], Anchor::End, &value);
         let range =
             ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));
         rows.push(vec![
@@ -108,7 +108,7 @@ fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Fi
         ]);
     }
     svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
-    bottom(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
+    x_axis(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     Figure {
         kind: "ratio",

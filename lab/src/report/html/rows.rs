@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    panel::{Entry, Panel, beside, is_of, statistic},
+    panel::{Entry, Panel, applies_to, comparable_value, statistic},
     text::joined,
 };
 
@@ -11,19 +11,19 @@ use super::{
 pub const ROWS: usize = 14;
 
 /// Where a row has its mark: the first of these that is published.
-const MIDDLES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
+const CENTRES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
 
 pub struct Row<'p, 'a> {
     /// What those that compare directly have in common.
     pub group: String,
     pub name: String,
     /// It belongs to no row before it.
-    starts: bool,
+    starts_group: bool,
     pub kind: Kind<'p, 'a>,
 }
 
 pub enum Kind<'p, 'a> {
-    Ours(&'p Entry<'a>),
+    Measured(&'p Entry<'a>),
     /// A value, and its range where that is published too.
     Published {
         value: f64,
@@ -57,8 +57,8 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
             rows.push(Row {
                 group: group.clone(),
                 name,
-                starts: !is_grouped,
-                kind: Kind::Ours(entry),
+                starts_group: !is_grouped,
+                kind: Kind::Measured(entry),
             });
             if !is_grouped {
                 rows.extend(published(panel, &[entry], &group));
@@ -79,7 +79,7 @@ fn published<'p, 'a>(
 ) -> Vec<Row<'p, 'a>> {
     let mut rows: Vec<Row<'p, 'a>> = Vec::new();
     for entry in members {
-        let figures = || entry.case.published.iter().filter(|figure| is_of(figure, entry));
+        let figures = || entry.case.published.iter().filter(|figure| applies_to(figure, entry));
         let mut places: Vec<&str> = figures().map(|figure| figure.on.as_str()).collect();
         places.dedup();
         for on in places {
@@ -89,19 +89,20 @@ fn published<'p, 'a>(
                     .zip(Some(statistic))
             };
             // A sigma has no place on an axis of durations.
-            let Some((figure, statistic)) = MIDDLES.iter().find_map(|statistic| find(statistic))
+            let Some((figure, statistic)) = CENTRES.iter().find_map(|statistic| find(statistic))
             else {
                 continue;
             };
-            let Some(value) = beside(figure, panel) else { continue };
-            let end = |statistic| find(statistic).and_then(|(figure, _)| beside(figure, panel));
+            let Some(value) = comparable_value(figure, panel) else { continue };
+            let end =
+                |statistic| find(statistic).and_then(|(figure, _)| comparable_value(figure, panel));
             let range = end("min").zip(end("max"));
             let name =
                 if panel.unit == "bytes" { on.to_owned() } else { format!("{on}, {statistic}") };
             if rows.iter().all(|row| row.name != name) {
                 let kind =
                     Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
-                rows.push(Row { group: group.to_owned(), name, starts: false, kind });
+                rows.push(Row { group: group.to_owned(), name, starts_group: false, kind });
             }
         }
     }
@@ -125,7 +126,7 @@ pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
 
 pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {
     match &row.kind {
-        Kind::Ours(entry) => {
+        Kind::Measured(entry) => {
             let summary = &entry.series.summary;
             let own = [summary.min, summary.p50, summary.max].into_iter().flatten();
             own.chain(limits(entry, panel).into_iter().map(|limit| limit.1)).collect()
@@ -142,7 +143,7 @@ pub fn pages<'r, 'p, 'a>(rows: &'r [Row<'p, 'a>]) -> Vec<Vec<&'r Row<'p, 'a>>> {
     // Two more, so that a group that breaks leaves no row alone.
     let most = rows.len().div_ceil(rows.len().div_ceil(ROWS)) + 2;
     let mut pages: Vec<Vec<&Row<'_, '_>>> = Vec::new();
-    for group in rows.chunk_by(|one, next| one.group == next.group && !next.starts) {
+    for group in rows.chunk_by(|one, next| one.group == next.group && !next.starts_group) {
         for part in group.chunks(ROWS) {
             match pages.last_mut() {
                 Some(page) if page.len() + part.len() <= most => page.extend(part),

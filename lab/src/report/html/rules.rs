@@ -2,13 +2,12 @@
 //! have another. A new kind of chart is a file and a line here.
 
 use super::{
-    beside,
-    cases::Shown,
+    cases::ProvenCase,
     cycles,
     figure::Figure,
     heat, histogram, ladder,
     panel::{Panel, Subject},
-    shape, slope, sweep, timeline, waveform,
+    ranges, shape, slope, sweep, timeline, waveform,
 };
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
@@ -24,7 +23,7 @@ const RULES: [Draw; 8] = [
     // The series of a case have an x, and a slope.
     slope::figures,
     // There are two series, or a published figure, on one axis.
-    beside::figures,
+    ranges::figures,
     // Samples were kept.
     timeline::figures,
     // A series has a thousand samples, of more than twenty values.
@@ -39,7 +38,7 @@ pub fn charts(panel: &Panel<'_>) -> Vec<Figure> {
 
 /// Charts of what is known of cases besides their series, and what there is to say where one cannot be drawn.
 pub fn charts_of_cases(experiment: &str, subjects: &[Subject<'_>]) -> (Vec<Figure>, Vec<String>) {
-    let cases = Shown::all(experiment, subjects);
+    let cases = ProvenCase::all(experiment, subjects);
     // Where a machine saw every instruction.
     let mut figures = cycles::figures(&cases);
     // What pins did was captured.

@@ -12,12 +12,12 @@ pub struct Scale {
 
 /// Values that span more than this factor are shown on a logarithmic scale: the smallest of them would be a
 /// hundredth of the picture.
-const WIDE: f64 = 100.0;
+const LOG_RATIO: f64 = 100.0;
 
 impl Scale {
     /// A linear scale; its ends are rounded outwards to ticks.
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
-        let (low, high) = apart(low, high);
+        let (low, high) = distinct(low, high);
         let step = step(low, high);
         Self {
             low: (low / step).floor() * step,
@@ -30,10 +30,10 @@ impl Scale {
 
     /// A logarithmic scale that holds both ends, which must be above zero.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
-        let (low, high) = apart(low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
+        let (low, high) = distinct(low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
         // A little air, so that no mark lies on the frame.
-        let air = (high / low).powf(0.04);
-        Self { low: low / air, high: high * air, from, to, log: true }
+        let margin = (high / low).powf(0.04);
+        Self { low: low / margin, high: high * margin, from, to, log: true }
     }
 
     /// Logarithmic where the values span much, else linear from zero.
@@ -43,7 +43,7 @@ impl Scale {
         let high = finite.fold(f64::NEG_INFINITY, f64::max);
         match (low, high) {
             (low, high) if low > high => Self::linear(0.0, 1.0, from, to),
-            (low, high) if low > 0.0 && high / low > WIDE => Self::log(low, high, from, to),
+            (low, high) if low > 0.0 && high / low > LOG_RATIO => Self::log(low, high, from, to),
             (low, high) => Self::linear(low.min(0.0), high.max(0.0), from, to),
         }
     }
@@ -92,7 +92,7 @@ impl Scale {
 }
 
 /// The ends in order, finite, and not the same.
-fn apart(low: f64, high: f64) -> (f64, f64) {
+fn distinct(low: f64, high: f64) -> (f64, f64) {
     match (low, high) {
         _ if !low.is_finite() || !high.is_finite() => (0.0, 1.0),
         (low, high) if low < high => (low, high),

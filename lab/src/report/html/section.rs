@@ -3,8 +3,8 @@
 use chronoscope_suite::spec;
 
 use super::{
+    case_figures,
     figure::Figure,
-    found,
     frame::number,
     overview::verdict,
     panel::{Panel, Subject},
@@ -29,7 +29,8 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let Some((_, first)) = cases.first() else { return String::new() };
     let summary = spec::find(experiment).map_or("", |spec| spec.summary);
     let panels = Panel::all(experiment, subjects);
-    let mut charts: String = found::charts(experiment, subjects).iter().map(Figure::html).collect();
+    let mut charts: String =
+        case_figures::charts(experiment, subjects).iter().map(Figure::html).collect();
     for panel in &panels {
         // Charts of two clocks look alike: the title tells them apart.
         let of = if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
@@ -119,7 +120,7 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         "ns" => format!(" (beyond {})", show(series.nominal, "ns")),
         unit => format!(" (beyond {} {unit})", number(series.nominal)),
     };
-    let beside = if series.role.ends_with("auxiliary") { " beside" } else { "" };
+    let auxiliary = if series.role.ends_with("auxiliary") { " auxiliary" } else { "" };
     let cells = [
         summary.count.to_string(),
         plain(median(&summary.cold)),
@@ -138,7 +139,7 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     let cells: String =
         cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
     format!(
-        "<tr class=\"{class}{beside}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n"
+        "<tr class=\"{class}{auxiliary}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n"
     )
 }
 

@@ -3,15 +3,15 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, across, draw, upwards},
-    panel::{Panel, beside, statistic},
+    frame::{Axis, draw, x_range, y_range},
+    panel::{Panel, comparable_value, statistic},
     scale::Scale,
     sweep::{self, Curve, Line},
 };
 use crate::study::Published;
 
 /// Published points that make a shape.
-const POINTS: usize = 3;
+const MIN_POINTS: usize = 3;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // Durations, if not times: what is counted has no clock to fall out.
@@ -20,54 +20,65 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     }
     let of = |parameter| {
         let lines = sweep::lines(panel, parameter);
-        lines.iter().filter_map(|line| of_line(panel, parameter, line)).collect::<Vec<_>>()
+        lines.iter().filter_map(|line| line_figure(panel, parameter, line)).collect::<Vec<_>>()
     };
     sweep::parameters(panel).into_iter().flat_map(of).collect()
 }
 
-fn of_line(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Option<Figure> {
+fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Option<Figure> {
     let entry = line.points[0].1;
-    let name = entry.case.published.iter().find(|figure| is_time(figure, panel))?.statistic.clone();
+    let name = entry
+        .case
+        .published
+        .iter()
+        .find(|figure| is_foreign_time(figure, panel))?
+        .statistic
+        .clone();
     let value = |figure: &Published| {
-        (figure.statistic == name && is_time(figure, panel)).then_some(figure.value)
+        (figure.statistic == name && is_foreign_time(figure, panel)).then_some(figure.value)
     };
     let mut curves = sweep::curves(parameter, &[line], value);
-    curves.retain(|curve| curve.points.len() >= POINTS);
+    curves.retain(|curve| curve.points.len() >= MIN_POINTS);
     let first = line.points[0].0;
     // All start at one place, or their shapes do not compare.
     curves.retain(|curve| curve.points[0].0 == first && curve.points[0].1 > 0.0);
     let ours =
         line.points.iter().filter_map(|(at, entry)| Some((*at, statistic(entry.series, &name)?)));
-    let ours = divided(&ours.collect::<Vec<_>>())?;
+    let ours = normalized(&ours.collect::<Vec<_>>())?;
     let curves: Vec<Curve> = curves
         .into_iter()
-        .filter_map(|curve| Some(Curve { points: divided(&curve.points)?, ..curve }))
+        .filter_map(|curve| Some(Curve { points: normalized(&curve.points)?, ..curve }))
         .collect();
     if curves.is_empty() {
         return None;
     }
-    let (from, to) = across();
-    let (base, top) = upwards();
+    let (from, to) = x_range();
+    let (base, top) = y_range();
     let all = || ours.iter().chain(curves.iter().flat_map(|curve| &curve.points));
     let x = Scale::fitting(all().map(|point| point.0), from, to - 12.0);
     let y = Scale::fitting(all().map(|point| point.1), base, top);
     let title = format!("{name}, times that at {parameter} = {first}");
     let mut svg = draw(&sweep::axis(x, parameter), &Axis::of(y, &title, ""));
-    let tell = |value: f64| format!("×{value:.3}");
-    let mut published = sweep::draw_curves(&mut svg, &curves, &x, &y, tell);
+    let format_value = |value: f64| format!("×{value:.3}");
+    let mut published = sweep::draw_curves(&mut svg, &curves, &x, &y, format_value);
     let points: Vec<[f64; 2]> = ours.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     let mut rows = Vec::new();
     for ((at, value), point) in ours.iter().zip(&points) {
-        svg.mark(0, "c0", *point, &format!("{}, {parameter}={at}: {}", line.name, tell(*value)));
-        rows.push(vec![line.name.clone(), at.to_string(), tell(*value)]);
+        svg.mark(
+            0,
+            "c0",
+            *point,
+            &format!("{}, {parameter}={at}: {}", line.name, format_value(*value)),
+        );
+        rows.push(vec![line.name.clone(), at.to_string(), format_value(*value)]);
     }
     rows.append(&mut published);
     Some(Figure {
         kind: "shape",
         title: format!("{}: how it grows with {parameter} · {}", panel.experiment, line.name),
         reading:
-            "Each curve is divided by its own first value, so their clocks fall out: shapes compare, sizes do not."
+            "Each curve is divided by its own first value: shapes compare across clocks, sizes do not."
                 .to_owned(),
         facts: panel.facts(&line.points.iter().map(|point| point.1).collect::<Vec<_>>()),
         svg: svg.finish(&format!("{} against {parameter}, as a shape", panel.experiment)),
@@ -79,13 +90,13 @@ fn of_line(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Option<Fi
 }
 
 /// A published time, which may not stand on the panel's axis.
-fn is_time(figure: &Published, panel: &Panel<'_>) -> bool {
+fn is_foreign_time(figure: &Published, panel: &Panel<'_>) -> bool {
     let is_duration = ["mean", "p50", "p99", "max", "min"].contains(&figure.statistic.as_str());
-    is_duration && figure.unit.is_empty() && beside(figure, panel).is_none()
+    is_duration && figure.unit.is_empty() && comparable_value(figure, panel).is_none()
 }
 
 /// Points divided by the first one's value.
-fn divided(points: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
+fn normalized(points: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
     let first = points.first()?.1;
     (first > 0.0).then(|| points.iter().map(|(at, value)| (*at, value / first)).collect())
 }

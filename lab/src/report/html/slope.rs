@@ -3,13 +3,13 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, across, draw, upwards},
+    frame::{Axis, draw, x_range, y_range},
     panel::{Entry, Panel},
     scale::Scale,
 };
 use crate::{statistics::Slope, units::show};
 
-const LINES: usize = 6;
+const MAX_LINES: usize = 6;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let with_x: Vec<&Entry<'_>> =
@@ -22,21 +22,23 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         }
     }
     cases.retain(|case| case.len() > 1 && case[0].case.slope.is_some());
-    cases.chunks(LINES).map(|cases| figure(panel, cases)).collect()
+    cases.chunks(MAX_LINES).map(|cases| figure(panel, cases)).collect()
 }
 
 fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
     let entries: Vec<&Entry<'_>> = cases.iter().flatten().copied().collect();
     let value =
         |entry: &Entry<'_>| entry.series.summary.p50.or(entry.series.summary.max).unwrap_or(0.0);
-    let (from, to) = across();
-    let (base, top) = upwards();
+    let (from, to) = x_range();
+    let (base, top) = y_range();
     let xs = entries.iter().filter_map(|entry| entry.series.x);
     let x = Scale::linear(0.0, xs.fold(0.0, f64::max), from, to);
     let y =
         Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
-    let mut svg =
-        draw(&Axis::with(x, &what(&cases[0]), ticks(&cases[0])), &Axis::of(y, "p50", panel.unit));
+    let mut svg = draw(
+        &Axis::with(x, &common_word(&cases[0]), ticks(&cases[0])),
+        &Axis::of(y, "p50", panel.unit),
+    );
     let mut rows = Vec::new();
     let mut legend = Vec::new();
     for (index, case) in cases.iter().enumerate() {
@@ -45,23 +47,23 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
             let ends = [0.0, case.iter().filter_map(|entry| entry.series.x).fold(0.0, f64::max)];
             let line = ends.map(|at| [x.at(at), y.at(slope.intercept + slope.slope * at)]);
             svg.curve(&format!("line c{index}"), &line);
-            legend.push(format!("{name}: slope {}", told(&slope)));
+            legend.push(format!("{name}: slope {}", slope_text(&slope)));
         }
         for entry in case {
             let place = [x.at(entry.series.x.unwrap_or(0.0)), y.at(value(entry))];
-            let told = show(value(entry), panel.unit);
+            let value_text = show(value(entry), panel.unit);
             svg.mark(
                 index,
                 &format!("c{index}"),
                 place,
-                &format!("{name}, {}: {told}", entry.series.name),
+                &format!("{name}, {}: {value_text}", entry.series.name),
             );
-            rows.push(vec![name.clone(), entry.series.name.clone(), told]);
+            rows.push(vec![name.clone(), entry.series.name.clone(), value_text]);
         }
     }
     Figure {
         kind: "slope",
-        title: format!("{}: what it grows with", panel.experiment),
+        title: format!("{}: medians and fitted slope", panel.experiment),
         reading:
             "The line goes through the medians. Slope 1: all of it is waited for; slope 0: none."
                 .to_owned(),
@@ -82,7 +84,7 @@ fn case_name(case: &[&Entry<'_>]) -> String {
 }
 
 /// The word that all series' names start with: `hog` of `hog 0 us`, `hog 2000 us`.
-fn what(case: &[&Entry<'_>]) -> String {
+fn common_word(case: &[&Entry<'_>]) -> String {
     let first =
         |entry: &Entry<'_>| entry.series.name.split(' ').next().unwrap_or_default().to_owned();
     let word = first(case[0]);
@@ -90,7 +92,7 @@ fn what(case: &[&Entry<'_>]) -> String {
 }
 
 fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
-    let word = what(case);
+    let word = common_word(case);
     let label = |entry: &Entry<'_>| {
         entry.series.name.strip_prefix(&word).unwrap_or(&entry.series.name).trim().to_owned()
     };
@@ -98,7 +100,7 @@ fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
 }
 
 /// With as many places as the error has two digits of.
-fn told(slope: &Slope) -> String {
+fn slope_text(slope: &Slope) -> String {
     match slope.standard_error.filter(|error| *error > 0.0) {
         Some(error) => {
             let places = (1.0 - error.log10().floor()).clamp(0.0, 7.0) as usize;

@@ -10,12 +10,12 @@ use super::text::escape;
 pub const WIDTH: f64 = 400.0;
 
 /// How wide a text of an axis is at most, in the widest of the style's fonts (DejaVu Sans): its digits, and few letters, are as wide as that.
-pub fn width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     7.05 * text.chars().count() as f64
 }
 
 /// About how wide a letter of a name is.
-const LETTER: f64 = 6.1;
+const LETTER_WIDTH: f64 = 6.1;
 
 /// Colours and shapes that tell series apart; both go round.
 pub const SHAPES: [&str; 7] = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
@@ -44,7 +44,7 @@ impl Svg {
     }
 
     pub fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
-        let (x1, y1, x2, y2) = (short(x1), short(y1), short(x2), short(y2));
+        let (x1, y1, x2, y2) = (coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2));
         self.add(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     }
 
@@ -55,15 +55,20 @@ impl Svg {
         }
         let mut path = String::new();
         for (index, [x, y]) in points.iter().enumerate() {
-            let _ =
-                write!(path, "{}{} {}", if index == 0 { 'M' } else { 'L' }, short(*x), short(*y));
+            let _ = write!(
+                path,
+                "{}{} {}",
+                if index == 0 { 'M' } else { 'L' },
+                coordinate(*x),
+                coordinate(*y)
+            );
         }
         self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     }
 
     pub fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let (x, y, width, height) =
-            (short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
+            (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));
         self.add(format_args!(
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
         ));
@@ -72,7 +77,7 @@ impl Svg {
     /// A rectangle that stands for a value, and tells it when it is pointed at.
     pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
         let (x, y, width, height) =
-            (short(x), short(y), short(width.max(0.6)), short(height.max(0.6)));
+            (coordinate(x), coordinate(y), coordinate(width.max(0.6)), coordinate(height.max(0.6)));
         let tip = escape(tip);
         self.add(format_args!(
             "<rect class=\"m {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" data-t=\"{tip}\"/>"
@@ -92,7 +97,7 @@ impl Svg {
                 "m-4-2.3l1.7-1.7l2.3 2.3l2.3-2.3l1.7 1.7l-2.3 2.3l2.3 2.3l-1.7 1.7l-2.3-2.3l-2.3 2.3l-1.7-1.7l2.3-2.3z"
             }
         };
-        let (x, y, tip) = (short(x), short(y), escape(tip));
+        let (x, y, tip) = (coordinate(x), coordinate(y), escape(tip));
         self.add(format_args!(
             "<path class=\"m {class}\" d=\"M{x} {y}{outline}\" data-t=\"{tip}\"/>"
         ));
@@ -104,7 +109,7 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (x, y, text) = (short(x), short(y), escape(text));
+        let (x, y, text) = (coordinate(x), coordinate(y), escape(text));
         self.add(format_args!(
             "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
         ));
@@ -112,7 +117,8 @@ impl Svg {
 
     /// The whole picture; `label` is read aloud in its place.
     pub fn finish(self, label: &str) -> String {
-        let (width, height, label) = (short(self.width), short(self.height), escape(label));
+        let (width, height, label) =
+            (coordinate(self.width), coordinate(self.height), escape(label));
         let body = self.body;
         format!(
             "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{label}\">\n{body}</svg>\n"
@@ -126,7 +132,7 @@ impl Svg {
 }
 
 /// At most one decimal: finer than a pixel.
-pub fn short(place: f64) -> String {
+pub fn coordinate(place: f64) -> String {
     let place = if place.is_finite() { place } else { 0.0 };
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -135,7 +141,7 @@ pub fn short(place: f64) -> String {
 /// The text, shortened in its middle where it is wider than `width`.
 pub fn fit(text: &str, width: f64) -> String {
     let letters: Vec<char> = text.chars().collect();
-    let room = ((width / LETTER) as usize).max(3);
+    let room = ((width / LETTER_WIDTH) as usize).max(3);
     if letters.len() <= room {
         return text.to_owned();
     }
@@ -145,7 +151,7 @@ pub fn fit(text: &str, width: f64) -> String {
 
 /// The text in at most two lines, broken between words; what is wider still is shortened.
 pub fn wrap(text: &str, width: f64) -> Vec<String> {
-    let room = ((width / LETTER) as usize).max(3);
+    let room = ((width / LETTER_WIDTH) as usize).max(3);
     let end = text.char_indices().nth(room).map(|(end, _)| end);
     let Some(at) = end.and_then(|end| text[..end].rfind(' ')) else {
         return vec![fit(text, width)];
@@ -176,6 +182,6 @@ mod tests {
 
     #[test]
     fn places_are_short() {
-        assert_eq!([1.0, 1.26, f64::NAN, -0.04].map(short), ["1", "1.3", "0", "-0"]);
+        assert_eq!([1.0, 1.26, f64::NAN, -0.04].map(coordinate), ["1", "1.3", "0", "-0"]);
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, across, draw, upwards},
-    panel::{Entry, Panel, beside, found, is_of},
+    frame::{Axis, RIGHT, draw, x_range, y_range},
+    panel::{Entry, Panel, applies_to, comparable_value, value_of},
     scale::Scale,
     svg::{Anchor, Svg},
     text::joined,
@@ -13,10 +13,10 @@ use super::{
 use crate::{run::SeriesResult, study::Published, units::show};
 
 /// Two points are a pair; three show how the cost grows.
-const POINTS: usize = 3;
+const MIN_POINTS: usize = 3;
 
 /// More lines than this are not told apart.
-const LINES: usize = 6;
+const MAX_LINES: usize = 6;
 
 /// Cases that differ in the number alone.
 pub struct Line<'p, 'a> {
@@ -51,7 +51,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         };
         measures
             .into_iter()
-            .flat_map(|measure| of_measure_of(panel, parameter, &of_measure(measure)))
+            .flat_map(|measure| measure_figures(panel, parameter, &of_measure(measure)))
             .collect::<Vec<_>>()
     };
     parameters(panel).into_iter().flat_map(of).collect()
@@ -66,13 +66,13 @@ pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
 }
 
 /// The series that a line goes through.
-pub fn shown<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
+pub fn series_drawn<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
     let lines = parameters(panel).into_iter().flat_map(|parameter| lines(panel, parameter));
     lines.flat_map(|line| line.points.into_iter().map(|(_, entry)| entry.series)).collect()
 }
 
 /// Lines that measure the same thing.
-fn of_measure_of(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Figure> {
+fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Figure> {
     let statistic_name = published_statistic(lines, panel).unwrap_or("p50").to_owned();
     let targets: BTreeSet<&str> =
         lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
@@ -84,11 +84,11 @@ fn of_measure_of(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) ->
             lines.iter().filter(|other| other.label == line.label).count() == 1
         };
         let joins = |group: &&mut Vec<&Line<'_, '_>>| {
-            let fits = lines.len() <= LINES
+            let fits = lines.len() <= MAX_LINES
                 || targets.len() < 2
                 || alike(group[0])
                 || (alone(group[0]) && alone(line));
-            group.len() < LINES && fits
+            group.len() < MAX_LINES && fits
         };
         match groups.iter_mut().find(joins) {
             Some(group) => group.push(line),
@@ -96,12 +96,12 @@ fn of_measure_of(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) ->
         }
     }
     // On one scale, so that pictures compare.
-    let value = |entry: &Entry<'_>| found(entry, &statistic_name).unwrap_or(f64::NAN);
+    let value = |entry: &Entry<'_>| value_of(entry, &statistic_name).unwrap_or(f64::NAN);
     let ours = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
-    let published = curves(parameter, lines, |figure| beside(figure, panel))
+    let published = curves(parameter, lines, |figure| comparable_value(figure, panel))
         .into_iter()
         .flat_map(|curve| curve.points.into_iter().map(|point| point.1));
-    let (base, top) = upwards();
+    let (base, top) = y_range();
     let y = Scale::fitting(ours.chain(published).collect::<Vec<_>>().into_iter(), base, top);
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
@@ -138,7 +138,7 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
             entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
         joined(&words.collect::<Vec<_>>())
     };
-    let kept = found.into_values().filter(|points| points.len() >= POINTS);
+    let kept = found.into_values().filter(|points| points.len() >= MIN_POINTS);
     kept.map(|mut points| {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let name = own(points[0].1);
@@ -152,10 +152,11 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
 /// What most published figures are of, so that ours are of the same.
 fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
     let entries = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| entry));
-    let figures = entries
-        .flat_map(|entry| entry.case.published.iter().filter(move |figure| is_of(figure, entry)));
+    let figures = entries.flat_map(|entry| {
+        entry.case.published.iter().filter(move |figure| applies_to(figure, entry))
+    });
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for figure in figures.filter(|figure| beside(figure, panel).is_some()) {
+    for figure in figures.filter(|figure| comparable_value(figure, panel).is_some()) {
         *counts.entry(figure.statistic.as_str()).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
@@ -169,7 +170,7 @@ pub fn curves(
 ) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for (x, entry) in lines.iter().flat_map(|line| &line.points) {
-        for figure in entry.case.published.iter().filter(|figure| is_of(figure, entry)) {
+        for figure in entry.case.published.iter().filter(|figure| applies_to(figure, entry)) {
             let Some(value) = value(figure) else { continue };
             let when = figure.when.iter().filter(|(name, _)| *name != parameter);
             let when: Vec<String> = when.map(|(name, value)| format!("{name}={value}")).collect();
@@ -199,16 +200,16 @@ fn figure(
 ) -> Figure {
     let entries: Vec<&Entry<'_>> =
         lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
-    let curves = curves(parameter, lines, |figure| beside(figure, panel));
+    let curves = curves(parameter, lines, |figure| comparable_value(figure, panel));
     // What stands beside a case is named; what it measures goes without saying.
     let what = match entries.first().filter(|entry| entry.series.role != "measured") {
         Some(entry) => format!("{statistic_name} of {}", entry.series.name),
         None => statistic_name.to_owned(),
     };
-    let value = |entry: &Entry<'_>| found(entry, statistic_name).unwrap_or(f64::NAN);
+    let value = |entry: &Entry<'_>| value_of(entry, statistic_name).unwrap_or(f64::NAN);
     let xs: Vec<f64> =
         lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
-    let (from, to) = across();
+    let (from, to) = x_range();
     // Room at the right for the letters of published curves.
     let x =
         Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
@@ -228,14 +229,14 @@ fn figure(
             line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
         svg.curve(&format!("line c{index}"), &points);
         for ((at, entry), point) in line.points.iter().zip(&points) {
-            let told = show(value(entry), panel.unit);
+            let text = show(value(entry), panel.unit);
             svg.mark(
                 index,
                 &format!("c{index}"),
                 *point,
-                &format!("{}, {parameter}={at}: {told}", line.name),
+                &format!("{}, {parameter}={at}: {text}", line.name),
             );
-            ours.push(vec![line.name.clone(), at.to_string(), told]);
+            ours.push(vec![line.name.clone(), at.to_string(), text]);
         }
     }
     ours.append(&mut rows);
@@ -258,12 +259,12 @@ pub fn axis(x: Scale, parameter: &str) -> Axis {
     if parameter != "size" || !x.log {
         return Axis::of(x, parameter, "");
     }
-    let told = |power: u32| match power {
+    let label = |power: u32| match power {
         0..10 => (1 << power).to_string(),
         10..20 => format!("{}Ki", 1_u64 << (power - 10)),
         _ => format!("{}Mi", 1_u64 << (power - 20)),
     };
-    let ticks = (0..40).step_by(2).map(|power| (f64::from(power).exp2(), told(power)));
+    let ticks = (0..40).step_by(2).map(|power| (f64::from(power).exp2(), label(power)));
     Axis::with(
         x,
         "size, bytes",
@@ -289,7 +290,7 @@ pub fn draw_curves(
     curves: &[Curve],
     x: &Scale,
     y: &Scale,
-    tell: impl Fn(f64) -> String,
+    format_value: impl Fn(f64) -> String,
 ) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut ends: Vec<(f64, f64, char)> = Vec::new();
@@ -299,14 +300,14 @@ pub fn draw_curves(
             curve.points.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
         svg.curve("line published", &points);
         for ((at, value), point) in curve.points.iter().zip(&points) {
-            let told = tell(*value);
+            let text = format_value(*value);
             svg.mark(
                 3,
                 "hollow",
                 *point,
-                &format!("published, {letter}: {}, at {at}: {told}", curve.name),
+                &format!("published, {letter}: {}, at {at}: {text}", curve.name),
             );
-            rows.push(vec![format!("published, {letter}: {}", curve.name), at.to_string(), told]);
+            rows.push(vec![format!("published, {letter}: {}", curve.name), at.to_string(), text]);
         }
         ends.extend(points.last().map(|point| (point[0], point[1], letter)));
     }

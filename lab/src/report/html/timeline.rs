@@ -2,7 +2,7 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, BOTTOM, TOP, across, draw, upwards},
+    frame::{Axis, BOTTOM, TOP, draw, x_range, y_range},
     panel::{Entry, Panel, domain, worst},
     scale::Scale,
 };
@@ -11,13 +11,13 @@ use crate::{cause, units::show};
 /// The picture is so many columns wide; each shows its smallest and its largest sample.
 const COLUMNS: usize = 300;
 
-const MARKED: usize = 8;
+const MAX_MARKED: usize = 8;
 
 /// So many of an experiment are drawn, those with the longest maxima.
-const SHOWN: usize = 4;
+const MAX_CHARTS: usize = 4;
 
 /// Fewer samples have no order that could be seen.
-const SAMPLES: usize = 20;
+const MIN_SAMPLES: usize = 20;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // Where all are the same, none is the worst.
@@ -27,20 +27,23 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let all: Vec<&Entry<'_>> = panel
         .entries
         .iter()
-        .filter(|entry| entry.series.role == "measured" && entry.series.samples.len() >= SAMPLES)
+        .filter(|entry| {
+            entry.series.role == "measured" && entry.series.samples.len() >= MIN_SAMPLES
+        })
         .filter(varies)
         .collect();
-    let mut figures: Vec<Figure> = worst(&all, SHOWN).map(|entry| figure(panel, entry)).collect();
-    if let (Some(last), true) = (figures.last_mut(), all.len() > SHOWN) {
+    let mut figures: Vec<Figure> =
+        worst(&all, MAX_CHARTS).map(|entry| figure(panel, entry)).collect();
+    if let (Some(last), true) = (figures.last_mut(), all.len() > MAX_CHARTS) {
         last.notes
-            .push(format!("The {SHOWN} of {} with the longest maximum are drawn.", all.len()));
+            .push(format!("The {MAX_CHARTS} of {} with the longest maximum are drawn.", all.len()));
     }
     figures
 }
 
 /// Starts are counted from each repetition's first sample; here the repetitions stand one after the other.
-fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
-    let (mut placed, mut seams) = (Vec::with_capacity(samples.len()), Vec::new());
+fn concatenate(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
+    let (mut placed, mut boundaries) = (Vec::with_capacity(samples.len()), Vec::new());
     let (mut offset, mut last, mut count) = (0.0, f64::NEG_INFINITY, 0.0);
     for (start, value) in
         samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite())
@@ -48,28 +51,28 @@ fn in_order(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
         if *start < last {
             // As far from the last sample as samples lie apart: the two have nothing to do with each other.
             offset += last + last / (count - 1.0_f64).max(1.0);
-            seams.push(offset);
+            boundaries.push(offset);
             count = 0.0;
         }
         (last, count) = (*start, count + 1.0);
         placed.push((offset + start, *value));
     }
-    (placed, seams)
+    (placed, boundaries)
 }
 
 fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
-    let (samples, seams) = in_order(&entry.series.samples);
+    let (samples, boundaries) = concatenate(&entry.series.samples);
     let end = samples.iter().map(|sample| sample.0).fold(0.0, f64::max);
-    let (from, to) = across();
-    let (base, top) = upwards();
+    let (from, to) = x_range();
+    let (base, top) = y_range();
     let x = Scale { low: 0.0, high: if end > 0.0 { end } else { 1.0 }, from, to, log: false };
     let y = Scale::fitting(samples.iter().map(|sample| sample.1), base, top);
     let unit = if domain(entry.case) == "wall" { "ns" } else { "" };
     let title = if unit.is_empty() { "ticks since the start" } else { "since the start" };
     let mut svg =
         draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit));
-    for seam in &seams {
-        svg.line("floor", [x.at(*seam), TOP], [x.at(*seam), BOTTOM]);
+    for boundary in &boundaries {
+        svg.line("floor", [x.at(*boundary), TOP], [x.at(*boundary), BOTTOM]);
     }
     // Where there is room for it, a sample is a dot.
     let class = if samples.len() < COLUMNS { "samples few c0" } else { "samples c0" };
@@ -78,14 +81,14 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     }
     let mut worst: Vec<(f64, f64)> = samples;
     worst.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.total_cmp(&other.0)));
-    let least = worst.get(MARKED - 1).map_or(f64::INFINITY, |sample| sample.1);
-    let as_long = worst.iter().skip(MARKED).take_while(|sample| sample.1 >= least).count();
-    worst.truncate(MARKED);
+    let least = worst.get(MAX_MARKED - 1).map_or(f64::INFINITY, |sample| sample.1);
+    let ties = worst.iter().skip(MAX_MARKED).take_while(|sample| sample.1 >= least).count();
+    worst.truncate(MAX_MARKED);
     let mut reading = format!("▲ the {} worst", worst.len());
-    if as_long > 0 {
-        reading.push_str(&format!("; {as_long} more are as long as the last of these"));
+    if ties > 0 {
+        reading.push_str(&format!("; {ties} more are as long as the last of these"));
     }
-    reading.push_str(if seams.is_empty() { "." } else { ". Dashed: the next repetition." });
+    reading.push_str(if boundaries.is_empty() { "." } else { ". Dashed: the next repetition." });
     let at =
         |start: f64| if unit.is_empty() { format!("tick {start:.0}") } else { show(start, unit) };
     for (start, value) in worst.iter().rev() {
@@ -138,13 +141,13 @@ mod tests {
 
     #[test]
     fn repetitions_follow_each_other() {
-        let (placed, seams) =
-            in_order(&[(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0), (0.0, 9.0)]);
+        let (placed, boundaries) =
+            concatenate(&[(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (0.0, 7.0), (4.0, 8.0), (0.0, 9.0)]);
         assert_eq!(
             placed,
             [(0.0, 5.0), (5.0, 1.0), (10.0, 6.0), (15.0, 7.0), (19.0, 8.0), (23.0, 9.0)]
         );
-        assert_eq!(seams, [15.0, 23.0]);
+        assert_eq!(boundaries, [15.0, 23.0]);
     }
 
     #[test]

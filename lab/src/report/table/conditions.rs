@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::WIDTH;
 use crate::{
     machine::vm::identity::key,
-    report::sheet::wrap,
+    report::text_table::wrap,
     run::{CaseResult, FigureResult, Run},
     units::{digits, show},
 };
@@ -21,7 +21,7 @@ const CONDITIONS: [&str; 6] = [
 ];
 
 /// Above this share, times of two repetitions do not compare.
-const NOISE: f64 = 0.1;
+const NOISE_LIMIT: f64 = 0.1;
 
 pub fn is_condition(figure: &FigureResult) -> bool {
     CONDITIONS.contains(&figure.name.as_str())
@@ -36,7 +36,7 @@ pub fn section(run: &Run) -> String {
             run.cases.iter().filter(|case| case.target == target).collect();
         machine(target, &cases)
     });
-    let mut end = format!("{} in {} s", extent(run), digits(run.context.seconds));
+    let mut end = format!("{} in {} s", run_size(run), digits(run.context.seconds));
     if run.context.build == "debug" {
         end.push_str(" · a debug build: the code around the kernel is slow");
     }
@@ -44,7 +44,7 @@ pub fn section(run: &Run) -> String {
 }
 
 /// `5 cases`, `5 cases and 1 peer`, `6 peers`.
-fn extent(run: &Run) -> String {
+fn run_size(run: &Run) -> String {
     let number =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     match (run.cases.len(), run.peers.len()) {
@@ -104,8 +104,8 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
         ));
     }
     let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
-    items.extend(drift(&reference));
-    items.extend(made_with(cases));
+    items.extend(reference_spread(&reference));
+    items.extend(provenance(cases));
     let indent = target.chars().count() + 2;
     if items.is_empty() {
         String::new()
@@ -115,7 +115,7 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
 }
 
 /// What the figures follow from, in short; the run keeps all of it.
-fn made_with(cases: &[&CaseResult]) -> Vec<String> {
+fn provenance(cases: &[&CaseResult]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty())
     {
@@ -144,12 +144,12 @@ fn range(values: &[f64], show: impl Fn(f64) -> String) -> String {
 }
 
 /// How far the times of one and the same loop lie apart.
-fn drift(times: &[f64]) -> Option<String> {
+fn reference_spread(times: &[f64]) -> Option<String> {
     let low = times.iter().copied().reduce(f64::min).filter(|low| *low > 0.0)?;
-    let apart = times.iter().copied().fold(low, f64::max) / low - 1.0;
-    let percent = digits((apart * 100.0).round());
-    Some(match apart > NOISE {
-        true => format!("a reference loop's times lie {percent} % apart: the machine was noisy"),
-        false => format!("a reference loop's times lie {percent} % apart"),
+    let spread = times.iter().copied().fold(low, f64::max) / low - 1.0;
+    let percent = digits((spread * 100.0).round());
+    Some(match spread > NOISE_LIMIT {
+        true => format!("reference loop times vary by {percent} %: the machine was noisy"),
+        false => format!("reference loop times vary by {percent} %"),
     })
 }

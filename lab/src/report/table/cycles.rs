@@ -1,38 +1,38 @@
 //! Where the cycles went, case by case.
 
-use super::{name, shortened};
+use super::{name, truncate_start};
 use crate::{
     profile::{Cycles, Spent},
-    report::sheet::{Sheet, Side},
+    report::text_table::{Side, TextTable},
     run::{CaseResult, Run},
     units::digits,
 };
 
 /// Functions that are told of a case; the others are summed.
-const ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// A name may take this much of a line.
-const NAME: usize = 72;
+const MAX_NAME: usize = 72;
 
 pub fn section(run: &Run) -> String {
-    let mut sheet = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("where the cycles went", Side::Left),
         ("cycles", Side::Right),
         ("%", Side::Right),
         ("instructions", Side::Right),
     ]);
     let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
-    let mut told =
+    let mut profiled =
         run.cases.iter().filter_map(|case| Some((case, case.cycles.as_ref()?))).peekable();
-    if told.peek().is_none() {
+    if profiled.peek().is_none() {
         return String::new();
     }
-    for (case, cycles) in told {
-        sheet.gap();
-        sheet.line(title(case, several, cycles));
-        rows(cycles).into_iter().for_each(|row| sheet.row(row));
+    for (case, cycles) in profiled {
+        table.gap();
+        table.line(title(case, several, cycles));
+        rows(cycles).into_iter().for_each(|row| table.row(row));
     }
-    sheet.render()
+    table.render()
 }
 
 fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
@@ -58,13 +58,13 @@ fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
         let share = 100.0 * spent as f64 / cycles.total.max(1) as f64;
         let each = |count: u64| digits(count as f64 / windows);
         vec![
-            format!("  {}", shortened(name, NAME)),
+            format!("  {}", truncate_start(name, MAX_NAME)),
             each(spent),
             format!("{share:.1}"),
             each(retired),
         ]
     };
-    let (shown, rest) = cycles.rows.split_at(cycles.rows.len().min(ROWS));
+    let (shown, rest) = cycles.rows.split_at(cycles.rows.len().min(MAX_ROWS));
     let mut rows: Vec<Vec<String>> =
         shown.iter().map(|spent| row(&spent.name, spent.cycles, spent.retired)).collect();
     if !rest.is_empty() {

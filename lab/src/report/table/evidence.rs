@@ -2,7 +2,7 @@
 
 use super::{Group, WIDTH};
 use crate::{
-    report::{sheet::wrap, table::conditions},
+    report::{table::conditions, text_table::wrap},
     run::{CaseResult, EvidenceResult, FigureResult, Run},
     units::{count, show},
 };
@@ -10,11 +10,11 @@ use crate::{
 pub fn section(run: &Run) -> String {
     let groups =
         Group::all(run).filter(|group| !group.cases.iter().all(|case| items(case).is_empty()));
-    let text = groups.map(|group| of_group(&group)).collect::<String>();
+    let text = groups.map(|group| group_text(&group)).collect::<String>();
     if text.is_empty() { text } else { format!("Evidence\n{text}") }
 }
 
-fn of_group(group: &Group<'_>) -> String {
+fn group_text(group: &Group<'_>) -> String {
     let first = &group.cases[0];
     let lines = lines(group);
     let width = |label: &String| label.chars().count();
@@ -52,13 +52,14 @@ pub fn lines(group: &Group<'_>) -> Vec<(String, Vec<String>)> {
 }
 
 fn items(case: &CaseResult) -> Vec<String> {
-    let evidence = case.evidence.iter().map(counted);
-    let figures = case.figures.iter().filter(|figure| !conditions::is_condition(figure)).map(found);
+    let evidence = case.evidence.iter().map(evidence_text);
+    let figures =
+        case.figures.iter().filter(|figure| !conditions::is_condition(figure)).map(figure_text);
     evidence.chain(figures).collect()
 }
 
 /// `✓ switches 5004 ≥ 4954`.
-fn counted(evidence: &EvidenceResult) -> String {
+fn evidence_text(evidence: &EvidenceResult) -> String {
     let EvidenceResult { name, value, low, high, holds } = evidence;
     let bounds = match high {
         Some(0.0) if *holds => "0".to_owned(),
@@ -73,7 +74,7 @@ fn counted(evidence: &EvidenceResult) -> String {
 }
 
 /// The median over the repetitions, with its range where they differ.
-fn found(figure: &FigureResult) -> String {
+fn figure_text(figure: &FigureResult) -> String {
     let FigureResult { name, unit, value, min, max } = figure;
     let value = show(*value, unit);
     match (show(*min, unit), show(*max, unit)) {
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn evidence_is_told_with_its_bounds() {
-        let told = [
+        let texts = [
             evidence("switches", 5_004.0, 4_953.96, None),
             evidence("switches", 17.0, 4_953.96, None),
             evidence("early wake-ups", 0.0, 0.0, Some(0.0)),
@@ -97,7 +98,7 @@ mod tests {
             evidence("rounds", 11.0, 12.0, Some(12.0)),
             evidence("share", 1.02, 0.9, Some(1.1)),
         ]
-        .map(|one| counted(&one));
+        .map(|one| evidence_text(&one));
         let expected = [
             "✓ switches 5004 ≥ 4954",
             "✗ switches 17 < 4954",
@@ -106,13 +107,13 @@ mod tests {
             "✗ rounds 11 of 12",
             "✓ share 0.900 ≤ 1.02 ≤ 1.10",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(texts, expected);
     }
 
     #[test]
     fn figures_tell_their_range() {
-        assert_eq!(found(&figure("skipped periods", "", 0.0)), "skipped periods 0");
+        assert_eq!(figure_text(&figure("skipped periods", "", 0.0)), "skipped periods 0");
         let ranging = FigureResult { min: 1.0, max: 1.4, ..figure("switches per step", "", 1.33) };
-        assert_eq!(found(&ranging), "switches per step 1.33 (1…1.40)");
+        assert_eq!(figure_text(&ranging), "switches per step 1.33 (1…1.40)");
     }
 }

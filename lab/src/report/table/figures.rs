@@ -7,7 +7,7 @@ use crate::{
     observation::READINGS,
     report::{
         Paint,
-        sheet::{Sheet, Side, wrap},
+        text_table::{Side, TextTable, wrap},
     },
     run::{CaseResult, Run, SeriesResult},
     statistics::{Slope, median},
@@ -15,14 +15,14 @@ use crate::{
 };
 
 /// A label longer than this has a line of its own, and does not make its column wider.
-const LABEL: usize = 40;
+const MAX_LABEL: usize = 40;
 
 /// In place of a number that there is not.
 const NONE: &str = "–";
 
-pub fn table(run: &Run, paint: Paint) -> String {
+pub fn section(run: &Run, paint: Paint) -> String {
     let right = |name| (name, Side::Right);
-    let mut sheet = Sheet::new(&[
+    let mut table = TextTable::new(&[
         ("case", Side::Left),
         right("n"),
         right("cold"),
@@ -35,13 +35,13 @@ pub fn table(run: &Run, paint: Paint) -> String {
     ]);
     let stolen = worst_steal(run);
     for group in Group::all(run) {
-        sheet.gap();
-        title(&mut sheet, &group);
+        table.gap();
+        title(&mut table, &group);
         for case in group.cases {
-            Rows { case, paint, some_stolen: stolen > 0.0 }.add(&mut sheet, &group.label(case));
+            Rows { case, paint, some_stolen: stolen > 0.0 }.add(&mut table, &group.label(case));
         }
     }
-    sheet.render() + &footnotes(run)
+    table.render() + &footnotes(run)
 }
 
 fn footnotes(run: &Run) -> String {
@@ -49,7 +49,7 @@ fn footnotes(run: &Run) -> String {
     let has_auxiliary =
         |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
     if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
-        notes.push_str("(…) stands beside the case: no verdict hangs on it\n");
+        notes.push_str("(…) auxiliary series: shown, not judged\n");
     }
     let stolen = worst_steal(run);
     if stolen > 0.0 {
@@ -70,14 +70,14 @@ fn worst_steal(run: &Run) -> f64 {
     run.cases.iter().map(stolen_from).fold(0.0, f64::max)
 }
 
-fn title(sheet: &mut Sheet, group: &Group<'_>) {
+fn title(table: &mut TextTable, group: &Group<'_>) {
     let first = &group.cases[0];
     let clock = group.cases.iter().find_map(|case| case.clock.as_ref());
     let mut parts = vec![first.experiment.clone(), first.target.clone()];
     parts.extend(clock.map(|clock| format!("{} clock", clock.domain)));
     parts.extend(group.common.iter().map(|word| (*word).to_owned()));
     parts.extend(spec::find(&first.experiment).map(|spec| spec.summary.to_owned()));
-    sheet.line(wrap(&parts, 2, WIDTH));
+    table.line(wrap(&parts, 2, WIDTH));
 }
 
 /// The rows of one case.
@@ -89,17 +89,17 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn add(&self, sheet: &mut Sheet, label: &str) {
+    fn add(&self, table: &mut TextTable, label: &str) {
         let status = self.paint.status(self.case.verdict.status);
         // Without proof a sample is no figure of this case, whatever it says.
         if !self.case.is_proven() || self.case.measured().next().is_none() {
             let label = if label.is_empty() { "this case" } else { label };
             let mut cells = vec![String::new(); 9];
             (cells[0], cells[3], cells[8]) = (format!("  {label}"), NONE.to_owned(), status);
-            return sheet.row(cells);
+            return table.row(cells);
         }
         let measured: Vec<&SeriesResult> = self.case.measured().collect();
-        let alone = measured.len() == 1 && label.chars().count() <= LABEL;
+        let alone = measured.len() == 1 && label.chars().count() <= MAX_LABEL;
         let mut rows: Vec<(String, &SeriesResult)> = Vec::new();
         if let (true, [series]) = (alone, measured.as_slice()) {
             let text = if label.is_empty() { &series.name } else { label };
@@ -117,20 +117,20 @@ impl Rows<'_> {
                 .chain(others(READINGS))
                 .map(|series| (format!("    {}", series.name), series)),
         );
-        let beside = others("auxiliary").chain(others("pin-auxiliary"));
-        rows.extend(beside.map(|series| (format!("    ({})", series.name), series)));
+        let auxiliary = others("auxiliary").chain(others("pin-auxiliary"));
+        rows.extend(auxiliary.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {
-            sheet.line(format!("  {label}"));
+            table.line(format!("  {label}"));
         }
         for (index, (text, series)) in rows.into_iter().enumerate() {
             let verdict = if index == 0 { status.clone() } else { String::new() };
-            sheet.row(self.cells(text, series, verdict));
+            table.row(self.cells(text, series, verdict));
             if let Some(line) = misses(series) {
-                sheet.line(format!("      {line}"));
+                table.line(format!("      {line}"));
             }
         }
         if let Some(slope) = self.case.slope {
-            sheet.line(format!(
+            table.line(format!(
                 "      {}",
                 slope_line(&slope, measured.first().map_or("", |series| &series.unit))
             ));
@@ -138,13 +138,14 @@ impl Rows<'_> {
     }
 
     fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
-        let unit = short(&series.unit);
+        let unit = short_unit(&series.unit);
         let above = if series.nominal > 0.0 { "+ " } else { "" };
         let plain = |value: Option<f64>| {
             value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
         };
         let summary = &series.summary;
-        let p50 = summary.p50.map_or(NONE.to_owned(), |p50| whole(p50, series.nominal, unit));
+        let p50 =
+            summary.p50.map_or(NONE.to_owned(), |p50| with_nominal(p50, series.nominal, unit));
         let interval = series.p50_interval.as_ref().zip(summary.p50);
         let control = self.case.control_of(series);
         let star = match (self.some_stolen, stolen_from(self.case) > 0.0) {
@@ -170,7 +171,7 @@ impl Rows<'_> {
 }
 
 /// `50 ms + 61.2 µs`: three digits of the sum would not show the excess.
-pub fn whole(excess: f64, nominal: f64, unit: &str) -> String {
+pub fn with_nominal(excess: f64, nominal: f64, unit: &str) -> String {
     match excess {
         _ if nominal == 0.0 => show(excess, unit),
         excess if excess < 0.0 => format!("{} − {}", show(nominal, unit), show(-excess, unit)),
@@ -179,7 +180,7 @@ pub fn whole(excess: f64, nominal: f64, unit: &str) -> String {
 }
 
 /// Cells are narrow.
-fn short(unit: &str) -> &str {
+fn short_unit(unit: &str) -> &str {
     if unit == "instructions" { "instr" } else { unit }
 }
 
@@ -214,9 +215,9 @@ mod tests {
 
     #[test]
     fn nominal_parts_are_told_apart() {
-        assert_eq!(whole(61_200.0, 50e6, "ns"), "50 ms + 61.2 µs");
-        assert_eq!(whole(-5_000.0, 50e6, "ns"), "50 ms − 5 µs");
-        assert_eq!(whole(61_200.0, 0.0, "ns"), "61.2 µs");
+        assert_eq!(with_nominal(61_200.0, 50e6, "ns"), "50 ms + 61.2 µs");
+        assert_eq!(with_nominal(-5_000.0, 50e6, "ns"), "50 ms − 5 µs");
+        assert_eq!(with_nominal(61_200.0, 0.0, "ns"), "61.2 µs");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const WIDTH: usize = 120;
 pub fn render(run: &Run, paint: Paint) -> String {
     let mut sections = vec![
         run.title.clone(),
-        figures::table(run, paint),
+        figures::section(run, paint),
         reasons(run, paint),
         evidence::section(run),
         cycles::section(run),
@@ -43,7 +43,7 @@ fn name(case: &CaseResult) -> String {
 }
 
 /// At most so many characters: the end, where a path has its function.
-fn shortened(name: &str, most: usize) -> String {
+fn truncate_start(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
         name.to_owned()
@@ -96,14 +96,14 @@ pub(in crate::report) fn reasons(run: &Run, paint: Paint) -> String {
             }
         }
     }
-    let told = known.iter().map(|(line, names)| match names.as_slice() {
+    let lines = known.iter().map(|(line, names)| match names.as_slice() {
         all if all.len() == run.cases.len() && all.len() > 1 => format!("{line} (all cases)\n"),
         [first, second, rest @ ..] if !rest.is_empty() => {
             format!("{line} ({first}, {second} and {} more)\n", rest.len())
         }
         names => format!("{line} ({})\n", names.join(", ")),
     });
-    told.collect()
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
         let text = text(&sample::run());
         assert!(line(&text, &["slope"]).contains("0.99984 ± 0.00031"));
         assert!(line(&text, &["lock that nobody holds"]).contains("(lock that nobody holds)"));
-        assert!(text.contains("(…) stands beside"));
+        assert!(text.contains("(…) auxiliary series"));
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(
             text.matches("P1.switch.timer, on STM32F401 at 84 MHz").count(),
             1,
-            "a source is told once"
+            "a source is named once"
         );
         assert!(line(&text, &["2.92 µs", "3.60 µs"]).contains("mean [1]"));
         assert!(line(&text, &["50 ms + 61.2 µs", "50 ms + 50 µs"]).contains("task 1"));
@@ -284,8 +284,8 @@ mod tests {
             case.identity = facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into();
         }
         let one = text(&run);
-        let told = line(&one, &["qemu 7.2.22 · linux-image 6.1 · identity "]);
-        assert_eq!(told.matches("identity").count(), 1, "{told}");
+        let origin = line(&one, &["qemu 7.2.22 · linux-image 6.1 · identity "]);
+        assert_eq!(origin.matches("identity").count(), 1, "{origin}");
         run.cases[0].identity.insert("boot arguments".to_owned(), "preempt=full".to_owned());
         assert_eq!(text(&run).matches("identity ").count(), 2);
     }

@@ -5,7 +5,7 @@ use crate::{
     peer::{Paired, PeerResult},
     report::{
         Paint,
-        sheet::{Sheet, Side},
+        text_table::{Side, TextTable},
     },
     run::Run,
     statistics::median,
@@ -18,7 +18,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
         return String::new();
     }
     let (left, right) = (|name| (name, Side::Left), |name| (name, Side::Right));
-    let mut sheet = Sheet::new(&[
+    let mut table = TextTable::new(&[
         left("peer and statistic"),
         right("pairs"),
         right("ours"),
@@ -29,13 +29,13 @@ pub fn section(run: &Run, paint: Paint) -> String {
         left("verdict"),
     ]);
     for peer in &run.peers {
-        sheet.gap();
+        table.gap();
         let place = if peer.target == HOST { String::new() } else { format!("{} ", peer.target) };
-        sheet.line(
+        table.line(
             format!("{}, beside {} {place}{}", peer.name, peer.experiment, peer.label).trim_end(),
         );
         for (index, paired) in peer.statistics.iter().enumerate() {
-            sheet.row(row(
+            table.row(row(
                 peer,
                 paired,
                 if index == 0 { verdict(peer, paint) } else { String::new() },
@@ -48,7 +48,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
     let notes = notes.concat();
     format!(
         "Beside the peers: medians of the pairs; the ratio is the median of the pairs' ratios\n{}\n{notes}",
-        sheet.render()
+        table.render()
     )
 }
 

@@ -1,8 +1,8 @@
 //! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
 
-use super::{Group, figures::whole};
+use super::{Group, figures::with_nominal};
 use crate::{
-    report::sheet::{Sheet, Side},
+    report::text_table::{Side, TextTable},
     run::{CaseResult, Clock, Run},
     study::{Instrument, Published},
     units::digits,
@@ -25,7 +25,7 @@ pub fn sources(run: &Run) -> Sources<'_> {
             let name = format!("{}{target} {}", case.experiment, group.label(case));
             for figure in &case.published {
                 let source = format!("{}, on {}", figure.source, figure.on);
-                let row = cells(name.trim_end(), case, figure, &mark(figure, &mut notes));
+                let row = cells(name.trim_end(), case, figure, &note_mark(figure, &mut notes));
                 match sources.iter_mut().find(|(known, _)| *known == source) {
                     Some((_, rows)) => rows.push(row),
                     None => sources.push((source, vec![row])),
@@ -42,21 +42,21 @@ pub fn section(run: &Run) -> String {
         return String::new();
     }
     let (left, right) = (|name| (name, Side::Left), |name| (name, Side::Right));
-    let mut sheet = Sheet::new(&[
+    let mut table = TextTable::new(&[
         left("source and case"),
         left("statistic"),
         right("measured here"),
         right("published"),
     ]);
     for (source, rows) in sources {
-        sheet.gap();
-        sheet.line(source);
-        rows.into_iter().for_each(|row| sheet.row(row));
+        table.gap();
+        table.line(source);
+        rows.into_iter().for_each(|row| table.row(row));
     }
     let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
     format!(
         "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}{}",
-        sheet.render(),
+        table.render(),
         notes.collect::<String>(),
         conversions(run)
     )
@@ -64,17 +64,20 @@ pub fn section(run: &Run) -> String {
 
 /// The clock whose ticks stand as times beside figures that are times: the one that these were taken by, or one that counts cycles,
 /// at the rate that the board was given.
-fn clock_of<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
-    let is_told =
+fn conversion_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
+    let is_convertible =
         |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
-    case.clock.as_ref().filter(|_| ["", "ns"].contains(&figure.unit.as_str())).filter(is_told)
+    case.clock
+        .as_ref()
+        .filter(|_| ["", "ns"].contains(&figure.unit.as_str()))
+        .filter(is_convertible)
 }
 
 /// What such a time is worth, for each clock.
 fn conversions(run: &Run) -> String {
     let figures =
         run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
-    let clocks = figures.filter_map(|(case, figure)| clock_of(case, figure));
+    let clocks = figures.filter_map(|(case, figure)| conversion_clock(case, figure));
     let mut lines: Vec<String> = clocks
         .map(|Clock { domain, hertz, .. }| {
             let count = digits(*hertz as f64 / 1e6);
@@ -92,7 +95,7 @@ fn conversions(run: &Run) -> String {
 }
 
 /// The number of the figure's note; a note is printed once.
-fn mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
+fn note_mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
     if figure.note.is_empty() {
         return String::new();
     }
@@ -104,8 +107,8 @@ fn mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
 }
 
 fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<String> {
-    let found = figure.sister(case);
-    let (series, value, unit) = match found {
+    let statistic = figure.sister(case);
+    let (series, value, unit) = match statistic {
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
         None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
     };
@@ -115,7 +118,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         .iter()
         .find(|one| one.name == series && has_nominal)
         .map_or(0.0, |one| one.nominal);
-    let clock = clock_of(case, figure).filter(|clock| clock.domain == unit);
+    let clock = conversion_clock(case, figure).filter(|clock| clock.domain == unit);
     let time = |clock: &Clock, ticks: f64| ticks * 1e9 / clock.hertz as f64;
     // What is a time here, in whatever clock, is published in ns, unless the study says otherwise.
     let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());
@@ -127,10 +130,14 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         (false, unit) => (unit, nominal),
     };
     let by_clock = |ticks: f64| {
-        Some(format!(" = {}", whole(time(clock?, ticks - nominal), time(clock?, nominal), "ns")))
+        Some(format!(
+            " = {}",
+            with_nominal(time(clock?, ticks - nominal), time(clock?, nominal), "ns")
+        ))
     };
-    let shown =
-        |value| whole(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default();
+    let shown = |value| {
+        with_nominal(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default()
+    };
     // One of several series, or one that is not the obvious one.
     let is_named = figure.series.is_some()
         || figure.instrument != Instrument::Timer
@@ -140,6 +147,6 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         format!("  {name}{series}"),
         format!("{}{mark}", figure.statistic),
         value.map_or("–".to_owned(), shown),
-        whole(figure.value - published_nominal, published_nominal, published),
+        with_nominal(figure.value - published_nominal, published_nominal, published),
     ]
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     super::{scale::Scale, svg::Svg},
-    pins::{Marks, Ruler},
+    pins::{Marks, Timebase},
 };
 use crate::capture::{Channel, Pulse};
 
@@ -13,31 +13,31 @@ const HIGH: f64 = 5.0;
 const LOW: f64 = 19.0;
 
 /// More pulses than can be pointed at.
-const TOLD: usize = 40;
+const MAX_TIPS: usize = 40;
 
 /// What of a capture is drawn, in ticks, and where.
-pub struct Stretch<'a> {
+pub struct Window<'a> {
     pub from: u64,
     pub to: u64,
     /// Where the axis has its 0.
     pub origin: u64,
     pub x: Scale,
-    pub ruler: &'a Ruler<'a>,
+    pub timebase: &'a Timebase<'a>,
 }
 
-impl Stretch<'_> {
+impl Window<'_> {
     /// The place of a time.
     pub fn at(&self, ticks: u64) -> f64 {
-        let ruler = self.ruler;
+        let timebase = self.timebase;
         self.x.at(if ticks < self.origin {
-            -ruler.value(self.origin - ticks)
+            -timebase.value(self.origin - ticks)
         } else {
-            ruler.value(ticks - self.origin)
+            timebase.value(ticks - self.origin)
         })
     }
 
     /// The part of these, in the order of time, that is seen.
-    fn seen<T>(
+    fn visible<T>(
         &self,
         all: &[T],
         end: impl Fn(&T) -> u64,
@@ -53,32 +53,30 @@ pub fn draw(
     svg: &mut Svg,
     channel: &Channel,
     index: usize,
-    stretch: &Stretch<'_>,
+    window: &Window<'_>,
     samples: Option<(&[Pulse], Range<usize>)>,
     top: f64,
 ) {
     let y = |level: bool| top + if level { HIGH } else { LOW };
-    let seen = stretch.seen(&channel.edges, |at| *at, |at| *at);
-    let mut level = channel.initial != (seen.start % 2 == 1);
-    let mut points = vec![[stretch.at(stretch.from), y(level)]];
-    let edges = &channel.edges[seen.clone()];
-    for together in
-        edges.chunk_by(|one, next| stretch.at(*one).floor() == stretch.at(*next).floor())
-    {
-        let place = stretch.at(together[0]);
+    let visible = window.visible(&channel.edges, |at| *at, |at| *at);
+    let mut level = channel.initial != (visible.start % 2 == 1);
+    let mut points = vec![[window.at(window.from), y(level)]];
+    let edges = &channel.edges[visible.clone()];
+    for edges in edges.chunk_by(|one, next| window.at(*one).floor() == window.at(*next).floor()) {
+        let place = window.at(edges[0]);
         points.extend([[place, y(level)], [place, y(!level)]]);
-        if together.len() % 2 == 0 {
+        if edges.len() % 2 == 0 {
             points.push([place, y(level)]);
         } else {
             level = !level;
         }
     }
-    points.push([stretch.at(stretch.to), y(level)]);
+    points.push([window.at(window.to), y(level)]);
     let class = format!("c{}", index % 8);
     let end = |pulse: &Pulse| pulse.at.saturating_add(pulse.width);
-    let tell = |svg: &mut Svg, pulse: &Pulse, what: &str| {
-        let ends = [pulse.at, end(pulse)].map(|at| stretch.at(at));
-        let tip = format!("{what}: {}", stretch.ruler.full(pulse.width));
+    let add_tip = |svg: &mut Svg, pulse: &Pulse, what: &str| {
+        let ends = [pulse.at, end(pulse)].map(|at| window.at(at));
+        let tip = format!("{what}: {}", window.timebase.full(pulse.width));
         svg.bar(
             &format!("pulse {class}"),
             [ends[0], top + HIGH],
@@ -90,19 +88,19 @@ pub fn draw(
         Some((all, shown)) => {
             let first = shown.start;
             for (place, pulse) in all[shown].iter().enumerate() {
-                tell(svg, pulse, &format!("{}, number {}", channel.name, first + place + 1));
+                add_tip(svg, pulse, &format!("{}, number {}", channel.name, first + place + 1));
             }
         }
-        None if edges.len() <= 2 * TOLD => {
+        None if edges.len() <= 2 * MAX_TIPS => {
             // One more before, which may reach into the stretch.
             let near = Channel {
                 name: String::new(),
-                initial: channel.initial != (seen.start.saturating_sub(1) % 2 == 1),
+                initial: channel.initial != (visible.start.saturating_sub(1) % 2 == 1),
                 edges: channel.edges
-                    [seen.start.saturating_sub(1)..(seen.end + 1).min(channel.edges.len())]
+                    [visible.start.saturating_sub(1)..(visible.end + 1).min(channel.edges.len())]
                     .to_vec(),
             };
-            near.pulses(true).for_each(|pulse| tell(svg, &pulse, &channel.name));
+            near.pulses(true).for_each(|pulse| add_tip(svg, &pulse, &channel.name));
         }
         None => {}
     }
@@ -110,15 +108,18 @@ pub fn draw(
 }
 
 /// The samples as the timer has them.
-pub fn timer(svg: &mut Svg, marks: &Marks, stretch: &Stretch<'_>, top: f64) {
-    let origin = stretch.ruler.value(stretch.origin);
-    let (low, high) = (stretch.x.low + origin, stretch.x.high + origin);
-    let seen =
+pub fn timer(svg: &mut Svg, marks: &Marks, window: &Window<'_>, top: f64) {
+    let origin = window.timebase.value(window.origin);
+    let (low, high) = (window.x.low + origin, window.x.high + origin);
+    let visible =
         marks.spans.iter().enumerate().filter(|(_, (start, end))| *end > low && *start < high);
-    for (index, (start, end)) in seen.take(TOLD) {
-        let ends = [start, end].map(|at| stretch.x.at(at - origin));
-        let tip =
-            format!("by the timer, number {}: {}", index + 1, stretch.ruler.unit.show(end - start));
+    for (index, (start, end)) in visible.take(MAX_TIPS) {
+        let ends = [start, end].map(|at| window.x.at(at - origin));
+        let tip = format!(
+            "by the timer, number {}: {}",
+            index + 1,
+            window.timebase.unit.show(end - start)
+        );
         svg.bar("ink", [ends[0], top + 9.0], [ends[1] - ends[0], 6.0], &tip);
     }
 }

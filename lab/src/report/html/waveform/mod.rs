@@ -8,10 +8,10 @@ mod test;
 mod view;
 
 use self::{
-    pins::{Focus, Marks, Ruler},
+    pins::{Focus, Marks, Timebase},
     view::draw,
 };
-use super::{cases::Shown, figure::Figure, text::joined};
+use super::{cases::ProvenCase, figure::Figure, text::joined};
 use crate::{
     capture::{Capture, Pulse, Sampling},
     observation::CAPTURE,
@@ -19,19 +19,19 @@ use crate::{
 };
 
 /// So many of an experiment are drawn.
-const SHOWN: usize = 8;
+const MAX_CHARTS: usize = 8;
 
 /// Rows of the table.
-const ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// The figures, and a line about each capture that cannot be drawn.
-pub fn figures(cases: &[Shown<'_>]) -> (Vec<Figure>, Vec<String>) {
+pub fn figures(cases: &[ProvenCase<'_>]) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut remarks) = (Vec::new(), Vec::new());
-    let captured: Vec<(&Shown<'_>, &String)> = cases
+    let captured: Vec<(&ProvenCase<'_>, &String)> = cases
         .iter()
         .filter_map(|shown| Some((shown, shown.case.attachments.get(CAPTURE)?)))
         .collect();
-    for (shown, dump) in captured.iter().take(SHOWN) {
+    for (shown, dump) in captured.iter().take(MAX_CHARTS) {
         let capture = match Capture::from_vcd(CAPTURE, dump.as_bytes()) {
             Ok(capture) => capture,
             Err(error) => {
@@ -45,18 +45,20 @@ pub fn figures(cases: &[Shown<'_>]) -> (Vec<Figure>, Vec<String>) {
                 .push(format!("{}: no pin of its capture shows a whole sample", shown.name())),
         }
     }
-    if let (Some(last), true) = (figures.last_mut(), captured.len() > SHOWN) {
-        last.notes
-            .push(format!("Captures of the first {SHOWN} of {} cases are drawn.", captured.len()));
+    if let (Some(last), true) = (figures.last_mut(), captured.len() > MAX_CHARTS) {
+        last.notes.push(format!(
+            "Captures of the first {MAX_CHARTS} of {} cases are drawn.",
+            captured.len()
+        ));
     }
     (figures, remarks)
 }
 
-fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
+fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
     let case = shown.case;
-    let ruler = Ruler::of(case, capture);
-    let marks = focus.marks(&ruler);
-    let (svg, reading) = draw(capture, focus, &ruler, marks.as_ref());
+    let timebase = Timebase::of(case, capture);
+    let marks = focus.marks(&timebase);
+    let (svg, reading) = draw(capture, focus, &timebase, marks.as_ref());
     let names = focus.names();
     let per = focus.series.map_or(1.0, |series| series.per);
     let mut notes = Vec::new();
@@ -64,9 +66,9 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
         notes.push(format!("A sample is {} operations long.", count(per)));
     }
     if let Some(marks) = &marks {
-        let told = ruler.unit.show(marks.doubt.ceil());
+        let uncertainty = timebase.unit.show(marks.uncertainty.ceil());
         notes.push(format!(
-            "timer: the same samples by the target's own marks, placed to within ± {told}."
+            "timer: the same samples by the target's own marks, placed to within ± {uncertainty}."
         ));
     }
     let source = match capture.sampling {
@@ -74,11 +76,11 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
         Sampling::At(hertz) => format!("edges to within {}", show(1e9 / hertz.max(1) as f64, "ns")),
         Sampling::Unknown => "sampled".to_owned(),
     };
-    let clock = match ruler.unit {
+    let clock = match timebase.unit {
         unit if unit.is_time() => "time".to_owned(),
-        unit => joined(&[unit.name(), &ruler.rate()]),
+        unit => joined(&[unit.name(), &timebase.rate()]),
     };
-    let seen = format!("{} samples by {}", focus.samples.len(), focus.read_from);
+    let seen = format!("{} samples by {}", focus.samples.len(), focus.source);
     Figure {
         kind: "waveform",
         title: format!("{}: pins, {}", shown.experiment, shown.name()),
@@ -87,7 +89,7 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
         svg: svg.finish(&format!("Waveform of {} {}", shown.experiment, shown.name())),
         notes,
         header: vec!["sample", "at", "width", "time", "by the timer"],
-        rows: rows(focus, &ruler, marks.as_ref(), capture.start),
+        rows: rows(focus, &timebase, marks.as_ref(), capture.start),
         ..Figure::default()
     }
 }
@@ -95,21 +97,21 @@ fn figure(shown: &Shown<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
 /// The first widths, and what the timer says of them.
 fn rows(
     focus: &Focus<'_>,
-    ruler: &Ruler<'_>,
+    timebase: &Timebase<'_>,
     marks: Option<&Marks>,
     start: u64,
 ) -> Vec<Vec<String>> {
     let row = |(index, sample): (usize, &Pulse)| {
         let timer = marks
             .and_then(|marks| marks.spans.get(index))
-            .map(|span| ruler.unit.show(span.1 - span.0));
+            .map(|span| timebase.unit.show(span.1 - span.0));
         vec![
             (index + 1).to_string(),
-            ruler.show(sample.at - start),
-            ruler.show(sample.width),
-            ruler.time(sample.width).unwrap_or_default(),
+            timebase.show(sample.at - start),
+            timebase.show(sample.width),
+            timebase.time(sample.width).unwrap_or_default(),
             timer.unwrap_or_default(),
         ]
     };
-    focus.samples.iter().take(ROWS).enumerate().map(row).collect()
+    focus.samples.iter().take(MAX_ROWS).enumerate().map(row).collect()
 }

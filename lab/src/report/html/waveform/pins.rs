@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// From ticks of a capture to what the case's values are told in.
-pub struct Ruler<'a> {
+pub struct Timebase<'a> {
     pub unit: Unit<'a>,
     tick: Tick,
     /// Ticks of the target's clock in a second, where values are such ticks.
@@ -18,7 +18,7 @@ pub struct Ruler<'a> {
     has_rate: bool,
 }
 
-impl<'a> Ruler<'a> {
+impl<'a> Timebase<'a> {
     pub fn of(case: &'a CaseResult, capture: &Capture) -> Self {
         let unit = Unit::of(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
@@ -59,16 +59,16 @@ pub struct Focus<'a> {
     pub series: Option<&'a SeriesResult>,
     pub samples: Vec<Pulse>,
     /// What they are read from: `D0`, `irq to D0`.
-    pub read_from: String,
+    pub source: String,
     /// Of all pins, which series each shows.
-    shown: Vec<(&'a str, &'a str)>,
+    series_by_pin: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Focus<'a> {
     /// The pin of the first measured series that one shows; or else the bench's line, until the handler's pin rises; or else the
     /// first pin that has a pulse. `None` where none has.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
-        let ruler = Ruler::of(case, capture);
+        let timebase = Timebase::of(case, capture);
         let own = case.series.iter().filter(|series| !series.role.starts_with("pin"));
         let mut found: Vec<(&SeriesResult, &Channel, Vec<Pulse>)> = Vec::new();
         for series in own {
@@ -81,11 +81,11 @@ impl<'a> Focus<'a> {
             };
             let free = capture.channels.iter().filter(is_free);
             let fitting = free
-                .filter_map(|channel| Some((series, channel, samples(channel, beside, &ruler)?)))
+                .filter_map(|channel| Some((series, channel, samples(channel, beside, &timebase)?)))
                 .next();
             found.extend(fitting);
         }
-        let shown = found
+        let series_by_pin = found
             .iter()
             .map(|(series, channel, _)| (channel.name.as_str(), series.name.as_str()))
             .collect();
@@ -96,8 +96,8 @@ impl<'a> Focus<'a> {
                 channel,
                 series: Some(series),
                 samples,
-                read_from: channel.name.clone(),
-                shown,
+                source: channel.name.clone(),
+                series_by_pin,
             });
         }
         if let Some((channel, samples)) = latencies(capture) {
@@ -105,8 +105,8 @@ impl<'a> Focus<'a> {
                 channel,
                 series: None,
                 samples,
-                read_from: format!("{LINE} to {HANDLER}"),
-                shown,
+                source: format!("{STIMULUS} to {HANDLER}"),
+                series_by_pin,
             });
         }
         let pulses = capture
@@ -114,13 +114,16 @@ impl<'a> Focus<'a> {
             .iter()
             .map(|channel| (channel, channel.pulses(true).collect::<Vec<_>>()));
         let (channel, samples) = pulses.into_iter().find(|(_, samples)| !samples.is_empty())?;
-        Some(Self { channel, series: None, samples, read_from: channel.name.clone(), shown })
+        Some(Self { channel, series: None, samples, source: channel.name.clone(), series_by_pin })
     }
 
     /// `D0: switch, D7: mark to mark`.
     pub fn names(&self) -> String {
-        let names: Vec<String> =
-            self.shown.iter().map(|(channel, series)| format!("{channel}: {series}")).collect();
+        let names: Vec<String> = self
+            .series_by_pin
+            .iter()
+            .map(|(channel, series)| format!("{channel}: {series}"))
+            .collect();
         names.join(", ")
     }
 
@@ -131,19 +134,19 @@ impl<'a> Focus<'a> {
     }
 
     /// Where the timer's marks lie, if its samples were kept and each lies within one of the pin's.
-    pub fn marks(&self, ruler: &Ruler<'_>) -> Option<Marks> {
+    pub fn marks(&self, timebase: &Timebase<'_>) -> Option<Marks> {
         let series = self.series?;
         let is_whole = series
             .by_repetition
             .first()
             .is_some_and(|first| first.count == self.samples.len() as u64);
         let samples = series.samples.get(..self.samples.len()).filter(|_| is_whole)?;
-        Marks::place(samples, series, &self.samples, ruler)
+        Marks::place(samples, series, &self.samples, timebase)
     }
 }
 
 /// The line that a bench raises, and the pin that its handler does.
-const LINE: &str = "irq";
+const STIMULUS: &str = "irq";
 const HANDLER: &str = "D0";
 
 /// From each rise of the bench's line to that of the handler's pin, before the next.
@@ -151,23 +154,29 @@ fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
     let rises = |channel: &Channel| -> Vec<u64> {
         channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
     };
-    let line = capture.channel(LINE).ok()?;
-    let (raised, handled) = (rises(line), rises(capture.channel(HANDLER).ok()?));
-    let samples = raised.iter().enumerate().filter_map(|(place, at)| {
-        let answer = handled.get(handled.partition_point(|handled| handled < at))?;
-        let is_its = raised.get(place + 1).is_none_or(|next| answer < next);
-        is_its.then(|| Pulse { at: *at, width: answer - at })
+    let line = capture.channel(STIMULUS).ok()?;
+    let (requests, responses) = (rises(line), rises(capture.channel(HANDLER).ok()?));
+    let samples = requests.iter().enumerate().filter_map(|(place, at)| {
+        let response = responses.get(responses.partition_point(|response| response < at))?;
+        let is_before_next = requests.get(place + 1).is_none_or(|next| response < next);
+        is_before_next.then(|| Pulse { at: *at, width: response - at })
     });
     let samples: Vec<Pulse> = samples.collect();
     (!samples.is_empty()).then_some((line, samples))
 }
 
 /// The samples of a series' first repetition, if that is what the channel shows: as pulses, or from each edge to the next.
-fn samples(channel: &Channel, series: &SeriesResult, ruler: &Ruler<'_>) -> Option<Vec<Pulse>> {
+fn samples(
+    channel: &Channel,
+    series: &SeriesResult,
+    timebase: &Timebase<'_>,
+) -> Option<Vec<Pulse>> {
     let first = series.by_repetition.first()?;
-    let is_like = |samples: &Vec<Pulse>| {
+    let matches_summary = |samples: &Vec<Pulse>| {
         let values = || {
-            samples.iter().map(|sample| (ruler.value(sample.width) - series.nominal) / series.per)
+            samples
+                .iter()
+                .map(|sample| (timebase.value(sample.width) - series.nominal) / series.per)
         };
         let (min, max) =
             (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
@@ -180,15 +189,15 @@ fn samples(channel: &Channel, series: &SeriesResult, ruler: &Ruler<'_>) -> Optio
             && is_near(max, first.max)
     };
     let between = |pair: &[u64]| Pulse { at: pair[0], width: pair[1] - pair[0] };
-    let pulses = Some(channel.pulses(true).collect()).filter(is_like);
-    pulses.or_else(|| Some(channel.edges.windows(2).map(between).collect()).filter(is_like))
+    let pulses = Some(channel.pulses(true).collect()).filter(matches_summary);
+    pulses.or_else(|| Some(channel.edges.windows(2).map(between).collect()).filter(matches_summary))
 }
 
 /// The timer's samples among the edges: starts and ends in the case's unit, from the time at which ticks begin.
 pub struct Marks {
     pub spans: Vec<(f64, f64)>,
     /// By so much they may lie earlier or later, all of them together.
-    pub doubt: f64,
+    pub uncertainty: f64,
 }
 
 impl Marks {
@@ -198,23 +207,23 @@ impl Marks {
         samples: &[(f64, f64)],
         series: &SeriesResult,
         pulses: &[Pulse],
-        ruler: &Ruler<'_>,
+        timebase: &Timebase<'_>,
     ) -> Option<Self> {
         let length = |value: f64| value * series.per + series.nominal;
         let (mut earliest, mut latest) = (f64::NEG_INFINITY, f64::INFINITY);
         let first = samples.first()?.0;
         for ((start, value), pulse) in samples.iter().zip(pulses) {
             let since = start - first;
-            earliest = earliest.max(ruler.value(pulse.at) - since);
+            earliest = earliest.max(timebase.value(pulse.at) - since);
             latest = latest
-                .min(ruler.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
+                .min(timebase.value(pulse.at.saturating_add(pulse.width)) - since - length(*value));
         }
-        let room = latest - earliest;
+        let slack = latest - earliest;
         let middle = f64::midpoint(earliest, latest);
         let span = |(start, value): &(f64, f64)| {
             (middle + start - first, middle + start - first + length(*value))
         };
-        let marks = || Self { spans: samples.iter().map(span).collect(), doubt: room / 2.0 };
-        (room >= 0.0 && room.is_finite()).then(marks)
+        let marks = || Self { spans: samples.iter().map(span).collect(), uncertainty: slack / 2.0 };
+        (slack >= 0.0 && slack.is_finite()).then(marks)
     }
 }

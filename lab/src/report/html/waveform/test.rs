@@ -89,17 +89,17 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
     let (capture, mut case) = (capture(), case(&capture()));
     {
         let focus = Focus::find(&case, &capture).unwrap();
-        let ruler = Ruler::of(&case, &capture);
-        let marks = focus.marks(&ruler).expect("they fit");
+        let timebase = Timebase::of(&case, &capture);
+        let marks = focus.marks(&timebase).expect("they fit");
         // The first begins between 1000 and 1003: the second, 301 later, must end by 1440, and is 134 long.
-        assert_eq!((marks.spans[0], marks.doubt), ((1_002.0, 1_098.0), 2.0));
+        assert_eq!((marks.spans[0], marks.uncertainty), ((1_002.0, 1_098.0), 2.0));
     }
     case.series[0].samples[1].1 = 141.0;
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Ruler::of(&case, &capture)).is_none(), "longer than its pulse");
+    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "longer than its pulse");
     case.series[0].samples.truncate(2);
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Ruler::of(&case, &capture)).is_none(), "not all were kept");
+    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "not all were kept");
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn pins_that_show_no_series_are_read_by_themselves() {
     let widths =
         |focus: &Focus<'_>| focus.samples.iter().map(|sample| sample.width).collect::<Vec<_>>();
     let focus = Focus::find(&case, &capture).unwrap();
-    assert_eq!((focus.read_from.as_str(), widths(&focus)), ("irq to D0", vec![9, 9]));
+    assert_eq!((focus.source.as_str(), widths(&focus)), ("irq to D0", vec![9, 9]));
     capture.channels.retain(|channel| channel.name != "irq");
     let focus = Focus::find(&case, &capture).unwrap();
-    assert_eq!((focus.read_from.as_str(), widths(&focus)), ("D0", vec![140, 120]));
+    assert_eq!((focus.source.as_str(), widths(&focus)), ("D0", vec![140, 120]));
     assert!(focus.series.is_none() && focus.names().is_empty());
 }
 
@@ -165,7 +165,7 @@ fn a_million_edges_make_a_small_picture() {
     let shown = case(&capture);
     let subject = super::super::panel::Subject { name: String::new(), run: &run_of(vec![shown]) };
     let subjects = [subject];
-    let cases = Shown::all("switch", &subjects);
+    let cases = ProvenCase::all("switch", &subjects);
     let start = Instant::now();
     let (figures, remarks) = figures(&cases);
     let html = figures[0].html();

@@ -2,36 +2,37 @@
 
 use super::{
     super::{
-        frame::{Axis, RIGHT, bottom},
+        frame::{Axis, RIGHT, x_axis},
         scale::Scale,
-        svg::{Anchor, Svg, fit, width},
+        svg::{Anchor, Svg, fit, text_width},
+        text::joined,
     },
-    lanes::{self, Stretch},
-    pins::{Focus, Marks, Ruler},
+    lanes::{self, Window},
+    pins::{Focus, Marks, Timebase},
 };
 use crate::capture::{Capture, Channel};
 
 /// Where lanes begin; names stand before.
 const LEFT: f64 = 58.0;
 /// From one lane to the next.
-const LANE: f64 = 24.0;
+const LANE_HEIGHT: f64 = 24.0;
 /// Above the first lane: what the stretch shows, and the measured widths.
 const HEAD: f64 = 46.0;
 /// Below the last: the axis, and room to the next stretch.
 const FOOT: f64 = 44.0;
 
 /// More pins than a picture has room for.
-const LANES: usize = 12;
+const MAX_LANES: usize = 12;
 
 /// As many samples at first, where each is then wide enough to be seen.
-const FIRST: usize = 4;
-const SEEN: f64 = 0.04;
+const MAX_FIRST: usize = 4;
+const MIN_SHARE: f64 = 0.04;
 
 /// The picture, and how to read it.
 pub fn draw(
     capture: &Capture,
     focus: &Focus<'_>,
-    ruler: &Ruler<'_>,
+    timebase: &Timebase<'_>,
     marks: Option<&Marks>,
 ) -> (Svg, String) {
     // A pin that never changes says nothing.
@@ -39,60 +40,60 @@ pub fn draw(
         capture.channels.iter().filter(|channel| !channel.edges.is_empty()).collect();
     let others = changing.iter().copied().filter(|channel| !std::ptr::eq(*channel, focus.channel));
     let channels: Vec<&Channel> =
-        std::iter::once(focus.channel).chain(others).take(LANES).collect();
+        std::iter::once(focus.channel).chain(others).take(MAX_LANES).collect();
     let left_out = changing.len() - channels.len();
     let (first, count) = first(capture, focus);
     let widest = focus.widest();
-    let mut stretches = vec![(first, 0, count)];
+    let mut windows = vec![(first, 0, count)];
     if widest > 0 || count > 1 {
-        stretches.push((around(capture, focus, widest, widest), widest, 1));
+        windows.push((around(capture, focus, widest, widest), widest, 1));
     }
     let lanes = channels.len() + usize::from(marks.is_some());
-    let height = HEAD + LANE * lanes as f64 + FOOT;
-    let mut svg = Svg::new(height * stretches.len() as f64);
-    for (index, ((from, to), sample, count)) in stretches.into_iter().enumerate() {
+    let height = HEAD + LANE_HEIGHT * lanes as f64 + FOOT;
+    let mut svg = Svg::new(height * windows.len() as f64);
+    for (index, ((from, to), sample, count)) in windows.into_iter().enumerate() {
         let origin = focus.samples[sample].at;
         let signed = |at: u64| {
-            if at < origin { -ruler.value(origin - at) } else { ruler.value(at - origin) }
+            if at < origin { -timebase.value(origin - at) } else { timebase.value(at - origin) }
         };
         let x = Scale { low: signed(from), high: signed(to), from: LEFT, to: RIGHT, log: false };
         let top = height * index as f64;
-        let stretch = Stretch { from, to, origin, x, ruler };
-        let base = top + HEAD + LANE * lanes as f64;
+        let window = Window { from, to, origin, x, timebase };
+        let base = top + HEAD + LANE_HEIGHT * lanes as f64;
         let what = match index {
             0 if count == 1 => format!("the first of {}", focus.samples.len()),
             0 => format!("the first {count} of {}", focus.samples.len()),
             _ => format!("the widest: number {}", sample + 1),
         };
         svg.text("group", [4.0, top + 13.0], Anchor::Start, &what);
-        let since = format!("since number {} began", sample + 1);
-        bottom(&mut svg, &Axis::of(x, &since, ruler.unit.name()), LEFT, base, top + HEAD - 4.0);
+        let title = format!("since number {} began", sample + 1);
+        x_axis(&mut svg, &Axis::of(x, &title, timebase.unit.name()), LEFT, base, top + HEAD - 4.0);
         let mut place = top + HEAD;
         for (index, channel) in channels.iter().enumerate() {
             svg.text("row", [4.0, place + 16.0], Anchor::Start, &fit(&channel.name, LEFT - 8.0));
             let samples =
                 (index == 0).then_some((focus.samples.as_slice(), sample..sample + count));
-            lanes::draw(&mut svg, channel, index, &stretch, samples, place);
-            place += LANE;
+            lanes::draw(&mut svg, channel, index, &window, samples, place);
+            place += LANE_HEIGHT;
             if let (Some(marks), 0) = (marks, index) {
                 svg.text("row", [4.0, place + 16.0], Anchor::Start, "timer");
-                lanes::timer(&mut svg, marks, &stretch, place);
-                place += LANE;
+                lanes::timer(&mut svg, marks, &window, place);
+                place += LANE_HEIGHT;
             }
         }
-        measure(&mut svg, focus, &stretch, sample..sample + count, [top + HEAD, base]);
+        measure(&mut svg, focus, &window, sample..sample + count, [top + HEAD, base]);
     }
-    (svg, reading(focus, ruler, count, left_out))
+    (svg, reading(focus, timebase, count, left_out))
 }
 
 /// The first samples, as many as can be seen in one stretch.
 fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
-    let count = focus.samples.len().min(FIRST);
+    let count = focus.samples.len().min(MAX_FIRST);
     let is_seen = |count: &usize| {
         let samples = &focus.samples[..*count];
         let span = samples[*count - 1].at + samples[*count - 1].width - samples[0].at;
         let least = samples.iter().map(|sample| sample.width).min().unwrap_or(0);
-        least as f64 >= SEEN * span as f64
+        least as f64 >= MIN_SHARE * span as f64
     };
     let count = (2..=count).rev().find(is_seen).unwrap_or(1);
     (around(capture, focus, 0, count - 1), count)
@@ -102,8 +103,8 @@ fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
 fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u64, u64) {
     let (from, last) = (focus.samples[one].at, focus.samples[other]);
     let to = last.at.saturating_add(last.width);
-    let air = if one == other { (to - from) / 3 } else { (to - from) / 12 }.max(1);
-    (from.saturating_sub(air).max(capture.start), to.saturating_add(air).min(capture.end))
+    let margin = if one == other { (to - from) / 3 } else { (to - from) / 12 }.max(1);
+    (from.saturating_sub(margin).max(capture.start), to.saturating_add(margin).min(capture.end))
 }
 
 /// Cursors where samples begin and end, and the widths between them. A width for which there is no room is left out: a
@@ -111,41 +112,41 @@ fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u6
 fn measure(
     svg: &mut Svg,
     focus: &Focus<'_>,
-    stretch: &Stretch<'_>,
+    window: &Window<'_>,
     samples: std::ops::Range<usize>,
     [top, base]: [f64; 2],
 ) {
     let mut free = 0.0;
     let single = samples.len() == 1;
     for sample in &focus.samples[samples] {
-        let ends = [sample.at, sample.at.saturating_add(sample.width)].map(|at| stretch.at(at));
+        let ends = [sample.at, sample.at.saturating_add(sample.width)].map(|at| window.at(at));
         for end in ends {
             svg.line("marker", [end, top - 12.0], [end, base]);
         }
         svg.line("range", [ends[0], top - 8.0], [ends[1], top - 8.0]);
-        let told = if single {
-            stretch.ruler.full(sample.width)
+        let width_text = if single {
+            window.timebase.full(sample.width)
         } else {
-            stretch.ruler.show(sample.width)
+            window.timebase.show(sample.width)
         };
-        let half = 0.5 * width(&told);
+        let half = 0.5 * text_width(&width_text);
         let middle = f64::midpoint(ends[0], ends[1]).min(RIGHT - half).max(half + 2.0);
         if middle - half >= free {
-            svg.text("row", [middle, top - 14.0], Anchor::Middle, &told);
+            svg.text("row", [middle, top - 14.0], Anchor::Middle, &width_text);
             free = middle + half + 6.0;
         }
     }
 }
 
-fn reading(focus: &Focus<'_>, ruler: &Ruler<'_>, count: usize, left_out: usize) -> String {
-    let mut told = Vec::new();
+fn reading(focus: &Focus<'_>, timebase: &Timebase<'_>, count: usize, left_out: usize) -> String {
+    let mut parts = Vec::new();
     if let (1, [one, next, ..]) = (count, focus.samples.as_slice()) {
-        told.push(format!("from the first to the next: {}", ruler.full(next.at - one.at)));
+        parts.push(format!("from the first to the next: {}", timebase.full(next.at - one.at)));
     }
     match left_out {
         0 => {}
-        1 => told.push("one more pin changes".to_owned()),
-        more => told.push(format!("{more} more pins change")),
+        1 => parts.push("one more pin changes".to_owned()),
+        more => parts.push(format!("{more} more pins change")),
     }
-    super::joined(&told)
+    joined(&parts)
 }

@@ -7,7 +7,7 @@ pub enum Side {
     Right,
 }
 
-pub struct Sheet {
+pub struct TextTable {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Row>,
 }
@@ -18,7 +18,7 @@ enum Row {
     Line(String),
 }
 
-impl Sheet {
+impl TextTable {
     pub fn new(columns: &[(&'static str, Side)]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn numbers_lean_right_and_empty_columns_vanish() {
-        let mut sheet =
-            Sheet::new(&[("case", Side::Left), ("n", Side::Right), ("none", Side::Right)]);
-        sheet.line("a line that is longer than all columns together");
-        sheet.row(vec!["a".into(), "5".into(), String::new()]);
-        sheet.row(vec!["\x1b[32mbb\x1b[0m".into(), "µ50".into()]);
-        let text = sheet.render();
+        let mut table =
+            TextTable::new(&[("case", Side::Left), ("n", Side::Right), ("none", Side::Right)]);
+        table.line("a line that is longer than all columns together");
+        table.row(vec!["a".into(), "5".into(), String::new()]);
+        table.row(vec!["\x1b[32mbb\x1b[0m".into(), "µ50".into()]);
+        let text = table.render();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["case    n", "─────────"]);
         assert_eq!(lines[3..], ["a       5", "\x1b[32mbb\x1b[0m    µ50"]);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, bottom, number},
+    frame::{Axis, RIGHT, number, x_axis},
     panel::{Entry, Panel, statistic},
     rows::{Kind, ROWS, Row, limits, pages, rows, values},
     scale::Scale,
-    svg::{Anchor, Svg, fit, width, wrap},
+    svg::{Anchor, Svg, fit, text_width, wrap},
     sweep,
 };
 use crate::units::{digits, show};
@@ -27,13 +27,14 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // one picture is enough for that.
     let targets: BTreeSet<&str> =
         panel.entries.iter().map(|entry| entry.case.target.as_str()).collect();
-    let swept = if targets.len() < 2 || panel.entries.len() > ROWS {
-        sweep::shown(panel)
+    let drawn_as_sweep = if targets.len() < 2 || panel.entries.len() > ROWS {
+        sweep::series_drawn(panel)
     } else {
         Vec::new()
     };
-    let is_shown =
-        |entry: &&Entry<'_>| swept.iter().any(|series| std::ptr::eq(*series, entry.series));
+    let is_shown = |entry: &&Entry<'_>| {
+        drawn_as_sweep.iter().any(|series| std::ptr::eq(*series, entry.series))
+    };
     let entries = panel.entries.iter().filter(|entry| entry.series.x.is_none() && !is_shown(entry));
     let rows = rows(panel, &entries.collect::<Vec<_>>());
     if rows.len() < 2 {
@@ -67,7 +68,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     let mut svg = Svg::new(base + 38.0);
     let is_memory = panel.unit == "bytes";
     let title = if is_memory { "size" } else { "median and range" };
-    bottom(&mut svg, &Axis::of(*scale, &panel.beyond(title), panel.unit), LEFT, base, TOP);
+    x_axis(&mut svg, &Axis::of(*scale, &panel.beyond(title), panel.unit), LEFT, base, TOP);
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     let mut table = Vec::new();
     let mut notes: Vec<String> = Vec::new();
@@ -90,17 +91,17 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
             svg.line("floor", [place, top], [place, top + height]);
         }
         for row in rows {
-            let class = if matches!(row.kind, Kind::Ours(_)) { "row" } else { "row other" };
+            let class = if matches!(row.kind, Kind::Measured(_)) { "row" } else { "row other" };
             svg.text(class, [RIGHT, top + 12.0], Anchor::End, &label(row, panel));
             let lines = lines(row, panel);
             for (index, line) in lines.iter().enumerate() {
                 svg.text(class, [LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
             }
             top += LINE * (lines.len() - 1) as f64;
-            let told = draw(&mut svg, panel, row, scale, top);
-            table.push(vec![row.group.clone(), row.name.clone(), told]);
+            let value = draw(&mut svg, panel, row, scale, top);
+            table.push(vec![row.group.clone(), row.name.clone(), value]);
             match &row.kind {
-                Kind::Ours(entry) => {
+                Kind::Measured(entry) => {
                     limited.extend(limits(entry, panel).iter().map(|limit| limit.0))
                 }
                 Kind::Published { note, .. } => {
@@ -120,9 +121,9 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     if page.chunk_by(|one, next| one.group == next.group).any(|rows| floor(rows).is_some()) {
         notes.insert(0, "┆ the floor: without any kernel (bare)".to_owned());
     }
-    let ours: Vec<&Entry<'_>> = page
+    let measured: Vec<&Entry<'_>> = page
         .iter()
-        .filter_map(|row| if let Kind::Ours(entry) = row.kind { Some(entry) } else { None })
+        .filter_map(|row| if let Kind::Measured(entry) = row.kind { Some(entry) } else { None })
         .collect();
     Figure {
         kind: if is_memory { "memory" } else { "beside" },
@@ -131,7 +132,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
             panel.experiment,
             if is_memory { "image and memory" } else { "side by side" }
         ),
-        facts: panel.facts(&ours),
+        facts: panel.facts(&measured),
         svg: svg.finish(&format!("{} side by side", panel.experiment)),
         notes,
         header: vec!["of", "case", "value"],
@@ -143,16 +144,16 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
 /// What the case takes without a kernel.
 fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
     let bare = rows.iter().find(|row| row.name.starts_with("bare@"));
-    let Kind::Ours(entry) = bare?.kind else { return None };
+    let Kind::Measured(entry) = bare?.kind else { return None };
     let floor = statistic(entry.series, "p50").filter(|_| rows.len() > 1)?;
     // What another is below is no floor: memory without a kernel may hold more stacks than with one.
-    let ours = rows.iter().filter(|row| matches!(row.kind, Kind::Ours(_)));
-    ours.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
+    let measured = rows.iter().filter(|row| matches!(row.kind, Kind::Measured(_)));
+    measured.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
 }
 
 /// A row's name, in two lines where one is too short.
 fn lines(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<String> {
-    wrap(&row.name, RIGHT - LEFT - width(&label(row, panel)) - 10.0)
+    wrap(&row.name, RIGHT - LEFT - text_width(&label(row, panel)) - 10.0)
 }
 
 /// A row's value, in short. The axis tells the unit; times have different ones.
@@ -168,7 +169,7 @@ fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
 fn middle(row: &Row<'_, '_>) -> f64 {
     match &row.kind {
         Kind::Published { value, .. } => *value,
-        Kind::Ours(entry) => {
+        Kind::Measured(entry) => {
             let summary = &entry.series.summary;
             summary.p50.or(summary.max).unwrap_or(0.0)
         }
@@ -178,31 +179,31 @@ fn middle(row: &Row<'_, '_>) -> f64 {
 /// Draws the row, and tells its value.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
     let middle = top + 21.0;
-    let tell = |value: f64| show(value, panel.unit);
+    let format_value = |value: f64| show(value, panel.unit);
     let start = scale.at(if scale.log { scale.low } else { 0.0 });
     match &row.kind {
         Kind::Published { value, range, .. } => {
             if let Some((low, high)) = range {
                 svg.line("line published", [scale.at(*low), middle], [scale.at(*high), middle]);
             }
-            let tip = format!("published: {}: {}", row.name, tell(*value));
+            let tip = format!("published: {}: {}", row.name, format_value(*value));
             if panel.unit == "bytes" {
                 svg.bar("hollow", [start, middle - 3.0], [scale.at(*value) - start, 6.0], &tip);
             } else {
                 svg.mark(3, "hollow", [scale.at(*value), middle], &tip);
             }
-            tell(*value)
+            format_value(*value)
         }
-        Kind::Ours(entry) => {
+        Kind::Measured(entry) => {
             let summary = &entry.series.summary;
             let (low, high) = (summary.min.unwrap_or(0.0), summary.max.unwrap_or(0.0));
             let value = self::middle(row);
             let range = if low < high {
-                format!(", {} to {}", tell(low), tell(high))
+                format!(", {} to {}", format_value(low), format_value(high))
             } else {
                 String::new()
             };
-            let tip = format!("{} {}: {}{range}", row.name, row.group, tell(value));
+            let tip = format!("{} {}: {}{range}", row.name, row.group, format_value(value));
             if panel.unit == "bytes" {
                 svg.bar("c0", [start, middle - 3.0], [scale.at(value) - start, 6.0], &tip);
             } else {
@@ -219,10 +220,10 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
                     "limit-bar",
                     [place - 1.0, middle - 6.0],
                     [2.0, 12.0],
-                    &format!("limit: {name} at most {}", tell(limit)),
+                    &format!("limit: {name} at most {}", format_value(limit)),
                 );
             }
-            tell(value)
+            format_value(value)
         }
     }
 }

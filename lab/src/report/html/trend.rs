@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    comparison::name,
     overview::verdict,
     scale::Scale,
     svg::Svg,
     text::{escape, joined},
 };
 use crate::{
-    comparison::{Comparison, Figures, Finding},
+    comparison::{Comparison, Figures, Finding, Line},
     store::CaseRow,
     units::show,
 };
@@ -19,11 +18,11 @@ const WIDTH: f64 = 160.0;
 const HEIGHT: f64 = 26.0;
 const MARGIN: f64 = 5.0;
 
-/// Two runs are compared already: a course begins with three.
-const LEAST: usize = 3;
+/// Two runs are compared already: a trend begins with three.
+const MIN_RUNS: usize = 3;
 
 /// A series of a case over the runs, the first among them; none where a run has no figure of it.
-struct Course<'a> {
+struct Trend<'a> {
     name: String,
     unit: &'a str,
     values: Vec<Option<f64>>,
@@ -35,98 +34,96 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
     let rows: Vec<&CaseRow> =
         rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
     let runs: BTreeSet<i64> = rows.iter().map(|row| row.run).collect();
-    if runs.len() < LEAST {
+    if runs.len() < MIN_RUNS {
         return String::new();
     }
     let mut by_series: HashMap<(&str, &str), Vec<&CaseRow>> = HashMap::new();
     for row in rows {
         by_series.entry((&row.key, &row.series)).or_default().push(row);
     }
-    let courses = comparison.lines.iter().map(|line| {
+    let trends = comparison.lines.iter().map(|line| {
         let own = by_series
             .get(&(line.key.as_str(), line.series.as_str()))
             .map_or(&[][..], Vec::as_slice);
         let value = |run: &i64| own.iter().find(|row| row.run == *run).and_then(|row| row.figure());
         let unit = own.first().map_or("", |row| &row.unit);
-        Course {
-            name: name(line),
+        Trend {
+            name: line_name(line),
             unit,
             values: runs.iter().map(value).collect(),
             finding: line.finding,
         }
     });
-    let courses: Vec<Course<'_>> =
-        courses.filter(|course| course.values.iter().flatten().count() > 0).collect();
+    let trends: Vec<Trend<'_>> =
+        trends.filter(|trend| trend.values.iter().flatten().count() > 0).collect();
     let names: Vec<String> = runs.iter().map(|run| format!("run {run}")).collect();
     let which = format!("{} to {}, {} of the store", names[0], names[names.len() - 1], names.len());
-    section(&courses, &names, &which, "verdict on B")
+    section(&trends, &names, &which, "verdict on B")
 }
 
 /// Of comparisons with one and the same A.
 pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
-    let mut courses: Vec<Course<'_>> = Vec::new();
+    let mut trends: Vec<Trend<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
-            let name = name(line);
-            let place =
-                courses.iter().position(|course| course.name == name).unwrap_or_else(|| {
-                    courses.push(Course {
-                        name,
-                        unit: &line.unit,
-                        values: vec![None; runs.len()],
-                        finding: line.finding,
-                    });
-                    courses.len() - 1
+            let name = line_name(line);
+            let place = trends.iter().position(|trend| trend.name == name).unwrap_or_else(|| {
+                trends.push(Trend {
+                    name,
+                    unit: &line.unit,
+                    values: vec![None; runs.len()],
+                    finding: line.finding,
                 });
-            let course = &mut courses[place];
+                trends.len() - 1
+            });
+            let trend = &mut trends[place];
             let figure = |of: fn(&Figures) -> Option<f64>| line.figures.as_ref().and_then(of);
-            course.values[0] = course.values[0].or(figure(|figures| figures.a));
-            course.values[index + 1] = figure(|figures| figures.b);
-            course.finding = course.finding.max(line.finding);
+            trend.values[0] = trend.values[0].or(figure(|figures| figures.a));
+            trend.values[index + 1] = figure(|figures| figures.b);
+            trend.finding = trend.finding.max(line.finding);
         }
     }
     let names: Vec<String> = runs.iter().map(|run| run.to_string()).collect();
-    section(&courses, &names, &joined(runs), "worst verdict")
+    section(&trends, &names, &joined(runs), "worst verdict")
 }
 
-fn section(courses: &[Course<'_>], runs: &[String], which: &str, verdict: &str) -> String {
-    let rows: String = courses.iter().map(|course| row(course, runs)).collect();
+fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> String {
+    let rows: String = trends.iter().map(|trend| row(trend, runs)).collect();
     let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
     let head: String = head.map(|name| format!("<th>{name}</th>")).concat();
     format!(
-        "<section class=\"course\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero</p>\n\
+        "<section class=\"trend\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero</p>\n\
          <div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n",
         escape(which),
     )
 }
 
-fn row(course: &Course<'_>, runs: &[String]) -> String {
-    let told =
-        |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, course.unit));
-    let known = || course.values.iter().flatten().copied();
+fn row(trend: &Trend<'_>, runs: &[String]) -> String {
+    let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, trend.unit));
+    let known = || trend.values.iter().flatten().copied();
     let (first, last) = (known().next(), known().next_back());
     let ratio = first
         .zip(last)
         .filter(|(first, _)| *first > 0.0)
         .map(|(first, last)| format!("×{:.3}", last / first));
-    let cells = [told(first), told(last), ratio.unwrap_or("–".to_owned())]
+    let cells = [text(first), text(last), ratio.unwrap_or("–".to_owned())]
         .map(|cell| format!("<td>{}</td>", escape(&cell)));
-    let told_by_run: Vec<String> = runs
+    let tips: Vec<String> = runs
         .iter()
-        .zip(&course.values)
-        .map(|(run, value)| format!("{run}: {}", told(*value)))
+        .zip(&trend.values)
+        .map(|(run, value)| format!("{run}: {}", text(*value)))
         .collect();
     format!(
         "<tr><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n",
-        escape(&course.name),
-        line(&course.values, &told_by_run),
+        escape(&trend.name),
+        line(&trend.values, &tips),
         cells.concat(),
-        verdict(course.finding.status()),
+        verdict(trend.finding.status()),
     )
 }
 
 /// From zero: a change looks as large as it is.
-fn line(values: &[Option<f64>], told: &[String]) -> String {
+fn line(values: &[Option<f64>], tips: &[String]) -> String {
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let high = known.iter().map(|point| point.1).fold(0.0, f64::max);
@@ -150,7 +147,18 @@ fn line(values: &[Option<f64>], told: &[String]) -> String {
         known.iter().map(|(at, value)| [x.at(*at as f64), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     for ((at, _), point) in known.iter().zip(&points) {
-        svg.mark(0, "c0", *point, &told[*at]);
+        svg.mark(0, "c0", *point, &tips[*at]);
     }
-    svg.finish(&told.join(", "))
+    svg.finish(&tips.join(", "))
+}
+
+/// The display name of a comparison's line: experiment, case, and the series where its name differs
+/// from the experiment's.
+pub fn line_name(line: &Line) -> String {
+    let series = if line.series == line.experiment { "" } else { &line.series };
+    [&line.experiment, line.case.as_str(), series]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

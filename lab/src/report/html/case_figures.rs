@@ -6,7 +6,7 @@ use super::{
     frame::{self, Axis, RIGHT},
     panel::{Panel, Subject},
     scale::Scale,
-    svg::{Anchor, Svg, width, wrap},
+    svg::{Anchor, Svg, text_width, wrap},
     text::joined,
 };
 use crate::{
@@ -16,30 +16,30 @@ use crate::{
 };
 
 /// Rows of a picture.
-const ROWS: usize = 16;
+const MAX_ROWS: usize = 16;
 
-const ROW: f64 = 32.0;
-const LINE: f64 = 13.0;
+const ROW_HEIGHT: f64 = 32.0;
+const LINE_HEIGHT: f64 = 13.0;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
 /// What one row shows.
 enum Row<'a> {
-    Ours { name: String, figure: &'a FigureResult, limits: Vec<(&'static str, f64)> },
+    Measured { name: String, figure: &'a FigureResult, limits: Vec<(&'static str, f64)> },
     Published(&'a Published),
 }
 
 impl Row<'_> {
     fn label(&self) -> (String, f64) {
         match self {
-            Row::Ours { name, figure, .. } => (name.clone(), figure.value),
+            Row::Measured { name, figure, .. } => (name.clone(), figure.value),
             Row::Published(figure) => (figure.on.clone(), figure.value),
         }
     }
 
     fn values(&self) -> Vec<f64> {
         let values = match self {
-            Row::Ours { figure, limits, .. } => [figure.min, figure.value, figure.max]
+            Row::Measured { figure, limits, .. } => [figure.min, figure.value, figure.max]
                 .into_iter()
                 .chain(limits.iter().map(|limit| limit.1))
                 .collect(),
@@ -57,32 +57,32 @@ pub fn charts(experiment: &str, subjects: &[Subject<'_>]) -> Vec<Figure> {
         .collect();
     let mut names: Vec<&str> = Vec::new();
     for (_, case) in &cases {
-        let asked = case
+        let requested = case
             .published
             .iter()
             .map(|figure| &figure.statistic)
             .chain(case.limits.iter().map(|limit| &limit.statistic));
-        for name in asked.filter(|name| case.figure(name).is_some()) {
+        for name in requested.filter(|name| case.figure(name).is_some()) {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
     }
-    names.into_iter().flat_map(|name| of_number(experiment, &cases, name)).collect()
+    names.into_iter().flat_map(|name| charts_of(experiment, &cases, name)).collect()
 }
 
-fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> Vec<Figure> {
-    let found: Vec<(&str, &CaseResult, &FigureResult)> = cases
+fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> Vec<Figure> {
+    let measured: Vec<(&str, &CaseResult, &FigureResult)> = cases
         .iter()
         .filter_map(|(subject, case)| Some((*subject, *case, case.figure(number)?)))
-        .filter(|(_, case, figure)| figure.value.is_finite() && has_something_beside(case, figure))
+        .filter(|(_, case, figure)| figure.value.is_finite() && has_reference(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
         let words =
             [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let common: Vec<String> = match found.split_first() {
+    let common: Vec<String> = match measured.split_first() {
         Some((first, rest)) if !rest.is_empty() => words(first)
             .into_iter()
             .filter(|word| rest.iter().all(|other| words(other).contains(word)))
@@ -90,18 +90,20 @@ fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         _ => Vec::new(),
     };
     let mut rows: Vec<Row<'_>> = Vec::new();
-    for (index, one) in found.iter().enumerate() {
+    for (index, one) in measured.iter().enumerate() {
         let (_, case, figure) = one;
         let own: Vec<String> =
             words(one).into_iter().filter(|word| !common.contains(word)).collect();
         let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
-        rows.push(Row::Ours { name, figure, limits: limits(case, number) });
+        rows.push(Row::Measured { name, figure, limits: limits(case, number) });
         // Once after all cases in a row that it belongs to.
         let published = |case: &CaseResult| -> Vec<(String, u64)> {
-            beside(case, figure).map(|figure| (figure.on.clone(), figure.value.to_bits())).collect()
+            comparable(case, figure)
+                .map(|figure| (figure.on.clone(), figure.value.to_bits()))
+                .collect()
         };
-        if found.get(index + 1).is_none_or(|(_, next, _)| published(next) != published(case)) {
-            rows.extend(beside(case, figure).map(Row::Published));
+        if measured.get(index + 1).is_none_or(|(_, next, _)| published(next) != published(case)) {
+            rows.extend(comparable(case, figure).map(Row::Published));
         }
     }
     if rows.len() < 2 {
@@ -109,29 +111,32 @@ fn of_number(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
     }
     let all: Vec<f64> = rows.iter().flat_map(Row::values).collect();
     let scale = Scale::fitting(all.into_iter(), LEFT, RIGHT - 4.0);
-    let pages = rows.len().div_ceil(ROWS);
+    let pages = rows.len().div_ceil(MAX_ROWS);
     let part = |index: usize| {
         if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
     };
     let title = |index: usize| format!("{experiment}: {number}{}", part(index));
-    rows.chunks(ROWS)
+    rows.chunks(MAX_ROWS)
         .enumerate()
-        .map(|(index, rows)| figure(title(index), number, rows, &scale, &found))
+        .map(|(index, rows)| figure(title(index), number, rows, &scale, &measured))
         .collect()
 }
 
 /// Published figures that may stand on one axis with ours. Ratios have no clock; a rate is by its clock, and an emulator's is no time.
-fn beside<'a>(case: &'a CaseResult, ours: &FigureResult) -> impl Iterator<Item = &'a Published> {
+fn comparable<'a>(
+    case: &'a CaseResult,
+    measured: &FigureResult,
+) -> impl Iterator<Item = &'a Published> {
     let is_timed = case.clock.as_ref().is_none_or(|clock| clock.domain == "wall");
-    let shares = is_timed || !ours.unit.is_empty() || !ours.name.contains(" in a second");
-    let (name, unit) = (ours.name.clone(), ours.unit.clone());
+    let shares = is_timed || !measured.unit.is_empty() || !measured.name.contains(" in a second");
+    let (name, unit) = (measured.name.clone(), measured.unit.clone());
     case.published
         .iter()
         .filter(move |figure| shares && figure.statistic == name && figure.unit == unit)
 }
 
-fn has_something_beside(case: &CaseResult, figure: &FigureResult) -> bool {
-    beside(case, figure).next().is_some() || !limits(case, &figure.name).is_empty()
+fn has_reference(case: &CaseResult, figure: &FigureResult) -> bool {
+    comparable(case, figure).next().is_some() || !limits(case, &figure.name).is_empty()
 }
 
 fn limits(case: &CaseResult, number: &str) -> Vec<(&'static str, f64)> {
@@ -145,17 +150,17 @@ fn figure(
     number: &str,
     rows: &[Row<'_>],
     scale: &Scale,
-    found: &[(&str, &CaseResult, &FigureResult)],
+    measured: &[(&str, &CaseResult, &FigureResult)],
 ) -> Figure {
-    let unit = found.first().map_or("", |(_, _, figure)| figure.unit.as_str());
+    let unit = measured.first().map_or("", |(_, _, figure)| figure.unit.as_str());
     let lines = |row: &Row<'_>| {
         let (name, value) = row.label();
-        wrap(&name, RIGHT - LEFT - width(&show(value, unit)) - 10.0)
+        wrap(&name, RIGHT - LEFT - text_width(&show(value, unit)) - 10.0)
     };
-    let height = |row: &Row<'_>| ROW + LINE * (lines(row).len() - 1) as f64;
+    let height = |row: &Row<'_>| ROW_HEIGHT + LINE_HEIGHT * (lines(row).len() - 1) as f64;
     let base = TOP + rows.iter().map(height).sum::<f64>();
     let mut svg = Svg::new(base + 38.0);
-    frame::bottom(&mut svg, &Axis::of(*scale, number, unit), LEFT, base, TOP);
+    frame::x_axis(&mut svg, &Axis::of(*scale, number, unit), LEFT, base, TOP);
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     let (mut table, mut notes) = (Vec::new(), Vec::<String>::new());
     let mut bottom = TOP;
@@ -165,7 +170,7 @@ fn figure(
         let middle = bottom - 11.0;
         let (name, value) = row.label();
         let class = match row {
-            Row::Ours { name, figure, limits } => {
+            Row::Measured { name, figure, limits } => {
                 if figure.min < figure.max {
                     svg.line(
                         "range",
@@ -195,17 +200,17 @@ fn figure(
                 "row other"
             }
         };
-        let told = show(value, unit);
+        let value_text = show(value, unit);
         for (index, line) in lines(row).iter().enumerate() {
-            svg.text(class, [LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
+            svg.text(class, [LEFT, top + 12.0 + LINE_HEIGHT * index as f64], Anchor::Start, line);
         }
-        svg.text(class, [RIGHT, top + 12.0], Anchor::End, &told);
-        table.push(vec![name, told]);
+        svg.text(class, [RIGHT, top + 12.0], Anchor::End, &value_text);
+        table.push(vec![name, value_text]);
     }
-    if rows.iter().any(|row| matches!(row, Row::Ours { limits, .. } if !limits.is_empty())) {
+    if rows.iter().any(|row| matches!(row, Row::Measured { limits, .. } if !limits.is_empty())) {
         notes.insert(0, "┃ the limit that the study sets".to_owned());
     }
-    let repetitions = match found.iter().map(|(_, case, _)| case.repetitions).max() {
+    let repetitions = match measured.iter().map(|(_, case, _)| case.repetitions).max() {
         Some(count) if count > 1 => {
             format!("the median of up to {count} repetitions, and their range")
         }
@@ -214,7 +219,7 @@ fn figure(
     Figure {
         kind: "found",
         title,
-        facts: joined(&[Panel::clocks(found.iter().map(|(_, case, _)| *case)), repetitions]),
+        facts: joined(&[Panel::clocks(measured.iter().map(|(_, case, _)| *case)), repetitions]),
         svg: svg.finish(number),
         notes,
         header: vec!["case", "value"],

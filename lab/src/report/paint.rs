@@ -1,0 +1,44 @@
+//! The colours of verdicts on a terminal.
+
+use std::{
+    env,
+    io::{IsTerminal, stdout},
+    path::Path,
+};
+
+use crate::verdict::Status;
+
+/// How verdicts are printed: as plain words, or in colour.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    Coloured,
+}
+
+impl Paint {
+    /// Chooses colour for standard output (`file` is `None`) when it is a terminal, `TERM` is not
+    /// `dumb` and `NO_COLOR` is unset or empty (<https://no-color.org>); plain words otherwise.
+    pub fn for_output(file: Option<&Path>) -> Self {
+        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        if file.is_none() && stdout().is_terminal() && !refused && !dumb {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// The words of a status, wrapped in its ANSI colour when painting in colour.
+    pub fn status(self, status: Status) -> String {
+        let colour = match status {
+            Status::Pass => 32,
+            Status::NotOffered => 2,
+            Status::Inconclusive => 33,
+            Status::Regression | Status::LimitMissed => 31,
+        };
+        match self {
+            Self::Plain => status.words().to_owned(),
+            Self::Coloured => format!("\x1b[{colour}m{}\x1b[0m", status.words()),
+        }
+    }
+}
