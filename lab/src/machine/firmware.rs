@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::default_in;
-use crate::report;
+use crate::console;
 
 /// A kernel that has an image.
 #[derive(Debug)]
@@ -244,7 +244,7 @@ pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                report::note(what);
+                console::note(what);
             }
         });
         let outcome = work();

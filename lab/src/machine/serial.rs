@@ -27,7 +27,7 @@ use self::{
     line::Line,
 };
 use super::{Machine, Recording, firmware};
-use crate::{report, units::printable};
+use crate::{console, units::printable};
 
 pub use flash::flash;
 
@@ -273,7 +273,7 @@ impl<'a> Answer<'a> {
         let (device, said) = (self.board.device.display(), self.said());
         for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
             if bytes > 0 {
-                report::note(&format!(
+                console::note(&format!(
                     "skipped {bytes} bytes on {device} {place} the stream{said}"
                 ));
             }
