@@ -17,6 +17,7 @@ pub mod arena;
 pub mod experiments;
 pub mod kernel;
 pub mod mark;
+mod offers;
 pub mod request;
 pub mod signal;
 pub mod spec;

@@ -1,12 +1,6 @@
-//! Which experiments this port offers, for which kinds of task: one plain table.
+//! The experiments that the port to Linux offers, and the transports of those that call servers.
 
-use chronoscope_suite::{
-    Refusal, Trial,
-    experiments::{
-        delay, interference, interrupt, inversion, log, message, period, pipeline, spawn, switch,
-        ticks, transaction, wakeup,
-    },
-};
+use chronoscope_suite::{Refusal, Trial, experiments::transaction};
 
 use crate::{
     coroutine::Coroutine,
@@ -20,86 +14,56 @@ use crate::{
     },
 };
 
-/// Runs what the request names.
-///
-/// # Errors
-/// [`Refusal`] from the experiment, or because Linux has no such combination.
-pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
-    let request = trial.request;
-    let experiment = request.spec().name;
-    match (experiment, request.tasks()) {
-        ("delay", "thread") => delay::run::<Thread>(trial).await,
-        ("delay", "process") => delay::run::<Process>(trial).await,
-        ("delay", "coroutine") => delay::run::<Coroutine>(trial).await,
-        ("period", "thread") => period::run::<Thread>(trial).await,
-        ("period", "process") => period::run::<Process>(trial).await,
-        ("period", "coroutine") => period::run::<Coroutine>(trial).await,
-        ("switch", "thread-thread") => switch::run::<Thread, Thread>(trial).await,
-        ("switch", "process-process") => switch::run::<Process, Process>(trial).await,
-        ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
-        ("switch", "thread-coroutine") => switch::run::<Thread, Coroutine>(trial).await,
-        ("switch", "coroutine-thread") => switch::run::<Coroutine, Thread>(trial).await,
-        ("message", "thread") => message::run::<Thread>(trial).await,
-        ("message", "process") => message::run::<Process>(trial).await,
-        ("message", "coroutine") => message::run::<Coroutine>(trial).await,
-        ("spawn", "thread") => spawn::run::<Thread>(trial).await,
-        ("spawn", "process") => spawn::run::<Process>(trial).await,
-        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
-        ("log", "thread") => log::run::<Thread>(trial).await,
-        ("log", "process") => log::run::<Process>(trial).await,
-        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
-        ("pipeline", "thread") => pipeline::run::<Thread>(trial).await,
-        ("pipeline", "process") => pipeline::run::<Process>(trial).await,
-        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
-        ("ticks", "thread") => ticks::run::<Thread>(trial).await,
-        ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
-        ("ticks", "process") => ticks::run::<Process>(trial).await,
-        ("inversion", "thread") => inversion::run::<Thread>(trial).await,
-        ("inversion", "process") => inversion::run::<Process>(trial).await,
-        ("interference", "thread") => interference::run::<Thread>(trial).await,
-        ("interference", "process") => interference::run::<Process>(trial).await,
-        ("interrupt", _) => interrupt::run(trial).await,
-        ("wakeup", "thread") => wakeup::run::<Thread>(trial).await,
-        ("wakeup", "process") => wakeup::run::<Process>(trial).await,
-        ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        ("masked", _) => {
-            Err(Refusal::not_offered("Linux keeps interrupts off where no signal shows it"))
+chronoscope_suite::offers! {
+    kernel Linux: interrupts log;
+    kind "thread" Thread: delays reaping messages mutexes processor_time;
+    kind "process" Process: delays reaping messages mutexes processor_time;
+    kind "coroutine" Coroutine: delays reaping messages;
+    pair "thread-thread" Thread, Thread;
+    pair "process-process" Process, Process;
+    pair "coroutine-coroutine" Coroutine, Coroutine;
+    pair "thread-coroutine" Thread, Coroutine;
+    pair "coroutine-thread" Coroutine, Thread;
+    own "transaction" transact;
+    own "latency" call;
+    refuse "masked" "Linux keeps interrupts off where no signal shows it";
+    otherwise "this port does not offer the experiment for these kinds of task";
+}
+
+/// Evaluates the expression with `W` as the type of the request's transport to another process.
+macro_rules! by_transport {
+    ($trial:ident, $W:ident => $run:expr) => {
+        by_transport! { @match $trial $W $run;
+            "binder" Through<Binder>,
+            "hwbinder" Through<Hwbinder>,
+            "unix" Descriptors<Unix>,
+            "seqpacket" Descriptors<Seqpacket>,
+            "pipe" Descriptors<Pipe>,
+            "futex" Memory<Futex>,
+            "eventfd" Memory<Eventfd>,
+            "process_vm" Memory<ProcessVm>,
         }
-        ("transaction", _) => transact(trial).await,
-        ("latency", _) => call(trial).await,
-        _ => Err(Refusal::not_offered(
-            "this port does not offer the experiment for these kinds of task",
-        )),
-    }
+    };
+    (@match $trial:ident $W:ident $run:expr; $($word:literal $transport:ty,)*) => {
+        match $trial.request.word("transport") {
+            $($word => {
+                type $W = $transport;
+                $run
+            })*
+            _ => Err(Refusal::not_offered("this port has no such transport")),
+        }
+    };
 }
 
-/// `transaction`, by transport.
+/// Runs `transaction` over the request's transport.
 async fn transact(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
-    match trial.request.word("transport") {
-        "binder" => transaction::run::<Process, Through<Binder>>(trial).await,
-        "hwbinder" => transaction::run::<Process, Through<Hwbinder>>(trial).await,
-        "unix" => transaction::run::<Process, Descriptors<Unix>>(trial).await,
-        "seqpacket" => transaction::run::<Process, Descriptors<Seqpacket>>(trial).await,
-        "pipe" => transaction::run::<Process, Descriptors<Pipe>>(trial).await,
-        "futex" => transaction::run::<Process, Memory<Futex>>(trial).await,
-        "eventfd" => transaction::run::<Process, Memory<Eventfd>>(trial).await,
-        "process_vm" => transaction::run::<Process, Memory<ProcessVm>>(trial).await,
-        "passthrough" => transaction::run::<Process, Passthrough>(trial).await,
-        _ => Err(Refusal::not_offered("this port has no such transport")),
+    if trial.request.word("transport") == "passthrough" {
+        return transaction::run::<Process, Passthrough>(trial).await;
     }
+    by_transport!(trial, W => transaction::run::<Process, W>(trial).await)
 }
 
-/// `latency`, by transport.
+/// Runs `latency` over the request's transport.
 async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
-    match trial.request.word("transport") {
-        "binder" => latency::run::<Through<Binder>>(trial).await,
-        "hwbinder" => latency::run::<Through<Hwbinder>>(trial).await,
-        "unix" => latency::run::<Descriptors<Unix>>(trial).await,
-        "seqpacket" => latency::run::<Descriptors<Seqpacket>>(trial).await,
-        "pipe" => latency::run::<Descriptors<Pipe>>(trial).await,
-        "futex" => latency::run::<Memory<Futex>>(trial).await,
-        "eventfd" => latency::run::<Memory<Eventfd>>(trial).await,
-        "process_vm" => latency::run::<Memory<ProcessVm>>(trial).await,
-        _ => Err(Refusal::not_offered("this port has no such transport")),
-    }
+    by_transport!(trial, W => latency::run::<W>(trial).await)
 }

@@ -71,7 +71,7 @@ impl Queue {
             }
             // Blocks while the pipe is full. It cannot fail: this process holds the other end.
             Means::Pipe { writer, .. } => {
-                drop(retry_on_intr(|| write(writer, &word.to_ne_bytes())))
+                let _ = retry_on_intr(|| write(writer, &word.to_ne_bytes()));
             }
         }
     }

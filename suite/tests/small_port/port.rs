@@ -26,9 +26,6 @@ use std::{
 use chronoscope_suite::{
     Clock, Kernel, Priority, Reason, Refusal, Request, Tasks, Trial,
     arena::Arena,
-    experiments::{
-        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
-    },
     kernel::{Handler, Interrupts, Log, Messages, PHASES, Source},
     trial::{self, Names, Sink},
     wire::Domain,
@@ -537,23 +534,11 @@ impl Log for Small {
 
 // ---- The table of offers, and main ---------------------------------------------------------------------------------
 
-async fn offer(trial: &mut Trial<'_, Small>) -> Result<(), Refusal> {
-    match (trial.request.spec().name, trial.request.tasks()) {
-        ("delay", "coroutine") => delay::run::<Coroutine>(trial).await,
-        ("interrupt", _) => interrupt::run(trial).await,
-        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
-        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
-        ("message", "coroutine") => message::run::<Coroutine>(trial).await,
-        ("period", "coroutine") => period::run::<Coroutine>(trial).await,
-        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
-        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
-        ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
-        ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
-        ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        _ => Err(Refusal::not_offered(
-            "this port does not offer the experiment for these kinds of task",
-        )),
-    }
+chronoscope_suite::offers! {
+    kernel Small: interrupts masking log;
+    kind "coroutine" Coroutine: delays reaping messages;
+    pair "coroutine-coroutine" Coroutine, Coroutine;
+    otherwise "this port does not offer the experiment for these kinds of task";
 }
 
 /// A chip's `main`: there the request comes from a mailbox, the region is a `static`, and the sink writes to a UART.
@@ -565,7 +550,7 @@ pub fn run_case(request: &str, region: &'static mut [MaybeUninit<u8>], sink: &mu
     // The director is no task like the others: what it holds is neither `Send` nor `'static`.
     kernel.run(pin!(async {
         let mut trial = Trial::new(kernel, &arena, request, sink, NAMES);
-        let outcome = offer(&mut trial).await;
+        let outcome = run(&mut trial).await;
         trial.end(outcome);
     }));
 }

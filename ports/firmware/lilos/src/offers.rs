@@ -1,15 +1,11 @@
-//! What lilos can do: one plain table.
+//! The experiments that lilos offers, and the places for tasks that they need late.
 
-use chronoscope_suite::{
-    Refusal, Request, Trial,
-    experiments::{
-        delay, interrupt, log, masked, message, period, pipeline, spawn, switch, ticks, wakeup,
-    },
-};
+use chronoscope_suite::Request;
 
 use crate::{kernel::Lilos, tasks::Coroutine};
 
-/// Tasks of the case that are made when others run already. lilos must know before how many there will be.
+/// The number of tasks that the case creates after the first have begun to run. lilos must know it
+/// before it starts.
 pub fn spare_places(request: &Request<'_>) -> usize {
     match request.spec().name {
         "spawn" => request.count("tasks"),
@@ -21,30 +17,11 @@ pub fn spare_places(request: &Request<'_>) -> usize {
     }
 }
 
-/// Runs what the request names.
-///
-/// # Errors
-/// [`Refusal`] from the experiment, or because lilos has no such thing.
-pub async fn run(trial: &mut Trial<'_, Lilos>) -> Result<(), Refusal> {
-    let request = trial.request;
-    match (request.spec().name, request.tasks()) {
-        ("switch", "coroutine-coroutine") => switch::run::<Coroutine, Coroutine>(trial).await,
-        ("delay", "coroutine") => delay::run::<Coroutine>(trial).await,
-        ("period", "coroutine") => period::run::<Coroutine>(trial).await,
-        ("message", "coroutine") => message::run::<Coroutine>(trial).await,
-        ("spawn", "coroutine") => spawn::run::<Coroutine>(trial).await,
-        ("pipeline", "coroutine") => pipeline::run::<Coroutine>(trial).await,
-        ("ticks", "coroutine") => ticks::run::<Coroutine>(trial).await,
-        ("wakeup", "coroutine") => wakeup::run::<Coroutine>(trial).await,
-        ("interrupt", _) => interrupt::run(trial).await,
-        ("masked", "coroutine") => masked::run::<Coroutine>(trial).await,
-        ("log", "coroutine") => log::run::<Coroutine>(trial).await,
-        ("inversion", _) => {
-            Err(Refusal::not_offered("lilos has no priorities, so none can be inverted"))
-        }
-        ("interference", _) => {
-            Err(Refusal::not_offered("lilos keeps no account of processor time"))
-        }
-        _ => Err(Refusal::not_offered("lilos has coroutines only")),
-    }
+chronoscope_suite::offers! {
+    kernel Lilos: interrupts masking log;
+    kind "coroutine" Coroutine: delays reaping messages;
+    pair "coroutine-coroutine" Coroutine, Coroutine;
+    refuse "inversion" "lilos has no priorities, so none can be inverted";
+    refuse "interference" "lilos keeps no account of processor time";
+    otherwise "lilos has coroutines only";
 }
