@@ -88,5 +88,6 @@ build() {
         rm -f "$stamp.$$"
         die "the build failed"
     }
+    CARGO_TARGET_DIR=$target "$target/release/xtask" images || die "the index of images could not be written"
     mv "$stamp.$$" "$stamp"
 }

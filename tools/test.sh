@@ -66,21 +66,16 @@ step "clippy" cargo clippy --workspace --all-targets --locked --target-dir "$tar
 step "build" build
 firmware() { cd ports/firmware && "$@"; }
 step "format of firmware" firmware cargo fmt --check
-# firmware_for CHIP CRATE…: the machine's own crate, and the ports that it has. One at a time, as the lab builds them: what one
-# port leaves out of the machine's crate must not come in by another.
-firmware_for() {
-    chip=$1
-    shift
+# One package at a time, as the lab builds them: features that one port leaves out of the chip's crate
+# must not come in by another.
+"$target/release/xtask" images list >"$target/.firmware-packages"
+while read -r chip crate; do
+    step "clippy of $crate for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --release --locked --package "$crate" -- -D warnings </dev/null
+    step "$crate for $chip" firmware ../../tools/firmware-cargo "$chip" build --release --locked --package "$crate" </dev/null
+done <"$target/.firmware-packages"
+for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
     step "suite for $chip" tools/firmware-cargo "$chip" build --release --locked --package chronoscope-suite
-    for crate; do
-        step "clippy of $crate for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --release --locked --package "chronoscope-$crate" -- -D warnings
-        step "$crate for $chip" firmware ../../tools/firmware-cargo "$chip" build --release --locked --package "chronoscope-$crate"
-    done
-}
-firmware_for thumbv7em-none-eabihf cortex-m4 tandem embassy lilos rtic bare
-firmware_for riscv32imc-unknown-none-elf rv32 tandem embassy bare
-step "clippy of the smallest images" firmware ../../tools/firmware-cargo thumbv7em-none-eabihf clippy --release --locked \
-    --package chronoscope-smallest --features bare,embassy,lilos,rtic,tandem -- -D warnings
+done
 step "format of QEMU's plugin" tools/plugin-cargo fmt --check
 step "clippy of QEMU's plugin" tools/plugin-cargo clippy --release --locked -- -D warnings
 for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do

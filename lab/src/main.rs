@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use chronoscope::{cli, console};
+use chronoscope::{cli, report};
 
 fn main() -> ExitCode {
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            console::remark(&format!("{error:#}"));
+            report::remark(&format!("{error:#}"));
             ExitCode::from(1)
         }
     }

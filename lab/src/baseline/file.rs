@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
 use super::{Baseline, Key, Machine, Series};
-use crate::toml_text::from_toml;
+use crate::study::from_toml;
 
 /// The version of this form.
 const SCHEMA: u32 = 1;

@@ -3,14 +3,15 @@
 use anyhow::Result;
 
 use crate::{
-    cli, console,
+    cli,
     doctor::{self, Finding, Level, Report},
+    report,
     verdict::Status,
 };
 
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     let report = doctor::examine();
-    console::print(&match arguments.format {
+    report::print(&match arguments.format {
         cli::DoctorFormat::Table => table(&report),
         cli::DoctorFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;

@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::console;
+use crate::report;
 
 /// Starts before it is given up: with one in a hundred that differs, four in a row are one in a hundred million.
 const STARTS: usize = 5;
@@ -50,7 +50,7 @@ pub fn run(
             AGREED.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned(), digest);
             let odd = starts - 1 - usize::from(agreed.is_none());
             if odd > 0 {
-                console::note(&format!(
+                report::note(&format!(
                     "left out {odd} of {starts} starts of `{what}`: the others agree"
                 ));
             }

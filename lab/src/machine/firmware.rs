@@ -1,7 +1,5 @@
-//! What machines that run microcontrollers' images share: the kernels that have images, how those are built, and what experiments
-//! are set to there.
-//!
-//! The lab builds the images itself, through `tools/firmware-cargo`; cargo sees to it that a second run builds nothing.
+//! The parts that all machines with microcontrollers' images share: defaults of experiments, and
+//! calls of the programs that build. The images themselves are in [`images`](super::images).
 
 use std::{
     collections::BTreeMap,
@@ -17,16 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::default_in;
-use crate::console;
-
-/// A kernel that has an image.
-#[derive(Debug)]
-pub(super) struct Port {
-    pub(super) kernel: &'static str,
-    chips: &'static [&'static str],
-    /// The kind of task that is measured unless another is asked for.
-    pub(super) kind: &'static str,
-}
+use crate::report;
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
 /// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
@@ -44,42 +33,6 @@ pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
     ("inversion", "hog_us", "1000"),
     ("inversion", "hold_us", "100"),
 ];
-
-static PORTS: [Port; 5] = [
-    Port {
-        kernel: "tandem",
-        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
-        kind: "thread",
-    },
-    Port {
-        kernel: "embassy",
-        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
-        kind: "coroutine",
-    },
-    Port { kernel: "lilos", chips: &["cortex-m4"], kind: "coroutine" },
-    Port { kernel: "rtic", chips: &["cortex-m4"], kind: "coroutine" },
-    Port {
-        kernel: "bare",
-        chips: &["cortex-m4", "rv32", "ibex", "ibex-wb", "cv32e40p"],
-        kind: "thread",
-    },
-];
-
-/// Every kernel that has an image for a machine, as `kernel@machine`.
-pub(super) fn targets(machine: &'static str) -> impl Iterator<Item = String> {
-    let ports = PORTS.iter().filter(move |port| port.chips.contains(&machine));
-    ports.map(move |port| format!("{}@{machine}", port.kernel))
-}
-
-/// That kernel, if it has an image for that machine.
-pub(super) fn find(kernel: &str, machine: &str) -> Option<&'static Port> {
-    PORTS.iter().find(|port| port.kernel == kernel && port.chips.contains(&machine))
-}
-
-/// The kind of task that is measured of that kernel, unless another is asked for.
-pub(super) fn kind(kernel: &str) -> Option<&'static str> {
-    PORTS.iter().find(|port| port.kernel == kernel).map(|port| port.kind)
-}
 
 /// A microcontroller's default of an experiment's parameter, for a kernel with that kind of task.
 pub(super) fn default(
@@ -103,63 +56,6 @@ pub(super) static PINS: Parameter = Parameter {
     help: "drive pins at the marks and capture them: a second instrument, whose stores are in the figures",
 };
 
-/// What an image is built for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variant {
-    Plain,
-    /// Records what its kernel does.
-    Traced,
-    /// Drives pins at the marks.
-    Pins,
-}
-
-impl Variant {
-    /// Each has a cargo profile of its own, so that what is built for one stays when another is.
-    fn profile(self) -> (&'static str, &'static [&'static str]) {
-        match self {
-            Self::Plain => ("release", &[]),
-            Self::Traced => ("traced", &["--features", "traced"]),
-            Self::Pins => ("pins", &["--features", "pins"]),
-        }
-    }
-}
-
-/// What came of building each image, by its path: built once in the lab's life.
-static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
-
-impl Port {
-    /// The default of an experiment's own parameter.
-    pub(super) fn default(
-        &self,
-        spec: &Spec,
-        parameter: &'static Parameter,
-    ) -> Option<&'static str> {
-        default(Some(self.kind), spec, parameter)
-    }
-
-    /// The kernel's image for a processor, built if it is not there or older than its source.
-    pub(super) fn image(&self, triple: &str, variant: Variant) -> Result<PathBuf> {
-        self.image_in("", triple, variant, &[])
-    }
-
-    /// As [`image`](Self::image), with more features, and so in a folder of its own.
-    pub(super) fn image_in(
-        &self,
-        folder: &str,
-        triple: &str,
-        variant: Variant,
-        more: &[&str],
-    ) -> Result<PathBuf> {
-        let root = repository()?;
-        let target = target(root)?.join(folder);
-        let package = format!("chronoscope-{}", self.kernel);
-        let (profile, features) = variant.profile();
-        let features = [features, more].concat();
-        let image = target.join("firmware").join(triple).join(profile).join(&package);
-        once(&BUILT, &image, || build(root, &target, triple, &package, profile, &features))
-    }
-}
-
 /// Makes what is to lie at `path`, once in the lab's life: what came of it is told again.
 pub(super) fn once(
     made: &Mutex<BTreeMap<PathBuf, Result<(), String>>>,
@@ -181,34 +77,16 @@ pub(super) fn target(root: &Path) -> Result<PathBuf> {
     Ok(std::path::absolute(target)?)
 }
 
-/// Where the sources of the images are: where the lab itself was built.
+/// The checkout that the lab was built in: the bench board and QEMU's plugin are built there.
 pub(super) fn repository() -> Result<&'static Path> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
-    if !root.join("ports/firmware/Cargo.toml").is_file() {
+    if !root.join("bench/Cargo.toml").is_file() {
         bail!(
-            "the sources of the microcontrollers' images are not in {} any more: build chronoscope again where they are",
+            "the sources of the bench board and of QEMU's plugin are not in {} any more: build chronoscope again where they are",
             root.display()
         );
     }
     Ok(root)
-}
-
-pub(super) fn build(
-    root: &Path,
-    target: &Path,
-    triple: &str,
-    package: &str,
-    profile: &str,
-    features: &[&str],
-) -> Result<()> {
-    let mut cargo = Command::new(root.join("tools/firmware-cargo"));
-    cargo
-        .args([triple, "build", "--profile", profile, "--locked", "--package", package])
-        .args(features);
-    // There, since the workspace's .cargo/config.toml counts.
-    cargo.current_dir(root.join("ports/firmware")).env("CARGO_TARGET_DIR", target);
-    run_cargo(&mut cargo, &format!("building {package}"))
-        .with_context(|| format!("{package} could not be built for {triple} (all of it: tools/firmware-cargo {triple} build --manifest-path ports/firmware/Cargo.toml)"))
 }
 
 /// Runs one of the scripts `tools/…-cargo`; says `what` it does if that takes more than a moment.
@@ -244,7 +122,7 @@ pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                console::note(what);
+                report::note(what);
             }
         });
         let outcome = work();

@@ -3,6 +3,7 @@
 mod agreement;
 pub(crate) mod firmware;
 pub mod host;
+mod images;
 pub mod qemu;
 pub mod rtl;
 mod scratch;
@@ -155,10 +156,10 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     if let Some(place) = target.machine.strip_prefix(serial::PREFIX) {
         return Ok(Box::new(serial::find(&target.kernel, place)?));
     }
-    if let Some(rtl) = rtl::find(&target.kernel, &target.machine) {
+    if let Some(rtl) = rtl::find(&target.kernel, &target.machine)? {
         return Ok(Box::new(rtl));
     }
-    match qemu::find(&target.kernel, &target.machine) {
+    match qemu::find(&target.kernel, &target.machine)? {
         Some(qemu) => Ok(Box::new(qemu)),
         None => {
             let known: Vec<String> = targets().chain([serial::FORM.to_owned()]).collect();

@@ -16,7 +16,8 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{
     Machine, Made, Recording, agreement,
-    firmware::{self, PINS, Port, Variant, once, repository, run_cargo, target},
+    firmware::{self, PINS, once, repository, run_cargo, target},
+    images::{self, Image, Variant},
     scratch::Folder,
     smallest, take,
 };
@@ -26,8 +27,6 @@ use crate::{child, observation::CAPTURE};
 #[derive(Debug)]
 pub(super) struct Chip {
     pub(super) name: &'static str,
-    /// As Rust calls it.
-    pub(super) triple: &'static str,
     /// QEMU's program, and Debian's package that has it.
     pub(super) program: &'static str,
     package: &'static str,
@@ -39,7 +38,6 @@ pub(super) struct Chip {
 static CHIPS: [Chip; 2] = [
     Chip {
         name: "cortex-m4",
-        triple: "thumbv7em-none-eabihf",
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduinoplus2"],
@@ -48,7 +46,6 @@ static CHIPS: [Chip; 2] = [
     },
     Chip {
         name: "rv32",
-        triple: "riscv32imc-unknown-none-elf",
         program: "qemu-system-riscv32",
         package: "qemu-system-misc",
         arguments: &[
@@ -115,32 +112,34 @@ fn split(request: &str) -> Result<(Variant, String)> {
 #[derive(Debug)]
 pub struct Qemu {
     pub(super) chip: &'static Chip,
-    pub(super) port: &'static Port,
+    /// The plain image.
+    pub(super) image: &'static Image,
 }
 
 /// The emulated chip of that name with that kernel, if there is such a pair.
-pub fn find(kernel: &str, machine: &str) -> Option<Qemu> {
-    let chip = CHIPS.iter().find(|chip| chip.name == machine)?;
-    Some(Qemu { chip, port: firmware::find(kernel, machine)? })
+///
+/// # Errors
+/// There is no index of images.
+pub fn find(kernel: &str, machine: &str) -> Result<Option<Qemu>> {
+    let Some(chip) = CHIPS.iter().find(|chip| chip.name == machine) else { return Ok(None) };
+    Ok(images::find(kernel, machine)?.map(|image| Qemu { chip, image }))
 }
 
 /// Every kernel on every chip that it has an image for, as `kernel@machine`.
 pub fn targets() -> impl Iterator<Item = String> {
-    CHIPS.iter().flat_map(|chip| firmware::targets(chip.name))
+    CHIPS.iter().flat_map(|chip| images::targets(chip.name))
 }
 
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let trace = self.can_trace().then_some(&TRACE);
-        trace
-            .into_iter()
-            .chain([&PINS])
-            .map(|parameter| (parameter, parameter.default.to_owned()))
+        let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS)].into_iter();
+        own.filter(|(variant, _)| self.image.has(*variant))
+            .map(|(_, parameter)| (parameter, parameter.default.to_owned()))
             .collect()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        self.port.default(spec, parameter)
+        firmware::default(Some(&self.image.kind), spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -149,7 +148,7 @@ impl Machine for Qemu {
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
         let (variant, request) = split(request)?;
-        self.port.image(self.chip.triple, variant)?;
+        self.image.variant(variant)?;
         if variant == Variant::Pins && request != experiments::image::SPEC.name {
             plugin()?;
         }
@@ -167,8 +166,8 @@ impl Machine for Qemu {
         if request == experiments::image::SPEC.name {
             return smallest::run(self, &request, limit, stop, sink).map(|()| Recording::new());
         }
-        let what = format!("{}@{} {whole}", self.port.kernel, self.chip.name);
-        let image = self.port.image(self.chip.triple, variant)?;
+        let what = format!("{}@{} {whole}", self.image.kernel, self.chip.name);
+        let image = self.image.variant(variant)?;
         let Chip { program, arguments, .. } = *self.chip;
         // What each start writes replaces what the one before it wrote: what remains is of one that was agreed on.
         let folder = Folder::new()?;
@@ -195,10 +194,6 @@ fn semihosting(request: &str) -> String {
 }
 
 impl Qemu {
-    fn can_trace(&self) -> bool {
-        self.port.kernel == "tandem"
-    }
-
     /// QEMU's options for a logic analyser that writes a file of the folder.
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
         let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");

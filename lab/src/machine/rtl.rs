@@ -15,16 +15,16 @@ use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
     Machine, Made, Recording, default_in,
-    firmware::{self, PINS, Port, Variant, once, repository, target},
+    firmware::{self, PINS, once, repository, target},
+    images::{self, Image, Variant},
     scratch::Folder,
     take,
+    vm::identity::sha256,
 };
-use crate::{child, digest::sha256, observation::CAPTURE, profile::Retirement, units::parse_hertz};
+use crate::{child, observation::CAPTURE, profile::Retirement, units::parse_hertz};
 
 /// The cores that there is a board around.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
-
-const TRIPLE: &str = "riscv32imc-unknown-none-elf";
 
 /// What a clock may be: the board tells its rate to the image in 32 bits.
 const HERTZ: std::ops::RangeInclusive<u64> = 1_000_000..=4_000_000_000;
@@ -62,6 +62,10 @@ static TRACE: Parameter = Parameter {
     help: "keep which function ran when, from the first sample on; with pins=yes",
 };
 
+/// Shown beside the figures of an image that has no remark of its own.
+const REMARK: &str =
+    "cycles of the core's own logic, simulated; memory is the board's, not a chip's";
+
 /// All that is the board's and not the image's.
 static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
 
@@ -73,18 +77,22 @@ pub(super) static DEFAULTS: [(&str, &str, &str); 1] = [("masked", "interval_us",
 #[derive(Debug)]
 pub struct Rtl {
     core: &'static str,
-    port: &'static Port,
+    /// The plain image.
+    image: &'static Image,
 }
 
 /// The board with that core and that kernel, if there is such a pair.
-pub fn find(kernel: &str, machine: &str) -> Option<Rtl> {
-    let core = CORES.iter().find(|core| **core == machine)?;
-    Some(Rtl { core, port: firmware::find(kernel, machine)? })
+///
+/// # Errors
+/// There is no index of images.
+pub fn find(kernel: &str, machine: &str) -> Result<Option<Rtl>> {
+    let Some(core) = CORES.iter().find(|core| **core == machine) else { return Ok(None) };
+    Ok(images::find(kernel, machine)?.map(|image| Rtl { core, image }))
 }
 
 /// Every kernel on every core, as `kernel@core`.
 pub fn targets() -> impl Iterator<Item = String> {
-    CORES.into_iter().flat_map(firmware::targets)
+    CORES.into_iter().flat_map(images::targets)
 }
 
 impl Machine for Rtl {
@@ -93,7 +101,8 @@ impl Machine for Rtl {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        default_in(&DEFAULTS, spec, parameter).or_else(|| self.port.default(spec, parameter))
+        default_in(&DEFAULTS, spec, parameter)
+            .or_else(|| firmware::default(Some(&self.image.kind), spec, parameter))
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -102,22 +111,14 @@ impl Machine for Rtl {
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
         let asked = Asked::of(request)?;
-        let image = self.image(&asked)?;
+        let image = self.image.variant(asked.variant())?;
         bench(self.core)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
         let mut identity = made_of(self.core)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
-        let remark = match self.is_unguarded() {
-            true => {
-                "cycles of the core's own logic, simulated; this core has no memory protection: tandem guards no stack here"
-            }
-            false => {
-                "cycles of the core's own logic, simulated; memory is the board's, not a chip's"
-            }
-        };
-        Ok(Made { identity, remark })
+        Ok(Made { identity, remark: self.image.remark.as_deref().unwrap_or(REMARK) })
     }
 
     /// A simulation of some million cycles a second.
@@ -133,7 +134,7 @@ impl Machine for Rtl {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let asked = Asked::of(request)?;
-        let image = self.image(&asked)?;
+        let image = self.image.variant(asked.variant())?;
         let folder = Folder::new()?;
         let mut command = Command::new(bench(self.core)?);
         command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
@@ -150,25 +151,6 @@ impl Machine for Rtl {
         }
         child::run(&mut command, "chronoscope-bench", limit, stop, sink)?;
         if asked.pins { recording(&folder, &image, asked.trace) } else { Ok(Recording::new()) }
-    }
-}
-
-impl Rtl {
-    /// Without physical memory protection tandem cannot guard its stacks.
-    fn is_unguarded(&self) -> bool {
-        self.core == "cv32e40p" && self.port.kernel == "tandem"
-    }
-
-    fn image(&self, asked: &Asked<'_>) -> Result<PathBuf> {
-        match self.is_unguarded() {
-            true => self.port.image_in(
-                "unguarded",
-                TRIPLE,
-                asked.variant(),
-                &["--features", "unguarded"],
-            ),
-            false => self.port.image(TRIPLE, asked.variant()),
-        }
     }
 }
 

@@ -26,8 +26,8 @@ use self::{
     frames::{Frames, Piece},
     line::Line,
 };
-use super::{Machine, Recording, firmware};
-use crate::{console, units::printable};
+use super::{Machine, Recording, firmware, images};
+use crate::{report, units::printable};
 
 pub use flash::flash;
 
@@ -93,7 +93,7 @@ impl Machine for Serial {
 
     /// Those of emulated microcontrollers, so that the figures stand beside each other.
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        firmware::default(firmware::kind(&self.kernel), spec, parameter)
+        firmware::default(images::kind(&self.kernel), spec, parameter)
     }
 
     /// `limit` is for silence: how long the stream takes is the line's affair.
@@ -273,7 +273,7 @@ impl<'a> Answer<'a> {
         let (device, said) = (self.board.device.display(), self.said());
         for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
             if bytes > 0 {
-                console::note(&format!(
+                report::note(&format!(
                     "skipped {bytes} bytes on {device} {place} the stream{said}"
                 ));
             }

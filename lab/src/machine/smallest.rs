@@ -1,6 +1,6 @@
 //! The experiment `image` on an emulated chip: how large a kernel's smallest images are, and that they run.
 //!
-//! They are in `ports/firmware/smallest`, a file for each kernel. What is found becomes a stream like any port's.
+//! The figures become a stream like any port's.
 
 use std::{
     fs,
@@ -16,13 +16,8 @@ use chronoscope_suite::{
     wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
 };
 
-use super::{
-    firmware::{build, repository, target},
-    qemu::{ARGUMENTS, Qemu},
-};
+use super::qemu::{ARGUMENTS, Qemu};
 use crate::child;
-
-const PACKAGE: &str = "chronoscope-smallest";
 
 /// Of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
@@ -41,22 +36,18 @@ pub(super) fn run(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (root, kernel) = (repository()?, qemu.port.kernel);
+    let kernel = qemu.image.kernel.as_str();
     let mut stream = Stream::default();
     stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
-    let source = root.join(format!("ports/firmware/smallest/src/bin/{kernel}.rs"));
-    if qemu.chip.name != "cortex-m4" || !source.is_file() {
+    let (Some(two), Some(three)) = (qemu.image.smallest(2), qemu.image.smallest(3)) else {
         let what = "there is no smallest image of this kernel for this chip";
         stream.send(&Record::Refused { reason: Reason::NotOffered, what, mend: "", code: 0 })?;
         return sink(&stream.bytes);
-    }
-    let target = target(root)?;
-    build(root, &target, qemu.chip.triple, PACKAGE, "release", &["--features", kernel])?;
-    let folder = target.join("firmware").join(qemu.chip.triple).join("release");
+    };
     let deadline = Instant::now() + limit;
     let mut sizes = Vec::new();
-    for tasks in [2, 3] {
-        let image = folder.join(format!("{kernel}-{tasks}"));
+    for (tasks, image) in [(2, two), (3, three)] {
+        let image = image.file()?;
         sizes.push(Size::of(
             &fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?,
         )?);
@@ -74,7 +65,7 @@ pub(super) fn run(
     let [Size { text, read_only, memory }, three] = &sizes[..] else {
         bail!("there are two images")
     };
-    let stack = if qemu.port.kind == "thread" { STACK } else { 0 };
+    let stack = if qemu.image.kind == "thread" { STACK } else { 0 };
     let task = three
         .memory
         .checked_sub(memory + stack)

@@ -5,9 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::published::Instrument;
 use crate::{
+    case,
     observation::{by_pin, readings_of},
     run::{CaseResult, SeriesResult},
-    units::{self, words::distance},
+    units,
 };
 
 /// What is told of every series, and the slope over several.
@@ -24,7 +25,7 @@ pub(super) fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
     let lower = name.to_lowercase();
     let percentile =
         lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let alike = STATISTICS.iter().any(|known| distance(&lower, known) <= 1);
+    let alike = STATISTICS.iter().any(|known| case::distance(&lower, known) <= 1);
     if name.is_empty()
         || percentile
         || alike

@@ -1,16 +1,14 @@
-//! Links the images: where the memory of this chip lies, and that a kernel need not have a handler beside the processor's own.
+//! Gives the linker the memory of the chip `cortex-m4`, and a default for the only interrupt.
 
 use std::{env, fs, path::PathBuf};
 
-include!("../image.rs");
+const MEMORY: &str = "../chips/cortex-m4/memory.x";
 
 fn main() {
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::copy("../cortex-m4/memory.x", out.join("memory.x"))
-        .expect("the machine's script is in its folder");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::copy(MEMORY, out.join("memory.x")).expect("the chip's folder has memory.x");
     fs::write(out.join("device.x"), "PROVIDE(LINE = DefaultHandler);\n")
-        .expect("the folder is this script's");
+        .expect("OUT_DIR is writable");
     println!("cargo:rustc-link-search={}", out.display());
-    println!("cargo:rerun-if-changed=../cortex-m4/memory.x");
-    link(&[]);
+    println!("cargo:rerun-if-changed={MEMORY}");
 }

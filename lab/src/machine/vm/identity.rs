@@ -1,12 +1,16 @@
-//! The emulator that guests run in, and its part in their identity.
+//! What makes two runs the same run: hashes of everything that a guest's bytes follow from.
 
-use std::{env, fs, io::ErrorKind, path::PathBuf, process::Command};
+use std::{collections::BTreeMap, env, fs, io::ErrorKind, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail};
-
-use crate::digest::sha256;
+use sha2::{Digest, Sha256};
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// In hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// QEMU, as it is installed.
 #[derive(Clone, Debug)]
@@ -52,4 +56,13 @@ fn path() -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(PROGRAM))
         .find(|path| path.is_file())
+}
+
+/// Facts by name, in the order of their names.
+pub type Identity = BTreeMap<String, String>;
+
+/// One name for all of them.
+pub fn key(identity: &Identity) -> String {
+    let text: String = identity.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+    sha256(text.as_bytes())[..16].to_owned()
 }

@@ -11,10 +11,9 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::bzimage;
+use super::{bzimage, identity::sha256};
 use crate::{
     cache::{Cache, KERNELS},
-    digest::sha256,
     machine::firmware::told_when_long,
 };
 

@@ -14,20 +14,14 @@ use serde_json::{Value, json};
 
 use super::{
     bzimage,
-    identity::{Emulator, PROGRAM},
+    identity::{Emulator, Identity, PROGRAM, key, sha256},
     initramfs,
     kernel::Flavour,
     options::Mode,
     port, programs,
     qmp::{self, Qmp},
 };
-use crate::{
-    cache::Cache,
-    child,
-    digest::{Identity, key, sha256},
-    machine::firmware::told_when_long,
-    units::printable,
-};
+use crate::{cache::Cache, child, machine::firmware::told_when_long, units::printable};
 
 /// A boot takes four seconds, or a minute and more on a host that is busy: hung is what takes ten.
 const BOOT: Duration = Duration::from_secs(600);

@@ -1,0 +1,7 @@
+//! Links the image.
+
+include!("../../image.rs");
+
+fn main() {
+    link(&[]);
+}

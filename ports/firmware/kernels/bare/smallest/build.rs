@@ -1,0 +1,7 @@
+//! Links the smallest images.
+
+include!("../../../image.rs");
+
+fn main() {
+    link(&[]);
+}

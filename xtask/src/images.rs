@@ -1,0 +1,112 @@
+//! The images of microcontrollers, and the index that tells the lab which there are.
+//!
+//! The kernels and chips are those whose folders are in `ports/firmware/kernels` and `…/chips`: the
+//! metadata of their manifests says all that the index needs. `docs/adding.md` has the keys.
+
+mod index;
+mod manifest;
+mod plan;
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, bail};
+
+use self::{
+    index::{Index, Locked},
+    plan::Plan,
+};
+use crate::repository::{root, target};
+
+pub const USAGE: &str = "images [list | build TARGET VARIANT | install FOLDER]  \
+    writes the index of microcontrollers' images; or: packages, one image, all images in a folder";
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let plans = plan::of(&root().join("ports/firmware"))?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => index(&plans),
+        ["list"] => {
+            list(&plans);
+            Ok(())
+        }
+        ["build", target, variant] => {
+            let fits = |plan: &&Plan| plan.row.target == target && plan.row.variant == variant;
+            let plan = plans.iter().find(fits);
+            build(plan.with_context(|| format!("there is no image {variant} of {target}"))?)
+        }
+        ["install", folder] => install(&plans, Path::new(folder)),
+        _ => bail!("usage: cargo xtask {USAGE}"),
+    }
+}
+
+/// Writes the index of all images, built or not.
+fn index(plans: &[Plan]) -> Result<()> {
+    let locked = Locked::open(&target()?.join("firmware"))?;
+    let rows = plans.iter().map(|plan| plan.row.clone());
+    let mut index = Index::new(Some(index::builder(locked.folder())?), rows.collect());
+    for row in &mut index.images {
+        row.renew(locked.folder())?;
+    }
+    locked.write(&index)
+}
+
+/// Prints each package with an image, after the triple that it is built for.
+fn list(plans: &[Plan]) {
+    let mut packages: Vec<_> = plans.iter().map(|plan| (&plan.row.triple, &plan.package)).collect();
+    packages.sort();
+    packages.dedup();
+    for (triple, package) in packages {
+        println!("{triple} {package}");
+    }
+}
+
+/// Builds an image, and renews its hash in the index.
+fn build(plan: &Plan) -> Result<()> {
+    let target = target()?;
+    compile(plan, &target)?;
+    let locked = Locked::open(&target.join("firmware"))?;
+    let mut index = locked.read()?;
+    let mut changed = false;
+    // One file can be the image of several machines.
+    for row in index.images.iter_mut().filter(|row| row.path == plan.row.path) {
+        changed |= row.renew(locked.folder())?;
+    }
+    if changed { locked.write(&index) } else { Ok(()) }
+}
+
+/// Runs cargo for an image. Cargo decides whether there is anything to do.
+fn compile(plan: &Plan, target: &Path) -> Result<()> {
+    let mut cargo = Command::new(root().join("tools/firmware-cargo"));
+    cargo.args([&plan.row.triple, "build", "--locked", "--profile", plan.profile]);
+    cargo.args(["--package", &plan.package]);
+    if !plan.features.is_empty() {
+        cargo.args(["--features", &plan.features.join(",")]);
+    }
+    // The workspace's .cargo/config.toml counts only in its own folder.
+    cargo.current_dir(root().join("ports/firmware"));
+    cargo.env("CARGO_TARGET_DIR", target.join(&plan.folder));
+    let status = cargo.status().context("cannot start tools/firmware-cargo")?;
+    if !status.success() {
+        bail!("{} could not be built for {}", plan.package, plan.row.triple);
+    }
+    Ok(())
+}
+
+/// Builds all images, and copies them with an index into a folder from which an installed lab runs
+/// them: it names no builder.
+fn install(plans: &[Plan], folder: &Path) -> Result<()> {
+    let target = target()?;
+    let locked = Locked::open(folder)?;
+    let mut index = Index::new(None, Vec::new());
+    for plan in plans {
+        compile(plan, &target)?;
+        let (from, to) =
+            (target.join("firmware").join(&plan.row.path), folder.join(&plan.row.path));
+        fs::create_dir_all(to.parent().context("an image is in a folder")?)?;
+        fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+        let mut row = plan.row.clone();
+        row.renew(folder)?;
+        index.images.push(row);
+    }
+    locked.write(&index)
+}

@@ -1,0 +1,104 @@
+//! The parts of a kernel's and a chip's manifest that say which images there are.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// `Cargo.toml`, with `T` as the table `package.metadata.chronoscope`.
+#[derive(Debug, Deserialize)]
+pub struct Manifest<T> {
+    pub package: Package<T>,
+    #[serde(default)]
+    pub features: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "bin")]
+    pub programs: Vec<Program>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Package<T> {
+    pub name: String,
+    pub metadata: Metadata<T>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Metadata<T> {
+    pub chronoscope: T,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Program {
+    pub name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chip {
+    pub triple: String,
+    /// The machines that run images for this chip.
+    pub machines: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// The kind of task that is measured unless another is asked for.
+    pub kind: String,
+    /// The folders in `chips` that the port has been written for.
+    pub chips: Vec<String>,
+    /// Machines whose image differs from that of their chip's other machines.
+    #[serde(default)]
+    pub machines: BTreeMap<String, Exception>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// Features that the images for this machine are built with.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// A sentence shown beside the figures of this machine.
+    pub remark: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Smallest {
+    /// The chips that the smallest images are written for.
+    pub chips: Vec<String>,
+}
+
+/// Reads `folder/Cargo.toml`.
+///
+/// # Errors
+/// The file cannot be read, or has no table `package.metadata.chronoscope` of this form.
+pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Manifest<T>> {
+    let path = folder.join("Cargo.toml");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// The subfolders that have a manifest, with their names, sorted.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn packages(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut packages = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().and_then(|name| name.to_str())
+            && path.join("Cargo.toml").is_file()
+        {
+            packages.push((name.to_owned(), path.clone()));
+        }
+    }
+    packages.sort();
+    Ok(packages)
+}

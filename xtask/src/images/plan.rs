@@ -1,0 +1,121 @@
+//! All images that the folders of kernels and chips call for, and how cargo builds each.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anyhow::{Context, Result};
+
+use super::{
+    index::Row,
+    manifest::{self, Chip, Exception, Kernel, Manifest, Smallest},
+};
+
+/// How an image is built.
+#[derive(Debug)]
+pub struct Plan {
+    pub row: Row,
+    pub package: String,
+    pub profile: &'static str,
+    pub features: Vec<String>,
+    /// The build folder, relative to the repository's: images with other features have their own.
+    pub folder: String,
+}
+
+/// Variants of a port's image that are built with a feature of the same name, if the port has it.
+/// The cargo profile keeps the files of one variant when another is built.
+const VARIANTS: [&str; 2] = ["traced", "pins"];
+
+/// The images of the workspace `firmware`, by kernel, chip and machine.
+///
+/// # Errors
+/// A manifest cannot be read, or names a chip without a folder.
+pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
+    let chips = manifest::packages(&firmware.join("chips"))?
+        .into_iter()
+        .map(|(name, folder)| Ok((name, manifest::read(&folder)?.package.metadata.chronoscope)))
+        .collect::<Result<BTreeMap<String, Chip>>>()?;
+    let mut plans = Vec::new();
+    for (name, folder) in manifest::packages(&firmware.join("kernels"))? {
+        let port = manifest::read::<Kernel>(&folder)?;
+        let smallest = folder.join("smallest");
+        let smallest = smallest.is_dir().then(|| manifest::read::<Smallest>(&smallest));
+        let smallest = smallest.transpose()?;
+        for chip in &port.package.metadata.chronoscope.chips {
+            let known = chips.get(chip).with_context(|| {
+                format!("{}: there is no folder chips/{chip}", folder.display())
+            })?;
+            for machine in &known.machines {
+                let place = Place { kernel: &name, chip, triple: &known.triple, machine };
+                plans.extend(place.port(&port));
+                plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest, &port)));
+            }
+        }
+    }
+    Ok(plans)
+}
+
+/// A kernel on a machine.
+struct Place<'a> {
+    kernel: &'a str,
+    chip: &'a str,
+    triple: &'a str,
+    machine: &'a str,
+}
+
+impl Place<'_> {
+    /// The images of the port.
+    fn port(&self, port: &Manifest<Kernel>) -> Vec<Plan> {
+        let none = Exception::default();
+        let exception =
+            port.package.metadata.chronoscope.machines.get(self.machine).unwrap_or(&none);
+        let variants = VARIANTS.into_iter().filter(|variant| port.features.contains_key(*variant));
+        let plan = |variant: &'static str| {
+            let profile = if variant == "plain" { "release" } else { variant };
+            let own = (variant != "plain").then(|| variant.to_owned());
+            let features: Vec<String> = exception.features.iter().cloned().chain(own).collect();
+            let inside = exception.features.join("-");
+            let folder = if inside.is_empty() { inside } else { format!("firmware/{inside}") };
+            let path = format!("{}/{profile}/{}", self.triple, port.package.name);
+            let path = match folder.strip_prefix("firmware/") {
+                Some(inside) => format!("{inside}/firmware/{path}"),
+                None => path,
+            };
+            let remark = exception.remark.clone();
+            let row = Row { remark, ..self.row(port, variant, path) };
+            Plan { row, package: port.package.name.clone(), profile, features, folder }
+        };
+        ["plain"].into_iter().chain(variants).map(plan).collect()
+    }
+
+    /// The smallest images, which only the chip's own machine runs.
+    fn smallest(&self, smallest: &Manifest<Smallest>, port: &Manifest<Kernel>) -> Vec<Plan> {
+        let chips = &smallest.package.metadata.chronoscope.chips;
+        let is_here = self.machine == self.chip && chips.iter().any(|chip| chip == self.chip);
+        let programs = smallest.programs.iter().filter(|_| is_here);
+        let plan = |program: &manifest::Program| {
+            let tasks = program.name.rsplit_once('-').map_or("", |(_, tasks)| tasks);
+            let path = format!("{}/release/{}", self.triple, program.name);
+            Plan {
+                row: self.row(port, &format!("smallest-{tasks}"), path),
+                package: smallest.package.name.clone(),
+                profile: "release",
+                features: Vec::new(),
+                folder: String::new(),
+            }
+        };
+        programs.map(plan).collect()
+    }
+
+    fn row(&self, port: &Manifest<Kernel>, variant: &str, path: String) -> Row {
+        Row {
+            target: format!("{}@{}", self.kernel, self.machine),
+            kernel: self.kernel.to_owned(),
+            chip: self.chip.to_owned(),
+            triple: self.triple.to_owned(),
+            kind: port.package.metadata.chronoscope.kind.clone(),
+            variant: variant.to_owned(),
+            path,
+            sha256: None,
+            remark: None,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Builds the images of targets and checks the repository: everything that cargo alone cannot do.
+//!
+//! This file only chooses a subcommand: each is one module and one row of the table.
+
+mod images;
+mod repository;
+
+use std::{env, process::ExitCode};
+
+use anyhow::{Result, bail};
+
+struct Subcommand {
+    name: &'static str,
+    usage: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+static SUBCOMMANDS: [Subcommand; 1] =
+    [Subcommand { name: "images", usage: images::USAGE, run: images::run }];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("chronoscope: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        let usages: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.usage).collect();
+        bail!("say what to do, as in cargo xtask …\n    {}", usages.join("\n    "));
+    };
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
+        let names: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.name).collect();
+        bail!("xtask has no `{name}`: there is {}", names.join(", "));
+    };
+    (subcommand.run)(rest)
+}
