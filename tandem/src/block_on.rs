@@ -1,4 +1,8 @@
-//! Futures in threads: the thread polls, and blocks between polls.
+//! Futures in threads: the thread polls a future, and blocks between polls.
+//!
+//! # Soundness
+//! A waker is the address of a static header, so it may be copied, kept and used for ever, from
+//! anywhere.
 
 use crate::{
     arch::{self, Mask},
@@ -14,10 +18,13 @@ use core::{
 };
 
 impl Me<'_> {
-    /// Runs a future, and blocks the thread while it waits.
+    /// Runs a future to completion. Blocks the thread whenever the future is pending.
     ///
-    /// For futures made elsewhere, as by `embassy-time` and `embassy-sync`. Tandem's own futures are for coroutines and
-    /// panic here: a thread has calls that block.
+    /// For futures of other crates, such as `embassy-time` and `embassy-sync`.
+    ///
+    /// # Panics
+    /// If the future is one of Tandem's own, or contains one that waits: those are for coroutines.
+    /// A thread has calls that block instead.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         let me = masked(|m| KERNEL.current(m));
@@ -25,7 +32,8 @@ impl Me<'_> {
         loop {
             masked(|m| me.again.set(m, false));
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                // If this was called within the poll of another such future, a wake-up may have been meant for that one.
+                // An outer `block_on` may be polling the future that called this one: let it poll
+                // again, in case a wake-up was meant for it.
                 masked(|m| me.again.set(m, true));
                 return output;
             }
@@ -40,7 +48,8 @@ impl Me<'_> {
     }
 }
 
-/// Wakes a task that polls a future. A thread that is elsewhere is not woken, lest it takes that for what it waits for there.
+/// Wakes a task that polls a future. A thread that blocks in any other call is not woken, since it
+/// would take the wake-up for the end of that wait; its `again` is set instead.
 #[inline(always)]
 pub(crate) fn wake_future(m: Masked, mask: Mask, task: Task) {
     if task.life.get(m) == Life::Awaiting {
@@ -54,7 +63,8 @@ pub(crate) fn wake_future(m: Masked, mask: Mask, task: Task) {
 pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
 
 fn waker(task: Task) -> Waker {
-    // SAFETY: tasks are static and may be woken from anywhere at any time, so a copy needs no care.
+    // SAFETY: the data pointer is a static header, which may be shared and copied freely; the
+    // table's functions expect it.
     unsafe { Waker::from_raw(RawWaker::new(core::ptr::from_ref(task).cast(), &VTABLE)) }
 }
 
@@ -63,7 +73,7 @@ unsafe fn clone(task: *const ()) -> RawWaker {
 }
 
 unsafe fn wake(task: *const ()) {
-    // SAFETY: only `waker` makes wakers with this table, from a task.
+    // SAFETY: only `waker` creates wakers with this table, from a header.
     let task: Task = unsafe { &*task.cast::<Header>() };
     let (mask, m) = Mask::set();
     wake_future(m, mask, task);

@@ -1,9 +1,15 @@
-//! A mutex with a priority ceiling: for threads, coroutines and handlers.
+//! A mutex with a priority ceiling, for threads, coroutines and handlers.
 //!
-//! Who uses the value runs at the ceiling meanwhile, so no other user can: nobody ever waits, deadlock is
-//! impossible, and the shared stack keeps its order (a coroutine's priority rises and falls within one poll,
-//! while it is the top one). The closure cannot await, and a thread that blocks in it is caught. A thread may
-//! also lock the value and keep the guard: its stack is its own.
+//! A task that uses the value runs at the ceiling meanwhile, so no other user can run: no task ever
+//! waits, deadlock is impossible, and the shared stack keeps its order (a coroutine's priority
+//! rises and falls within one poll, while it is the top one). The closure cannot await, and a
+//! thread that blocks in it is detected by the next user. A thread may also lock the value and keep
+//! the guard, since its stack is its own.
+//!
+//! # Soundness
+//! `busy` excludes a second user whatever priorities the users have: it is tested and set with
+//! interrupts masked, and cleared when the closure has returned or the guard is dropped. The
+//! ceiling only makes sure that a correct program never finds it set.
 
 use crate::{
     arch::{self, Mask},
@@ -19,7 +25,7 @@ use core::{
     ops::{Deref, DerefMut},
 };
 
-/// A value that tasks up to a priority may use.
+/// A value for tasks up to a given priority, its ceiling.
 pub struct Ceiling<T> {
     level: Level,
     busy: Shared<bool>,
@@ -30,17 +36,21 @@ pub struct Ceiling<T> {
 unsafe impl<T: Send> Sync for Ceiling<T> {}
 
 impl<T> Ceiling<T> {
-    /// `ceiling`: the priority of the most urgent task that uses the value.
+    /// A value with the ceiling `ceiling`: the priority of the most urgent task that uses it.
     #[must_use]
     pub const fn new(ceiling: Priority, value: T) -> Self {
         Self { level: ceiling.level(), busy: Shared::new(false), value: UnsafeCell::new(value) }
     }
 
-    /// Uses the value. Never waits.
+    /// Uses the value, at the priority of the ceiling. Never waits.
+    ///
+    /// For tasks; in a handler, [`try_with`](Self::try_with) is the one to call. Not before
+    /// `start`. Raising and lowering the priority takes a step for each mutex that the task holds.
+    /// `body` must not block.
     ///
     /// # Panics
-    /// When the value is in use: by a closure further up, by a thread that blocked in its closure, or because
-    /// the caller is more urgent than the ceiling.
+    /// If the value is in use: by an enclosing closure, by a thread that blocked in its closure, or
+    /// because the caller is more urgent than the ceiling or is a handler.
     #[inline]
     pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         match self.try_with(body) {
@@ -49,7 +59,10 @@ impl<T> Ceiling<T> {
         }
     }
 
-    /// Uses the value if nobody does. For handlers, which may have interrupted its user.
+    /// Uses the value if it is not in use. Returns `None` if it is. Never waits.
+    ///
+    /// For handlers, which may have interrupted its user, and for tasks. Not before `start`. Where
+    /// interrupts are masked and in handlers, the priority is not raised.
     #[inline]
     pub fn try_with<R>(&self, body: impl FnOnce(&mut T) -> R) -> Option<R> {
         let (mask, m) = Mask::set();
@@ -64,7 +77,8 @@ impl<T> Ceiling<T> {
             self.raise(m, me);
         }
         mask.restore();
-        // SAFETY: `busy` was clear and is set, so nobody else has the value.
+        // SAFETY: `busy` was clear and has been set with interrupts masked, so no other reference
+        // exists.
         let result = body(unsafe { &mut *self.value.get() });
         let (mask, m) = Mask::set();
         self.busy.set(m, false);
@@ -78,7 +92,11 @@ impl<T> Ceiling<T> {
         Some(result)
     }
 
-    /// Locks the value for the thread, until the guard is dropped; guards in the reverse of their order. Never waits.
+    /// Locks the value for the thread until the guard is dropped. Never waits. Guards must be
+    /// dropped in reverse order.
+    ///
+    /// Not in a critical section. A guard that is forgotten keeps the value in use and the priority
+    /// raised.
     ///
     /// # Panics
     /// As [`with`](Self::with).
@@ -101,10 +119,11 @@ impl<T> Ceiling<T> {
     }
 }
 
-/// The locked value. Dropping it unlocks. It stays with its thread.
+/// Access to the value of a [`Ceiling`] locked by [`Ceiling::lock`]. Dropping it unlocks. Cannot be
+/// sent to another thread.
 pub struct CeilingGuard<T: 'static> {
     ceiling: &'static Ceiling<T>,
-    /// The thread's own level before.
+    /// The thread's own level before the lock.
     base: Level,
     _not_send: PhantomData<*mut ()>,
 }
@@ -112,7 +131,8 @@ pub struct CeilingGuard<T: 'static> {
 impl<T> Deref for CeilingGuard<T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the guard's thread alone has the value: `busy` was clear and is set.
+        // SAFETY: `lock` found `busy` clear and set it, so the guard's thread alone refers to the
+        // value.
         unsafe { &*self.ceiling.value.get() }
     }
 }

@@ -1,4 +1,12 @@
-//! Coroutines: tasks without a stack, which wait by returning from their poll.
+//! Coroutines: tasks without a stack of their own, which wait by returning from their poll.
+//!
+//! # Soundness
+//! - The storage of a future belongs to `spawn` from a successful `claim` until `begin`, and to its
+//!   poll from then until `end_coroutine`. The kernel polls a task only if it is ready, and has one
+//!   poll of it at a time.
+//! - A future is written in place, polled in place and dropped in place, so it stays pinned.
+//!   Storage is static.
+//! - A waker is the address of a static header. Waking a task that has ended does nothing.
 
 use crate::{
     arch::Mask,
@@ -12,19 +20,24 @@ use core::{
     task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
 };
 
-/// A coroutine's storage: `SIZE` bytes for its future, and the kernel's record.
+/// The storage of a coroutine, for a `static`: `SIZE` bytes for its future, and the kernel's
+/// record.
+///
+/// `SIZE` must be at least the size of the future, checked at compile time. The storage may be used
+/// again after the coroutine has ended.
 #[repr(C, align(8))]
 pub struct Coroutine<const SIZE: usize> {
     header: Header,
     future: UnsafeCell<MaybeUninit<Place<SIZE>>>,
 }
 
-/// Room for a future.
+/// Storage for a future, aligned to 8 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Place<const SIZE: usize>([u8; SIZE]);
 
-// SAFETY: the future belongs to its own poll while the coroutine lives, and to `spawn`, which excludes others, before.
+// SAFETY: `spawn` accesses the future after `claim` has excluded others, and the future's own poll
+// accesses it from then on. The header is `Sync`.
 unsafe impl<const SIZE: usize> Sync for Coroutine<SIZE> {}
 
 impl<const SIZE: usize> Default for Coroutine<SIZE> {
@@ -34,16 +47,20 @@ impl<const SIZE: usize> Default for Coroutine<SIZE> {
 }
 
 impl<const SIZE: usize> Coroutine<SIZE> {
+    /// Storage without a coroutine.
     #[must_use]
     pub const fn new() -> Self {
         Self { header: Header::new(), future: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// Starts a coroutine that runs `future`. If it is more urgent than the caller, it runs at once.
-    /// Spawn coroutines in or after the set-up of [`start`](crate::start).
+    /// Starts a coroutine that runs `future`. If it is more urgent than the caller, it runs at
+    /// once.
+    ///
+    /// For tasks, handlers and the set-up of [`start`](crate::start); not before that. `name`
+    /// appears in panics and traces. Moves the future into the storage; otherwise constant time.
     ///
     /// # Errors
-    /// When the coroutine that has this storage has not ended.
+    /// If the coroutine that uses this storage has not ended. The future is then dropped.
     pub fn spawn<F>(
         &'static self,
         priority: Priority,
@@ -56,21 +73,23 @@ impl<const SIZE: usize> Coroutine<SIZE> {
         const { assert!(size_of::<F>() <= SIZE, "the coroutine's storage is too small for the future") };
         const { assert!(align_of::<F>() <= 8, "a coroutine's future may be aligned to at most 8 bytes") };
         self.header.claim(name, priority)?;
-        // SAFETY: large and aligned enough, and ours: the coroutine was over, and is now ours to start.
+        // SAFETY: the storage is large enough and aligned, by the assertions above. The coroutine
+        // had ended, and `claim` has given the storage to this call.
         unsafe { self.future.get().cast::<F>().write(future) };
-        // A poll finds its way from the header, which the kernel knows, back to the storage around it.
+        // `poll` gets the header from the kernel and computes the address of the storage around it.
         core::ptr::from_ref(self).expose_provenance();
         begin(&self.header, poll::<F, SIZE>);
         Ok(())
     }
 
     #[must_use]
+    /// A handle to the coroutine of this storage.
     pub fn info(&'static self) -> Info {
         Info(&self.header)
     }
 }
 
-/// Makes a claimed coroutine ready for its first poll.
+/// Makes a claimed coroutine ready for its first poll. Its future has been written.
 #[inline(never)]
 fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
@@ -80,20 +99,23 @@ fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     mask.restore();
 }
 
-/// Polls the future once. When it has ended, drops it and ends the coroutine.
+/// Polls the future once. If it completes, drops it and ends the coroutine.
 ///
 /// # Safety
-/// `task` heads a `Coroutine<SIZE>` in which an `F` was spawned and has not ended, and nobody else polls it.
+/// `task` is the header of a `Coroutine<SIZE>` with an `F` that was spawned and has not ended. No
+/// other poll of it is in progress.
 unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task) {
     let storage =
         core::ptr::with_exposed_provenance::<Coroutine<SIZE>>(core::ptr::from_ref(task).addr());
-    // SAFETY: the header is the first field of the storage, exposed by `spawn`, whose future the caller vouches for.
+    // SAFETY: the header is the first field of the storage, whose address `spawn` exposed. An `F`
+    // is in it, by this function's contract.
     let future = unsafe { (*storage).future.get().cast::<F>() };
     let waker = core::mem::ManuallyDrop::new(waker(task));
-    // SAFETY: the future stays where it is until it is dropped below.
+    // SAFETY: the future is not moved before it is dropped below, and nothing else refers to it.
     if unsafe { Pin::new_unchecked(&mut *future) }.poll(&mut Context::from_waker(&waker)).is_ready()
     {
-        // SAFETY: it has ended and is never polled again.
+        // SAFETY: the future has completed. After `end_coroutine`, the kernel does not poll it
+        // again.
         unsafe { future.drop_in_place() };
         kernel::end_coroutine(task);
     }
@@ -102,7 +124,8 @@ unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task)
 pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
 
 fn waker(task: Task) -> Waker {
-    // SAFETY: tasks are static and may be woken from anywhere at any time, so a copy needs no care.
+    // SAFETY: the data pointer is a static header, which may be shared and copied freely; the
+    // table's functions expect it.
     unsafe { Waker::from_raw(RawWaker::new(core::ptr::from_ref(task).cast(), &VTABLE)) }
 }
 
@@ -111,7 +134,7 @@ unsafe fn clone(task: *const ()) -> RawWaker {
 }
 
 unsafe fn wake(task: *const ()) {
-    // SAFETY: only `waker` makes wakers with this table, from a task.
+    // SAFETY: only `waker` creates wakers with this table, from a header.
     let task: Task = unsafe { &*task.cast::<Header>() };
     let (mask, m) = Mask::set();
     kernel::wake_and_restore(m, mask, task);
@@ -119,19 +142,24 @@ unsafe fn wake(task: *const ()) {
 
 unsafe fn drop_waker(_: *const ()) {}
 
-/// The task behind a waker.
+/// The task of a context's waker.
 ///
 /// # Panics
-/// When the waker is not this kernel's: a combinator that hands its parts wakers of its own is between.
+/// If the waker is not a coroutine's: a combinator in between has passed a waker of its own, or the
+/// future is polled by a thread.
 #[inline(always)]
 pub(crate) fn task_of(context: &Context) -> Task {
     let waker = context.waker();
     assert!(core::ptr::eq(waker.vtable(), &VTABLE), "a wait of tandem's under a foreign waker");
-    // SAFETY: only `waker` makes wakers with this table, from a task.
+    // SAFETY: only `waker` creates wakers with this table, from a header.
     unsafe { &*waker.data().cast::<Header>() }
 }
 
-/// Lets the next ready task of the same priority run.
+/// Lets the next ready task of the same priority run, if there is one. For coroutines; constant
+/// time.
+///
+/// # Panics
+/// When polled with a waker that is not a coroutine's.
 #[must_use = "futures do nothing unless awaited"]
 pub fn yield_now() -> Yield {
     Yield(false)
@@ -150,7 +178,8 @@ impl Future for Yield {
         }
         self.0 = true;
         let task = task_of(context);
-        // SAFETY: a byte, stored at once, of the running task; handlers store nothing else there.
+        // SAFETY: a byte. Handlers store only `true` here, so overwriting their value loses
+        // nothing. (With another coroutine's waker, that one is polled once more than needed.)
         unsafe { task.again.poke(true) };
         Poll::Pending
     }

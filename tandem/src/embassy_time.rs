@@ -1,10 +1,11 @@
 //! The driver of `embassy-time`: its timers wait in the kernel's own list.
 //!
-//! Every task's record holds one [`Alarm`], set to the earliest time that any of embassy's timers in the task asks for.
-//! When it comes, the task is polled; timers whose time has not come ask again. So there is no limit to
-//! the number of timers, setting one opens windows for interrupts like every other search in that list, and a
-//! timer that is dropped costs at most one poll too many. (The queue of `embassy-time-queue-utils` either has
-//! a fixed length, searched with interrupts masked, or needs the records of embassy's own executor.)
+//! Every task's record has one [`Alarm`], set to the earliest time that an embassy timer of the
+//! task has asked for. When it expires, the task is polled; timers that are not due ask again. So
+//! the number of timers has no limit, setting one unmasks interrupts during the search as for every
+//! timer, and a dropped timer costs at most one superfluous poll. (The queue of
+//! `embassy-time-queue-utils` either has a fixed length, searched with interrupts masked, or needs
+//! the records of embassy's own executor.)
 
 use crate::{
     arch::Mask,
@@ -15,10 +16,10 @@ use crate::{
 };
 use core::task::Waker;
 
-/// The earliest time for which the futures in a task wait.
+/// The timer for the earliest time that the futures of a task wait for.
 pub(crate) struct Alarm {
     timer: Timer,
-    /// Its place in the list is being sought.
+    /// Set during the search for the timer's place in the list.
     busy: Shared<bool>,
 }
 
@@ -47,7 +48,8 @@ impl embassy_time_driver::Driver for Driver {
         let alarm = &task.alarm;
         let (mask, m) = Mask::set();
         if alarm.busy.get(m) {
-            // Two contexts poll with one waker, against all custom. Waking at once is always allowed: who is polled asks again.
+            // Two contexts poll with one waker, which is unusual. Waking at once is always allowed:
+            // the task is polled and asks again.
             block_on::wake_future(m, mask, task);
         } else if alarm.timer.due_if_set(m).is_none_or(|due| at < due) {
             alarm.busy.set(m, true);
@@ -60,18 +62,21 @@ impl embassy_time_driver::Driver for Driver {
     }
 }
 
+/// The task of a waker made by the kernel, a coroutine's or a thread's.
+///
 /// # Panics
-/// When the waker is not this kernel's: a combinator that hands its parts wakers of its own is between.
+/// If the waker is not the kernel's: a combinator in between has passed one of its own.
 fn task_behind(waker: &Waker) -> Task {
     let ours = [&coroutine::VTABLE, &block_on::VTABLE]
         .iter()
         .any(|table| core::ptr::eq(waker.vtable(), *table));
     assert!(ours, "a timer of embassy's under a foreign waker");
-    // SAFETY: both tables belong to wakers made of tasks.
+    // SAFETY: both tables belong to wakers made from headers.
     unsafe { &*waker.data().cast::<Header>() }
 }
 
-/// A board's clock and embassy's notion of it must agree: choose the feature `tick-hz-…` of `embassy-time` accordingly.
+/// Asserts that the board's clock has the tick rate of `embassy-time`, set by its feature
+/// `tick-hz-…`.
 pub const fn check_rate(hertz: u64) {
     assert!(
         hertz == embassy_time_driver::TICK_HZ,

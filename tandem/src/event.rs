@@ -1,4 +1,9 @@
-//! An event: 32 flags that anyone may raise and one task waits for.
+//! An event: 32 flags that any task or handler may raise and one task waits for.
+//!
+//! # Soundness
+//! A listener is in the pinned future, or on the stack, of the task that waits. The event's pointer
+//! to it is followed only with interrupts masked, and is cleared before the listener goes: by the
+//! signal that serves it, or by `withdraw`.
 
 use crate::{
     arch::{self, Mask},
@@ -16,20 +21,22 @@ use core::{
     task::{Context, Poll},
 };
 
-/// Flags, raised by anyone, taken all at once by the one task that waits for them.
+/// A set of 32 flags, raised by tasks and handlers, and taken all at once by the one task that
+/// waits for them.
 ///
-/// A waiting task is handed the flags of the signal that ends its wait; what is raised later waits for its next.
+/// The signal that ends a wait hands its flags to the waiting task; flags raised later are kept for
+/// the next wait.
 pub struct Event {
-    /// What is raised and not taken: 0 while a task waits.
+    /// The flags that are raised and not taken; 0 while a task waits.
     flags: Shared<u32>,
-    /// Who waits, and its task.
+    /// The listener of the task that waits, and the task.
     listener: Shared<Option<NonNull<Listener>>>,
     task: Shared<Option<Task>>,
 }
 
-/// A wait for an event. It lies in the future or on the stack of the task that waits, which withdraws it before it goes.
+/// The wait of one task. Stored in its future or on its stack, and withdrawn before that ends.
 struct Listener {
-    /// The flags it was handed; 0 while it waits.
+    /// The flags handed over; 0 while the task waits.
     flags: Shared<u32>,
 }
 
@@ -46,22 +53,26 @@ impl Default for Event {
 }
 
 impl Event {
+    /// An event without flags raised.
     #[must_use]
     pub const fn new() -> Self {
         Self { flags: Shared::new(0), listener: Shared::new(None), task: Shared::new(None) }
     }
 
-    /// Raises flags. Never waits; handlers may call it.
+    /// Raises flags, and wakes the task that waits for them. 0 has no effect.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time.
     #[inline(always)]
     pub fn signal(&self, flags: u32) {
         let (mask, m) = Mask::set();
         match self.listener.get(m) {
             Some(listener) if flags != 0 => {
-                // SAFETY: a listener stays until it is served or withdrawn, either with interrupts masked.
+                // SAFETY: a listener stays in place until it is served or withdrawn, both with
+                // interrupts masked.
                 let listener = unsafe { listener.as_ref() };
                 listener.flags.set(m, flags);
                 self.listener.set(m, None);
-                // SAFETY: who registers names its task.
+                // SAFETY: `register` stores the task before the listener.
                 let task = unsafe { self.task.get(m).unwrap_unchecked() };
                 kernel::wake_and_restore(m, mask, task);
             }
@@ -72,7 +83,9 @@ impl Event {
         }
     }
 
-    /// Takes the flags that are raised; 0 when none is. Never waits; handlers may call it.
+    /// Takes the flags that are raised; 0 if there are none.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time.
     #[inline(always)]
     pub fn try_wait(&self) -> u32 {
         masked(|m| self.take(m))
@@ -92,17 +105,17 @@ impl Event {
         self.listener.set(m, Some(NonNull::from(listener)));
     }
 
-    /// Forgets who waits, unless it has been served.
+    /// Removes the listener, unless it has been served.
     fn withdraw(&self, m: Masked, listener: &Listener) {
         if self.listener.get(m) == Some(NonNull::from(listener)) {
             self.listener.set(m, None);
         }
     }
 
-    /// Takes the flags; blocks the thread until one is raised.
+    /// Takes the flags; blocks the thread until one is raised. Constant time besides the wait.
     ///
     /// # Panics
-    /// When another task waits for this event.
+    /// If another task waits for this event.
     #[inline]
     pub fn wait(&self, _: &Me) -> u32 {
         let m = arch::mask();
@@ -118,13 +131,14 @@ impl Event {
         flags
     }
 
-    /// As [`wait`](Self::wait), until `due` at the latest.
+    /// Takes the flags; blocks the thread until one is raised or `due` has come, in ticks of the
+    /// board's clock.
     ///
     /// # Errors
-    /// When `due` came first.
+    /// If the wait has lasted until `due`.
     ///
     /// # Panics
-    /// When another task waits for this event.
+    /// If another task waits for this event.
     pub fn wait_until(&self, _: &Me, due: u64) -> Result<u32, TimedOut> {
         let (mask, mut m) = Mask::set();
         let me = KERNEL.current(m);
@@ -145,10 +159,14 @@ impl Event {
         if flags == 0 { Err(TimedOut) } else { Ok(flags) }
     }
 
-    /// Takes the flags; the coroutine waits until one is raised.
+    /// Takes the flags; the coroutine waits until one is raised. Dropping the future ends the wait;
+    /// flags that it has been handed are raised again.
+    ///
+    /// The future must not be polled again after it has completed.
     ///
     /// # Panics
-    /// When polled while another waits for this event.
+    /// When polled while another task waits for this event, or with a waker that is not a
+    /// coroutine's.
     #[inline]
     pub fn signalled(&self) -> Signalled<'_> {
         Signalled { event: self, waits: false, listener: Listener::new(), _pinned: PhantomPinned }
@@ -169,10 +187,10 @@ impl Future for Signalled<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<u32> {
-        // SAFETY: the listener is not moved.
+        // SAFETY: the listener is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         if this.waits {
-            // SAFETY: a word, stored once.
+            // SAFETY: a word, stored once per wait. An outdated 0 means another poll.
             let flags = unsafe { this.listener.flags.peek() };
             if flags == 0 {
                 return Poll::Pending;
@@ -195,7 +213,7 @@ impl Future for Signalled<'_> {
 }
 
 impl Signalled<'_> {
-    /// Withdraws. What it was handed but never told goes back.
+    /// Withdraws the listener. Flags that it has been handed and has not reported are raised again.
     #[cold]
     fn give_up(&self) {
         let flags = masked(|m| {

@@ -1,10 +1,19 @@
-//! The kernel: which task runs, and how it gives way to another.
+//! The kernel's state, and the operations that change the running task.
 //!
 //! # One stack for all coroutines
-//! A poll never waits, so a coroutine needs a stack only while it is polled. All polls share one.
-//! *Invariant:* of the polls on the shared stack, from the bottom up, each is strictly more urgent than
-//! the one below, and each one's task is ready. *Hence* the top one is always the first to go on,
-//! and no poll that could run lies buried. `docs/tandem.md` proves it; [`check_order`] checks it in debug builds.
+//! A poll never waits, so a coroutine needs a stack only while it is polled. All polls share one
+//! stack. *Invariant:* from the bottom of the shared stack up, each poll is strictly more urgent
+//! than the one below it, and the task of each is ready. *Hence* the top poll is always the first
+//! to continue, and no poll that could run is buried. `docs/tandem.md` proves it; [`check_order`]
+//! checks it in debug builds.
+//!
+//! # Soundness
+//! - `current` is `None` only before [`start`], and [`Kernel::current`] is called only afterwards:
+//!   from tasks, from handlers of a started kernel, or with a `Me`. The caller of [`start`] keeps
+//!   this for code that runs earlier (see the crate's documentation).
+//! - A ready task is suspended (`saved` exists), running, or a coroutine between two polls (`poll`
+//!   is set). So a switch to any ready task is valid. `spawn` and the switch keep this.
+//! - Interrupts are masked wherever a [`Masked`] is in scope, except while another context runs.
 
 use crate::{
     arch::{self, Mask},
@@ -14,17 +23,20 @@ use crate::{
     trace::{self, Event},
 };
 
-/// The assembly of `arch` knows this layout: see `arch::offset`.
+/// Field order is known to the assembly of `arch`: see `arch::offset`.
 #[repr(C)]
 pub(crate) struct Kernel {
     pub(crate) ready: Ready,
     current: Shared<Option<Task>>,
-    /// The task of the top poll on the shared stack; the idle task when there is none, for it lives at the bottom.
+    /// The task of the top poll on the shared stack. The idle task when there is no poll: it
+    /// occupies the bottom of that stack.
     top: Shared<Option<Task>>,
-    /// What a handler has made the most urgent, for the switch that follows it.
+    /// The most urgent task as left by a handler; the switch at the handler's end takes it from
+    /// here.
     #[cfg(target_arch = "riscv32")]
     pub(crate) wanted: Shared<Option<Task>>,
-    /// The high end of the handlers' stack: what the main program leaves free of its own. 0 before there are handlers.
+    /// The high end of the handlers' stack, below the frames of the main program. 0 before there
+    /// are handlers.
     #[cfg(target_arch = "riscv32")]
     pub(crate) handlers: Shared<usize>,
     #[cfg(target_arch = "arm")]
@@ -64,11 +76,12 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn current(&'static self, m: Masked) -> Task {
         debug_assert!(self.current.get(m).is_some(), "the kernel has not been started");
-        // SAFETY: set by `start` before anything else can run, and to a task ever after.
+        // SAFETY: `start` sets it before any task or handler of the kernel runs, and nothing clears
+        // it. Callers run after `start`.
         unsafe { self.current.get(m).unwrap_unchecked() }
     }
 
-    /// The same, at any time: the idle task before the kernel has been started.
+    /// The running task. Before the kernel has been started, the idle task.
     pub(crate) fn current_or_idle(&'static self, m: Masked) -> Task {
         self.current.get(m).unwrap_or(&self.idle)
     }
@@ -82,24 +95,32 @@ impl Kernel {
         self.current(m).is(&self.idle)
     }
 
-    /// Begins the life of a coroutine: it shares the stack of the idle task.
+    /// Prepares a coroutine for its first poll: no context, and the guard of the shared stack.
     pub(crate) fn share_stack(&'static self, m: Masked, task: Task) {
         task.saved.share_stack_of(m, &self.idle.saved);
         task.saved.clear(m);
     }
 }
 
-/// The stack on which every coroutine is polled, and the idle task sleeps. `SIZE` in bytes.
+/// The stack of `SIZE` bytes on which all coroutines are polled and the idle task sleeps.
+///
+/// `SIZE` must hold the sum of the deepest poll of each priority, plus the frame that an interrupt
+/// pushes. A multiple of 8, at least 128.
 #[repr(C, align(32))]
 pub struct SharedStack<const SIZE: usize> {
     guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; arch::GUARD]>>,
     room: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; SIZE]>>,
 }
 
-// SAFETY: only the kernel touches it, as a stack.
+// SAFETY: the fields are private, and `start` alone takes their addresses, once, to use them as a
+// stack.
 unsafe impl<const SIZE: usize> Sync for SharedStack<SIZE> {}
 
 impl<const SIZE: usize> SharedStack<SIZE> {
+    /// An empty stack, for a `static`.
+    ///
+    /// # Panics
+    /// If `SIZE` is not a multiple of 8 or is less than 128; in a constant, at compile time.
     #[must_use]
     pub const fn new() -> Self {
         assert!(SIZE.is_multiple_of(8) && SIZE >= 128, "a multiple of 8 bytes, at least 128");
@@ -116,11 +137,15 @@ impl<const SIZE: usize> Default for SharedStack<SIZE> {
     }
 }
 
-/// Starts the kernel: runs `set_up`, which spawns the first tasks, then the most urgent of them. The
-/// calling code becomes the idle task, which sleeps.
+/// Starts the kernel. Runs `set_up` with interrupts masked, then the most urgent task that it
+/// spawned. The calling code becomes the idle task, which sleeps until an interrupt.
+///
+/// To be called once, from the main program in thread mode, not from a handler. `set_up` spawns the
+/// first tasks and enables the application's interrupts; nothing it wakes runs before it returns.
+/// From then on, the stack of the main program serves interrupt handlers.
 ///
 /// # Panics
-/// When the kernel runs already.
+/// If the kernel has been started before.
 pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl FnOnce()) -> ! {
     let m = arch::mask();
     assert!(KERNEL.current.get(m).is_none(), "the kernel runs already");
@@ -130,17 +155,20 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
     KERNEL.top.set(m, Some(&KERNEL.idle));
     arch::set_up(m, &KERNEL.idle, low);
     set_up();
-    // SAFETY: the stack is aligned by its type and, as the kernel is started once, used here alone.
+    // SAFETY: the stack is aligned by its type. The kernel is started once, so nothing else uses
+    // it. Interrupts are masked by `mask` above.
     unsafe { arch::become_idle(m, &KERNEL.idle, low, high) }
 }
 
-/// The running task; in a handler, the one it interrupted. For panic handlers and traces.
+/// The running task; in a handler, the task that it interrupted; before [`start`], the idle task.
+///
+/// May be called anywhere, with interrupts masked too. Constant time.
 #[must_use]
 pub fn current() -> Info {
     masked(|m| Info(KERNEL.current_or_idle(m)))
 }
 
-/// Makes a task ready. `true` when it should run at once: then call [`preempt`].
+/// Makes a task ready. Returns `true` if it is now the most urgent: then call [`preempt`].
 #[inline(always)]
 pub(crate) fn wake(m: Masked, task: Task) -> bool {
     #[cfg(feature = "trace")]
@@ -155,7 +183,8 @@ pub(crate) fn wake(m: Masked, task: Task) -> bool {
     urgent
 }
 
-/// Lets a task that has just become the most urgent run: at once, or when the handler or critical section ends.
+/// Lets a task that has just become the most urgent run: at once, or at the end of the handler or
+/// critical section.
 #[inline(always)]
 pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
     if mask.allows_switch() {
@@ -165,28 +194,28 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
     }
 }
 
-/// Wakes a task from anywhere, with whatever follows.
+/// Makes a task ready and, if it is the most urgent, lets it run. For tasks and handlers.
 #[inline(always)]
 pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
-    // SAFETY: interrupts are masked.
+    // SAFETY: interrupts are masked, shown by the `Masked` argument.
     unsafe { arch::wake(task, mask) }
 }
 
-/// What `arch::wake` does, in Rust.
+/// The implementation of `arch::wake` in Rust.
 ///
 /// # Safety
-/// Interrupts are masked.
+/// Interrupts are masked, and `mask` is their state before.
 #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     if wake(m, task) {
         preempt(m, mask, task);
     }
 }
 
-/// As `wake_and_preempt`, and lets interrupts in as they were. On RV32, where a function that calls others keeps a frame for what is left
-/// to do, it is a function that does all of it, to be called last.
+/// Calls [`wake_and_preempt`] and restores the interrupt state. To be called last: on RV32 it is
+/// one function, a tail call, so that the caller needs no stack frame.
 #[inline(always)]
 pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
     #[cfg(not(target_arch = "riscv32"))]
@@ -195,39 +224,43 @@ pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
     mask.restore();
     let _ = m;
     #[cfg(target_arch = "riscv32")]
-    // SAFETY: interrupts are masked.
+    // SAFETY: interrupts are masked, shown by the `Masked` argument.
     unsafe {
         wake_here_and_restore(task, mask);
     }
 }
 
+/// The implementation of [`wake_and_restore`] on RV32.
 /// # Safety
-/// Interrupts are masked.
+/// Interrupts are masked, and `mask` is their state before.
 #[cfg(target_arch = "riscv32")]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     if !wake(m, task) {
         mask.restore();
     } else if mask.allows_switch() {
-        // SAFETY: interrupts are masked, and what was woken is suspended, or a coroutine between two polls.
+        // SAFETY: interrupts are masked. The woken task was not running, so it is suspended, or a
+        // coroutine between two polls.
         unsafe { arch::switch_and_unmask(KERNEL.current(m), task) };
     } else {
-        arch::pend(m, Some(task)); // where they were masked
+        arch::pend(m, Some(task)); // interrupts were masked before: no switch here
     }
 }
 
 #[inline(always)]
 pub(crate) fn switch(_: Masked, from: Task, to: Task) {
-    // SAFETY: interrupts are masked, and `to` is ready: suspended, or a coroutine between two polls.
+    // SAFETY: interrupts are masked, shown by the `Masked` argument. `to` is ready and not running,
+    // so it is suspended, or a coroutine between two polls.
     unsafe { arch::switch(from, to) };
 }
 
-/// The running thread lets the next of its ring run, if there is another.
+/// Lets the next thread or coroutine of the running thread's priority run, if there is another that
+/// is ready.
 ///
 /// # Safety
-/// This is a thread.
+/// The caller is a thread, with interrupts on.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
@@ -240,7 +273,8 @@ pub(crate) unsafe fn give_way() {
     arch::unmask(m);
 }
 
-/// `task` runs from here on: what is to be done at a switch, besides counting. The assembly of `arch` calls it if there is anything.
+/// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
+/// the assembly of `arch` too, with interrupts masked or from PendSV.
 #[cfg(any(feature = "trace", feature = "time-slice", not(target_arch = "arm")))]
 pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);
@@ -248,29 +282,31 @@ pub(crate) extern "C" fn on_run(task: Task) {
     masked(|m| crate::slice::begin(m, task));
 }
 
-/// The running thread, `me`, waits until it is woken.
+/// Blocks the running thread, `me`, until it is woken.
 #[inline(always)]
 pub(crate) fn block(m: Masked, me: Task) {
     let next = leave(m, me);
     switch(m, me, next);
 }
 
-/// The running task stops being ready. Returns the one that is most urgent now.
+/// Takes the running task out of the ready set. Returns the task that is now the most urgent.
 #[inline(always)]
 pub(crate) fn leave(m: Masked, me: Task) -> Task {
     trace::emit(Event::Blocked, me);
     KERNEL.ready.remove_head(m, me)
 }
 
-/// Ends the running thread.
+/// Ends the running thread. Its stack is free for another life once the switch is made.
 pub(crate) fn end_thread() -> ! {
     let m = arch::mask();
     bury(m, KERNEL.current(m));
-    // SAFETY: interrupts are masked, and a ready task is suspended or a coroutine between two polls.
+    // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
+    // polls; the one task that was running has just left the ready set.
     unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
 }
 
-/// Takes a task that has ended out of everything. With no bit for a level, no late waker can make it ready.
+/// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
+/// no effect.
 fn bury(m: Masked, task: Task) {
     KERNEL.ready.remove(m, task);
     task.bit.set(m, 0);
@@ -278,7 +314,7 @@ fn bury(m: Masked, task: Task) {
     trace::emit(Event::Ended, task);
 }
 
-/// If a ready task is more urgent than the running one, as after a priority was lowered, lets it run.
+/// Switches to the most urgent task if it is not the running one, as after a priority was lowered.
 pub(crate) fn reschedule(m: Masked, mask: Mask) {
     let (me, next) = (KERNEL.current(m), KERNEL.ready.most_urgent(m));
     if !next.is(me) {
@@ -286,10 +322,11 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
     }
 }
 
-/// Ends a coroutine, within its own poll, which then returns at once. Leaves interrupts masked.
+/// Ends a coroutine, from within its own poll, which returns at once. Leaves interrupts masked.
 ///
-/// What follows a poll looks only at `again`, and at `next` and `level` to turn the ring. So the task that has left every
-/// ring turns the one that is next to run: it stands as if it had stood before its head.
+/// After a poll, the kernel reads `again`; if it is set, it makes `next` the head of the ring at
+/// `level`. An ended task has left every ring, so its `next` and `level` are set to the most urgent
+/// task and its level: the rotation then has no effect.
 #[cold]
 #[inline(never)]
 pub(crate) fn end_coroutine(task: Task) {
@@ -302,9 +339,14 @@ pub(crate) fn end_coroutine(task: Task) {
     task.again.set(m, true);
 }
 
-/// Called on the shared stack when the poll of `task` has ended: polls every coroutine that is the most urgent
-/// next, until the most urgent is a suspended context. Returns that one, to be resumed, with interrupts masked.
-/// `below` is the task of the poll that lies suspended underneath. On the Cortex-M, assembly does the same.
+/// Ends the poll of `task` on the shared stack. Polls further coroutines as long as a coroutine
+/// without a context is the most urgent. Returns the first suspended task that is the most urgent,
+/// with interrupts masked; the caller resumes it.
+///
+/// `below` is the task of the suspended poll underneath. Cortex-M has the same loop in assembly.
+///
+/// # Safety
+/// The caller runs on the shared stack, and the poll of `task` has just returned there.
 #[cfg(not(target_arch = "arm"))]
 pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
@@ -315,7 +357,7 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
             return next;
         }
         task = next;
-        // SAFETY: interrupts are masked.
+        // SAFETY: interrupts are masked by `Mask::set` above.
         unsafe { check_order(task, below) };
         KERNEL.current.set(m, Some(task));
         KERNEL.top.set(m, Some(task));
@@ -326,7 +368,8 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
     }
 }
 
-/// Takes a coroutine that has been polled out of the ready set, unless it is to be polled again. Returns the most urgent task.
+/// Takes a coroutine out of the ready set after a poll, or moves it behind its equals if it is to
+/// be polled again. Returns the most urgent task.
 #[cfg(not(target_arch = "arm"))]
 #[inline(always)]
 fn put_away(m: Masked, task: Task) -> Task {
@@ -339,20 +382,23 @@ fn put_away(m: Masked, task: Task) -> Task {
     KERNEL.ready.remove_head(m, task)
 }
 
-/// Polls a coroutine, with interrupts let in.
+/// Polls a coroutine, with interrupts on.
 #[cfg(not(target_arch = "arm"))]
 #[inline(always)]
 fn poll(m: Masked, task: Task) {
     let poll = task.poll.get(m);
     debug_assert!(poll.is_some());
-    // SAFETY: what is ready and has no context is a coroutine, and spawning one sets `poll`.
+    // SAFETY: a ready task without a context is a coroutine, and `Coroutine::spawn` sets `poll`
+    // before it makes the coroutine ready.
     let poll = unsafe { poll.unwrap_unchecked() };
     arch::unmask(m);
-    // SAFETY: the function belongs to this task's storage, and no one else polls it meanwhile.
+    // SAFETY: `spawn` stored the function for this task's storage. A task is polled by nothing but
+    // the kernel, and has one poll at a time.
     unsafe { poll(task) }
 }
 
-/// Makes the calling test the idle task of a kernel that is its thread's alone while it runs.
+/// Makes the calling test the idle task of the kernel, and excludes other tests until the guard is
+/// dropped.
 #[cfg(test)]
 pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -365,29 +411,32 @@ pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
     turn
 }
 
-/// What the switch does in assembly where there is no assembly: polls `task` on top of the running poll.
+/// The switch to a coroutine where there is no assembly: polls `task` on top of the running poll.
+/// Returns the task to resume.
 #[cfg(not(target_os = "none"))]
 pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
     let below = KERNEL.top.get(m).unwrap_or(&KERNEL.idle);
-    // SAFETY: interrupts are masked.
+    // SAFETY: interrupts are masked, shown by the `Masked` argument.
     unsafe { check_order(task, below) };
     KERNEL.current.set(m, Some(task));
     KERNEL.top.set(m, Some(task));
     on_run(task);
     poll(m, task);
-    // SAFETY: the poll has just ended.
+    // SAFETY: the poll of `task` on this stack has just returned.
     let next = unsafe { after_poll(task, below) };
     KERNEL.current.set(m, Some(next));
     on_run(next);
     next
 }
 
-/// The invariant of the shared stack, as far as the next poll and the one below it go.
+/// Asserts the invariant of the shared stack for the next poll and the one below it, in debug
+/// builds.
 ///
 /// # Safety
-/// Interrupts are masked, or this is PendSV, where handlers come between that only add to the ready set.
+/// Interrupts are masked, or the caller is PendSV. PendSV is interrupted only by handlers, which
+/// add tasks to the ready set and remove none.
 pub(crate) unsafe extern "C" fn check_order(task: Task, below: Task) {
-    // SAFETY: by the caller's word.
+    // SAFETY: no other access takes place, by this function's contract.
     let m = unsafe { Masked::assume() };
     let (upper, lower) = (task.level.get(m), below.level.get(m));
     debug_assert!(upper < lower, "polls on the shared stack rise in urgency");

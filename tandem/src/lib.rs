@@ -1,4 +1,26 @@
-//! Tandem: a real-time kernel whose threads and coroutines stand under one priority order.
+//! Tandem: a real-time kernel that schedules threads and coroutines in one priority order, on one
+//! core, without allocation.
+//!
+//! # Kinds of task
+//! - [`Thread`]: a stack of its own; waits by blocking. Blocking calls take a [`Me`], which only a
+//!   thread has.
+//! - [`Coroutine`]: a future; waits by returning from its poll. All coroutines share the stack
+//!   given to [`start`].
+//! - Interrupt handlers: call whatever needs no [`Me`] and is no future, such as
+//!   [`Semaphore::give`].
+//!
+//! There are 32 priorities. A task that becomes more urgent than the running one pre-empts it at
+//! once, or when the handler or critical section ends in which it was woken. Tasks of one priority
+//! run in the order in which they became ready.
+//!
+//! # Interrupts and critical sections
+//! Every call masks interrupts for a bounded time. Calls that never wait restore the previous
+//! state. Calls that take a [`Me`] unmask interrupts when they return, so they must not be made
+//! inside a critical section.
+//!
+//! # Before `start`
+//! The kernel has no running task before [`start`]. Spawn tasks, use a [`Ceiling`] and enable
+//! interrupts whose handlers do so only in the set-up closure of [`start`] or later.
 #![cfg_attr(target_os = "none", no_std)]
 
 mod arch;

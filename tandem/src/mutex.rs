@@ -1,9 +1,17 @@
 //! A mutex for threads, with priority inheritance.
 //!
-//! While a more urgent thread waits for a mutex, its owner runs at that thread's priority; and if the owner
-//! itself waits for another mutex, so does that one's owner, and so on. Coroutines use a
-//! [`Ceiling`](crate::Ceiling): a coroutine in mid-poll may lie below another's poll on the shared
-//! stack, where a higher priority would not help it.
+//! While a more urgent thread waits for a mutex, the owner runs at that thread's priority. If the
+//! owner itself waits for another mutex, the owner of that one inherits the priority too, and so
+//! on. Coroutines use a [`Ceiling`](crate::Ceiling): a coroutine whose poll is suspended may be
+//! buried under another's on the shared stack, where a higher priority would not help it.
+//!
+//! # Soundness
+//! - The value is reached only through a [`Guard`], which exists once per locked mutex and stays
+//!   with the owner's thread.
+//! - A task's list of held mutexes contains only locked ones, since a guard's drop removes its own.
+//!   A mutex that can be locked is static, so links to it stay valid.
+//! - `waiter` in the header of a live task that is not ready is `None`, or the waiter of its
+//!   current wait: each blocking call sets it before it blocks.
 
 use crate::{
     arch::{self, Mask},
@@ -23,24 +31,26 @@ use core::{
     ptr::NonNull,
 };
 
-/// What of a mutex does not depend on the value it guards.
+/// The part of a mutex that does not depend on the type of its value.
 pub(crate) struct Lock {
     owner: Shared<Option<Task>>,
     waiters: WaitQueue,
-    /// The next mutex that the same thread holds.
+    /// The next in the owner's list of held mutexes.
     next: Shared<Option<NonNull<Lock>>>,
 }
 
-/// A value that one thread at a time may use.
+/// A value that one thread at a time may use, with priority inheritance.
 pub struct Mutex<T> {
     lock: Lock,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the value, which may move between threads.
+// SAFETY: the lock lets one thread at a time reach the value, and `T: Send` allows it to be used by
+// different threads.
 unsafe impl<T: Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
+    /// An unlocked mutex with the given value.
     #[must_use]
     pub const fn new(value: T) -> Self {
         let lock =
@@ -48,7 +58,15 @@ impl<T> Mutex<T> {
         Self { lock, value: UnsafeCell::new(value) }
     }
 
-    /// Locks the mutex; blocks the thread until it is free. Locking it twice deadlocks, and panics in a debug build.
+    /// Locks the mutex; blocks the thread while another owns it.
+    ///
+    /// Constant time if the mutex is free. If it must wait: 32 steps with interrupts masked, and
+    /// one step for each mutex in the chain of owners, with interrupts on between two steps. Not in
+    /// a critical section.
+    ///
+    /// # Panics
+    /// If the thread owns the mutex already, in builds with debug assertions; in others it waits
+    /// for ever.
     #[inline]
     pub fn lock(&'static self, _: &Me) -> Guard<T> {
         let m = arch::mask();
@@ -62,10 +80,13 @@ impl<T> Mutex<T> {
         Guard(self, PhantomData)
     }
 
-    /// As [`lock`](Self::lock), until `due` at the latest.
+    /// Locks the mutex; blocks the thread until `due` at the latest, in ticks of the board's clock.
     ///
     /// # Errors
-    /// When `due` came first.
+    /// If another thread owned it until `due`.
+    ///
+    /// # Panics
+    /// As [`lock`](Self::lock).
     pub fn lock_until(&'static self, _: &Me, due: u64) -> Result<Guard<T>, TimedOut> {
         let m = arch::mask();
         let me = KERNEL.current(m);
@@ -79,7 +100,7 @@ impl<T> Mutex<T> {
         if locked { Ok(Guard(self, PhantomData)) } else { Err(TimedOut) }
     }
 
-    /// Locks the mutex if it is free.
+    /// Locks the mutex if it is free. Never waits, constant time. Not in a critical section.
     pub fn try_lock(&'static self, _: &Me) -> Option<Guard<T>> {
         let m = arch::mask();
         let free = self.lock.owner.get(m).is_none();
@@ -87,25 +108,29 @@ impl<T> Mutex<T> {
             self.lock.give_to(m, KERNEL.current(m));
         }
         arch::unmask(m);
-        // Made only if it is free: dropping a guard unlocks.
+        // `then`, not `then_some`: a guard made in vain would unlock the mutex when dropped.
         free.then(|| Guard(self, PhantomData))
     }
 }
 
-/// The locked value. Dropping it unlocks the mutex. It stays with its thread.
+/// Access to the value of a locked [`Mutex`]. Dropping it unlocks the mutex and wakes the most
+/// urgent waiter. Cannot be sent to another thread.
+///
+/// A guard must not be forgotten: its mutex would stay locked, and the thread must not end while it
+/// holds one.
 pub struct Guard<T: 'static>(&'static Mutex<T>, PhantomData<*mut ()>);
 
 impl<T> Deref for Guard<T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the thread that has the guard owns the lock.
+        // SAFETY: the guard's thread owns the lock, and has no other guard of it.
         unsafe { &*self.0.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the thread that has the guard owns the lock, and borrows the guard mutably.
+        // SAFETY: the guard's thread owns the lock, and the guard is borrowed mutably.
         unsafe { &mut *self.0.value.get() }
     }
 }
@@ -127,7 +152,7 @@ impl Lock {
         trace::emit(Event::Lock, task);
     }
 
-    /// Waits to be given the lock; `false` when `due` came first.
+    /// Blocks the thread until the lock is handed to it. Returns `false` if `due` came first.
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
         debug_assert!(
             !self.owner.get(m).is_some_and(|owner| owner.is(me)),
@@ -145,7 +170,7 @@ impl Lock {
         if let Some(due) = due {
             m = TIMERS.set(m, mask, &timer, due);
         }
-        // While interrupts were let in, an inherited priority may have come.
+        // An inherited priority may have come while interrupts were unmasked.
         waiter.move_to_level_of_task(m);
         while waiter.is_waiting(m) && (due.is_none() || timer.is_set(m)) {
             kernel::block(m, me);
@@ -176,13 +201,13 @@ impl Lock {
         }
     }
 
-    /// Takes the lock off its owner's list: as many steps as the owner holds mutexes that it locked later.
+    /// Removes the lock from its owner's list. A step for each mutex locked later and still held.
     fn forget(&self, m: Masked, owner: Task) {
         let this = Some(NonNull::from(self));
         let mut link = &owner.held;
         while link.get(m) != this {
             match link.get(m) {
-                // SAFETY: held mutexes are static.
+                // SAFETY: mutexes in the list are static.
                 Some(lock) => link = unsafe { &(*lock.as_ptr()).next },
                 None => return,
             }
@@ -190,12 +215,13 @@ impl Lock {
         link.set(m, self.next.get(m));
     }
 
-    /// Gives the owner, and whoever it waits for in turn, the priority that is due. Interrupts come in after every step.
+    /// Updates the priority of the owner, and of the owner for which that one waits in turn.
+    /// Unmasks interrupts after every step.
     fn settle_owner(&self) {
         let mut lock = Some(NonNull::from(self));
         while let Some(this) = lock {
             let (mask, m) = Mask::set();
-            // SAFETY: mutexes that are waited for are static.
+            // SAFETY: a mutex that a thread waits for is static.
             let owner = unsafe { this.as_ref() }.owner.get(m);
             lock = owner
                 .and_then(|owner| if settle(m, owner) { owner.waits_for.get(m) } else { None });
@@ -204,13 +230,13 @@ impl Lock {
     }
 }
 
-/// Gives a task the priority that is due to it: its own, or that of the most urgent that waits for it.
-/// `true` when it has changed. As many steps as it holds mutexes.
+/// Updates a task's priority: its own, or that of its most urgent waiter if higher. Returns whether
+/// it has changed. A step for each mutex that the task holds.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
     let mut level: Level = task.base(m);
     let mut link = task.held.get(m);
     while let Some(lock) = link {
-        // SAFETY: held mutexes are static.
+        // SAFETY: mutexes in the list are static.
         let lock = unsafe { lock.as_ref() };
         level = lock.waiters.top_level(m).map_or(level, |top| top.min(level));
         link = lock.next.get(m);
@@ -224,7 +250,8 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     #[cfg(feature = "time-slice")]
     crate::slice::begin_if_shared(m, KERNEL.current(m));
     if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
-        // SAFETY: a task that is not ready waits, and what it waits in stands on its stack until it runs.
+        // SAFETY: a live task that is not ready waits, and the waiter of its wait is on its stack
+        // until it runs again.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);
     }
     true

@@ -1,7 +1,17 @@
 //! A bounded queue of messages.
 //!
-//! A waiting thread is handed its message directly. A waiting coroutine is promised one that stays in the
-//! ring until it is polled: if its future is dropped instead, the message goes to the next, and none is lost.
+//! A waiting thread is handed its message directly. A waiting coroutine is promised a message,
+//! which stays in the ring until the coroutine is polled: if its future is dropped instead, the
+//! message goes to the next receiver and is not lost.
+//!
+//! # Soundness
+//! - The ring and the counters are accessed only with interrupts masked. The `len` messages from
+//!   `first` on are initialized, and no others.
+//! - `promised` is at most `len`: a promise is made only for a message in the ring, and redeemed or
+//!   withdrawn once. So a receiver with a promise finds a message.
+//! - The `cargo` of a waiter is the address of a message or of space for one. The thread or future
+//!   that waits keeps it valid until its waiter has left the queue.
+//! - Messages are moved as bytes. The owner of a message that has been read forgets it.
 
 mod futures;
 
@@ -22,18 +32,21 @@ use core::{
     ptr::NonNull,
 };
 
-/// A queue of at most `N` messages, in order, each moved.
+/// A queue of at most `N` messages of type `T`, first in, first out. Messages are moved.
+///
+/// Dropping a queue does not drop the messages in it.
 pub struct Queue<T, const N: usize> {
     receivers: WaitQueue,
     senders: WaitQueue,
     first: Shared<u32>,
     len: Shared<u32>,
-    /// How many of the messages are promised to coroutines that have yet to be polled.
+    /// The number of messages in the ring that are promised to receivers that have not run yet.
     promised: Shared<u32>,
     ring: UnsafeCell<[MaybeUninit<T>; N]>,
 }
 
-// SAFETY: the ring is touched only with interrupts masked; messages move between tasks.
+// SAFETY: the ring is accessed only with interrupts masked, and `T: Send` allows messages to move
+// between tasks.
 unsafe impl<T: Send, const N: usize> Sync for Queue<T, N> {}
 
 impl<T, const N: usize> Default for Queue<T, N> {
@@ -43,6 +56,7 @@ impl<T, const N: usize> Default for Queue<T, N> {
 }
 
 impl<T, const N: usize> Queue<T, N> {
+    /// An empty queue. `N` is checked at compile time: at least 1, below 2³¹.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(N > 0 && N < 1 << 31, "a queue has room for at least one message") };
@@ -56,7 +70,7 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
-    /// An index into the ring that may have passed its end once.
+    /// Reduces an index of less than 2 `N` to its position in the ring.
     #[inline(always)]
     const fn wrap(index: u32) -> u32 {
         if N.is_power_of_two() {
@@ -68,18 +82,20 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
-    /// The place of the message at `index` from the first.
+    /// The address of the message number `index`, counted from the first. `index` is less than `N`.
     #[inline(always)]
     fn place(&self, m: Masked, index: u32) -> *mut T {
         let index = Self::wrap(self.first.get(m) + index);
-        // SAFETY: both `first` and the index from it are less than `N`, so the place is in the ring.
+        // SAFETY: `first` and `index` are less than `N`, so `wrap` yields a position in the ring.
         unsafe { self.ring.get().cast::<T>().add(index as usize) }
     }
 
-    /// Moves a message in, if there is room. Returns the task to be woken, if any.
+    /// Moves a message to the most urgent receiver or into the ring. Returns `None` if the ring is
+    /// full, else the task to be woken, if any.
     ///
     /// # Safety
-    /// `message` may be read, once; if the result is `Some`, it has been.
+    /// `message` is valid for one move out of it. If the result is `Some`, it has been moved: the
+    /// caller forgets it.
     #[inline(always)]
     unsafe fn put(&self, m: Masked, message: *const T) -> Option<Option<Task>> {
         let receiver = self.receivers.first(m);
@@ -87,7 +103,8 @@ impl<T, const N: usize> Queue<T, N> {
             let place = receiver.cargo.get(m).cast::<T>();
             if !place.is_null() {
                 self.receivers.serve(m, receiver);
-                // SAFETY: a waiting thread names a place of its own for one message.
+                // SAFETY: a waiting thread's cargo is space for one message on its stack, and
+                // `message` is valid.
                 unsafe { place.copy_from_nonoverlapping(message, 1) };
                 return Some(Some(receiver.task()));
             }
@@ -96,10 +113,11 @@ impl<T, const N: usize> Queue<T, N> {
         if len == N as u32 {
             return None;
         }
-        // SAFETY: the place behind the last message is free.
+        // SAFETY: `len` is less than `N`, so the position behind the last message is free, and
+        // `message` is valid.
         unsafe { self.place(m, len).copy_from_nonoverlapping(message, 1) };
         self.len.set(m, len + 1);
-        // To a coroutine it is promised, for it is nobody's yet.
+        // A waiting coroutine is promised the message, which is otherwise unclaimed.
         Some(receiver.map(|receiver| {
             self.receivers.serve(m, receiver);
             self.promised.set(m, self.promised.get(m) + 1);
@@ -107,13 +125,14 @@ impl<T, const N: usize> Queue<T, N> {
         }))
     }
 
-    /// Moves the first message out, and that of the most urgent waiting sender in.
+    /// Moves the first message out, and then the message of the most urgent waiting sender in.
     ///
     /// # Safety
-    /// There is a message, and `place` may be written.
+    /// The ring is not empty, and `place` is valid for a write.
     #[inline(always)]
     unsafe fn get(&self, m: Masked, mask: Mask, place: *mut T) {
-        // SAFETY: the first message is there, by the caller's word.
+        // SAFETY: the first message is initialized, and `place` valid, by this function's contract.
+        // The position is free from here on.
         unsafe { place.copy_from_nonoverlapping(self.place(m, 0), 1) };
         self.first.set(m, Self::wrap(self.first.get(m) + 1));
         self.len.set(m, self.len.get(m) - 1);
@@ -122,15 +141,16 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
-    /// Lets the most urgent waiting sender's message in, now that there is room.
+    /// Moves the message of the most urgent waiting sender into the ring, which has space for it.
     #[inline(never)]
     fn admit(&self, m: Masked, mask: Mask) {
         let Some(sender) = self.senders.pop(m) else { return };
         let len = self.len.get(m);
-        // SAFETY: there is room, and a waiting sender names its message, which it forgets once served.
+        // SAFETY: the position behind the last message is free. The cargo of a waiting sender is
+        // its message, which it forgets once it is served.
         unsafe { self.place(m, len).copy_from_nonoverlapping(sender.cargo.get(m).cast::<T>(), 1) };
         self.len.set(m, len + 1);
-        // Receivers wait beside senders if the ring was full of promised messages.
+        // There may be receivers waiting, if all messages of a full ring were promised.
         let receiver = self.promise(m);
         let pressing = kernel::wake(m, sender.task())
             | receiver.is_some_and(|receiver| kernel::wake(m, receiver));
@@ -139,7 +159,8 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
-    /// Promises a message that is nobody's to the most urgent waiting receiver, which takes it when it runs.
+    /// Promises an unclaimed message, if there is one, to the most urgent waiting receiver. Returns
+    /// its task, to be woken.
     #[inline(always)]
     fn promise(&self, m: Masked) -> Option<Task> {
         if self.len.get(m) == self.promised.get(m) {
@@ -154,23 +175,27 @@ impl<T, const N: usize> Queue<T, N> {
     /// Takes the message that was promised to the caller.
     ///
     /// # Safety
-    /// One was, and `place` may be written.
+    /// The caller holds a promise, and `place` is valid for a write.
     #[inline]
     unsafe fn redeem(&self, m: Masked, mask: Mask, place: *mut T) {
         self.promised.set(m, self.promised.get(m) - 1);
-        // SAFETY: a promised message is in the ring.
+        // SAFETY: each promise has a message in the ring; `place` is valid by this function's
+        // contract.
         unsafe { self.get(m, mask, place) };
     }
 
-    /// Sends a message if there is room. Never waits; handlers may call it.
+    /// Sends a message if the queue is not full.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time besides the
+    /// move of the message, which takes place with interrupts masked.
     ///
     /// # Errors
-    /// Gives the message back when the queue is full.
+    /// Returns the message if the queue is full.
     #[inline]
     pub fn try_send(&self, message: T) -> Result<(), T> {
         let message = ManuallyDrop::new(message);
         let (mask, m) = Mask::set();
-        // SAFETY: the message is forgotten once it has been read.
+        // SAFETY: the message is valid, and is forgotten if it has been moved.
         let sent = unsafe { self.put(m, &raw const *message) };
         if let Some(Some(task)) = sent {
             kernel::wake_and_preempt(m, mask, task);
@@ -179,22 +204,28 @@ impl<T, const N: usize> Queue<T, N> {
         if sent.is_some() { Ok(()) } else { Err(ManuallyDrop::into_inner(message)) }
     }
 
-    /// Receives a message if there is one. Never waits; handlers may call it.
+    /// Receives a message if there is an unclaimed one.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time besides the
+    /// move of the message, which takes place with interrupts masked.
     #[inline]
     pub fn try_receive(&self) -> Option<T> {
         let mut place = MaybeUninit::uninit();
         let (mask, m) = Mask::set();
         let some = self.len.get(m) > self.promised.get(m);
         if some {
-            // SAFETY: there is a message that is nobody's.
+            // SAFETY: there are more messages than promises, so the ring is not empty.
             unsafe { self.get(m, mask, place.as_mut_ptr()) };
         }
         mask.restore();
-        // SAFETY: written if there was one.
+        // SAFETY: `get` wrote it if `some`.
         some.then(|| unsafe { place.assume_init() })
     }
 
     /// Sends a message; blocks the thread while the queue is full.
+    ///
+    /// At most 32 steps with interrupts masked if it must wait, besides the move of the message.
+    /// Not in a critical section.
     #[inline]
     pub fn send(&self, _: &Me, message: T) {
         if let Err(message) = self.try_send(message) {
@@ -202,10 +233,10 @@ impl<T, const N: usize> Queue<T, N> {
         }
     }
 
-    /// As [`send`](Self::send), until `due` at the latest.
+    /// Sends a message; blocks the thread until `due` at the latest, in ticks of the board's clock.
     ///
     /// # Errors
-    /// Gives the message back when `due` came first.
+    /// Returns the message if the queue was full until `due`.
     pub fn send_until(&self, _: &Me, message: T, due: u64) -> Result<(), T> {
         self.try_send(message).or_else(|message| self.send_late(message, Some(due)))
     }
@@ -214,7 +245,8 @@ impl<T, const N: usize> Queue<T, N> {
     fn send_late(&self, message: T, due: Option<u64>) -> Result<(), T> {
         let message = ManuallyDrop::new(message);
         let (mask, m) = Mask::set();
-        // SAFETY: the message is forgotten once it has been read. Room may have come since.
+        // SAFETY: the message is valid, and is forgotten if it has been moved. (There may be space
+        // by now.)
         let sent = unsafe { self.put(m, &raw const *message) };
         if let Some(task) = sent {
             if let Some(task) = task {
@@ -228,19 +260,24 @@ impl<T, const N: usize> Queue<T, N> {
     }
 
     /// Receives a message; blocks the thread while the queue is empty.
+    ///
+    /// At most 32 steps with interrupts masked if it must wait, besides the move of the message.
+    /// Not in a critical section.
     #[inline]
     pub fn receive(&self, me: &Me) -> T {
         match self.receive_or_wait(me, None) {
             Some(message) => message,
-            // SAFETY: only a time limit ends a wait without a message.
+            // SAFETY: without a time, `wait` returns only when the thread has been served, so there
+            // is a message.
             None => unsafe { core::hint::unreachable_unchecked() },
         }
     }
 
-    /// As [`receive`](Self::receive), until `due` at the latest.
+    /// Receives a message; blocks the thread until `due` at the latest, in ticks of the board's
+    /// clock.
     ///
     /// # Errors
-    /// When `due` came first.
+    /// If the queue was empty until `due`.
     pub fn receive_until(&self, me: &Me, due: u64) -> Result<T, TimedOut> {
         self.receive_or_wait(me, Some(due)).ok_or(TimedOut)
     }
@@ -250,7 +287,7 @@ impl<T, const N: usize> Queue<T, N> {
         let mut place = MaybeUninit::<T>::uninit();
         let (mask, m) = Mask::set();
         let served = if self.len.get(m) > self.promised.get(m) {
-            // SAFETY: there is a message that is nobody's.
+            // SAFETY: there are more messages than promises, so the ring is not empty.
             unsafe { self.get(m, mask, place.as_mut_ptr()) };
             mask.restore();
             true
@@ -260,32 +297,39 @@ impl<T, const N: usize> Queue<T, N> {
                 Served::Directly => true,
                 Served::ByPromise => {
                     let (mask, m) = Mask::set();
-                    // SAFETY: the promise was ours.
+                    // SAFETY: `wait` returned a promise, which is redeemed here, once.
                     unsafe { self.redeem(m, mask, place.as_mut_ptr()) };
                     mask.restore();
                     true
                 }
             }
         };
-        // SAFETY: who is served has had its place written.
+        // SAFETY: served directly, the sender wrote the message; otherwise `get` or `redeem` did.
         served.then(|| unsafe { place.assume_init() })
     }
 
-    /// Receives a message; the coroutine waits while the queue is empty. Dropping the future loses no message.
+    /// Receives a message; the coroutine waits while the queue is empty. Dropping the future loses
+    /// no message.
+    ///
+    /// # Panics
+    /// When polled with a waker that is not a coroutine's, if it has to wait.
     #[inline]
     pub fn received(&self) -> Received<'_, T, N> {
         Received::new(self)
     }
 
-    /// Sends a message; the coroutine waits while the queue is full. A future dropped before it completes may or
-    /// may not have sent; if not, the message is dropped with it.
+    /// Sends a message; the coroutine waits while the queue is full. A future dropped before it
+    /// completes may or may not have sent; if it has not, it drops the message.
+    ///
+    /// # Panics
+    /// When polled with a waker that is not a coroutine's, if it has to wait.
     #[inline]
     pub fn sent(&self, message: T) -> Sent<'_, T, N> {
         Sent::new(self, message)
     }
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Served {
     No,
@@ -293,7 +337,7 @@ enum Served {
     ByPromise,
 }
 
-/// Blocks the thread until it is served, or `due` has come. Lets interrupts in at the end.
+/// Blocks the thread until it is served or `due` has come. Unmasks interrupts at the end.
 #[inline(never)]
 fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
     let me = KERNEL.current(m);
@@ -318,11 +362,12 @@ fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u6
     }
 }
 
-/// Blocks the thread until its waiter is served, or `due` has come and the waiter has left its queue.
+/// Blocks the thread until its waiter is served or `due` has come. Removes the waiter from its
+/// queue, and returns whether it was served.
 pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
     let timer = ManuallyDrop::new(Timer::new(me));
     let m = TIMERS.set(m, mask, &timer, due);
-    // While interrupts were let in, an inherited priority may have come.
+    // An inherited priority may have come while interrupts were unmasked.
     waiter.move_to_level_of_task(m);
     while waiter.is_waiting(m) && timer.is_set(m) {
         kernel::block(m, me);

@@ -1,8 +1,16 @@
-//! The ready set: which task runs next. Every operation takes constant time.
+//! The ready set: holds the ready tasks in the order in which they will run. Every operation takes
+//! constant time.
 //!
-//! One ring per level holds the ready tasks in the order in which they will run, and a word holds one
-//! bit per ring that is not empty, the most urgent on top. The running task stays in its ring, at its
-//! head; so pre-empting it and yielding to another touch almost nothing.
+//! Each level has a ring of ready tasks. A bitmap has one bit per ring that is not empty, level 0
+//! in the most significant bit. The running task stays at the head of its ring; so pre-empting it
+//! changes nothing in its ring, and a yield only moves the head.
+//!
+//! # Soundness
+//! - A ring contains ready tasks only, linked in both directions; a live task that is not ready is
+//!   linked to itself. `Header::claim` sets the links, `insert` and `remove` keep them. A task that
+//!   has ended has no bit, so no operation follows its links.
+//! - A set bit in the bitmap means that the head of that level is `Some`. The head of the idle
+//!   level is `Some` from `set_idle` on, and [`Ready::most_urgent`] is called only afterwards.
 
 use crate::{
     arch,
@@ -10,10 +18,11 @@ use crate::{
     task::{Header, IDLE_LEVEL, Level, Task},
 };
 
-/// The assembly of `arch` knows this layout: see `arch::offset`.
+/// Field order is known to the assembly of `arch`: see `arch::offset`.
 #[repr(C)]
 pub(crate) struct Ready {
-    /// The heads of the rings; the last is the idle task, in no ring, chosen when every ring is empty.
+    /// The head of each ring. The last is the idle task, which is in no ring: it is chosen when
+    /// every ring is empty.
     heads: [Shared<Option<Task>>; IDLE_LEVEL as usize + 1],
     bitmap: Shared<u32>,
 }
@@ -35,36 +44,41 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn head(&self, level: Level) -> &Shared<Option<Task>> {
         debug_assert!(level <= IDLE_LEVEL);
-        // SAFETY: a level comes from a `Priority`, at most 31, or is the idle level, the last index.
+        // SAFETY: a level is at most `IDLE_LEVEL`, the last index: `Priority` is at most 31, and no
+        // other level exists.
         unsafe { self.heads.get_unchecked(level as usize) }
     }
 
-    /// The head of a task's ring.
+    /// The head of the ring of a task's level.
     #[inline(always)]
     pub(crate) fn head_of(&self, m: Masked, task: Task) -> &Shared<Option<Task>> {
         #[cfg(not(target_arch = "riscv32"))]
         return self.head(task.level.get(m));
         #[cfg(target_arch = "riscv32")]
-        // SAFETY: set with the level, to a place in this set, the kernel's only one.
+        // SAFETY: `set_level` stores the address of a head in this set, which is static and the
+        // only one. Every task passed here has been given a level.
         unsafe {
             task.head.get(m).unwrap_unchecked().as_ref()
         }
     }
 
-    /// The task that should run.
+    /// The most urgent ready task, or the idle task.
     #[inline(always)]
     pub(crate) fn most_urgent(&self, m: Masked) -> Task {
         let head = self.head(arch::leading_zeros(self.bitmap.get(m)) as Level).get(m);
         debug_assert!(head.is_some());
-        // SAFETY: a set bit means a ring that is not empty, and the last head is the idle task since `set_idle`.
+        // SAFETY: a set bit means that the head is `Some`; without a set bit, the index is the idle
+        // level, whose head is `Some` since `set_idle`.
         unsafe { head.unwrap_unchecked() }
     }
 
-    /// Makes a task ready, behind its equals, unless it is already. `true` when it is now more urgent than all others.
+    /// Makes a task ready, behind its equals; a task that is ready already stays where it is.
+    /// Returns `true` if the task has become more urgent than all others.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
-        // A bit above all others also says that its ring is empty, and so that the task is not ready.
+        // A bit above the whole bitmap means that the ring is empty, so the task is not ready
+        // either.
         if bit > bitmap {
             self.bitmap.set(m, bitmap | bit);
             self.head_of(m, task).set(m, Some(task));
@@ -91,7 +105,8 @@ impl Ready {
         }
     }
 
-    /// Whether a task is in a ring. A task that is not is linked to itself.
+    /// Returns whether a task is ready. (A task that is not ready is linked to itself, as is the only one
+    /// of a ring.)
     pub(crate) fn contains(&self, m: Masked, task: Task) -> bool {
         self.bitmap.get(m) & task.bit.get(m) != 0
             && (!neighbour(m, &task.next).is(task)
@@ -107,13 +122,13 @@ impl Ready {
         head.prev.set(m, Some(task));
     }
 
-    /// Makes a task ready, before its equals.
+    /// Makes a task ready, in front of its equals.
     pub(crate) fn insert_front(&self, m: Masked, task: Task) {
         self.insert(m, task);
         self.head_of(m, task).set(m, Some(task));
     }
 
-    /// Takes a ready task out.
+    /// Removes a ready task.
     #[inline(always)]
     pub(crate) fn remove(&self, m: Masked, task: Task) {
         let next = neighbour(m, &task.next);
@@ -128,7 +143,7 @@ impl Ready {
         }
     }
 
-    /// Takes out the head of a ring, which is `task`. Returns the task that should run now.
+    /// Removes `task`, the head of its ring. Returns the task that is now the most urgent.
     #[inline(always)]
     pub(crate) fn remove_head(&self, m: Masked, task: Task) -> Task {
         debug_assert!(self.head_of(m, task).get(m).is_some_and(|head| head.is(task)));
@@ -140,7 +155,7 @@ impl Ready {
         }
         self.head_of(m, task).set(m, Some(next));
         self.part(m, task, next);
-        // The ring is the most urgent still, unless a switch to a more urgent one has been put off.
+        // This ring is still the most urgent, unless a switch to a more urgent task is pending.
         if bitmap ^ bit < bit { next } else { self.most_urgent(m) }
     }
 
@@ -152,7 +167,7 @@ impl Ready {
         prev.next.set(m, Some(next));
     }
 
-    /// Sends the head of a ring, which is `task`, to its end. Returns the new head.
+    /// Moves `task`, the head of its ring, to the end. Returns the new head.
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);
@@ -160,7 +175,7 @@ impl Ready {
         next
     }
 
-    /// Changes the level of a task that may be ready. `front`: before its equals there.
+    /// Changes the level of a task, ready or not. `front`: in front of its equals at the new level.
     pub(crate) fn relevel(&self, m: Masked, task: Task, level: Level, front: bool) {
         if !self.contains(m, task) {
             task.set_level(m, level);
@@ -176,11 +191,12 @@ impl Ready {
     }
 }
 
-/// The ring link of a task that is in a ring.
+/// The task that a ring link leads to.
 #[inline(always)]
 pub(crate) fn neighbour(m: Masked, link: &Shared<Option<Task>>) -> &'static Header {
     let link = link.get(m);
     debug_assert!(link.is_some());
-    // SAFETY: both links of a task in a ring are set, by `start_ring` or `insert_behind`, and callers ask of such tasks only.
+    // SAFETY: `Header::claim` sets both links of a task, and they are never `None` again. Callers
+    // pass links of tasks that have been spawned.
     unsafe { link.unwrap_unchecked() }
 }

@@ -18,19 +18,27 @@ use core::{
     task::{Context, Poll},
 };
 
-/// Counts what is there to be taken. Anyone may give; who takes from an empty one waits, the most urgent first.
+/// A counting semaphore.
+///
+/// [`give`](Self::give) adds one to the count or wakes the most urgent waiter; the other calls take
+/// one. The unit given is handed directly to the waiter, so no task can take it first. A semaphore
+/// created with 1 serves as a lock that a coroutine may hold across an await.
 pub struct Semaphore {
     waiters: WaitQueue,
     count: Shared<u32>,
 }
 
 impl Semaphore {
+    /// A semaphore with the given initial count.
     #[must_use]
     pub const fn new(count: u32) -> Self {
         Self { waiters: WaitQueue::new(), count: Shared::new(count) }
     }
 
-    /// Adds one, or hands it to the most urgent waiter. Never waits; handlers may call it.
+    /// Adds one to the count, or hands it to the most urgent waiter.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too; before `start`. Constant
+    /// time. A count above 2³² − 1 wraps to 0.
     #[inline(always)]
     pub fn give(&self) {
         let (mask, m) = Mask::set();
@@ -39,14 +47,16 @@ impl Semaphore {
                 self.count.set(m, self.count.get(m).wrapping_add(1));
                 mask.restore();
             }
-            // SAFETY: interrupts are masked.
+            // SAFETY: interrupts are masked by `Mask::set` above.
             Some(first) => unsafe {
                 arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
             },
         }
     }
 
-    /// Takes one if there is one. Never waits; handlers may call it.
+    /// Takes one if the count is not 0, and returns whether it did.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time.
     #[inline(always)]
     pub fn try_take(&self) -> bool {
         masked(|m| {
@@ -58,7 +68,9 @@ impl Semaphore {
         })
     }
 
-    /// Takes one; blocks the thread until there is one.
+    /// Takes one; blocks the thread while the count is 0.
+    ///
+    /// At most 32 steps with interrupts masked if it must wait. Not in a critical section.
     #[inline(always)]
     pub fn take(&self, _: &Me) {
         let m = arch::mask();
@@ -66,16 +78,16 @@ impl Semaphore {
         if count > 0 {
             self.count.set(m, count - 1);
         } else {
-            // SAFETY: who has a `Me` is a thread, and interrupts are masked.
+            // SAFETY: a `Me` exists only in a running thread, and interrupts are masked above.
             unsafe { arch::wait_in(&self.waiters) };
         }
         arch::unmask(m);
     }
 
-    /// As [`take`](Self::take), until `due` at the latest.
+    /// Takes one; blocks the thread until `due` at the latest, in ticks of the board's clock.
     ///
     /// # Errors
-    /// When `due` came first.
+    /// If the wait has lasted until `due`.
     pub fn take_until(&self, _: &Me, due: u64) -> Result<(), TimedOut> {
         let (mask, m) = Mask::set();
         let count = self.count.get(m);
@@ -94,7 +106,7 @@ impl Semaphore {
         if served { Ok(()) } else { Err(TimedOut) }
     }
 
-    /// Ends a wait early. What it was given but never told goes back.
+    /// Ends a future's wait early. A unit that it has been given and has not reported goes back.
     #[cold]
     #[inline(never)]
     fn give_up(&self, waiter: &Waiter) {
@@ -104,7 +116,11 @@ impl Semaphore {
         }
     }
 
-    /// Takes one; the coroutine waits until there is one. Dropping the future gives up the place in the queue.
+    /// Takes one; the coroutine waits while the count is 0. Dropping the future leaves the queue,
+    /// and returns a unit that it has been given.
+    ///
+    /// # Panics
+    /// When polled with a waker that is not a coroutine's, if it has to wait.
     #[inline(always)]
     pub fn taken(&self) -> Taken<'_> {
         Taken { semaphore: self, phase: Phase::Free, waiter: MaybeUninit::uninit() }
@@ -120,10 +136,10 @@ pub struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// The waiter, once it waits, until it is told that it was served.
+    /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: `enter` has written what there is to be read.
+        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
         (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
     }
 }
@@ -133,7 +149,7 @@ impl Future for Taken<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
-        // SAFETY: the waiter is not moved.
+        // SAFETY: the waiter is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(waiter) = this.waiter() {
             if !waiter.was_served() {

@@ -1,9 +1,10 @@
 //! Time slices: threads of one priority take turns. With the feature `time-slice`.
 //!
-//! A slice begins when a thread starts to run beside a ready equal, or an equal comes to stand beside it, and ends
-//! with its turn. So the alarm is set for a slice only while two tasks want the processor at one priority. Coroutines
-//! take their turns, but a poll is never divided. Nor is the use of a [`Ceiling`](crate::Ceiling), for an equal might
-//! use the same, or a priority that is only lent: the slice then begins anew.
+//! A slice begins when a thread starts to run while an equal is ready, or when an equal becomes
+//! ready beside it. It ends with the thread's turn. So the alarm is set for a slice only while two
+//! tasks of one priority are ready. Coroutines take their turns, but a poll is never divided. A
+//! slice that ends while its thread uses a [`Ceiling`](crate::Ceiling), which an equal might use,
+//! or has an inherited priority, begins again.
 
 use crate::{
     arch,
@@ -23,12 +24,13 @@ struct Slices {
 
 static SLICES: Slices = Slices { length: Shared::new(NEVER), end: Shared::new(NEVER) };
 
-/// Sets how long a thread runs, in ticks of the board's clock, before a ready equal does. `u64::MAX`, as at first: until it waits.
+/// Sets the time that a thread runs before an equal that is ready does, in ticks of the board's
+/// clock. Initially `u64::MAX`, no limit. The running slice keeps its end. May be called anywhere.
 pub fn set_time_slice(ticks: u64) {
     masked(|m| SLICES.length.set(m, ticks));
 }
 
-/// When the running slice ends.
+/// The time at which the running slice ends.
 pub(crate) fn end(m: Masked) -> u64 {
     SLICES.end.get(m)
 }
@@ -39,13 +41,13 @@ fn is_shared(m: Masked, task: Task) -> bool {
         && !neighbour(m, &task.next).is(task)
 }
 
-/// `task` runs from here on. What is left of another's slice is forgotten.
+/// Begins the turn of `task`, which runs from here on. The rest of the previous slice is discarded.
 pub(crate) fn begin(m: Masked, task: Task) {
     SLICES.end.set(m, NEVER);
     begin_if_shared(m, task);
 }
 
-/// Begins a slice of the running task, unless one has begun, if an equal is ready.
+/// Begins a slice of the running task, if none has begun and an equal is ready.
 #[inline(never)]
 pub(crate) fn begin_if_shared(m: Masked, task: Task) {
     if SLICES.length.get(m) < NEVER && SLICES.end.get(m) == NEVER && is_shared(m, task) {
@@ -54,7 +56,8 @@ pub(crate) fn begin_if_shared(m: Masked, task: Task) {
     }
 }
 
-/// Called by the alarm's handler: gives the next of the ring its turn if the running thread's slice is over.
+/// Ends the running slice if its time has come, and gives the next task of the ring its turn.
+/// Called by the alarm's handler.
 pub(crate) fn expire(now: u64) {
     masked(|m| {
         if now < SLICES.end.get(m) {

@@ -1,4 +1,4 @@
-//! What the kernel keeps of every task, thread or coroutine.
+//! The kernel's record of a task, thread or coroutine, and the public view of it.
 
 use crate::{
     arch::{Mask, Saved},
@@ -10,37 +10,45 @@ use crate::{
 };
 use core::ptr::NonNull;
 
-/// How urgent a task is: 0 to 31, a higher number pre-empts a lower one.
+/// A task's priority, 0 to 31. A higher number pre-empts a lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(u8);
 
 impl Priority {
+    /// Priority 0.
     pub const LOWEST: Self = Self(0);
+    /// Priority 31.
     pub const HIGHEST: Self = Self(31);
 
+    /// The priority `value`.
+    ///
     /// # Panics
-    /// Above 31; in a constant, at compile time.
+    /// If `value` is more than 31; in a constant, at compile time.
     #[must_use]
     pub const fn new(value: u8) -> Self {
         assert!(value <= 31, "a priority is 0 to 31");
         Self(value)
     }
 
+    /// The priority as a number, 0 to 31.
     #[must_use]
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// The kernel's own scale, where 0 is the most urgent: what counting leading zeros yields.
+    /// The level of this priority: 31 minus its number, so that 0 is the most urgent and counting
+    /// leading zeros of the ready bitmap yields a level.
     pub(crate) const fn level(self) -> Level {
         31 - self.0 as Level
     }
 
+    /// The priority of a level. Not for the idle level.
     pub(crate) const fn of_level(level: Level) -> Self {
         Self(31 - level as u8)
     }
 }
 
+/// Urgency in the kernel's own scale: 0 is the most urgent.
 pub(crate) type Level = u32;
 
 /// The idle task's level, below every priority.
@@ -48,39 +56,45 @@ pub(crate) const IDLE_LEVEL: Level = 32;
 
 pub(crate) type Task = &'static Header;
 
-/// The kernel's record of a task. It is all zeros until the task is spawned, so that it lies in `.bss`.
+/// The kernel's record of a task. All zeros until the task is spawned, so that a static is placed
+/// in `.bss`.
 ///
-/// The order matters to the assembly of `arch`, which moves two neighbours at once: stack and poll, next and level, level and bit.
+/// The assembly of `arch` knows the order of the fields and moves neighbours in pairs: stack and
+/// `poll`, `next` and `level`, `level` and `bit`.
 #[repr(C)]
 pub(crate) struct Header {
-    /// The suspended context. A coroutine that is not in the middle of a poll has none.
+    /// The suspended context. A coroutine has one only while its poll is suspended.
     pub(crate) saved: Saved,
-    /// Polls a coroutine.
+    /// The function that polls a coroutine. `None` for a thread.
     pub(crate) poll: Shared<Option<unsafe extern "C" fn(Task)>>,
-    /// Ring of the tasks that are ready at one level. A task that is not ready is linked to itself.
+    /// The ring of the ready tasks of one level. A task that is not ready is linked to itself.
     pub(crate) prev: Shared<Option<Task>>,
     pub(crate) next: Shared<Option<Task>>,
-    /// The level that counts, after inheritance and ceilings.
+    /// The effective level, after inheritance and ceilings.
     pub(crate) level: Shared<Level>,
-    /// `1 << 31 - level`; 0 for a task that is not alive, so that no late waker makes it ready.
+    /// `1 << 31 - level`; 0 for a task that has ended, so that a late waker does not make it ready.
     pub(crate) bit: Shared<u32>,
-    /// Where the head of its ring stands, by its level: arithmetic that costs a Cortex-M nothing takes two cycles here.
+    /// The address of the head of the ring of `level`. On RV32, computing it would cost two cycles;
+    /// on Cortex-M, nothing.
     #[cfg(target_arch = "riscv32")]
     pub(crate) head: Shared<Option<NonNull<Shared<Option<Task>>>>>,
-    /// Its own level. A byte, as the next two, so that they share a word.
+    /// The task's own level, or the ceiling it uses. A byte, as are the next two fields, so that
+    /// they share a word.
     base: Shared<u8>,
-    /// Woken since its poll started: a coroutine is to be polled once more. Clear between two polls.
+    /// For a coroutine: woken since its poll started, so to be polled again. `false` between two
+    /// polls. For a thread in `block_on`: woken since the last poll.
     pub(crate) again: Shared<bool>,
     pub(crate) life: Shared<Life>,
-    /// How many ceilings it uses.
+    /// The number of ceilings in use.
     #[cfg(feature = "time-slice")]
     pub(crate) ceilings: Shared<u8>,
     name: Shared<Option<&'static str>>,
-    /// What the task waits for, if waiting in an order that depends on its level.
+    /// The waiter of the queue in which the task waits, so that a change of level moves it. `None`
+    /// in waits without a queue; outdated when the task does not wait.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
-    /// The mutex it waits for.
+    /// The mutex for which the task waits.
     pub(crate) waits_for: Shared<Option<NonNull<Lock>>>,
-    /// The mutexes it holds.
+    /// The list of the mutexes that the task holds.
     pub(crate) held: Shared<Option<NonNull<Lock>>>,
     #[cfg(feature = "count")]
     pub(crate) switches: Shared<u32>,
@@ -91,10 +105,10 @@ pub(crate) struct Header {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Life {
-    /// Never spawned, or ended: it may be spawned. Zero, so that a new header lies in `.bss`.
+    /// Never spawned, or ended: may be spawned. Zero, so that a new header is placed in `.bss`.
     Over = 0,
     Alive = 1,
-    /// A thread that waits in `block_on`, and only there may be woken by a waker.
+    /// A thread that waits in `block_on`, the only wait that a waker ends.
     Awaiting = 2,
 }
 
@@ -125,7 +139,10 @@ impl Header {
         }
     }
 
-    /// Begins a life, unless one is being lived.
+    /// Begins a life of the task, linked to itself and not yet ready.
+    ///
+    /// # Errors
+    /// If the task is alive.
     #[inline(never)]
     pub(crate) fn claim(
         &'static self,
@@ -156,7 +173,8 @@ impl Header {
         self.head.set(m, Some(NonNull::from(KERNEL.ready.head(level))));
     }
 
-    /// The kernel's own task is never given one.
+    /// The name given at the spawn. The idle task is never spawned and has none, so it is called
+    /// `idle`.
     pub(crate) fn name(&self, m: Masked) -> &'static str {
         self.name.get(m).unwrap_or("idle")
     }
@@ -165,7 +183,7 @@ impl Header {
         Level::from(self.base.get(m))
     }
 
-    /// Notes that it begins, or ends, to use a ceiling.
+    /// Counts the beginning or the end of the use of a ceiling.
     #[inline(always)]
     pub(crate) fn use_ceiling(&'static self, m: Masked, begins: bool) {
         trace::emit(if begins { trace::Event::Lock } else { trace::Event::Unlock }, self);
@@ -179,7 +197,8 @@ impl Header {
         self.base.set(m, level as u8);
     }
 
-    /// Whether it is running or suspended: of a coroutine, whether its poll has started and not returned.
+    /// Returns whether the task is running or suspended. For a coroutine: whether a poll has started and
+    /// not returned.
     pub(crate) fn is_open(&'static self, m: Masked) -> bool {
         self.saved.exists(m) || KERNEL.runs(m, self)
     }
@@ -190,22 +209,26 @@ impl Header {
     }
 }
 
-/// The task is running or waiting already.
+/// Error of `spawn`: the task that uses this storage has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillAlive;
 
-/// What can be asked about a task.
+/// A handle to a task, for reading its state.
+///
+/// Copyable and valid for ever, since tasks are static. The methods may be called anywhere, with
+/// interrupts masked too, and take constant time.
 #[derive(Clone, Copy)]
 pub struct Info(pub(crate) Task);
 
 impl Info {
-    /// The name given when it was spawned; `idle` for the kernel's own.
+    /// The name given at the spawn; `idle` for the kernel's idle task.
     #[must_use]
     pub fn name(self) -> &'static str {
         masked(|m| self.0.name(m))
     }
 
-    /// The priority that counts now, after inheritance and ceilings; once it has ended, its own. `None` for the idle task.
+    /// The effective priority, after inheritance and ceilings; after the task has ended, its own.
+    /// `None` for the idle task.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
         let level = masked(|m| {
@@ -214,19 +237,19 @@ impl Info {
         (level < IDLE_LEVEL).then(|| Priority::of_level(level))
     }
 
-    /// Tells tasks apart: where its record lies. For traces.
+    /// An identifier, unique among tasks: the address of the kernel's record. For traces.
     #[must_use]
     pub fn id(self) -> usize {
         core::ptr::from_ref(self.0).addr()
     }
 
-    /// Whether it has been spawned and has not ended.
+    /// Returns whether the task has been spawned and has not ended.
     #[must_use]
     pub fn is_alive(self) -> bool {
         masked(|m| self.0.life.get(m) != Life::Over)
     }
 
-    /// How often the kernel has switched to it. Wraps.
+    /// The number of switches to this task. Wraps at 2³².
     #[cfg(feature = "count")]
     #[must_use]
     pub fn switches(self) -> u32 {
@@ -234,7 +257,7 @@ impl Info {
     }
 }
 
-/// Runs `body` with interrupts masked.
+/// Runs `body` with interrupts masked, and restores their state.
 #[inline(always)]
 pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
     let (mask, m) = Mask::set();

@@ -1,4 +1,10 @@
 //! Threads: tasks with a stack of their own, which wait by blocking.
+//!
+//! # Soundness
+//! A stack belongs to `spawn` from a successful `claim` until `begin`, and to the thread from then
+//! until `end_thread`, which leaves it with interrupts masked. A [`Me`] exists only on the stack of
+//! the thread that it stands for: `run` creates it and lends it to the body, and it is neither
+//! `Send` nor `Sync`. So whoever has a [`Me`] is the running thread, in thread mode.
 
 use crate::{
     arch::{self, Mask},
@@ -7,25 +13,34 @@ use crate::{
 };
 use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 
-/// The running thread's right to wait. Calls that block ask for it; a handler or a coroutine has none,
-/// so blocking there does not compile.
+/// Permission to block, lent to a thread's body. Blocking calls need it; a handler or a coroutine
+/// has none, so a blocking call there does not compile.
+///
+/// Calls that take a `Me` unmask interrupts when they return. Do not call them in a critical
+/// section.
 pub struct Me<'a>(PhantomData<*mut &'a ()>);
 
 impl Me<'_> {
-    /// Lets the next ready task of the same priority run.
+    /// Lets the next ready task of the same priority run, if there is one. Constant time.
     #[inline(always)]
     pub fn yield_now(&self) {
-        // SAFETY: who has a `Me` is a thread.
+        // SAFETY: a `Me` exists only in a running thread.
         unsafe { arch::give_way() };
     }
 
+    /// The running thread.
     #[must_use]
     pub fn info(&self) -> Info {
         kernel::current()
     }
 }
 
-/// A thread's storage: `STACK` bytes of stack, a guard below and the kernel's record above.
+/// The storage of a thread, for a `static`: `STACK` bytes of stack, a guard below them, and the
+/// kernel's record.
+///
+/// `STACK` is a multiple of 8, checked at compile time. The stack also holds the thread's body, its
+/// suspended context and one interrupt frame. The storage may be used again after the thread has
+/// ended.
 #[repr(C, align(32))]
 pub struct Thread<const STACK: usize> {
     guard: UnsafeCell<MaybeUninit<[u8; arch::GUARD]>>,
@@ -33,7 +48,8 @@ pub struct Thread<const STACK: usize> {
     header: Header,
 }
 
-// SAFETY: the stack belongs to the thread alone while it lives, and to `spawn`, which excludes others, before.
+// SAFETY: `spawn` accesses the stack after `claim` has excluded others, and the thread accesses it
+// from then on. The header is `Sync`.
 unsafe impl<const STACK: usize> Sync for Thread<STACK> {}
 
 impl<const STACK: usize> Default for Thread<STACK> {
@@ -43,6 +59,7 @@ impl<const STACK: usize> Default for Thread<STACK> {
 }
 
 impl<const STACK: usize> Thread<STACK> {
+    /// Storage without a thread.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(STACK.is_multiple_of(8), "a stack is a multiple of 8 bytes") };
@@ -55,8 +72,12 @@ impl<const STACK: usize> Thread<STACK> {
 
     /// Starts a thread that runs `body`. If it is more urgent than the caller, it runs at once.
     ///
+    /// For tasks, handlers and the set-up of [`start`](crate::start); not before that. `name`
+    /// appears in panics and traces. The thread ends when `body` returns. Moves the body to the
+    /// stack; otherwise constant time.
+    ///
     /// # Errors
-    /// When the thread that has this storage has not ended.
+    /// If the thread that uses this storage has not ended. The body is then dropped.
     pub fn spawn<F>(
         &'static self,
         priority: Priority,
@@ -71,9 +92,11 @@ impl<const STACK: usize> Thread<STACK> {
         self.header.claim(name, priority)?;
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
         let place = (high - size_of::<F>()) & !7;
-        // SAFETY: the place is aligned and lies in the stack, which is ours: the thread was over, and is now ours to start.
+        // SAFETY: the address is aligned, and within the stack since the body fits. The thread had
+        // ended, and `claim` has given the stack to this call.
         unsafe { (place as *mut F).write(body) };
-        // SAFETY: as above, below the body; a stack is aligned by its type.
+        // SAFETY: `low..place` is the rest of that stack. `low` is aligned to 32 by the type,
+        // `place` to 8, and the body is at `place`.
         unsafe { begin(&self.header, low, place, run::<F>) };
         Ok(())
     }
@@ -84,22 +107,26 @@ impl<const STACK: usize> Thread<STACK> {
     }
 }
 
-/// Makes a claimed thread ready to call `entry` with the high end of its stack.
+/// Makes a claimed thread ready: its context calls `entry` with the high end of its stack.
 ///
 /// # Safety
-/// `low..high` is the thread's own stack, aligned as for `Saved::prepare`; `entry` finds its body at the high end.
+/// `low..high` is the thread's own stack, aligned as for `Saved::prepare`. `entry` may be called
+/// once with `high`.
 #[inline(never)]
 unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" fn(*mut ()) -> !) {
     let (mask, m) = Mask::set();
-    // SAFETY: by the caller's word.
+    // SAFETY: the stack is unused, by this function's contract.
     unsafe { header.saved.prepare(m, low, high, entry, high as *mut ()) };
     kernel::wake_and_preempt(m, mask, header);
     mask.restore();
 }
 
-/// The whole life of a thread.
+/// The entry of a thread: runs the body, then ends the thread.
+///
+/// # Safety
+/// `body` is the address of an `F`, to be moved out once.
 unsafe extern "C" fn run<F: FnOnce(&Me)>(body: *mut ()) -> ! {
-    // SAFETY: `spawn` wrote the body there, for this thread alone.
+    // SAFETY: `spawn` wrote the body there, and this thread alone reads it, once.
     let body = unsafe { body.cast::<F>().read() };
     body(&Me(PhantomData));
     kernel::end_thread()

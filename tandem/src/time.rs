@@ -1,9 +1,17 @@
-//! Time: the board's clock, and the tasks that wait for it.
+//! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
-//! Timers form a list in the order in which they are due. Taking one out takes constant time. Finding a
-//! place takes as many steps as there are timers before it, so the search opens a window for interrupts
-//! after every [`STEPS`]; if a timer was taken out meanwhile, it starts again. So no other
-//! task or handler ever waits for a search, and interrupts are masked for a constant time.
+//! Timers form a list in the order in which they are due. Removal takes constant time. Insertion
+//! takes a step for each earlier timer; it unmasks interrupts after every [`STEPS`] steps, and
+//! starts again if a timer was removed meanwhile. So no other task or handler waits for a search,
+//! and interrupts are masked for a constant time.
+//!
+//! Times are in ticks of the board's clock, counted by [`now`].
+//!
+//! # Soundness
+//! A timer is in the pinned future, on the stack of the thread that waits, or in a task's header.
+//! It stays in place until it has left the list: `expire` removes it, the thread cancels it, or its
+//! drop does. Links are followed only with interrupts masked. After a window with interrupts on,
+//! the search continues from a timer only if none has been removed.
 
 use crate::{
     arch::{self, Mask},
@@ -22,22 +30,25 @@ use core::{
     task::{Context, Poll},
 };
 
-/// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) makes it the kernel's.
+/// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
+/// implementation.
 ///
-/// The handler of the alarm's interrupt calls [`expire`].
+/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`].
 pub trait Driver {
     /// Ticks per second.
     const HERTZ: u64;
 
-    /// Ticks since some fixed point; never wraps. Called with interrupts masked.
+    /// Ticks since a fixed point in the past. Monotonic; never wraps. Called with interrupts
+    /// masked, in tasks and handlers.
     fn now() -> u64;
 
-    /// Raises the alarm's interrupt when `due` is reached, at once if it has been; replaces the alarm set
-    /// before. Called with interrupts masked.
+    /// Sets the alarm: its interrupt is to be raised when `now` reaches `due`, at once if it has.
+    /// Replaces the alarm set before. Called with interrupts masked, in tasks and handlers.
     fn arm(due: u64);
 }
 
-/// Makes a type that implements [`Driver`](crate::time::Driver) the kernel's clock.
+/// Installs a type that implements [`Driver`](crate::time::Driver) as the kernel's clock. Exactly
+/// once in a program.
 #[macro_export]
 macro_rules! drive_time_with {
     ($driver:ty) => {
@@ -53,7 +64,7 @@ macro_rules! drive_time_with {
     };
 }
 
-/// Nobody else counts time.
+/// Accepts every rate: without `embassy-time`, only the board defines one.
 #[cfg(not(feature = "embassy-time"))]
 #[doc(hidden)]
 pub const fn check_rate(_: u64) {}
@@ -61,28 +72,30 @@ pub const fn check_rate(_: u64) {}
 #[doc(hidden)]
 pub use crate::embassy_time::check_rate;
 
-// SAFETY: `drive_time_with!` defines both, once in a program or the linker objects, with these very signatures.
+// SAFETY: `drive_time_with!` defines both functions, with these signatures. A program without it
+// does not link.
 unsafe extern "Rust" {
     safe fn _tandem_now() -> u64;
     safe fn _tandem_arm(due: u64);
 }
 
-/// The time, in ticks of the board's clock.
+/// The time, in ticks of the board's clock. May be called anywhere, with interrupts masked too.
 #[must_use]
 pub fn now() -> u64 {
     masked(|_| _tandem_now())
 }
 
-/// The time came before what was waited for.
+/// Error of a wait with a time limit: the time came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
-/// Timers passed before the search for a place lets interrupts in.
+/// Steps of a search between two windows with interrupts on.
 const STEPS: usize = 8;
 
-/// A time at which to wake a task. It lies on the thread's stack or in the future that waits.
+/// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
+/// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// `Some` once it is set.
+    /// The task to be woken. `Some` whenever the timer is in the list.
     pub(crate) task: Shared<Option<Task>>,
     due: Shared<u64>,
     linked: Shared<bool>,
@@ -93,17 +106,17 @@ pub(crate) struct Timer {
 
 pub(crate) struct Timers {
     first: Shared<Option<NonNull<Timer>>>,
-    /// Counts the timers taken out, lest a search goes on from one that is gone.
+    /// The number of timers removed, so that a search notices removals. Wraps.
     removals: Shared<u32>,
 }
 
 pub(crate) static TIMERS: Timers = Timers { first: Shared::new(None), removals: Shared::new(0) };
 
-/// Follows a link to a timer.
+/// The timer that a link leads to.
 #[inline(always)]
 fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
-    // SAFETY: links lead to timers in the list; they stay in place and alive until they are taken out,
-    // which needs interrupts masked, and the reference is used only while they are.
+    // SAFETY: links lead to timers in the list. They stay in place until they are removed, which
+    // needs interrupts masked, and callers use the reference only while they are masked.
     unsafe { link.as_ref() }
 }
 
@@ -113,7 +126,7 @@ impl Timer {
         Self::for_task(Some(task))
     }
 
-    /// For a record: all zeros, so that it lies in `.bss`.
+    /// A timer without a task, for a header: all zeros, so that it is placed in `.bss`.
     #[cfg(feature = "embassy-time")]
     pub(crate) const fn unused() -> Self {
         Self::for_task(None)
@@ -131,16 +144,17 @@ impl Timer {
         }
     }
 
-    /// Whether its time is still to come.
+    /// Returns whether the timer is in the list: set, and neither expired nor cancelled.
     #[inline(always)]
     pub(crate) fn is_set(&self, m: Masked) -> bool {
         self.linked.get(m)
     }
 
-    /// The same, of a moment ago: what is not set stays so.
+    /// Like `is_set`, read without masking interrupts. `true` may be outdated; a timer that is not
+    /// set stays so until its owner sets it.
     #[inline(always)]
     fn may_be_set(&self) -> bool {
-        // SAFETY: a byte, and only its owner sets a timer.
+        // SAFETY: a byte. An outdated `true` has the owner check again.
         unsafe { self.linked.peek() }
     }
 
@@ -157,7 +171,8 @@ impl Timer {
 }
 
 impl Timers {
-    /// Sets a timer. Interrupts are masked before and after, and let in between.
+    /// Sets a timer for `due`. Interrupts are masked before and after, and unmasked during the
+    /// search if `mask` allows.
     pub(crate) fn set(&self, mut m: Masked, mut mask: Mask, timer: &Timer, due: u64) -> Masked {
         timer.due.set(m, due);
         'search: loop {
@@ -180,7 +195,8 @@ impl Timers {
                 if self.removals.get(m) != removals {
                     continue 'search;
                 }
-                // Others may have come between; the search goes on behind the last one passed.
+                // Timers may have been inserted meanwhile; the search continues behind the last one
+                // passed.
                 after = before.and_then(|link| at(m, link).next.get(m));
             }
         }
@@ -209,7 +225,7 @@ impl Timers {
         }
     }
 
-    /// Checks the list, and returns when the first is due.
+    /// Checks the order of the list, and returns the time of the first timer.
     #[cfg(test)]
     pub(crate) fn check(&self, m: Masked) -> Option<u64> {
         let (mut before, mut link) = (None, self.first.get(m));
@@ -236,7 +252,7 @@ impl Timers {
     }
 }
 
-/// Sets the alarm for the first timer, or the end of the running slice.
+/// Sets the alarm for `due`, or for the end of the running slice if that is earlier.
 #[inline(always)]
 fn arm(m: Masked, due: u64) {
     #[cfg(feature = "time-slice")]
@@ -245,7 +261,8 @@ fn arm(m: Masked, due: u64) {
     _tandem_arm(due);
 }
 
-/// Sets the alarm once more: a slice has begun, or the first timer has gone.
+/// Sets the alarm for the first timer or the end of the running slice, whichever is earlier, if
+/// any.
 pub(crate) fn arm_again(m: Masked) {
     let due = TIMERS.first.get(m).map_or(u64::MAX, |first| at(m, first).due.get(m));
     #[cfg(feature = "time-slice")]
@@ -255,7 +272,11 @@ pub(crate) fn arm_again(m: Masked) {
     }
 }
 
-/// Wakes the tasks whose time has come and arms the alarm for the next. To be called by the alarm's handler.
+/// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
+/// alarm's handler; harmless anywhere else after `start`.
+///
+/// On Cortex-M it wakes all of them, with interrupts on after each; on RV32 it wakes one, and the
+/// next has its own interrupt.
 #[inline]
 pub fn expire() {
     let now = now();
@@ -275,12 +296,13 @@ pub fn expire() {
         TIMERS.remove(m, first);
         let task = first.task.get(m);
         debug_assert!(task.is_some());
-        // SAFETY: a timer in the list has been set, and so has a task.
+        // SAFETY: a timer has a task before it is inserted into the list.
         let task = unsafe { task.unwrap_unchecked() };
         trace::emit(Event::TimerExpired, task);
         wake(m, mask, first, task);
         if !arch::HANDLERS_NEST {
-            // No window opens before the handler ends, so the next timer has a handler of its own, at once if it is due.
+            // On RV32 interrupts stay masked until the handler ends, so the next timer has a
+            // handler run of its own, at once if it is due.
             arm_again(m);
             return mask.restore();
         }
@@ -288,7 +310,7 @@ pub fn expire() {
     }
 }
 
-/// Wakes the task of a timer that has been taken out. Afterwards the timer may be gone.
+/// Wakes the task of a timer that has been removed. The timer may be gone on return.
 #[inline(always)]
 fn wake(m: Masked, mask: Mask, timer: &Timer, task: Task) {
     #[cfg(feature = "embassy-time")]
@@ -300,7 +322,11 @@ fn wake(m: Masked, mask: Mask, timer: &Timer, task: Task) {
 }
 
 impl Me<'_> {
-    /// Blocks the thread until `due`. Returns at once if that is past.
+    /// Blocks the thread until `due`, in ticks of the board's clock. Returns at once if `due` has
+    /// come.
+    ///
+    /// Insertion takes a step for each earlier timer, mostly with interrupts on. Not in a critical
+    /// section.
     pub fn delay_until(&self, due: u64) {
         let (mask, m) = Mask::set();
         if due > _tandem_now() {
@@ -318,7 +344,11 @@ impl Me<'_> {
     }
 }
 
-/// Completes at `due`, at once if that is past.
+/// Completes at `due`, in ticks of the board's clock; at once if `due` has come. For coroutines.
+/// Dropping the future cancels its timer.
+///
+/// # Panics
+/// When polled with a waker that is not a coroutine's, if it has to wait.
 #[inline]
 pub fn delay_until(due: u64) -> Delay {
     Delay { due, timer: None }
@@ -336,7 +366,7 @@ impl Future for Delay {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
-        // SAFETY: the timer is not moved.
+        // SAFETY: the timer is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(timer) = &this.timer {
             return if timer.may_be_set() { Poll::Pending } else { Poll::Ready(()) };

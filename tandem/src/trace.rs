@@ -1,43 +1,50 @@
-//! What happened, as a sequence of events: for a timeline. With the feature `trace`; without it, nothing is left of it.
+//! Scheduling events for timelines. Without the feature `trace`, no code is left of it.
 //!
-//! The kernel calls the program's [`Tracer`] for each event, most often with interrupts masked. [`Ring`] keeps the latest.
+//! The kernel passes each event to the program's [`Tracer`], in most cases with interrupts masked.
+//! [`Ring`] keeps the latest ones.
 
 use crate::task::{Info, Task};
 
-/// What can happen. The numbers are part of the format of a trace.
+/// The kind of an event. The numbers are part of the format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
     /// The task was spawned.
     Created = 1,
-    /// It wants to run.
+    /// The task became ready.
     Ready = 2,
-    /// It runs from here on. What ran before and did not block or end, yielded or was pre-empted.
+    /// The task runs from here on. If the task that ran before neither blocked nor ended, it
+    /// yielded or was pre-empted.
     Run = 3,
-    /// It waits.
+    /// The task waits.
     Blocked = 4,
-    /// It has ended.
+    /// The task has ended.
     Ended = 5,
-    /// A handler begins; the task is the one it interrupted. See [`interrupt`].
+    /// A handler begins; the task is the interrupted one. See [`interrupt`].
     InterruptIn = 6,
+    /// A handler ends; the task is the interrupted one.
     InterruptOut = 7,
-    /// It has a mutex or a ceiling; if the mutex was handed over, the task was waiting.
+    /// The task has acquired a mutex or a ceiling. A mutex handed over is acquired by a waiting
+    /// task.
     Lock = 8,
+    /// The task has released a mutex or a ceiling.
     Unlock = 9,
-    /// Its priority has changed: inherited, given back, or by a ceiling.
+    /// The task's priority has changed: inherited, given back, or by a ceiling.
     Priority = 10,
-    /// A time was set for it, and has come.
+    /// A timer was set for the task.
     TimerSet = 11,
+    /// A timer of the task has expired.
     TimerExpired = 12,
 }
 
-/// Takes the kernel's events. [`trace_with!`](crate::trace_with) makes it the program's.
+/// Receives the kernel's events. [`trace_with!`](crate::trace_with) installs an implementation.
 pub trait Tracer {
-    /// Called wherever an event happens, in tasks and handlers, so it must not call the kernel but for [`Ring::push`].
+    /// Called at every event, in tasks and handlers, often with interrupts masked. Must not call
+    /// the kernel, except [`Ring::push`].
     fn event(event: Event, task: Info);
 }
 
-/// Makes a type that implements [`Tracer`](crate::trace::Tracer) the program's.
+/// Installs a type that implements [`Tracer`](crate::trace::Tracer). Exactly once in a program.
 #[cfg(feature = "trace")]
 #[macro_export]
 macro_rules! trace_with {
@@ -49,7 +56,8 @@ macro_rules! trace_with {
     };
 }
 
-// SAFETY: `trace_with!` defines it, once in a program or the linker objects, with this very signature.
+// SAFETY: `trace_with!` defines the function, with this signature. A program without it does not
+// link.
 #[cfg(feature = "trace")]
 unsafe extern "Rust" {
     safe fn _tandem_trace(event: Event, task: Info);
@@ -62,13 +70,17 @@ pub(crate) fn emit(event: Event, task: Task) {
     let _ = (event, task);
 }
 
-/// For the assembly of `arch`.
+/// Reports that a coroutine waits. Called by the assembly of `arch`.
+///
+/// # Safety
+/// Interrupts are masked, and `task` is the running coroutine.
 #[cfg(all(feature = "trace", target_arch = "arm"))]
 pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
     emit(Event::Blocked, task);
 }
 
-/// Runs the body of a handler, between the events of its beginning and its end.
+/// Runs the body of a handler between the events [`Event::InterruptIn`] and
+/// [`Event::InterruptOut`]. Without the feature `trace`, just calls the body.
 #[inline(always)]
 pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
     #[cfg(feature = "trace")]
@@ -87,7 +99,7 @@ mod ring {
         task::{Info, masked},
     };
 
-    /// One event, twelve bytes on a 32-bit processor.
+    /// An event with its time and task: twelve bytes on a 32-bit processor.
     #[derive(Clone, Copy)]
     pub struct Record {
         pub clock: u32,
@@ -95,10 +107,11 @@ mod ring {
         pub task: Info,
     }
 
-    /// The latest `N` records, in order.
+    /// A buffer of the latest `N` records, in order. `N` is a power of two, checked at compile
+    /// time.
     pub struct Ring<const N: usize> {
         records: [Shared<Option<Record>>; N],
-        /// How many have been pushed and taken in all; both wrap.
+        /// The number of records pushed so far, and of those taken or lost. Both wrap.
         pushed: Shared<u32>,
         taken: Shared<u32>,
     }
@@ -125,7 +138,8 @@ mod ring {
             }
         }
 
-        /// Keeps a record, in place of the oldest when there is no room.
+        /// Appends a record; overwrites the oldest when the ring is full. Constant time, from
+        /// anywhere.
         #[inline(always)]
         pub fn push(&self, record: Record) {
             masked(|m| {
@@ -135,7 +149,8 @@ mod ring {
             });
         }
 
-        /// Takes the oldest record out, and says how many before it were lost.
+        /// Removes the oldest record and returns it with the number of records lost before it.
+        /// Constant time, from anywhere.
         pub fn pop(&self) -> Option<(u32, Record)> {
             masked(|m| {
                 let (pushed, taken) = (self.pushed.get(m), self.taken.get(m));

@@ -1,10 +1,18 @@
-//! Who waits for an object: the most urgent first, equals in the order of their coming.
+//! The queue of waiters of a semaphore, message queue or mutex: the most urgent first, equals in
+//! the order of arrival.
 //!
-//! Waiters of one level form a ring; the oldest of each ring is its leader, and the leaders form a list
-//! from the most urgent down. So finding a place takes at most as many steps as there are levels, 32,
-//! however many tasks wait; taking the first and taking any other out take constant time.
+//! Waiters of one level form a ring. The oldest of each ring is its leader, and the leaders form a
+//! list from the most urgent down. Insertion takes at most 32 steps, one per level, however many
+//! tasks wait; removing the first or any other waiter takes constant time.
 //!
-//! A waiter lies in the future or on the stack of the task that waits, which takes it out before it goes.
+//! # Soundness
+//! - A waiter is in the pinned future, or on the stack, of the task that waits. It stays there, in
+//!   place, until it has left the queue: a future leaves when dropped, and a blocked thread runs
+//!   again only after it was served or its time has come, and then leaves. `Waiter` is not `Unpin`,
+//!   so the compiler does not assume a `&mut` to a future around it to be unique.
+//! - Links and `queue` are followed only with interrupts masked, and only of waiters whose state
+//!   says that they are in a queue.
+//! - Every future or call that waits in a queue borrows the object that contains the queue.
 
 use crate::{
     arch::Mask,
@@ -14,26 +22,29 @@ use crate::{
 };
 use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull};
 
-/// One task's place in a queue. The assembly of `arch` writes the first six fields at once.
+/// A task's entry in a queue. The assembly of `arch` writes the first six fields at once.
 #[repr(C)]
 pub(crate) struct Waiter {
-    /// The queue it stands in, to be found again when the task's level changes.
+    /// The queue that the waiter is in, for moving it when its task's level changes.
     queue: Shared<Option<NonNull<WaitQueue>>>,
-    /// The list of leaders; `up` says nothing in its head.
+    /// The next leader, less urgent. `up` is the previous one; it is undefined in the first leader.
     down: Shared<Option<NonNull<Waiter>>>,
-    /// The ring of equals; `prev` says nothing in who is alone.
+    /// The next waiter of the ring, the waiter itself if alone. `prev` is the previous one; it is
+    /// undefined in a waiter that is alone.
     next: Shared<NonNull<Waiter>>,
     level: Shared<Level>,
     task: Task,
     state: Shared<State>,
     prev: Shared<NonNull<Waiter>>,
     up: Shared<Option<NonNull<Waiter>>>,
-    /// What is handed over: a message's place, or the mutex waited for. The queue's owner knows.
+    /// For message queues: the address of the message to send, or to receive into; null for a
+    /// message that stays in the queue's ring until the receiver runs.
     pub(crate) cargo: Shared<*mut ()>,
     _pinned: PhantomPinned,
 }
 
-/// Any value above `LEADING` says "served": the waiter's own address, which lies in a register, is the cheapest to store.
+/// The state of a waiter. Any value above `LEADING` means "served"; the waiter's own address is stored,
+/// which is the cheapest value at hand in a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 struct State(usize);
@@ -42,7 +53,7 @@ impl State {
     const OUTSIDE: Self = Self(0);
     /// In a ring, behind its leader.
     const FOLLOWING: Self = Self(1);
-    /// First of its ring.
+    /// The leader of a ring.
     const LEADING: Self = Self(2);
 
     #[inline(always)]
@@ -84,12 +95,14 @@ impl Waiter {
         }
     }
 
-    /// Makes a waiter, with only the fields written that are read before `insert` writes them.
+    /// Makes a waiter in `place`. Writes only the fields that are read before `insert` writes the
+    /// others.
     #[inline(always)]
     pub(crate) fn in_place(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
         let this = place.as_mut_ptr();
-        // SAFETY: the place is ours. Of the fields left out, `cargo` is read only where the object's code has written
-        // it, and the others only in a queue, once `insert` has.
+        // SAFETY: `place` is borrowed mutably. Of the fields left out, `cargo` is read only by
+        // message queues, which write it first, and the others only in a queue, where `insert` has
+        // written them.
         unsafe {
             (&raw mut (*this).task).write(task);
             (&raw mut (*this).state).write(Shared::new(State::OUTSIDE));
@@ -97,7 +110,8 @@ impl Waiter {
         }
     }
 
-    /// A future queues up. It leaves the queue before it goes, and does not move until then.
+    /// Enters a future's waiter into `queue`. The future keeps it in place until it has left the
+    /// queue.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(
@@ -116,15 +130,18 @@ impl Waiter {
         self.task
     }
 
+    /// Returns whether the wait has ended by being served.
     #[inline(always)]
     pub(crate) fn is_served(&self, m: Masked) -> bool {
         self.state.get(m) > State::LEADING
     }
 
-    /// The same, of a moment ago: what is served stays so.
+    /// Returns whether the wait has ended by being served, read without masking interrupts. `false` may be
+    /// outdated; a waiter that is served stays so.
     #[inline(always)]
     pub(crate) fn was_served(&self) -> bool {
-        // SAFETY: a word, and nobody takes a service back.
+        // SAFETY: a word. An outdated value says "not served", for which the caller is polled
+        // again.
         unsafe { self.state.peek() > State::LEADING }
     }
 
@@ -132,15 +149,16 @@ impl Waiter {
         self.state.get(m).waits()
     }
 
-    /// Takes itself out of the queue, if it stands in one.
+    /// Leaves its queue, if it is in one.
     pub(crate) fn leave(&self, m: Masked) {
         if let (true, Some(queue)) = (self.is_waiting(m), self.queue.get(m)) {
-            // SAFETY: who waits in a queue borrows the object that holds it.
+            // SAFETY: the waiter is in the queue, and its wait borrows the object that contains the
+            // queue.
             unsafe { queue.as_ref() }.remove(m, self);
         }
     }
 
-    /// Moves to the place that the task's level now gives it.
+    /// Moves to the position of its task's level, if that has changed. At most 32 steps.
     pub(crate) fn move_to_level_of_task(&self, m: Masked) {
         if let (true, Some(queue)) =
             (self.is_waiting(m) && self.level.get(m) != self.task.level.get(m), self.queue.get(m))
@@ -153,14 +171,14 @@ impl Waiter {
     }
 }
 
-/// How far a future has got.
+/// The progress of a future.
 ///
-/// Not a `bool`: its `false`, beside a waiter that is not written yet, LLVM merges into zeros for all of it, by a call.
-/// (Where another flag beside it is set, it does not.)
+/// Not a `bool`: for `false` beside an uninitialized waiter, LLVM zeroes the whole future by a
+/// call. (It does not if another flag is set beside it.)
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Phase {
-    /// It has not begun to wait, or was told that it was served.
+    /// Not in a queue: the wait has not begun, or its end has been reported.
     Free = 1,
     Waits = 2,
 }
@@ -169,11 +187,11 @@ pub(crate) struct WaitQueue {
     head: Shared<Option<NonNull<Waiter>>>,
 }
 
-/// Follows a link to a waiter.
+/// The waiter that a link leads to.
 #[inline(always)]
 fn at<'a>(_: Masked, link: NonNull<Waiter>) -> &'a Waiter {
-    // SAFETY: links lead to waiters that stand in a queue; they stay in place and alive until they leave
-    // it, which needs interrupts masked, and the reference is used only while they are.
+    // SAFETY: links lead to waiters in a queue. They stay in place until they leave it, which needs
+    // interrupts masked, and callers use the reference only while they are masked.
     unsafe { link.as_ref() }
 }
 
@@ -187,7 +205,7 @@ impl WaitQueue {
         self.head.get(m).is_none()
     }
 
-    /// The most urgent waiter.
+    /// The most urgent waiter, and of equals the oldest.
     #[inline(always)]
     pub(crate) fn first<'a>(&self, m: Masked) -> Option<&'a Waiter> {
         self.head.get(m).map(|head| at(m, head))
@@ -198,7 +216,7 @@ impl WaitQueue {
         self.head.get(m).map(|head| at(m, head).level.get(m))
     }
 
-    /// Adds a waiter at its task's level. At most 32 steps.
+    /// Inserts a waiter at its task's level, behind its equals. At most 32 steps.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
         let level = waiter.task.level.get(m);
@@ -209,7 +227,7 @@ impl WaitQueue {
         self.insert_among(m, waiter, level);
     }
 
-    /// Adds a waiter where there is none yet.
+    /// Inserts a waiter into an empty queue.
     #[inline(always)]
     fn insert_first(&self, m: Masked, waiter: &Waiter, level: Level) {
         self.admit(m, waiter, level);
@@ -240,7 +258,7 @@ impl WaitQueue {
         waiter.lead(m, above, below, self);
     }
 
-    /// Takes out the most urgent waiter and marks it served.
+    /// Removes the most urgent waiter and marks it served.
     #[inline(always)]
     pub(crate) fn pop<'a>(&self, m: Masked) -> Option<&'a Waiter> {
         let first = self.first(m)?;
@@ -248,7 +266,7 @@ impl WaitQueue {
         Some(first)
     }
 
-    /// Takes out `first`, the most urgent waiter, and marks it served.
+    /// Removes `first`, the most urgent waiter, and marks it served.
     #[inline(always)]
     pub(crate) fn serve(&self, m: Masked, first: &Waiter) {
         let this = NonNull::from(first);
@@ -285,7 +303,7 @@ impl Waiter {
         leader.prev.set(m, this);
     }
 
-    /// Becomes a leader between two others.
+    /// Becomes the leader of a new ring, between two other leaders.
     fn lead(
         &self,
         m: Masked,
@@ -306,14 +324,14 @@ impl Waiter {
         }
     }
 
-    /// Leaves the ring.
+    /// Leaves its ring.
     fn unlink(&self, m: Masked) {
         let (next, prev) = (self.next.get(m), self.prev.get(m));
         at(m, next).prev.set(m, prev);
         at(m, prev).next.set(m, next);
     }
 
-    /// Leaves the ring and makes the next in it the leader.
+    /// Leaves its ring and makes the next waiter in it the leader.
     fn abdicate(&self, m: Masked, queue: &WaitQueue) {
         let heir = self.next.get(m);
         self.unlink(m);
@@ -325,9 +343,9 @@ impl Waiter {
         self.close_gap(m, Some(heir), queue);
     }
 
-    /// Makes what stood above lead to `below`.
+    /// Links the leader above to `below`, or makes `below` the first of the queue.
     fn close_gap(&self, m: Masked, below: Option<NonNull<Self>>, queue: &WaitQueue) {
-        // `up` of the head says nothing.
+        // `up` is undefined in the first leader.
         if queue.head.get(m) == Some(NonNull::from(self)) {
             queue.head.set(m, below);
         } else if let Some(above) = self.up.get(m) {
@@ -339,25 +357,28 @@ impl Waiter {
     }
 }
 
-/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
+/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most
+/// urgent.
 ///
 /// # Safety
-/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
+/// tasks may have run in between, with interrupts on.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
-    // A pointer, not a reference: the task that is woken may free its waiter before this returns.
+    // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     let task = at(m, first).task();
     queue.serve(m, at(m, first));
     kernel::wake_and_preempt(m, mask, task);
 }
 
-/// The same, and lets interrupts in as they were: a handler that ends by giving needs no frame for what would be left to do.
+/// Calls `hand_over` and restores the interrupt state, as a tail call: a handler that ends by
+/// giving needs no stack frame.
 ///
 /// # Safety
-/// Interrupts are masked.
+/// Interrupts are masked, and `mask` is their state before.
 #[cfg(target_arch = "riscv32")]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn hand_over_and_restore(
@@ -365,43 +386,46 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     mask: Mask,
     first: NonNull<Waiter>,
 ) {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
-    // A pointer, not a reference: the task that is woken may free its waiter before this returns.
+    // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     let task = at(m, first).task();
     queue.serve(m, at(m, first));
     kernel::wake_and_restore(m, mask, task);
 }
 
-/// The running thread waits in `queue` until it is served.
+/// Blocks the running thread in `queue` until it is served.
 ///
 /// # Safety
-/// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     let mut place = MaybeUninit::uninit();
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller is a thread with interrupts masked, and `place` lives until it runs again.
     let (m, Switch { from, to }) = unsafe { (Masked::assume(), begin_wait(queue, &mut place)) };
     kernel::switch(m, from, to);
 }
 
-/// The switch that is to be made.
+/// A switch to be made.
 #[repr(C)]
 pub(crate) struct Switch {
     pub(crate) from: Task,
     pub(crate) to: Task,
 }
 
-/// Lets the running thread stand in `queue`, with its waiter in `place`, and stop being ready.
+/// Enters the running thread into `queue`, with its waiter in `place`, and takes it out of the
+/// ready set.
 ///
 /// # Safety
-/// This is a thread, interrupts are masked, and `place` stays where it is until the thread runs again.
+/// The caller is a thread with interrupts masked. `place` stays valid and in place until the thread
+/// runs again.
 pub(crate) unsafe extern "C" fn begin_wait(
     queue: &WaitQueue,
     place: &mut MaybeUninit<Waiter>,
 ) -> Switch {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     let me = KERNEL.current(m);
     let waiter = Waiter::in_place(place, me);
@@ -413,7 +437,8 @@ pub(crate) unsafe extern "C" fn begin_wait(
     Switch { from: me, to: kernel::leave(m, me) }
 }
 
-/// A part of [`begin_wait`] of its own, so that the rest calls nothing and saves no registers.
+/// The less frequent part of [`begin_wait`], apart so that the rest calls nothing and saves no
+/// registers.
 #[inline(never)]
 fn begin_wait_among(m: Masked, queue: &WaitQueue, waiter: &Waiter, me: Task) -> Switch {
     queue.insert(m, waiter);

@@ -1,4 +1,8 @@
-//! How a coroutine sends and receives.
+//! The futures with which coroutines send and receive.
+//!
+//! # Soundness
+//! As for `queue` and `wait`. A [`Received`] has no cargo: it takes a promised message when polled.
+//! A [`Sent`] owns its message as long as `whole` is set and its waiter has not been served.
 
 use super::Queue;
 use crate::{
@@ -28,10 +32,10 @@ impl<'a, T, const N: usize> Received<'a, T, N> {
         Self { queue, phase: Phase::Free, waiter: MaybeUninit::uninit() }
     }
 
-    /// The waiter, once it waits, until it is told that it was served.
+    /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: `enter` has written what there is to be read.
+        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
         (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
     }
 }
@@ -41,7 +45,7 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<T> {
-        // SAFETY: the waiter is not moved.
+        // SAFETY: the waiter is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         let queue = this.queue;
         let mut message = MaybeUninit::uninit();
@@ -51,10 +55,11 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
                 mask.restore();
                 return Poll::Pending;
             }
-            // SAFETY: the promise was ours.
+            // SAFETY: serving a waiter without cargo promises it a message, redeemed here; the
+            // phase changes below, so once.
             unsafe { queue.redeem(m, mask, message.as_mut_ptr()) };
         } else if queue.len.get(m) > queue.promised.get(m) {
-            // SAFETY: there is a message that is nobody's.
+            // SAFETY: there are more messages than promises, so the ring is not empty.
             unsafe { queue.get(m, mask, message.as_mut_ptr()) };
         } else {
             Waiter::enter(
@@ -70,13 +75,13 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
         }
         mask.restore();
         this.phase = Phase::Free;
-        // SAFETY: written just now.
+        // SAFETY: `redeem` or `get` wrote it above.
         Poll::Ready(unsafe { message.assume_init() })
     }
 }
 
 impl<T, const N: usize> Queue<T, N> {
-    /// Ends a wait to receive early. A message promised to it becomes the next receiver's.
+    /// Ends a wait to receive early. A message promised to it goes to the next receiver.
     #[cold]
     #[inline(never)]
     fn give_up(&self, waiter: &Waiter) {
@@ -106,7 +111,7 @@ impl<T, const N: usize> Drop for Received<'_, T, N> {
 pub struct Sent<'a, T, const N: usize> {
     queue: &'a Queue<T, N>,
     message: MaybeUninit<T>,
-    /// The message has not been moved out, as far as it was told.
+    /// The message has not been moved out, as far as the future has seen.
     whole: bool,
     waits: bool,
     waiter: MaybeUninit<Waiter>,
@@ -124,14 +129,14 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
         }
     }
 
-    /// The waiter, once it waits, until it is told that it was served.
+    /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: `enter` has written what there is to be read.
+        // SAFETY: while `waits`, `enter` has initialized the waiter as far as it is read.
         self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
     }
 
-    /// Takes the message back out of the queue and drops it, unless it was received.
+    /// Leaves the queue, and drops the message unless it has been received.
     #[cold]
     #[inline(never)]
     fn give_up(&mut self) {
@@ -142,7 +147,8 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
             })
         });
         if !served {
-            // SAFETY: no receiver has moved it, and none can any more.
+            // SAFETY: the message is still here, since the waiter was not served, and no longer can
+            // be.
             unsafe { self.message.assume_init_drop() };
         }
     }
@@ -153,7 +159,8 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
-        // SAFETY: neither the waiter nor the message is moved.
+        // SAFETY: neither the waiter nor the message is moved out of the pinned future, except as a
+        // message sent.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(waiter) = this.waiter() {
             if !waiter.was_served() {
@@ -163,7 +170,8 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
         } else if this.whole {
             let queue = this.queue;
             let (mask, m) = Mask::set();
-            // SAFETY: the message is whole, and counts as moved once it has been read.
+            // SAFETY: the message is initialized as long as `whole`, which is cleared below if it
+            // has been moved.
             match unsafe { queue.put(m, this.message.as_ptr()) } {
                 Some(Some(task)) => kernel::wake_and_preempt(m, mask, task),
                 Some(None) => {}
