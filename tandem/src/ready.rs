@@ -105,8 +105,8 @@ impl Ready {
         }
     }
 
-    /// Returns whether a task is ready. (A task that is not ready is linked to itself, as is the only one
-    /// of a ring.)
+    /// Returns whether a task is ready. (A task that is not ready is linked to itself, as is the
+    /// only one of a ring.)
     pub(crate) fn contains(&self, m: Masked, task: Task) -> bool {
         self.bitmap.get(m) & task.bit.get(m) != 0
             && (!neighbour(m, &task.next).is(task)

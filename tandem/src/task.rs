@@ -197,8 +197,8 @@ impl Header {
         self.base.set(m, level as u8);
     }
 
-    /// Returns whether the task is running or suspended. For a coroutine: whether a poll has started and
-    /// not returned.
+    /// Returns whether the task is running or suspended. For a coroutine: whether a poll has
+    /// started and not returned.
     pub(crate) fn is_open(&'static self, m: Masked) -> bool {
         self.saved.exists(m) || KERNEL.runs(m, self)
     }

@@ -1,7 +1,7 @@
 //! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
 //! Timers form a list in the order in which they are due. Removal takes constant time. Insertion
-//! takes a step for each earlier timer; it unmasks interrupts after every [`STEPS`] steps, and
+//! takes a step for each earlier timer; it unmasks interrupts after every 8 steps, and
 //! starts again if a timer was removed meanwhile. So no other task or handler waits for a search,
 //! and interrupts are masked for a constant time.
 //!

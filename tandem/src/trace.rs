@@ -1,7 +1,7 @@
 //! Scheduling events for timelines. Without the feature `trace`, no code is left of it.
 //!
 //! The kernel passes each event to the program's [`Tracer`], in most cases with interrupts masked.
-//! [`Ring`] keeps the latest ones.
+//! `Ring` keeps the latest ones.
 
 use crate::task::{Info, Task};
 
@@ -37,10 +37,10 @@ pub enum Event {
     TimerExpired = 12,
 }
 
-/// Receives the kernel's events. [`trace_with!`](crate::trace_with) installs an implementation.
+/// Receives the kernel's events. `trace_with!` installs an implementation.
 pub trait Tracer {
     /// Called at every event, in tasks and handlers, often with interrupts masked. Must not call
-    /// the kernel, except [`Ring::push`].
+    /// the kernel, except `Ring::push`.
     fn event(event: Event, task: Info);
 }
 

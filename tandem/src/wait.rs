@@ -43,8 +43,8 @@ pub(crate) struct Waiter {
     _pinned: PhantomPinned,
 }
 
-/// The state of a waiter. Any value above `LEADING` means "served"; the waiter's own address is stored,
-/// which is the cheapest value at hand in a register.
+/// The state of a waiter. Any value above `LEADING` means "served"; the waiter's own address is
+/// stored, which is the cheapest value at hand in a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 struct State(usize);
@@ -136,8 +136,8 @@ impl Waiter {
         self.state.get(m) > State::LEADING
     }
 
-    /// Returns whether the wait has ended by being served, read without masking interrupts. `false` may be
-    /// outdated; a waiter that is served stays so.
+    /// Returns whether the wait has ended by being served, read without masking interrupts. `false`
+    /// may be outdated; a waiter that is served stays so.
     #[inline(always)]
     pub(crate) fn was_served(&self) -> bool {
         // SAFETY: a word. An outdated value says "not served", for which the caller is polled

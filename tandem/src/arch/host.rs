@@ -1,5 +1,11 @@
-//! A processor that is not there: for tests on the host. It has coroutines only, whose polls nest on the
-//! host's stack; handlers run where interrupts are let in, when the test says so.
+//! A simulated processor, for tests on the host. It has coroutines only, and their polls nest on
+//! the host's stack. Handlers run at the points where interrupts are unmasked, if the test has set
+//! one.
+//!
+//! # Soundness
+//! The mask is simulated per host thread, so only one thread at a time may use the kernel:
+//! `kernel::begin_test` makes sure of that in tests. Nothing does outside of tests: a program must
+//! not use the kernel on a host.
 
 use crate::{
     kernel::{self, KERNEL},
@@ -49,12 +55,12 @@ thread_local! {
 }
 
 #[cfg(test)]
-/// Sets what may happen whenever interrupts are let in.
+/// Sets the handler to run whenever interrupts are unmasked.
 pub(crate) fn set_handler(handler: Option<Handler>) {
     HANDLER.with_borrow_mut(|current| *current = handler);
 }
 
-/// Where interrupts come in: the handler, then the switch it asked for.
+/// Simulates an interrupt: runs the handler, then the switch that it has asked for.
 fn interrupts() {
     if MASKED.get() || IN_HANDLER.get() {
         return;
@@ -72,7 +78,7 @@ fn interrupts() {
     }
 }
 
-/// As on Cortex-M.
+/// Handlers nest in the simulation, as on Cortex-M.
 pub(crate) const HANDLERS_NEST: bool = true;
 
 #[derive(Clone, Copy)]
@@ -83,7 +89,8 @@ impl Mask {
     pub(crate) fn set() -> (Self, Masked) {
         interrupts();
         let before = MASKED.replace(true);
-        // SAFETY: the test runs on one thread, and its handlers only where interrupts are let in.
+        // SAFETY: one thread at a time uses the kernel, and its handlers run only in `interrupts`,
+        // which does nothing while the mask is set.
         (Self(before), unsafe { Masked::assume() })
     }
 
@@ -113,9 +120,13 @@ pub(crate) fn pend(_: Masked, _: Option<Task>) {
     PENDING.set(true);
 }
 
-/// Polls `to` and all that is more urgent than `from` on top of it.
+/// Polls `to` and every more urgent coroutine on top of `from`. Returns when `from` is the most
+/// urgent.
+///
+/// # Safety
+/// Interrupts are masked.
 pub(crate) unsafe fn switch(from: Task, to: Task) {
-    // SAFETY: interrupts are masked, by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     assert!(MASKED.get() && !to.saved.exists(m));
     from.saved.0.set(m, true);

@@ -1,4 +1,6 @@
-//! What the kernel needs of a processor: masking, contexts, and the switch between them.
+//! The interface between the kernel and a processor: masking interrupts, suspended contexts, and
+//! the switch between them. Each processor has a module of its own; nothing else in the crate knows
+//! one.
 
 #[cfg_attr(target_arch = "arm", path = "cortex_m/mod.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "riscv/mod.rs")]
@@ -12,30 +14,31 @@ use crate::wait::{WaitQueue, Waiter};
 #[cfg(not(target_arch = "riscv32"))]
 use core::ptr::NonNull;
 
-/// A yield, where the processor's own code has none.
+/// Lets the next of the ring run, on processors without a version in assembly.
 #[cfg(not(target_arch = "riscv32"))]
 pub(crate) use crate::kernel::give_way;
 
-/// Hands over, and lets interrupts in as they were.
+/// Serves the first waiter and restores the interrupt state.
 ///
 /// # Safety
 /// As for `hand_over`.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(always)]
 pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
-    // SAFETY: by the caller's word.
+    // SAFETY: interrupts are masked, by this function's contract.
     unsafe { hand_over(queue, mask, first) };
     mask.restore();
 }
 
-/// The zeros above the highest bit.
+/// The number of zeros above the highest bit that is set; 32 for 0.
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(always)]
 pub(crate) fn leading_zeros(word: u32) -> u32 {
     word.leading_zeros()
 }
 
-/// What a processor's own code need not do: the common paths as they are in Rust, where they can be traced.
+/// The frequent paths in Rust, for processors without a version in assembly, and for builds that
+/// trace or slice time: the versions in assembly report no events.
 #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
 pub(crate) use crate::kernel::wake_here as wake;
 
@@ -54,7 +57,7 @@ pub(crate) use crate::wait::hand_over_and_restore;
 ))]
 pub(crate) use crate::wait::wait_in;
 
-/// Offsets into the kernel's record that assembly uses.
+/// The offsets in the kernel's record and in headers that the assembly uses.
 #[cfg(target_os = "none")]
 pub(crate) mod offset {
     use crate::{kernel::Kernel, task::Header};

@@ -1,4 +1,4 @@
-//! The kernel as a whole, with coroutines and a handler that comes wherever interrupts are let in.
+//! The whole kernel: coroutines and a handler that runs wherever interrupts are unmasked.
 
 use super::{NOW, Random, rounds};
 use crate::{
@@ -19,7 +19,7 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// What the tasks of one run share.
+/// The state shared by the tasks of one run.
 struct World {
     given: Semaphore,
     gives: AtomicU32,
@@ -33,7 +33,7 @@ struct World {
     over: AtomicBool,
 }
 
-/// Whoever runs is the most urgent of the ready.
+/// Asserts that the running task is the most urgent that is ready.
 fn check(world: &World) {
     if world.switches.fetch_add(1, Relaxed) > if cfg!(miri) { 500 } else { 20_000 } {
         world.over.store(true, Relaxed);
@@ -83,7 +83,7 @@ async fn work(world: &'static World, seed: u64, listener: bool) {
                 world.gives.fetch_add(1, Relaxed);
                 world.given.give();
             }),
-            // Waits that are given up at once: nothing may be lost by it.
+            // Waits that are given up at once, by which nothing may be lost.
             7 => {
                 if Once(Box::pin(world.given.taken())).await.is_some() {
                     world.takes.fetch_add(1, Relaxed);
@@ -141,7 +141,8 @@ fn random_work_under_random_interrupts() {
             let priority = Priority::new(random.borrow_mut().below(6) as u8);
             task.spawn(priority, "worker", work(world, seed * 100 + i as u64, i == 0)).unwrap();
         }
-        // This is the idle task: handlers come, and with them whatever they wake.
+        // The test itself is the idle task: each round lets handlers run, and the tasks that they
+        // wake.
         while !world.over.load(Relaxed) {
             masked(|m| {
                 assert!(KERNEL.is_idle(m) && KERNEL.ready.most_urgent(m).is(KERNEL.current(m)))
@@ -151,7 +152,7 @@ fn random_work_under_random_interrupts() {
     }
 }
 
-/// Lets every task end, then balances the books.
+/// Lets every task end, then compares the counts of what was given and taken.
 fn finish(world: &'static World, tasks: &[&'static Coroutine<1024>]) {
     arch::set_handler(None);
     while tasks.iter().any(|task| task.info().is_alive()) {
@@ -177,7 +178,7 @@ fn finish(world: &'static World, tasks: &[&'static Coroutine<1024>]) {
     assert_eq!(world.sent.load(Relaxed), world.received.load(Relaxed));
 }
 
-/// Hands a copy of its waker out.
+/// A future that stores a copy of its waker for the test.
 async fn waker() -> Waker {
     std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await
 }
@@ -213,7 +214,8 @@ fn a_waker_may_outlive_its_coroutine_and_wake_the_next() {
     };
     coroutine.spawn(Priority::new(3), "second", body).unwrap();
     assert_eq!(polls.load(Relaxed), 1);
-    // A copy from the first life wakes the second: a poll too many, which every future must bear.
+    // A copy from the first life wakes the second: a superfluous poll, which every future must
+    // allow.
     waker.wake_by_ref();
     assert_eq!((polls.load(Relaxed), coroutine.info().is_alive()), (2, true));
     waker.wake();
@@ -241,7 +243,7 @@ fn a_thousand_coroutines() {
     assert_eq!(done.load(Relaxed), count);
 }
 
-/// A future whose address may not change, polled by hand.
+/// A future that cannot be moved, polled by hand.
 fn poll_once<F: Future>(future: Pin<&mut F>) -> impl Future<Output = Poll<F::Output>> {
     let mut future = Some(future);
     std::future::poll_fn(move |context| Poll::Ready(future.take().unwrap().poll(context)))
@@ -277,7 +279,7 @@ fn wakes_before_a_poll_are_one() {
     let body = std::future::poll_fn(|context| {
         *kept.lock().unwrap() = Some(context.waker().clone());
         match polls.fetch_add(1, Relaxed) {
-            // Woken in its own poll, it is polled once more.
+            // A task woken in its own poll is polled once more.
             0 => context.waker().wake_by_ref(),
             3 => return Poll::Ready(()),
             _ => {}

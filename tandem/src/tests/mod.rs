@@ -1,4 +1,4 @@
-//! The parts that do not depend on a processor, against plain models of what they should do.
+//! Tests of the parts that do not depend on a processor, against simple models.
 
 mod coroutines;
 mod ready;
@@ -13,7 +13,7 @@ use crate::{
 };
 use std::cell::Cell;
 
-/// A small generator (xorshift), so that every run is the same.
+/// A xorshift generator: deterministic, so that every run is the same.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -29,19 +29,19 @@ impl Random {
     }
 }
 
-/// How much to try: less under Miri, which is slow.
+/// The number of rounds to try: fewer under Miri, which is slow.
 pub(crate) const fn rounds(n: usize) -> usize {
     if cfg!(miri) { n / 200 + 1 } else { n }
 }
 
-/// The same for the length of one round.
+/// The length of one round: shorter under Miri.
 pub(crate) const fn steps(n: usize) -> usize {
     if cfg!(miri) { n / 20 } else { n }
 }
 
-/// Nothing else runs on this thread.
+/// A `Masked` for data structures that only the calling thread uses.
 pub(crate) fn proof() -> Masked {
-    // SAFETY: tests touch what they made themselves, on one thread.
+    // SAFETY: each test accesses data of its own, on one thread.
     unsafe { Masked::assume() }
 }
 

@@ -5,7 +5,7 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// One queue a level: the ready set as one would draw it.
+/// A simple model of the ready set: one queue for each level.
 struct Model(Vec<VecDeque<Task>>);
 
 impl Model {
@@ -42,7 +42,7 @@ fn the_ready_set_is_one_queue_a_level() {
                 assert_eq!(ready.contains(m, task), model.contains(task));
             }
         }
-        // What is left comes out in the model's order.
+        // The remaining tasks are taken out in the model's order.
         while let Some(expected) = model.most_urgent() {
             assert!(ready.most_urgent(m).is(expected));
             ready.remove_head(m, expected);

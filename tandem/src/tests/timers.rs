@@ -7,13 +7,14 @@ use crate::{
 };
 use std::{cell::RefCell, rc::Rc};
 
-/// Timers come out in order, whatever happens in the windows of a search; the alarm is always set for the first.
+/// Timers expire in order, whatever happens in the windows of a search, and the alarm is always set
+/// for the first.
 #[test]
 fn timers_expire_in_order() {
     for seed in 0..rounds(100) as u64 {
         NOW.set(0);
         let random = Rc::new(RefCell::new(Random::new(seed)));
-        // A task that is over: nothing wakes it, so only the list itself is at work.
+        // The task has ended, so nothing wakes it, and the list alone is tested.
         let over: Task = super::task(20);
         over.bit.set(super::proof(), 0);
         let _turn = kernel::begin_test();

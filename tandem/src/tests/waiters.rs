@@ -4,7 +4,7 @@ use crate::{
     wait::{WaitQueue, Waiter},
 };
 
-/// Waiters of the same queue, the most urgent first, equals in the order of their coming.
+/// Waiters of one queue are served the most urgent first, equals in the order of arrival.
 #[test]
 fn waiters_come_out_by_urgency_then_by_age() {
     let m = proof();

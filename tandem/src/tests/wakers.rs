@@ -1,4 +1,4 @@
-//! Wakers called from everywhere, and waits that are given up.
+//! Tests of wakers called from every kind of context, and of waits that are given up.
 
 use super::{ARMED, NOW};
 use crate::{
@@ -19,11 +19,11 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// What one test shares between its coroutines.
+/// The state shared by the coroutines of one test.
 struct Local<T>(T);
 // SAFETY: a test has one thread.
 unsafe impl<T> Send for Local<T> {}
-// SAFETY: as above.
+// SAFETY: a test has one thread.
 unsafe impl<T> Sync for Local<T> {}
 
 impl<T> Local<T> {
@@ -43,14 +43,14 @@ fn a_handler_and_another_task_may_wake() {
     });
     coroutine.spawn(Priority::new(5), "woken", body).unwrap();
     let waker = kept.get().borrow().clone().unwrap();
-    // A less urgent task: the woken one runs within the call.
+    // Woken by a less urgent task, the coroutine runs within the call.
     let lower = waker.clone();
     let body = async move {
         lower.wake_by_ref();
         assert_eq!(polls.load(Relaxed), 2);
     };
     leak(Coroutine::<128>::new()).spawn(Priority::new(1), "lower", body).unwrap();
-    // A more urgent one: it runs afterwards, once, however often it was woken.
+    // Woken by a more urgent one, it runs afterwards, once, however often it was woken.
     let higher = waker.clone();
     let body = async move {
         higher.wake_by_ref();
@@ -59,7 +59,7 @@ fn a_handler_and_another_task_may_wake() {
     };
     leak(Coroutine::<128>::new()).spawn(Priority::new(9), "higher", body).unwrap();
     assert_eq!(polls.load(Relaxed), 3);
-    // A handler: behind it.
+    // Woken by a handler, it runs behind the handler.
     let once = Cell::new(Some(waker.clone()));
     arch::set_handler(Some(Box::new(move || {
         if let Some(waker) = once.take() {
@@ -70,7 +70,7 @@ fn a_handler_and_another_task_may_wake() {
     masked(|_| ());
     arch::set_handler(None);
     assert_eq!(polls.load(Relaxed), 4);
-    // And when it has ended, nobody wakes it any more.
+    // After its end, a waker has no effect.
     waker.wake_by_ref();
     assert_eq!((polls.load(Relaxed), coroutine.info().is_alive()), (5, false));
     waker.wake();
@@ -106,7 +106,7 @@ fn who_gives_up_in_a_queue_holds_up_nobody() {
     }
     assert_eq!(*order.get().borrow(), [3, 1, 4, 0, 2, 5]);
     assert!(!semaphore.try_take());
-    // Served and given up at once: what it was given goes to the next.
+    // A future served and dropped at once passes the unit on to the next waiter.
     let second = leak(AtomicU32::new(0));
     let mut taken: Option<Pin<Box<crate::Taken<'static>>>> = Some(Box::pin(semaphore.taken()));
     let body =
@@ -127,7 +127,8 @@ fn who_gives_up_in_a_queue_holds_up_nobody() {
     assert!(!semaphore.try_take());
 }
 
-/// A time limit and what it limits come in the same moment, in both orders: one of the two has happened, never both or none.
+/// A time limit and the end of the wait at the same moment, in both orders: exactly one of the two
+/// is reported.
 #[test]
 fn a_time_limit_races_with_a_wake_up() {
     let _turn = kernel::begin_test();
@@ -148,7 +149,7 @@ fn a_time_limit_races_with_a_wake_up() {
         };
         leak(Coroutine::<256>::new()).spawn(Priority::new(2), "limited", body).unwrap();
         assert!(result.get().get().is_none() && ARMED.get() == 1010);
-        // Both within one handler, before the coroutine can run.
+        // Both in one handler, before the coroutine can run.
         let once = Rc::new(Cell::new(true));
         let todo = Rc::clone(&once);
         arch::set_handler(Some(Box::new(move || {

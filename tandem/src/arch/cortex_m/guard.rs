@@ -1,24 +1,33 @@
-//! The guard: 32 bytes at the low end of the running task's stack that the MPU lets nobody touch.
+//! The stack guards: memory below each stack that the MPU forbids to access, so that an overflow
+//! faults.
 //!
-//! One region moves along with the switch, by one store of an address prepared in the task's header:
-//! two instructions. (A Cortex-M4 has no stack limit register.) Another stays below the main stack, which is the handlers'.
+//! The guard of the running task is 32 bytes at the low end of its stack. Its region moves at every
+//! switch, by one store of an address prepared in the task's header: two instructions. (A Cortex-M4
+//! has no stack limit register.) A second region, below the main stack, guards the handlers' stack
+//! and never moves.
+//!
+//! # Soundness
+//! This module writes the MPU's registers, whose effect is a fault or none. It assumes that the
+//! application leaves regions 6 and 7 to the kernel.
 
 use crate::kernel::KERNEL;
 
-/// What the guard takes of a stack.
+/// The size of a task's guard, in bytes of its stack.
 pub(crate) const GUARD: usize = 32;
 
-/// The region with the highest number wins where regions overlap, so the application may use the others.
+/// The number of the moving region. Where regions overlap, the highest number prevails, so the
+/// application may use the lower ones.
 const REGION: u32 = 7;
 
-/// The one below the handlers' stack, and its size: as it never moves, it may be larger than a handler's largest frame.
+/// The region below the handlers' stack, and its size in bytes. It never moves, so it may be larger
+/// than the largest frame of a handler.
 const HANDLERS_REGION: u32 = 6;
 const HANDLERS_GUARD: u32 = 256;
 
-/// In MPU_RBAR: the number of the region stands in it, too.
+/// A flag of MPU_RBAR: the value contains the region's number.
 const VALID: u32 = 1 << 4;
 
-/// What moves the region to `low`.
+/// The value for MPU_RBAR that moves the tasks' guard to `low`, a multiple of 32.
 pub(super) const fn value(low: usize) -> u32 {
     debug_assert!(low.is_multiple_of(GUARD));
     low as u32 | VALID | REGION
@@ -30,14 +39,15 @@ pub(super) fn set_up() {
     const MPU_RBAR: *mut u32 = 0xe000_ed9c as *mut u32;
     const MPU_RASR: *mut u32 = 0xe000_eda0 as *mut u32;
     const SHCSR: *mut u32 = 0xe000_ed24 as *mut u32;
-    /// To a region of this size.
+    /// A value for MPU_RASR: no access to a region of this size, a power of two.
     const fn no_access(bytes: u32) -> u32 {
         1 << 28 | (bytes.ilog2() - 1) << 1 | 1
     }
     const DEFAULT_MAP_ELSEWHERE: u32 = 1 << 2 | 1;
     const MEMORY_FAULT: u32 = 1 << 16;
-    // SAFETY: registers of every ARMv7-M; without an MPU they ignore writes. The region's base is set by
-    // the first switch, and is 0 until then only with the region off.
+    // SAFETY: every ARMv7-M has these registers; without an MPU they ignore writes. The handlers'
+    // region covers memory that nothing uses. The tasks' region keeps the base that the register
+    // holds until the first switch sets it.
     unsafe {
         MPU_RNR.write_volatile(REGION);
         MPU_RASR.write_volatile(no_access(GUARD as u32));
@@ -50,21 +60,23 @@ pub(super) fn set_up() {
     }
 }
 
-/// Where the handlers' guard begins: behind all statics, where cortex-m-rt has the main stack end at the latest.
-/// A linker script without its symbol has no guard there.
+/// The low end of the handlers' guard: behind all statics, which is the lowest end that cortex-m-rt
+/// allows the main stack. `None` with a linker script that does not define `__sheap`.
 fn handlers_guard() -> Option<u32> {
     let end_of_statics: u32;
-    // SAFETY: takes the address of a symbol.
+    // SAFETY: loads the address of a symbol, weak so that it may be missing.
     unsafe {
         core::arch::asm!(".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap", out(reg) end_of_statics, options(nomem, nostack, preserves_flags));
     }
     (end_of_statics != 0).then_some(end_of_statics.next_multiple_of(HANDLERS_GUARD))
 }
 
-/// The processor met a guard, or another region that forbids the access; or that in a handler or where interrupts were
-/// masked, or another fault that has no handler of its own.
+/// The handler of memory faults and hard faults: a task or handler accessed a guard or another
+/// forbidden region, or caused a fault that has no handler of its own, possibly with interrupts
+/// masked.
 ///
-/// Reports from the top of the main stack, whatever is left of it: nothing returns to what lies there.
+/// Calls `report` at the top of the main stack and discards its content, since nothing returns to
+/// it.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MemoryManagement() {
@@ -75,20 +87,21 @@ unsafe extern "C" fn MemoryManagement() {
         "ldr r1, =0xe000ed08", // VTOR
         "ldr r1, [r1]",
         "mov r0, lr",
-        "ldr sp, [r1]", // where the main stack begins
+        "ldr sp, [r1]", // the initial main stack pointer
         "b {report}",
         report = sym report,
     )
 }
 
-/// `from`: what the processor noted in lr about where the fault came.
+/// Panics with the kind of the fault and the name of the task. `from` is EXC_RETURN, which says
+/// whether the fault came from thread mode.
 unsafe extern "C" fn report(from: u32) -> ! {
     const CFSR: *const u32 = 0xe000_ed28 as *const u32;
     const MMFAR: *const u32 = 0xe000_ed34 as *const u32;
     const STACKING: u32 = 1 << 4 | 1 << 5;
     const ADDRESS_VALID: u32 = 1 << 7;
     const IN_THREAD_MODE: u32 = 1 << 3;
-    // SAFETY: registers of every ARMv7-M; reading has no effect.
+    // SAFETY: every ARMv7-M has these registers; reading them has no effect.
     let (status, address) = unsafe { (CFSR.read_volatile(), MMFAR.read_volatile()) };
     let m = super::mask();
     let task = KERNEL.current_or_idle(m);

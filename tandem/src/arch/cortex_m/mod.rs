@@ -1,4 +1,16 @@
 //! Cortex-M4 and M7, with or without FPU: threads on the process stack, handlers on the main stack.
+//!
+//! Interrupts are masked by PRIMASK alone. A critical section by BASEPRI or FAULTMASK is not
+//! recognized: a switch may take place in it.
+//!
+//! # Soundness
+//! - The kernel uses PendSV, SVC and, for its guards, two regions of the MPU. `set_up` gives PendSV
+//!   the lowest priority, so it never interrupts a handler, and leaves SVC the highest.
+//! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
+//!   pre-empted task is resumed by an exception return.
+//! - NMI and fault handlers are not masked, so they must not call the kernel. An NMI's frame is
+//!   pushed below the running task's stack pointer, so nothing may be kept there, except with no
+//!   NMI in use (see `paths::wait_in`).
 
 mod guard;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
@@ -17,20 +29,20 @@ use crate::{
 };
 use core::{arch::asm, mem::offset_of};
 
-/// A suspended context: the assembly knows the order of the fields.
+/// A suspended context. Field order is known to the assembly.
 #[repr(C)]
 pub(crate) struct Saved {
-    /// What to write to the MPU so that it guards the low end of the stack.
+    /// The value for MPU_RBAR that guards the low end of the stack.
     guard: Shared<u32>,
-    /// The code that takes the context up.
+    /// The code that restores the context.
     resume: Shared<Option<unsafe extern "C" fn()>>,
-    /// Where the registers lie; 0 when there is no suspended context.
+    /// The stack pointer of the suspended context, 0 if there is none.
     stack: Shared<usize>,
 }
 
 const RESUME: usize = offset_of!(Saved, resume);
 
-/// CONTROL of a task that has not used the FPU: privileged, on the process stack.
+/// CONTROL for a task that has not used the FPU: privileged, on the process stack.
 const ON_PROCESS_STACK: u32 = 2;
 
 impl Saved {
@@ -42,7 +54,8 @@ impl Saved {
         self.stack.get(m) != 0
     }
 
-    /// There is no suspended context: a coroutine is between two polls.
+    /// Marks a coroutine as being between two polls: without a context, to be started by a new
+    /// poll.
     pub(crate) fn clear(&self, m: Masked) {
         self.resume.set(m, Some(switch::start_poll));
         self.stack.set(m, 0);
@@ -52,10 +65,12 @@ impl Saved {
         self.guard.set(m, other.guard.get(m));
     }
 
-    /// A context that calls `entry(argument)` when it is first switched to, with interrupts on.
+    /// Makes a context that calls `entry(argument)`, with interrupts on, when it is first switched
+    /// to.
     ///
     /// # Safety
-    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its high end.
+    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its
+    /// high end, with space for the context. `entry` may be called with `argument` once.
     pub(crate) unsafe fn prepare(
         &self,
         m: Masked,
@@ -64,11 +79,12 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // In the order in which they are restored: r3 to r11, pc. What is not named here may be anything.
+        // In the order in which they are restored: r3 to r11, pc. The words not written are
+        // restored to registers that `begin_thread` does not read.
         const WORDS: usize = 10;
         let stack = high - WORDS * size_of::<usize>();
         let words = stack as *mut usize;
-        // SAFETY: the words lie within the stack, which is aligned and nobody else's.
+        // SAFETY: the words are within the stack, which is aligned and which nothing else uses.
         unsafe {
             words.add(1).write(entry as usize);
             words.add(2).write(argument as usize);
@@ -80,38 +96,41 @@ impl Saved {
     }
 }
 
-/// Whether a more urgent interrupt's handler may run on top of a less urgent one's.
+/// The handler of a more urgent interrupt may interrupt another handler.
 pub(crate) const HANDLERS_NEST: bool = true;
 
-/// Whether interrupts were masked before.
+/// The state of interrupts before they were masked: the value of PRIMASK.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Mask(u32);
 
 impl Mask {
-    /// Masks interrupts.
+    /// Masks interrupts and returns their state before.
     #[inline(always)]
     pub(crate) fn set() -> (Self, Masked) {
         let primask: u32;
-        // SAFETY: masks interrupts and touches no memory; as a barrier to the compiler, no access moves across.
+        // SAFETY: masks interrupts and accesses no memory. Without `nomem` it is a barrier to the
+        // compiler: no access moves across.
         unsafe {
             asm!("mrs {}, primask", "cpsid i", out(reg) primask, options(nostack, preserves_flags))
         };
-        // SAFETY: masked just now.
+        // SAFETY: interrupts have just been masked.
         (Self(primask), unsafe { Masked::assume() })
     }
 
+    /// Restores the state before `set`.
     #[inline(always)]
     pub(crate) fn restore(self) {
-        // SAFETY: puts back what `set` found.
+        // SAFETY: restores the state before `set`; a barrier as there.
         unsafe { asm!("msr primask, {}", in(reg) self.0, options(nostack, preserves_flags)) };
     }
 
-    /// Whether a switch may happen here: in thread mode, outside of any critical section.
+    /// Returns whether a switch may take place here: in thread mode, outside of any critical
+    /// section.
     #[inline(always)]
     pub(crate) fn allows_switch(self) -> bool {
         let exception: u32;
-        // SAFETY: reads the number of the exception being handled.
+        // SAFETY: reads the number of the active exception.
         unsafe {
             asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags))
         };
@@ -119,29 +138,30 @@ impl Mask {
     }
 }
 
-/// Masks interrupts where they are known to be on, or never to be as they were.
+/// Masks interrupts where they are known to be on, or where they will never be restored.
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
     unsafe { asm!("cpsid i", options(nostack, preserves_flags)) };
-    // SAFETY: masked just now.
+    // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
 }
 
-/// Lets interrupts in, where they were on before `mask`.
+/// Unmasks interrupts, where they were on before `mask`.
 #[inline(always)]
 pub(crate) fn unmask(_: Masked) {
-    // SAFETY: the caller masked them.
+    // SAFETY: interrupts were on before the caller masked them.
     unsafe { asm!("cpsie i", options(nostack, preserves_flags)) };
 }
 
 const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
 const PENDSVSET: u32 = 1 << 28;
 
-/// Asks for a switch as soon as no handler runs and interrupts are on.
+/// Requests a switch as soon as no handler runs and interrupts are on.
 #[inline(always)]
 pub(crate) fn pend(_: Masked, _: Option<Task>) {
-    // SAFETY: the register exists on every Cortex-M; writing this bit pends PendSV, zeros do nothing.
+    // SAFETY: every Cortex-M has this register. Writing the bit makes PendSV pending; zeros have no
+    // effect.
     unsafe { ICSR.write_volatile(PENDSVSET) };
 }
 
@@ -158,14 +178,16 @@ macro_rules! sleep {
     };
 }
 
-/// Turns the running code into the idle task, on the shared stack, and lets interrupts in.
+/// Turns the running code into the idle task, on the shared stack, and unmasks interrupts.
 ///
 /// # Safety
-/// `low..high` is as for `Saved::prepare`; interrupts are masked; this is the main program.
+/// `low..high` is as for `Saved::prepare`; interrupts are masked; the caller is the main program,
+/// in thread mode on the main stack.
 pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) -> ! {
     debug_assert!(KERNEL.is_idle(m));
     let _ = low;
-    // SAFETY: from here on the main stack is the handlers' alone, and nothing of this frame is used again.
+    // SAFETY: the main stack belongs to handlers from here on, and nothing of this frame is used
+    // again.
     unsafe {
         asm!(
             "msr psp, {stack}",
@@ -182,11 +204,12 @@ pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) ->
     }
 }
 
-/// Sets up what the kernel uses of the processor, and the guard of the shared stack.
+/// Prepares the processor for the kernel: the priority of PendSV, the guards, and the record of the
+/// idle task.
 pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
     const PENDSV_PRIORITY: *mut u8 = 0xe000_ed22 as *mut u8;
     const LOWEST: u8 = 0xff;
-    // SAFETY: the register, a byte of SHPR3, exists on every ARMv7-M. SVC keeps the highest.
+    // SAFETY: every ARMv7-M has this register, a byte of SHPR3. SVC keeps the highest priority.
     unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
     KERNEL.literals.set(m, switch::literals());
     guard::set_up();

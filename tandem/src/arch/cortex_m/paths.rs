@@ -1,6 +1,13 @@
-//! The paths taken most often, each in one routine with one frame: a thread waits, and is given what it waits for.
+//! The most frequent paths as single routines with one frame each: a thread waits, and is given the
+//! unit it waits for.
 //!
-//! The last two do the common case and leave every other, with nothing changed yet, to the Rust of the same name in `wait.rs`.
+//! `hand_over` and `wait_in` implement the frequent case. In every other case, before they have
+//! changed anything, they continue in the Rust function of the same name in `wait.rs`.
+//!
+//! # Soundness
+//! Each routine changes the kernel's record exactly as the Rust functions do whose name it has,
+//! with interrupts masked throughout. The offsets come from `offset_of!`, so a field that moves is
+//! followed; fields used in pairs are neighbours, as `Header`, `Waiter` and `Kernel` note.
 
 use super::{
     RESUME,
@@ -17,18 +24,19 @@ use crate::{
 };
 use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 
-/// Makes a task ready and lets it run if it is the most urgent: at once, or when the handler or critical section ends.
-/// As `kernel::wake_here`, whole.
+/// Makes a task ready and, if it is the most urgent, lets it run: at once, or at the end of the
+/// handler or critical section. The same as `kernel::wake_here`.
 ///
 /// # Safety
-/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
+/// tasks may have run in between, with interrupts on.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r3, ipsr",
         "orrs r3, r1",
-        "bne tandem_wake_later", // in a handler or a critical section
+        "bne tandem_wake_later", // in a handler or a critical section: no switch here
         ".global tandem_wake_now",
         ".thumb_func",
         "tandem_wake_now:",
@@ -62,7 +70,7 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         "mov r3, #0x10000000", // PENDSVSET
         "str r3, [r1]",
         "bx lr",
-        // Not the most urgent: behind its equals.
+        // Not the most urgent: it goes behind its equals.
         "2:",
         "tst r1, r12",
         "beq 4f",
@@ -77,11 +85,11 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         "str r0, [r1, #{next}]",
         "str r0, [r2, #{prev}]",
         "bx lr",
-        // It is ready: if its poll has started, it is to be polled again.
+        // Ready already. If a poll of it has started, it is to be polled again.
         "3:",
         "ldr r2, ={kernel}",
         "ldr r2, [r2, #{current}]",
-        "ldr r1, [r0, #{resume} + 4]", // its stack
+        "ldr r1, [r0, #{resume} + 4]", // its stack pointer
         "subs r2, r0",
         "it eq",
         "moveq r1, #1",
@@ -89,7 +97,7 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         "movs r1, #1",
         "strb r1, [r0, #{again}]",
         "bx lr",
-        // The first of its level, unless it has ended.
+        // The first of its level, unless it has ended, in which case its bit is 0.
         "4:",
         "cmp r12, #0",
         "beq 5f",
@@ -110,19 +118,21 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
     )
 }
 
-/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most urgent.
+/// Serves `first`, the most urgent waiter of `queue`, and lets its task run if that is the most
+/// urgent.
 ///
-/// Here: it is alone at its level.
+/// In assembly for a waiter that is alone at its level.
 ///
 /// # Safety
-/// Interrupts are masked. They are so on return, and in between let in by other tasks.
+/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
+/// tasks may have run in between, with interrupts on.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r3, ipsr",
         "orrs r3, r1",
-        "bne 3f", // in a handler or a critical section
+        "bne 3f", // in a handler or a critical section: no switch here
         "ldrd r12, r3, [r2, #{down}]", // and `next`
         "cmp r3, r2",
         "bne {rust}", // it has equals
@@ -168,13 +178,15 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     )
 }
 
-/// The running thread waits in `queue` until it is served.
+/// Blocks the running thread in `queue` until it is served.
 ///
-/// Here: nobody else waits there. The waiter lies below the suspended context, where the stack is unused for just as
-/// long as the thread waits.
+/// In assembly for an empty queue. The waiter is stored below the suspended context, where the
+/// stack is unused as long as the thread waits.
 ///
 /// # Safety
-/// This is a thread, and interrupts are masked. They are so on return, and in between let in by other tasks.
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between. No NMI returns between the stores to the waiter and the switch of the
+/// stack: its frame would overwrite the waiter.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     naked_asm!(

@@ -1,16 +1,26 @@
-//! The switch: one format for every suspended context, two ways into it, three ways out.
+//! The switch between contexts: one format for a suspended context, two ways to suspend and three
+//! ways to resume.
 //!
-//! A suspended context is ten words on the task's stack, `r3`-`r11` and the address to go on at (`r3` only
-//! keeps the stack aligned), below them `s16`-`s31` if the task had used the FPU; its header holds the stack
-//! pointer and the code that restores just that: [`restore`] or [`restore_with_fpu`]. The header of a coroutine
-//! between two polls names [`start_poll`] there. So whoever resumes a task need not ask what it is.
+//! A suspended context is ten words on the task's stack, `r3`-`r11` and the address to continue at
+//! (`r3` only keeps the stack aligned), and below them `s16`-`s31` if the task has used the FPU.
+//! The task's header has the stack pointer and the address of the code that restores the context:
+//! [`restore`] or [`restore_with_fpu`]. The header of a coroutine between two polls has
+//! [`start_poll`] there. So a switch jumps to that address, whatever the task is.
 //!
-//! A task that gives the processor up gets there by a plain call and never enters an exception. A pre-empted
-//! task is suspended by PendSV, on its own stack, below the frame that the processor had pushed, with EXC_RETURN for
-//! an address and the FPU's registers above the ten words; [`restore_preempted`] goes back through that frame by an exception return, the only way to restore
+//! A task that gives up the processor is suspended by a plain call, without an exception. A
+//! pre-empted task is suspended by PendSV, on its own stack, below the frame that the processor
+//! pushed, with EXC_RETURN as the address and the FPU's registers above the ten words.
+//! [`restore_preempted`] returns through that frame by an exception return, the only way to restore
 //! flags and IT state.
 //!
-//! Interrupts are masked throughout, but in PendSV; the context that is resumed lets them in.
+//! # Soundness
+//! - Interrupts are masked throughout, except in PendSV. The resumed context unmasks them.
+//! - PendSV has the lowest priority, so it is taken only in thread mode, from a task with
+//!   interrupts on. Handlers that interrupt it remove no task from the ready set.
+//! - A context is restored once, by the code that its header names, which matches the way in which
+//!   it was saved: the code that saves it stores that address.
+//! - Naked functions keep the registers that the C calling convention preserves: a switch restores
+//!   them from the context, and a poll preserves them for the loop of [`start_poll`].
 
 use super::RESUME;
 use crate::{
@@ -20,7 +30,7 @@ use crate::{
 };
 use core::{arch::naked_asm, mem::offset_of};
 
-/// Counts a switch to the task in a register.
+/// Increments the number of switches to the task in a register.
 #[cfg(feature = "count")]
 macro_rules! count_switch {
     ($task:literal) => {
@@ -40,7 +50,7 @@ macro_rules! count_switch {
     };
 }
 
-/// Checks that the poll of r5 may lie above that of r4, in builds with the kernel's own checks.
+/// Asserts that the poll of r5 may be above that of r4, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -54,7 +64,8 @@ macro_rules! check_order {
     };
 }
 
-/// Calls a function with the task in a register, changing none.
+/// Calls a function with the task in a register as its argument. Keeps all registers that the
+/// callee may change, but not the flags.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! call {
     ($function:literal, $task:literal) => {
@@ -76,7 +87,8 @@ macro_rules! call {
 
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 use crate::kernel::on_run;
-/// On to label 6, which calls between may put out of the short branch's reach.
+/// Branches to label 6 unless the register is 0. A short branch does not reach it across the calls
+/// of a build that traces.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! unless_zero_6 {
     ($register:literal) => {
@@ -93,7 +105,7 @@ macro_rules! unless_zero_6 {
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 use check_order as on_run;
 
-/// Tells the trace that the coroutine of r5 waits.
+/// Reports to the trace that the coroutine in r5 waits.
 #[cfg(feature = "trace")]
 macro_rules! trace_blocked {
     () => {
@@ -126,7 +138,7 @@ macro_rules! suspend {
     };
 }
 
-/// Resumes r9; r4 and r5 as [`constants`] loads them. r9 is the current task already.
+/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
 macro_rules! resume {
     () => {
         "
@@ -140,7 +152,7 @@ macro_rules! resume {
     };
 }
 
-/// Where the kernel's record and MPU_RBAR are: for `ldrd r4, r5`.
+/// The addresses of the kernel's record and of MPU_RBAR, for `ldrd r4, r5`.
 macro_rules! constants {
     () => {
         ".p2align 2\n9: .word {kernel}, 0xe000ed9c"
@@ -162,7 +174,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "mov r10, r0",
         suspend!(),
         "mov r9, r1",
-        ".global tandem_load", // r9: what to resume
+        ".global tandem_load", // r9: the task to resume
         ".thumb_func",
         "tandem_load:",
         "ldrd r4, r5, 9f",
@@ -179,37 +191,41 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     )
 }
 
-/// Resumes `to` and forgets the running context.
+/// Resumes `to` and discards the running context.
 ///
 /// # Safety
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
-    // SAFETY: the label lies in `switch`; it reads r9 and uses no stack of ours.
+    // SAFETY: the label is in `switch`. The code there reads r9 and does not use this stack. The
+    // rest is this function's contract.
     unsafe {
         core::arch::asm!("mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn))
     }
 }
 
-/// Restores a context without FPU registers. Clears FPCA, so that others need not save any for this task.
+/// Restores a context without FPU registers. Clears FPCA, so that no later switch saves FPU
+/// registers for this task in vain.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_restore")]
 pub(super) unsafe extern "C" fn restore() {
     naked_asm!("movs r2, #2", "msr control, r2", "pop {{r3-r11, pc}}")
 }
 
-/// Restores a context with FPU registers. Using them sets FPCA.
+/// Restores a context with FPU registers. Loading them sets FPCA.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_restore_with_fpu")]
 unsafe extern "C" fn restore_with_fpu() {
     naked_asm!(".fpu fpv4-sp-d16", "vpop {{s16-s31}}", "pop {{r3-r11, pc}}")
 }
 
-/// A coroutine between two polls is chosen: start one on the shared stack, above the top suspended poll. Then
-/// poll every coroutine that is the most urgent, until a suspended context is.
+/// Starts a poll of the coroutine r9, which is between two polls, on the shared stack above the top
+/// suspended poll. Then polls every coroutine that is the most urgent, until the most urgent task
+/// is a suspended context.
 ///
-/// As polls keep r4-r11, the loop does: r4 is the task of the poll underneath, r5 the coroutine, r6 leads to the kernel,
-/// r7 to this function, and r8 is 0. PendSV jumps in at `tandem_poll_returned`, by the poll's return.
+/// Polls preserve r4-r11, which the loop uses: r4 is the task of the poll underneath, r5 the
+/// coroutine, r6 the address of the kernel's record, r7 that of this function, and r8 is 0. A poll
+/// started by PendSV returns to `tandem_poll_returned`.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_start_poll")]
 pub(super) unsafe extern "C" fn start_poll() {
@@ -217,7 +233,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "mov r6, r4",
         "mov r5, r9",
         "ldr r4, [r6, #{top}]",
-        "ldr r0, [r4, #{resume} + 4]", // its stack
+        "ldr r0, [r4, #{resume} + 4]", // its stack pointer
         "mov sp, r0",
         "movs r0, #2",
         "msr control, r0", // the poll has not used the FPU
@@ -242,14 +258,14 @@ pub(super) unsafe extern "C" fn start_poll() {
         "tandem_poll_returned:",
         "cpsid i",
         "ldrb r0, [r5, #{again}]",
-        "strd r7, r8, [r5, #{resume}]", // it may have been suspended meanwhile
+        "strd r7, r8, [r5, #{resume}]", // a poll that was suspended has left a context
         "cbz r0, 4f",
-        // Woken meanwhile, yielded, or ended: on to the next in its ring.
+        // Woken meanwhile, yielded, or ended: the next of its ring becomes the head.
         "strb r8, [r5, #{again}]",
         "ldrd r0, r1, [r5, #{next}]", // and `level`
         "str r0, [r6, r1, lsl #2]",
         "b 2b",
-        // It waits: out of the ready set.
+        // It waits: remove it from the ready set.
         "4:",
         trace_blocked!(),
         "ldrd r0, r1, [r5, #{next}]",
@@ -289,11 +305,13 @@ pub(super) unsafe extern "C" fn start_poll() {
     )
 }
 
-/// What PendSV needs beside `bitmap`, `current` and `top`, which lie before it, so that one instruction loads all.
+/// The constants that PendSV needs besides `bitmap`, `current` and `top`. Stored behind these in
+/// the kernel's record, so that one instruction loads all.
 pub(crate) type Literals = [usize; 7];
 
-/// In the order of the registers: r6, r7 and r8 as the loop of polls has them, r9 MPU_RBAR, r10 where a poll returns to,
-/// r12 xPSR with the Thumb bit, lr the code that restores.
+/// The values in the order of the registers: r6, r7 and r8 as in the loop of polls, r9 the address
+/// of MPU_RBAR, r10 the return address of a poll, r12 xPSR with the Thumb bit, lr the code that
+/// restores a pre-empted task.
 pub(super) fn literals() -> Literals {
     unsafe extern "C" {
         fn tandem_poll_returned();
@@ -304,10 +322,12 @@ pub(super) fn literals() -> Literals {
     [kernel, start, 0, 0xe000_ed9c, returned, 0x0100_0000, restore_preempted as *const () as usize]
 }
 
-/// Suspends the interrupted task and leaves the exception into the most urgent one, by a made-up frame on its stack.
+/// The handler of PendSV: suspends the interrupted task and leaves the exception into the most
+/// urgent one, by a frame that it builds on that task's stack.
 ///
-/// Interrupts are let in. Handlers only add to the ready set; what is more urgent than what is chosen here pends
-/// PendSV once more, which then comes before the chosen task's first instruction.
+/// Interrupts are on. Handlers remove no task from the ready set; if one adds a task more urgent
+/// than the one chosen here, it pends PendSV again, which is then taken before the chosen task's
+/// first instruction.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn PendSV() {
@@ -316,23 +336,24 @@ unsafe extern "C" fn PendSV() {
         "mrs r0, psp",
         "tst lr, #16", // EXC_RETURN; clear: the task had used the FPU
         "it eq",
-        "vstmdbeq r0!, {{s16-s31}}", // also makes the processor save s0-s15, put off until now, to its frame
+        "vstmdbeq r0!, {{s16-s31}}", // also completes the lazy stacking of s0-s15
         "stmdb r0!, {{r3-r11, lr}}",
         "ldr r12, ={kernel} + {bitmap}",
         "ldm r12, {{r1, r3, r4, r6-r10, r12, lr}}", // `bitmap`, `current`, `top`, `literals`
         "clz r1, r1",
         "ldr r5, [r6, r1, lsl #2]",
         "strd lr, r0, [r3, #{resume}]", // and stack
-        "ldm r5, {{r0, r1, r2, r11}}", // guard, where to go on, stack, poll
+        "ldm r5, {{r0, r1, r2, r11}}", // guard, code that restores, stack, poll
         "str r0, [r9]",
         "cbnz r2, 2f",
-        // A coroutine between two polls: its poll, above the top suspended one, returns into the loop.
+        // A coroutine between two polls. Its poll starts above the top suspended one and returns
+        // into the loop.
         "strd r5, r5, [r6, #{current}]", // and `top`
         "ldr r2, [r4, #{resume} + 4]",
         count_switch!("r5"),
         call!("on_run", "r5"),
         check_order!(),
-        "bic r11, r11, #1", // no Thumb bit in a frame
+        "bic r11, r11, #1", // an exception frame has no Thumb bit in pc
         "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
         "msr psp, r2",
         "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
@@ -343,7 +364,7 @@ unsafe extern "C" fn PendSV() {
         "bic r11, r1, #1",
         "stmdb r2!, {{r5-r12}}",
         "msr psp, r2",
-        "cpsid i", // as its context has it
+        "cpsid i", // as a context is resumed with interrupts masked
         "ldr pc, =0xfffffffd",
         check_order = sym check_order,
         kernel = sym KERNEL,
@@ -355,10 +376,12 @@ unsafe extern "C" fn PendSV() {
     )
 }
 
-/// Restores a pre-empted task: r3-r11 as ever, then all that the processor pushed, by EXC_RETURN, which lies in the tenth word.
+/// Restores a pre-empted task: first r3-r11, then the frame that the processor pushed, by
+/// EXC_RETURN, which is the tenth word.
 ///
-/// From unmasking to SVC, PendSV must not come, or frames would pile up on this stack. BASEPRI holds it
-/// back, and lets SVC, which has the highest priority, through. FPCA is cleared lest SVC reserves room for s0-s15.
+/// PendSV must not be taken between unmasking and SVC, or frames would accumulate on this stack.
+/// BASEPRI holds it back; SVC, with the highest priority, passes. FPCA is cleared so that SVC
+/// reserves no space for s0-s15.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_restore_preempted")]
 unsafe extern "C" fn restore_preempted() {
@@ -373,12 +396,13 @@ unsafe extern "C" fn restore_preempted() {
         "movs r0, #2",
         "msr control, r0",
         "cpsie i",
-        "isb", // or SVC might find interrupts still masked, and become a hard fault
+        "isb", // otherwise SVC might find interrupts still masked and become a hard fault
         "svc 0",
     )
 }
 
-/// Drops the frame of SVC itself and returns through the one below.
+/// The handler of SVC: discards its own frame and returns through the one below, which belongs to
+/// the pre-empted task.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn SVCall() {
@@ -386,14 +410,14 @@ unsafe extern "C" fn SVCall() {
         "mrs r0, psp",
         "movs r1, #0",
         "msr basepri, r1",
-        "ldr lr, [r0, #20]", // as it was at SVC
+        "ldr lr, [r0, #20]", // EXC_RETURN of the pre-empted task, in lr at SVC
         "adds r0, #32",
         "msr psp, r0",
         "bx lr",
     )
 }
 
-/// Where a new thread begins: r4 is what to call, r5 its argument.
+/// The start of a thread: calls r4 with r5 as the argument, with interrupts on.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
     naked_asm!("cpsie i", "mov r0, r5", "bx r4")

@@ -1,19 +1,28 @@
-//! The guards: 32 bytes near the low end of the running task's stack that the PMP lets no task touch, and 256 below the handlers'.
+//! The stack guards: 32 bytes near the low end of the running task's stack that the PMP forbids
+//! tasks to access, and 256 bytes below the handlers' stack.
 //!
-//! The PMP binds machine mode only through locked entries, which cannot be moved; but it binds every load and store made
-//! with the privilege of user mode, and `mstatus.MPRV` lends those the privilege in `MPP`. So the kernel keeps MPRV set,
-//! and MPP at user while tasks run. A trap sets MPP to machine, and so lifts the guard, until it returns. Fetching
-//! instructions and CSRs are not concerned. Moving the guard takes the switch two instructions, as on a Cortex-M4.
+//! The PMP restricts machine mode only by locked entries, which cannot be moved. But it restricts
+//! every load and store that has the privilege of user mode, and with `mstatus.MPRV` they have the
+//! privilege in `MPP`. So the kernel keeps MPRV set, and MPP at user while tasks run. A trap sets
+//! MPP to machine, which lifts the guard until it returns. Instruction fetches and CSRs are not
+//! affected. The switch moves the guard by two instructions, as on a Cortex-M4.
 //!
-//! Because a trap is not bound, the frame it pushes might pass the guard: so 32 bytes are kept free below it, which with
-//! the guard make room for one frame. Only one that is to be followed by more, the context of a pre-empted task, is checked.
+//! Because a trap is not restricted, the frame that it pushes might pass the guard. So 32 bytes are
+//! kept free below the guard: together they have space for one frame. The kernel checks a frame
+//! only if more is to follow it, the context of a pre-empted task.
 //!
-//! The handlers' guard, behind the last static, never moves, so a locked entry serves, which binds machine mode too.
-//! Locked means until reset: whoever starts another program without one finds it guarded still.
+//! The handlers' guard, behind the last static, never moves, so it is a locked entry, which
+//! restricts machine mode too. It stays locked until reset, also for a program that is started
+//! without one.
 //!
-//! Entries 0 to 2 are used. Without user mode or PMP their registers read as zero, nothing is guarded, and all else
-//! works; processors to which they are illegal (CV32E40P as published; the bench board's
-//! reads them as zero) need the feature `unguarded`.
+//! Entries 0 to 2 are used. Without user mode or a PMP, their registers read as zero, nothing is
+//! guarded, and all else works. Processors on which they are illegal (CV32E40P as published; the
+//! bench board's reads them as zero) need the feature `unguarded`.
+//!
+//! # Soundness
+//! This module writes the PMP's registers and `mstatus`, whose effect is a fault or none: loads and
+//! stores of tasks are allowed everywhere but in the guards, by entry 2. It assumes that the
+//! application leaves entries 0 to 2 and MPRV to the kernel.
 
 use crate::{
     kernel::{self, KERNEL},
@@ -21,23 +30,25 @@ use crate::{
 };
 use core::arch::asm;
 
-/// What the guard takes of a stack.
+/// The size of the guard and of the free bytes below it, taken from each stack.
 pub(crate) const GUARD: usize = FREE + SIZE;
 
-/// Room below the guard.
+/// The free bytes below the guard.
 const FREE: usize = 32;
 const SIZE: usize = 32;
 
-/// The handlers' guard: as it never moves, it may be larger than a handler's largest frame.
+/// The size of the handlers' guard in bytes. It never moves, so it may be larger than the largest
+/// frame of a handler.
 const HANDLERS_GUARD: usize = 256;
 
-/// What moves the guard to the stack that begins at `low`: a range of 32 bytes, naturally aligned.
+/// The value for `pmpaddr0` that guards the stack beginning at `low`, a multiple of 32: a naturally
+/// aligned range of 32 bytes.
 pub(super) const fn value(low: usize) -> u32 {
     debug_assert!(low.is_multiple_of(SIZE));
     ((low + FREE) >> 2) as u32 | 0b11
 }
 
-/// From a guard's value to an address in it, which the stack pointer must not pass: shifted left by 2.
+/// The low end of the range of a guard's value.
 const fn address(value: u32) -> usize {
     (value << 2) as usize & !(SIZE - 1)
 }
@@ -56,8 +67,9 @@ pub(super) fn set_up() {
         Some(low) => ((low | (HANDLERS_GUARD / 2 - 1)) >> 2, AND_HANDLERS),
         None => (0, TASKS),
     };
-    // SAFETY: entry 2 allows tasks what lower entries do not forbid, before the guard's entry 0 and MPRV take
-    // effect. The guard's address is set by the first switch; until then it is of no task. Nothing lies in the handlers'.
+    // SAFETY: entry 2 allows tasks everything that entries 0 and 1 do not forbid, and is written
+    // before MPRV takes effect. The first switch sets the address of entry 0; until then its 8
+    // bytes are at address 0. Nothing uses the memory of the handlers' guard.
     unsafe {
         asm!(
             "csrw pmpaddr0, zero",
@@ -78,23 +90,24 @@ pub(super) fn set_up() {
     }
 }
 
-/// Where the handlers' guard begins: at the low end of riscv-rt's stack, behind all statics and the heap. A linker script
-/// without its symbol has no guard there.
+/// The low end of the handlers' guard: the low end of riscv-rt's stack, behind all statics and the
+/// heap. `None` with a linker script that does not define `__estack`.
 fn handlers_guard() -> Option<usize> {
     let end_of_others: usize;
-    // SAFETY: takes the address of a symbol.
+    // SAFETY: loads the address of a symbol, weak so that it may be missing.
     unsafe {
         asm!(".weak __estack", "lui {0}, %hi(__estack)", "addi {0}, {0}, %lo(__estack)", out(reg) end_of_others, options(pure, nomem, nostack, preserves_flags));
     }
     (end_of_others != 0).then_some(end_of_others.next_multiple_of(HANDLERS_GUARD))
 }
 
-/// The exceptions end here, and the lines that no handler can have. `scratch` is `mscratch`.
+/// Panics with the cause of an exception, or of an interrupt that cannot have a handler. `scratch`
+/// is the value of `mscratch`.
 pub(super) extern "C" fn report(scratch: usize) -> ! {
     const LOAD_FAULT: u32 = 5;
     const STORE_FAULT: u32 = 7;
     let (cause, at, value): (u32, usize, usize);
-    // SAFETY: reading has no effect.
+    // SAFETY: reading these registers has no effect.
     unsafe {
         asm!("csrr {}, mcause", "csrr {}, mepc", "csrr {}, mtval", out(reg) cause, out(reg) at, out(reg) value, options(nomem, nostack));
     }
@@ -119,7 +132,7 @@ pub(super) extern "C" fn report(scratch: usize) -> ! {
     panic!("fault in {place}task {name}: mcause {cause}, mepc {at:#x}, mtval {value:#x}")
 }
 
-/// A task has less stack left than its context takes, or touched the guard.
+/// Panics for a task that has touched its guard, or has less stack left than its context takes.
 pub(super) extern "C" fn overflow() -> ! {
     panic!("stack overflow in task {}", kernel::current().name())
 }

@@ -1,9 +1,10 @@
-//! RV32IMC in machine mode: every task on its own stack, handlers on the stack that called [`start`](crate::start).
+//! RV32IMC in machine mode: each task on a stack of its own, handlers on the stack that called
+//! [`start`](crate::start).
 //!
 //! # Interrupts
-//! `start` points `mtvec` at the kernel's own vectors, so what the runtime had put there (`riscv-rt`'s, say)
-//! serves until then and is out of the way from then on. A handler is a function with the name that
-//! `riscv-rt` gives it, so `#[riscv_rt::core_interrupt]` makes one, or without any attribute:
+//! `start` sets `mtvec` to the kernel's own vectors, which replace those of the runtime, such as
+//! `riscv-rt`. A handler is a function with the name that `riscv-rt` gives it: made by
+//! `#[riscv_rt::core_interrupt]`, or without any attribute:
 //!
 //! ```ignore
 //! #[unsafe(no_mangle)]
@@ -13,24 +14,33 @@
 //! | line in `mcause`, bit in `mie` | name |
 //! |---|---|
 //! | 3, 7, 11 | `MachineSoft`, `MachineTimer`, `MachineExternal` |
-//! | 16 to 31, the chip's own (Ibex: 31 is the NMI, whose handler must not return) | `Local16` to `Local31` |
+//! | 16 to 31, the chip's own (31 on Ibex: NMI, must not return) | `Local16` to `Local31` |
 //!
-//! The linker script `tandem.x` gives names that nobody defines a handler that panics; link with `-Ttandem.x`,
-//! before other scripts. Enabling lines in `mie` and clearing what raised an interrupt is the application's.
-//! Handlers do not nest: interrupts stay masked in them. Exceptions are fatal, and name the task.
+//! The linker script `tandem.x` defines a handler that panics for each name that has none. Link
+//! with `-Ttandem.x`, before other scripts. The application enables lines in `mie` and clears the
+//! causes of interrupts. Handlers do not nest: interrupts stay masked in them. Exceptions are
+//! fatal; the panic names the task.
 //!
-//! # A switch that must wait
-//! Bit 0 of `mscratch` says that a task more urgent than the running one has become ready where no switch could be made. Who
-//! ends that looks at it: the trap's epilogue, and in threads and coroutines the release of a critical section, for
-//! which the kernel provides `critical-section`'s implementation. (So enable no other: not `riscv`'s
-//! `critical-section-single-hart`.) A software interrupt (MSIP) would do the same, but it is the application's
-//! only one. Code that masks interrupts by other means is pre-empted no later than by the next interrupt.
+//! # Pending switches
+//! Bit 0 of `mscratch` says that a task more urgent than the running one became ready where no
+//! switch was possible. Two places read it: the epilogue of a trap and, in threads and coroutines,
+//! the release of a critical section, for which the kernel provides the implementation of
+//! `critical-section`. (So enable no other, such as `critical-section-single-hart` of `riscv`.) A
+//! software interrupt (MSIP) would do the same, but is left to the application. If code masks
+//! interrupts by other means, the switch takes place at the next interrupt at the latest.
 //!
 //! # Registers
-//! `tp`, which would lead to a thread's own variables, leads to the kernel's record: assembly reads and writes it without an
-//! address to be made first.
+//! `tp`, the thread pointer, has the address of the kernel's record, so that the assembly accesses
+//! it by one instruction. In a handler the other bits of `mscratch` are the stack pointer of the
+//! interrupted task; elsewhere they are 0.
 //!
-//! In a handler the other bits of `mscratch` are the stack pointer of the task that it interrupted; else they are 0.
+//! # Soundness
+//! - The kernel owns `tp`, `mtvec`, `mscratch`, `mstatus.MPRV` and `MPP`, and the PMP entries of
+//!   the guards, from `start` on. The application does not write them.
+//! - Machine mode is masked by `mstatus.MIE`. Handlers run with it clear, so an interrupt state
+//!   with MIE set proves that the code runs in a task, outside of any critical section.
+//! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
+//!   pre-empted task is resumed by `mret`. An NMI is not masked, so its handler must not return.
 
 mod guard;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
@@ -50,12 +60,12 @@ use crate::{
 };
 use core::arch::asm;
 
-/// A suspended context: the assembly knows the order of the fields.
+/// A suspended context. Field order is known to the assembly.
 #[repr(C)]
 pub(crate) struct Saved {
-    /// Where the registers lie; 0 when there is no suspended context.
+    /// The stack pointer of the suspended context, 0 if there is none.
     stack: Shared<usize>,
-    /// What to write to `pmpaddr0` so that it guards the low end of the stack.
+    /// The value for `pmpaddr0` that guards the low end of the stack.
     guard: Shared<u32>,
 }
 
@@ -69,7 +79,7 @@ impl Saved {
         self.stack.get(m) != 0
     }
 
-    /// The context has ended.
+    /// Marks a coroutine as being between two polls, without a context.
     #[inline(always)]
     pub(crate) fn clear(&self, m: Masked) {
         self.stack.set(m, 0);
@@ -79,10 +89,12 @@ impl Saved {
         self.guard.set(m, other.guard.get(m));
     }
 
-    /// A context that calls `entry(argument)` when it is first switched to, with interrupts on.
+    /// Makes a context that calls `entry(argument)`, with interrupts on, when it is first switched
+    /// to.
     ///
     /// # Safety
-    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its high end.
+    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its
+    /// high end, with space for the context. `entry` may be called with `argument` once.
     pub(crate) unsafe fn prepare(
         &self,
         m: Masked,
@@ -91,10 +103,10 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // As `load` takes them: s0, s1, and where to go on.
+        // In the order in which the switch loads them: s0, s1, and the address to continue at.
         let stack = high & !15;
         let words = stack as *mut usize;
-        // SAFETY: the words lie within the stack, which is aligned and nobody else's.
+        // SAFETY: the words are within the stack, which is aligned and which nothing else uses.
         unsafe {
             words.sub(1).write(entry as usize);
             words.sub(2).write(argument as usize);
@@ -105,65 +117,70 @@ impl Saved {
     }
 }
 
-/// Lets interrupts in, in `mstatus`.
+/// The bit of `mstatus` that enables interrupts.
 const MIE: u32 = 1 << 3;
 
-/// Whether a more urgent interrupt's handler may run on top of a less urgent one's.
+/// No handler may interrupt another.
 pub(crate) const HANDLERS_NEST: bool = false;
 
-/// `mstatus` as it was before: only MIE can differ.
+/// The state of interrupts before they were masked: the value of `mstatus`, which differs in MIE
+/// only.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Mask(u32);
 
 impl Mask {
-    /// Masks interrupts.
+    /// Masks interrupts and returns their state before.
     #[inline(always)]
     pub(crate) fn set() -> (Self, Masked) {
         let status: u32;
-        // SAFETY: masks interrupts and touches no memory; as a barrier to the compiler, no access moves across.
+        // SAFETY: masks interrupts and accesses no memory. Without `nomem` it is a barrier to the
+        // compiler: no access moves across.
         unsafe {
             asm!("csrrci {}, mstatus, {MIE}", out(reg) status, MIE = const MIE, options(nostack, preserves_flags))
         };
-        // SAFETY: masked just now.
+        // SAFETY: interrupts have just been masked.
         (Self(status), unsafe { Masked::assume() })
     }
 
+    /// Restores the state before `set`.
     #[inline(always)]
     pub(crate) fn restore(self) {
-        // SAFETY: puts back what `set` found.
+        // SAFETY: restores the state before `set`; a barrier as there.
         unsafe { asm!("csrw mstatus, {}", in(reg) self.0, options(nostack, preserves_flags)) };
     }
 
-    /// Whether a switch may happen here: in a task, outside of any critical section. In handlers interrupts are masked.
+    /// Returns whether a switch may take place here: in a task, outside of any critical section. In
+    /// handlers interrupts are masked.
     #[inline(always)]
     pub(crate) fn allows_switch(self) -> bool {
         self.0 & MIE != 0
     }
 }
 
-/// Masks interrupts where they are known to be on, or never to be as they were.
+/// Masks interrupts where they are known to be on, or where they will never be restored.
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
     unsafe { asm!("csrci mstatus, {MIE}", MIE = const MIE, options(nostack, preserves_flags)) };
-    // SAFETY: masked just now.
+    // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
 }
 
-/// Lets interrupts in, where they were on before `mask`.
+/// Unmasks interrupts, where they were on before `mask`.
 #[inline(always)]
 pub(crate) fn unmask(_: Masked) {
-    // SAFETY: the caller masked them.
+    // SAFETY: interrupts were on before the caller masked them.
     unsafe { asm!("csrsi mstatus, {MIE}", MIE = const MIE, options(nostack, preserves_flags)) };
 }
 
-/// Asks for a switch at the end of the handler or critical section, to `next` if that is known to be the most urgent. A handler's end
-/// need not look for it then; what a task asks for with interrupts masked is not noted, for much may happen before the next trap.
+/// Requests a switch at the end of the handler or critical section, to `next` if it is known to be
+/// the most urgent. From a handler, `next` is noted, so that its epilogue need not search. From a
+/// task with interrupts masked it is not, since more may happen before the next trap.
 #[inline(always)]
 pub(crate) fn pend(m: Masked, next: Option<Task>) {
     let before: usize;
-    // SAFETY: the bit is the kernel's; see above.
+    // SAFETY: the kernel owns bit 0 of `mscratch` and its meaning; see the module's documentation.
     unsafe {
         asm!("csrrsi {}, mscratch, 1", out(reg) before, options(nomem, nostack, preserves_flags))
     };
@@ -174,7 +191,8 @@ pub(crate) fn pend(m: Masked, next: Option<Task>) {
 struct CriticalSection;
 critical_section::set_impl!(CriticalSection);
 
-// SAFETY: on one processor, masking interrupts keeps all others out. A switch in `release` is the caller's to expect there.
+// SAFETY: on one core, masking interrupts excludes all other contexts. `release` may switch to
+// another task after the section has ended.
 unsafe impl critical_section::Impl for CriticalSection {
     #[inline(always)]
     unsafe fn acquire() -> bool {
@@ -185,11 +203,12 @@ unsafe impl critical_section::Impl for CriticalSection {
     unsafe fn release(was_on: bool) {
         if was_on {
             let pending: u32;
-            // SAFETY: where interrupts were on is no handler, so `mscratch` holds the bit alone; it is cleared.
+            // SAFETY: interrupts were on, so this is no handler and `mscratch` has bit 0 at most,
+            // which is cleared.
             unsafe {
                 asm!("csrrwi {}, mscratch, 0", out(reg) pending, options(nostack, preserves_flags))
             };
-            // SAFETY: `acquire` masked them.
+            // SAFETY: `acquire` masked interrupts.
             let m = unsafe { Masked::assume() };
             if pending != 0 {
                 catch_up(m);
@@ -199,10 +218,10 @@ unsafe impl critical_section::Impl for CriticalSection {
     }
 }
 
-/// Makes the switch that had to wait.
+/// Makes a pending switch.
 #[cold]
 fn catch_up(m: Masked) {
-    // Before the kernel has been started, `mscratch` may hold anything.
+    // Before the kernel has been started, `mscratch` may have any value.
     if trap::is_set_up(m) {
         let (me, next) = (KERNEL.current(m), KERNEL.ready.most_urgent(m));
         if !next.is(me) {
@@ -211,7 +230,8 @@ fn catch_up(m: Masked) {
     }
 }
 
-/// The zeros above the highest bit. Without the extension Zbb the compiler's own takes about 30 instructions, this 10 to 14.
+/// The number of zeros above the highest bit that is set; 32 for 0. Takes 10 to 14 instructions;
+/// without the extension Zbb, the compiler's version takes about 30.
 #[inline(always)]
 pub(crate) fn leading_zeros(word: u32) -> u32 {
     static OF_BYTE: [u8; 256] = {
@@ -223,7 +243,7 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
         table
     };
     let (zeros, byte): (usize, usize);
-    // In assembly, since the compiler makes arithmetic of the branches.
+    // In assembly, since the compiler turns the branches into arithmetic.
     // SAFETY: changes registers only.
     unsafe {
         asm!(
@@ -243,7 +263,7 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
             options(pure, nomem, nostack),
         );
     }
-    // SAFETY: eight bits are left.
+    // SAFETY: at most eight bits of `word` are left, so the index is less than 256.
     (zeros + usize::from(unsafe { *OF_BYTE.get_unchecked(byte) })) as u32
 }
 
@@ -261,18 +281,20 @@ macro_rules! sleep {
 }
 
 unsafe extern "C" fn sleep(_: *mut ()) -> ! {
-    // SAFETY: sleeps until there is an interrupt, for ever.
+    // SAFETY: waits for interrupts for ever; accesses no memory.
     unsafe { asm!("2:", sleep!(), "j 2b", options(noreturn)) }
 }
 
-/// Turns the running code into the idle task, on the shared stack, and lets interrupts in.
+/// Turns the running code into the idle task, on the shared stack, and unmasks interrupts.
 ///
 /// # Safety
-/// `low..high` is as for `Saved::prepare`; interrupts are masked; this is the main program.
+/// `low..high` is as for `Saved::prepare`; interrupts are masked; the caller is the main program,
+/// not a handler.
 pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize) -> ! {
     debug_assert!(KERNEL.is_idle(m));
-    // SAFETY: the stack is the idle task's; from here on the main stack is the handlers' alone, and nothing of this frame is
-    // used again. What is ready is suspended, as the idle task now is, or a coroutine between two polls.
+    // SAFETY: the stack belongs to the idle task. The main stack belongs to handlers from here on,
+    // and nothing of this frame is used again. Every ready task is suspended, as the idle task now
+    // is, or a coroutine between two polls.
     unsafe {
         idle.saved.prepare(m, low, high, sleep, core::ptr::null_mut());
         asm!("csrw mscratch, zero", options(nomem, nostack, preserves_flags));
@@ -280,7 +302,7 @@ pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize)
     }
 }
 
-/// Sets up what the kernel uses of the processor, and the guard of the shared stack.
+/// Prepares the processor for the kernel: the vectors, the guards, and the record of the idle task.
 pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
     trap::set_up(m);
     idle.saved.guard.set(m, guard::value(low));

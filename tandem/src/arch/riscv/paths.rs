@@ -1,4 +1,9 @@
-//! To give to who waits, in one routine: what handlers do most often.
+//! The most frequent path of handlers as a single routine: giving a unit to a waiter.
+//!
+//! # Soundness
+//! The routine changes the kernel's record exactly as the Rust functions do that it replaces, with
+//! interrupts masked throughout. The offsets come from `offset_of!`, so a field that moves is
+//! followed.
 
 use super::switch::switch_and_unmask;
 use crate::{
@@ -12,13 +17,16 @@ use crate::{
 };
 use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 
-/// Serves `first`, the most urgent waiter of `queue`, lets its task run if that is the most urgent, and interrupts in as they were.
+/// Serves `first`, the most urgent waiter of `queue`, lets its task run if that is the most urgent,
+/// and restores the interrupt state.
 ///
-/// Here: it is alone at its level, and its task is the most urgent, or comes behind equals. All else is left to the Rust of the same name, or
-/// to that which wakes. Something stands between a load and what uses it, where there is something: Ibex with a write-back stage would wait.
+/// In assembly for a waiter that is alone at its level and whose task is the most urgent or goes
+/// behind equals. In every other case it continues in the Rust function of the same name, or in the
+/// one that wakes. Where possible, a load is not followed at once by an instruction that uses its
+/// value: Ibex with a write-back stage would wait for it.
 ///
 /// # Safety
-/// Interrupts are masked.
+/// Interrupts are masked, and `mask` is their state before.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn hand_over_and_restore(
     queue: &WaitQueue,
@@ -41,10 +49,10 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
         "or a4, a4, t0",
         "sw a4, {bitmap}(tp)",
         "sw a3, 0(a5)",
-        // As `pend`.
+        // As `pend` does.
         "csrr t0, mscratch",
         "srli t0, t0, 1",
-        "beqz t0, 2f", // 0 or 1: this is no handler
+        "beqz t0, 2f", // 0 or 1: not in a handler
         "csrsi mscratch, 1",
         "sw a3, {wanted}(tp)",
         "ret",
@@ -54,7 +62,7 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
         "beqz a1, 5f",
         "mv a1, a3",
         "j {switch_and_unmask}",
-        "5:", // a critical section
+        "5:", // in a critical section: no switch here
         "csrsi mscratch, 1",
         "sw zero, {wanted}(tp)",
         "ret",

@@ -1,12 +1,20 @@
-//! The switch: one format for every suspended context, and each restores what it has saved besides.
+//! The switch between contexts: one format for a suspended context, whose code restores what else
+//! it has saved.
 //!
-//! A suspended context is the stack pointer in the task's header, and three words below where it points: `s0`, `s1`, and the address
-//! to go on at. Nothing else uses a stack whose task is suspended, so nothing has to be reserved there, or released.
-//! What else must survive lies above and is restored by the code at that address: nothing,
-//! where the compiler was told that the switch loses `s2` to `s11` ([`give_way`], [`wait_in`]); these ten, where it was not
-//! ([`switch`]); these ten and the trap's frame, of a task that was pre-empted.
+//! A suspended context is the stack pointer in the task's header and three words below that
+//! address: `s0`, `s1`, and the address to continue at. Nothing else uses the stack of a suspended
+//! task, so no space has to be reserved there, or released. Further registers are saved above it,
+//! and the code at that address restores them: none, where the compiler was told that the switch
+//! changes `s2` to `s11` ([`give_way`], [`wait_in`]); these ten in [`switch`]; these ten and the
+//! trap's frame for a pre-empted task.
 //!
-//! Interrupts are masked throughout; the context that is resumed lets them in.
+//! # Soundness
+//! - Interrupts are masked throughout, so that no trap pushes a frame below a stack pointer while
+//!   words there are in use. The resumed context unmasks them.
+//! - A context is restored once, by the code at its own address, which matches the way in which it
+//!   was saved.
+//! - Naked functions and inline assembly preserve the registers that they do not declare as
+//!   changed: `s0`, `s1` and `sp` in the context, `s2` to `s11` in a frame or as declared.
 
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
@@ -19,20 +27,23 @@ use core::{
     mem::offset_of,
 };
 
-/// What of a stack lies below a suspended context's stack pointer, where no more than the context does, and where a waiter does too.
+/// The bytes of a stack in use below the stack pointer of a suspended context: without a waiter,
+/// and with one.
 pub(super) const CONTEXT: usize = 16;
 pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
 
-/// The size of `s2` to `s11` and one more word: `ra`, or of a task that was pre-empted, `mepc`.
+/// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, `mepc`;
+/// padded to 48 bytes.
 pub(super) const FRAME: usize = 12 * size_of::<u32>();
 
-/// `mstatus` of a task with interrupts masked: loads and stores are bound like user mode's, for the guard (MPRV, MPP = 0).
+/// `mstatus` of a task with interrupts masked: MPRV with MPP = 0, so that loads and stores are
+/// restricted as in user mode, for the guard.
 #[cfg(not(feature = "unguarded"))]
 pub(super) const IN_TASK: u32 = 1 << 17;
 #[cfg(feature = "unguarded")]
 pub(super) const IN_TASK: u32 = 0;
 
-/// Stores `s2` to `s11` where `sp` points.
+/// Stores `s2` to `s11` at `sp`.
 macro_rules! store_upper {
     () => {
         "sw s2, 0(sp)\nsw s3, 4(sp)\nsw s4, 8(sp)\nsw s5, 12(sp)
@@ -41,7 +52,7 @@ macro_rules! store_upper {
 }
 pub(super) use store_upper;
 
-/// Loads them from there.
+/// Loads `s2` to `s11` from `sp`.
 macro_rules! load_upper {
     () => {
         "lw s2, 0(sp)\nlw s3, 4(sp)\nlw s4, 8(sp)\nlw s5, 12(sp)
@@ -50,7 +61,8 @@ macro_rules! load_upper {
 }
 pub(super) use load_upper;
 
-/// Loads the stack pointer of the task in a1, and counts a switch to it. (No load's value is used at once: the next instruction would wait for it.)
+/// Loads the stack pointer of the task in a1, and counts a switch to it. (No value is used right
+/// after its load, for which the processor would wait.)
 #[cfg(feature = "count")]
 macro_rules! load_stack_and_count {
     () => {
@@ -64,8 +76,9 @@ macro_rules! load_stack_and_count {
     };
 }
 
-/// Says that the task of a1 runs from here on. Registers and stack are those of the task that ran before, suspended or gone,
-/// which is the current one still: if this overflows its stack, it is named.
+/// Reports that the task in a1 runs from here on. Stack and registers are still those of the
+/// previous task, suspended or ended, which is still the current one: it is named if this overflows
+/// its stack.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! call_on_run {
     () => {
@@ -79,7 +92,7 @@ macro_rules! call_on_run {
     };
 }
 
-/// Checks that the poll of s0 may lie above that of s1, in builds with the kernel's own checks.
+/// Asserts that the poll of s0 may be above that of s1, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -93,7 +106,7 @@ macro_rules! check_order {
     };
 }
 
-/// Moves the guard to what a4 says.
+/// Moves the guard to the value in a4.
 #[cfg(not(any(feature = "unguarded", feature = "fence")))]
 macro_rules! move_guard {
     () => {
@@ -113,13 +126,14 @@ macro_rules! move_guard {
     };
 }
 
-/// Resumes the task in a1, but for the jump, or goes to `$poll` if it is a coroutine between two polls.
+/// Resumes the task in a1, except for the jump; branches to `$poll` if it is a coroutine between
+/// two polls.
 macro_rules! resume {
     ($poll:literal) => {
         concat!(
             call_on_run!(),
             "\nsw a1, {current}(tp)\n",
-            load_stack_and_count!(), // 0 for a moment if there is no context: nothing can come between
+            load_stack_and_count!(), // 0 if it has no context; masked, so no trap uses it
             "\nlw a4, 4(a1)\nbeqz sp, ",
             $poll,
             "\nlw ra, -12(sp)\nlw s0, -4(sp)\nlw s1, -8(sp)\n",
@@ -132,7 +146,8 @@ pub(super) use {call_on_run, load_stack_and_count, move_guard, resume};
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
 /// # Safety
-/// Interrupts are masked, this is no handler, and `to` has a suspended context or is a coroutine.
+/// Interrupts are masked, the caller is not a handler, and `to` has a suspended context or is a
+/// coroutine.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     naked_asm!(
@@ -146,32 +161,34 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "lw ra, 40(sp)",
         "addi sp, sp, {FRAME}",
         "ret",
-        // The running thread gives way to the next of its ring. Loses all but s0, s1 and sp.
-        ".balign 4", // where a jump to four bytes that lie across words takes a cycle more
+        // Lets the next task of the running thread's ring run. Changes all registers but s0, s1 and
+        // sp.
+        ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
         ".global tandem_give_way",
         "tandem_give_way:",
-        "lw a0, {current}(tp)", // whoever runs this, whatever interrupts do
+        "lw a0, {current}(tp)", // the current task is the same before and after an interrupt
         "csrci mstatus, {MIE}",
         "lw a1, {next}(a0)",
-        ".option norvc", // so that what follows is aligned
+        ".option norvc", // aligns the instructions that follow
         "lw a3, {head}(a0)",
         ".option rvc",
         "sw a1, 0(a3)",
         "beq a1, a0, 3f",
-        // Suspends a0, to go on behind the call with sp as it is, and resumes a1.
+        // Suspends a0, to continue behind the call with the present sp, and resumes a1.
         ".global tandem_suspend",
         "tandem_suspend:",
         "sw ra, -12(sp)",
-        ".global tandem_suspend_to", // the address to go on at has been stored
+        ".global tandem_suspend_to", // with the address to continue at already stored
         "tandem_suspend_to:",
         "sw s0, -4(sp)",
         "sw s1, -8(sp)",
         "sw sp, 0(a0)",
-        ".global tandem_resume", // a1
+        ".global tandem_resume", // resumes a1
         "tandem_resume:",
         resume!("2f"),
         "3: ret",
-        // A coroutine between two polls: start one on the shared stack, above the top suspended poll.
+        // A coroutine between two polls: start its poll on the shared stack, above the top
+        // suspended one.
         ".global tandem_start_poll",
         "tandem_start_poll:",
         "2:",
@@ -209,7 +226,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     )
 }
 
-/// The same, and lets interrupts in when `from` is resumed.
+/// Suspends `from` and resumes `to`, as [`switch`]. Unmasks interrupts when `from` is resumed.
 ///
 /// # Safety
 /// As for [`switch`].
@@ -230,15 +247,17 @@ pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
     )
 }
 
-/// As [`kernel::give_way`](crate::kernel::give_way). All in assembly, so that the compiler keeps nothing of the kernel's in a register
-/// across the switch, and of `s2` to `s11` it saves what it needs itself: in a loop, once for all. (`call` reaches from anywhere, from code
-/// in RAM too; `jal` would take a cycle less.)
+/// Lets the next of the running thread's ring run, as `kernel::give_way` on other processors. All
+/// in assembly, so that the compiler keeps no value of the kernel's in a register across the
+/// switch. It saves those of `s2` to `s11` that it uses: in a loop, once for all iterations.
+/// (`call` reaches any address, also from code in RAM; `jal` would take a cycle less.)
 ///
 /// # Safety
-/// As for that.
+/// The caller is a thread, with interrupts on.
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
-    // SAFETY: by the caller's word. What is called keeps `s0`, `s1` and `sp`, and all else is given as lost.
+    // SAFETY: the caller is a thread. The routine preserves `s0`, `s1` and `sp`, and all others are
+    // declared as changed.
     unsafe {
         asm!(
             "call tandem_give_way",
@@ -251,13 +270,16 @@ pub(crate) unsafe fn give_way() {
     }
 }
 
-/// As [`wait::wait_in`](crate::wait::wait_in). The compiler saves of `s2` to `s11` what it needs, as for [`give_way`].
+/// Blocks the running thread in `queue` until it is served, as `wait::wait_in` on other processors.
+/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
 ///
 /// # Safety
-/// As for that.
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between.
 #[inline(always)]
 pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
-    // SAFETY: by the caller's word. What is called keeps `s0`, `s1` and `sp`, and all else is given as lost.
+    // SAFETY: as this function's contract. The routine preserves `s0`, `s1` and `sp`, and all
+    // others are declared as changed.
     unsafe {
         asm!(
             "call {wait_in_losing_upper}",
@@ -270,14 +292,18 @@ pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
     }
 }
 
-/// The waiter lies below the context, where the stack is unused for as long as the thread waits. So who is resumed is back in the caller.
+/// The body of [`wait_in`]. The waiter is stored below the context, where the stack is unused as
+/// long as the thread waits. When resumed, the thread continues in the caller.
+///
+/// # Safety
+/// As for [`wait_in`]; changes `s2` to `s11`.
 #[unsafe(naked)]
 unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
     naked_asm!(
         "addi sp, sp, -{WITH_WAITER}",
-        "sw ra, {WITH_WAITER} - 12(sp)", // already where the context has it
+        "sw ra, {WITH_WAITER} - 12(sp)", // where the context has it
         "mv a1, sp",
-        "jal {begin_wait}", // answers in a0 and a1
+        "jal {begin_wait}", // returns from and to in a0 and a1
         "addi sp, sp, {WITH_WAITER}",
         "j tandem_suspend_to",
         begin_wait = sym begin_wait,
@@ -285,13 +311,14 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
     )
 }
 
-/// Resumes `to` and forgets the running context.
+/// Resumes `to` and discards the running context.
 ///
 /// # Safety
 /// As for [`switch`].
 #[inline(always)]
 pub(crate) unsafe fn load(to: Task) -> ! {
-    // SAFETY: the label lies in `switch`; it reads a1 and uses no stack of ours.
+    // SAFETY: the label is in `switch`. The code there reads a1 and does not use this stack. The
+    // rest is this function's contract.
     unsafe {
         asm!(
             "j tandem_resume",
@@ -301,7 +328,7 @@ pub(crate) unsafe fn load(to: Task) -> ! {
     }
 }
 
-/// Where a new thread begins: s0 is what to call, s1 its argument.
+/// The start of a thread: calls s0 with s1 as the argument, with interrupts on.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
     naked_asm!(

@@ -1,9 +1,18 @@
 //! Traps: the vectors, the way to a handler and back, and the pre-emption at its end.
 //!
-//! A trap pushes the registers that a function may overwrite to the interrupted task's stack, 16 words, and calls the handler
-//! on the handlers' stack. If the handler has asked for a switch, the epilogue pushes `mepc` and a context as
-//! `switch` does, and resumes the task that the handler has left as the most urgent; else it restores the 16 words. So a frame is pushed once,
-//! and handlers take no room of tasks' stacks.
+//! A trap pushes the registers that a function may change onto the interrupted task's stack, 16
+//! words, and calls the handler on the handlers' stack. If the handler has requested a switch, the
+//! epilogue pushes `mepc` and a context as `switch` does, and resumes the task that the handler
+//! left as the most urgent; otherwise it restores the 16 words. So a frame is pushed once, and
+//! handlers use no space on tasks' stacks.
+//!
+//! # Soundness
+//! - Interrupts stay masked from the trap to `mret` or to the resumed context, so handlers do not
+//!   nest, and one stack serves them all. It is free below the frames of the main program, which
+//!   becomes the idle task on another stack.
+//! - The epilogue restores every register that the handler may have changed, and the calling
+//!   convention preserves the others.
+//! - `wanted` is the most urgent task or `None`, in which case the epilogue searches.
 
 use super::{
     guard,
@@ -24,8 +33,8 @@ pub(super) fn is_set_up(m: Masked) -> bool {
     KERNEL.handlers.get(m) != 0
 }
 
-/// Takes the traps, and the stack from here down for their handlers. The main program uses it until it
-/// becomes the idle task, and lets no interrupt in before.
+/// Installs the vectors, and gives handlers the stack from the present stack pointer down. The main
+/// program uses that stack until it becomes the idle task, with interrupts masked.
 #[inline(always)]
 pub(super) fn set_up(m: Masked) {
     const VECTORED: usize = 1;
@@ -33,8 +42,9 @@ pub(super) fn set_up(m: Masked) {
         static tandem_vectors: u32;
     }
     let stack: usize;
-    // SAFETY: reads the stack pointer, and keeps the kernel's record in tp. The compiler never allocates tp, and reads it for thread-local
-    // statics only, which a target without an operating system has none of. The vectors lead to handlers that exist.
+    // SAFETY: reads the stack pointer, and sets tp to the kernel's record. The compiler never
+    // allocates tp, and reads it only for thread-local statics, which do not exist without an
+    // operating system. The vectors lead to handlers that are defined.
     unsafe {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
         asm!("mv tp, {}", in(reg) &raw const KERNEL, options(nostack, preserves_flags));
@@ -43,7 +53,7 @@ pub(super) fn set_up(m: Masked) {
     KERNEL.handlers.set(m, stack & !15);
 }
 
-/// In builds with the kernel's own checks: that what a handler left is the most urgent.
+/// Asserts that the task noted by a handler is the most urgent, in builds with debug assertions.
 extern "C" fn check_wanted(wanted: Task) -> Task {
     debug_assert!(most_urgent().is(wanted), "handlers leave the most urgent task");
     wanted
@@ -63,13 +73,14 @@ macro_rules! check_wanted {
 }
 
 extern "C" fn most_urgent() -> Task {
-    // SAFETY: called by the epilogue alone, with interrupts masked.
+    // SAFETY: only the epilogue calls this, with interrupts masked.
     KERNEL.ready.most_urgent(unsafe { Masked::assume() })
 }
 
-// 256 bytes is the alignment that Ibex and CV32E40P ask for. Jumps reach 1 MiB: code larger than that fails to link.
+// Ibex and CV32E40P need an alignment of 256 bytes. Jumps reach 1 MiB, so larger code does not
+// link.
 global_asm!(
-    ".pushsection .trap.vector, \"ax\"", // where riscv-rt puts such tables: first, with little padding
+    ".pushsection .trap.vector, \"ax\"", // riscv-rt places this section first: little padding
     ".option push",
     ".option norvc",
     ".balign 256",
@@ -97,10 +108,10 @@ global_asm!(
     "sw a5, 52(sp)",
     "sw a6, 56(sp)",
     "sw a7, 60(sp)",
-    "csrs mscratch, sp", // beside bit 0, which a critical section may have left set
+    "csrs mscratch, sp", // keeps bit 0, which a critical section may have set
     "lw sp, {handlers}(tp)",
     ".endm",
-    // Every chip's own lines have all of it for themselves: 50 bytes that save a jump and a load.
+    // The standard lines have a full copy each: 50 bytes that save a jump and a load.
     ".irp line, MachineSoft, MachineTimer, MachineExternal",
     "tandem_trap_\\line:",
     ".option rvc",
@@ -113,9 +124,9 @@ global_asm!(
     "andi t0, sp, 1",
     "beqz t0, tandem_restore",
     "jal tandem_preempt",
-    "j tandem_go_on", // where a pre-empted task does so
+    "j tandem_go_on", // the address at which a pre-empted task continues
     ".endr",
-    // The others share it, and leave the handler's address where it is found.
+    // The chip's own lines share one copy, which finds the handler's address behind the call.
     ".irp line, Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
         Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31",
     "tandem_trap_\\line:",
@@ -162,8 +173,8 @@ global_asm!(
     "lw a7, 60(sp)",
     "addi sp, sp, 64",
     "mret",
-    // Suspend the task that was interrupted, to go on behind the call, and resume the most urgent.
-    ".balign 4", // where a jump to four bytes that lie across words takes a cycle more
+    // Suspends the interrupted task, to continue behind the call, and resumes the most urgent task.
+    ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
     "tandem_preempt:",
     "addi sp, sp, -{FRAME} - 1",
     store_upper!(),
@@ -179,12 +190,12 @@ global_asm!(
     "bltu sp, t0, 5f",
     "sw sp, 0(a0)",
     "li t0, {MPP}",
-    "csrc mstatus, t0", // from here on as in a task: MPP has been machine
+    "csrc mstatus, t0", // the privilege of a task from here on; the trap set machine
     "beqz a1, 3f",
     check_wanted!(),
-    resume!("4f"), // once more: the jump there would take two cycles
+    resume!("4f"), // a copy: the jump there would take two cycles
     "ret",
-    // It was a task that asked for the switch, with interrupts masked by hand, or a slice that ended.
+    // A task requested the switch, with interrupts masked by other means, or a slice has ended.
     "3:",
     "lw sp, {handlers}(tp)",
     "jal {most_urgent}",
@@ -196,7 +207,7 @@ global_asm!(
     "tail {overflow}",
     "tandem_trap_exception:",
     "csrr a0, mscratch",
-    "lui sp, %hi({kernel} + {handlers})", // not by tp, which may be what went wrong
+    "lui sp, %hi({kernel} + {handlers})", // not by tp, which may be wrong
     "lw sp, %lo({kernel} + {handlers})(sp)",
     "tail {report}",
     ".option pop",
@@ -217,13 +228,15 @@ global_asm!(
     AFTER_TRAP = const AFTER_TRAP,
 );
 
-/// The privilege that `mret` goes to: meanwhile, with MPRV, that of loads and stores.
+/// The field of `mstatus` with the privilege to which `mret` returns and, with MPRV, that of loads
+/// and stores.
 const MPP: u32 = 3 << 11;
 
-/// What `mret` finds in `mstatus` when it ends a trap that came in a task: it goes to machine mode (MPP) with interrupts on (MPIE).
+/// The bits of `mstatus` at the `mret` that resumes a pre-empted task: to machine mode (MPP), with
+/// interrupts on (MPIE).
 const AFTER_TRAP: u32 = MPP | 1 << 7;
 
-/// `tandem.x` makes this the handler of every line that has none.
+/// The handler of every line that has none, named so by `tandem.x`. Panics.
 #[unsafe(no_mangle)]
 extern "C" fn tandem_stray() -> ! {
     guard::report(0)
