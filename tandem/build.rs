@@ -1,4 +1,5 @@
-//! Gives RISC-V's linker the script `tandem.x`: a handler for every interrupt that the application has none for.
+//! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
+//! the application defines none.
 
 use std::{env, fmt::Write, fs, path::PathBuf};
 

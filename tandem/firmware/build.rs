@@ -1,4 +1,5 @@
-//! Tells the linker the memory map of the emulated board: an STM32F405, or RAM where QEMU's `virt` has it.
+//! Writes the linker script with the emulated board's memory map: an STM32F405, or RAM at the
+//! addresses of QEMU's `virt`.
 
 use std::{env, fs, path::PathBuf};
 

@@ -7,6 +7,9 @@
 //! - A future is written in place, polled in place and dropped in place, so it stays pinned.
 //!   Storage is static.
 //! - A waker is the address of a static header. Waking a task that has ended does nothing.
+//! - Not excluded: a waker or embassy timer left over from an earlier coroutine of the same storage
+//!   that takes effect between `claim` and `begin`. It would make the task ready before its future
+//!   is in place.
 
 use crate::{
     arch::Mask,
@@ -58,6 +61,9 @@ impl<const SIZE: usize> Coroutine<SIZE> {
     ///
     /// For tasks, handlers and the set-up of [`start`](crate::start); not before that. `name`
     /// appears in panics and traces. Moves the future into the storage; otherwise constant time.
+    ///
+    /// When the storage is used again, wakers and timers of the coroutine that ended must not take
+    /// effect during this call.
     ///
     /// # Errors
     /// If the coroutine that uses this storage has not ended. The future is then dropped.

@@ -1,7 +1,8 @@
-//! What the kernel costs, in instructions, between a mark immediately before and one immediately after.
+//! Costs of the kernel's operations in instructions, between a mark immediately before and one
+//! immediately after.
 //!
-//! A mark reads the timer and stores what it read. Nothing is subtracted; the control is two marks with
-//! nothing between. Each row is measured [`ROUNDS`] times.
+//! A mark reads the timer and stores the reading. Nothing is subtracted; the control is two marks
+//! without an operation between them. Each row is measured [`ROUNDS`] times.
 #![no_std]
 #![no_main]
 
@@ -56,7 +57,7 @@ fn report(row: &str, goal: u32) {
     let _ = sum;
 }
 
-/// The sample that has half of the others below it.
+/// The median of the first `n` samples.
 fn median(n: usize) -> u32 {
     let value = |i: usize| SAMPLES[i].load(Relaxed);
     (0..n)
@@ -82,7 +83,7 @@ static E2: Event = Event::new();
 static Q1: Queue<u32, 4> = Queue::new();
 static Q2: Queue<u32, 4> = Queue::new();
 
-/// Uses the FPU, where there is one, so that its registers are the caller's to keep.
+/// Uses the FPU, where there is one, so that a switch must preserve its registers.
 fn use_fpu() {
     #[cfg(target_arch = "arm")]
     // SAFETY: changes no register's value.
@@ -104,7 +105,7 @@ fn coroutine(i: usize, priority: Priority, body: impl Future<Output = ()> + Send
     assert!(COROUTINES[i].spawn(priority, "coroutine", body).is_ok());
 }
 
-/// Waits for the tasks of a row.
+/// Waits until the tasks of a row have ended.
 fn join(me: &Me, tasks: usize) {
     for _ in 0..tasks {
         DONE.take(me);
@@ -116,7 +117,7 @@ fn join(me: &Me, tasks: usize) {
     }
 }
 
-/// Each task's mark after its yield ends the measurement that the task before it began.
+/// Measures yields: each task's mark after its yield ends the sample that the previous task began.
 fn yields(me: &Me, n: usize) {
     for i in 0..n {
         thread(i, LOW, move |me| {

@@ -1,4 +1,5 @@
-//! Inheritance along a chain, time limits, a clock that wraps, the ceiling, critical sections, and at last a stack that overflows and is named.
+//! Checks of inheritance along a chain, time limits, a clock that wraps, ceilings and critical
+//! sections; finally a stack overflow, whose report names the task.
 #![no_std]
 #![no_main]
 
@@ -34,7 +35,8 @@ fn priority(thread: usize) -> u8 {
     THREADS[thread].info().priority().map_or(0, Priority::value)
 }
 
-/// Low holds FIRST; middle holds SECOND and waits for FIRST; high waits for SECOND. A hog between must not run.
+/// `low` holds FIRST; `middle` holds SECOND and waits for FIRST; `high` waits for SECOND. A busy
+/// task of a priority in between must not run.
 fn inheritance_along_a_chain(me: &tandem::Me) {
     let low = THREADS[0].spawn(Priority::new(1), "low", |me| {
         let first = FIRST.lock(me);
@@ -87,7 +89,7 @@ fn time_limits(me: &tandem::Me) {
     assert_eq!(EVENT.wait_until(me, 0), Ok(6));
     EMPTY.give();
     assert_eq!(EMPTY.take_until(me, 0), Ok(()));
-    // A give that comes with the end of the time: never lost, and never counted twice.
+    // A unit given at the moment of the time limit is neither lost nor counted twice.
     for offset in 0..200 {
         let due = time::now() + nanoseconds(30_000);
         let giver = COROUTINE.spawn(Priority::new(7), "giver", async move {
@@ -139,7 +141,8 @@ fn ceiling(me: &tandem::Me) {
     println!("ceiling: ok");
 }
 
-/// Critical sections nest; what is woken in one runs when the outermost ends, or the handler in which it stands.
+/// Critical sections nest. A task woken in one runs at the end of the outermost, or of the handler
+/// that contains it.
 fn critical_sections(me: &tandem::Me) {
     let woken = || (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
     let thread = THREADS[0].spawn(Priority::new(8), "woken thread", |me| {
@@ -183,11 +186,13 @@ fn critical_sections(me: &tandem::Me) {
     println!("critical sections: ok");
 }
 
-/// Who wakes a more urgent task while it masks interrupts by hand is pre-empted by the next interrupt, though that one's handler wakes nobody
-/// who is as urgent. In odd rounds the task has run before that interrupt comes, which then must do nothing.
+/// A task that wakes a more urgent one with interrupts masked by hand is pre-empted by the next
+/// interrupt, even if its handler wakes no task. In odd rounds the woken task has run before that
+/// interrupt, which then must have no effect.
 fn masked_by_hand(me: &tandem::Me) {
     const ROUNDS: u32 = 10;
-    /// A plain one: `portable-atomic` has critical sections, whose end would make the switch.
+    /// An atomic of `core`: those of `portable-atomic` use critical sections, whose end would make
+    /// the switch.
     static RAN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
     static ANSWER: Semaphore = Semaphore::new(0);
     static ASKED: Semaphore = Semaphore::new(0);
@@ -220,7 +225,7 @@ fn masked_by_hand(me: &tandem::Me) {
     println!("masked by hand: ok");
 }
 
-/// Wakes both in critical sections of its own: they run when it ends.
+/// Wakes both tasks in critical sections of its own. They run when the handler ends.
 extern "C" fn on_raise() {
     let before = (THREAD_RAN.load(Relaxed), COROUTINE_RAN.load(Relaxed));
     critical_section::with(|_| {

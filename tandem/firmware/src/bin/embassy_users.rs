@@ -1,4 +1,5 @@
-//! What is written for embassy runs in tandem: its timers, channels, signals, and the combinators over them.
+//! Checks that code written for embassy runs in Tandem: timers, channels, signals, and combinators
+//! over them.
 #![no_std]
 #![no_main]
 
@@ -29,7 +30,7 @@ static MUTEX: Mutex<CriticalSectionRawMutex, u32> = Mutex::new(0);
 static TICKED: AtomicU32 = AtomicU32::new(0);
 static ORDER: AtomicU32 = AtomicU32::new(0);
 
-/// How late a timer may be, 10,000 instructions, with nothing more urgent about.
+/// The largest delay allowed for a timer, 10,000 instructions, if no more urgent task is ready.
 const LATE: u64 = nanoseconds(10_000);
 
 fn ms(n: u64) -> Duration {
@@ -47,7 +48,7 @@ fn assert_passed(since: Instant, expected: Duration) {
     );
 }
 
-/// Runs a coroutine, and waits for its end.
+/// Runs a coroutine and waits for its end.
 fn run(me: &Me, name: &'static str, body: impl Future<Output = ()> + Send + 'static) {
     let done = async {
         body.await;
@@ -70,7 +71,7 @@ async fn several_timers() {
     let order = join3(after(3), after(1), after(2)).await;
     assert_eq!(order, (2, 0, 1));
     assert_passed(start, ms(3));
-    // What is past completes at once.
+    // A time in the past completes at once.
     Timer::at(start).await;
     assert_passed(start, ms(3));
 }
@@ -85,7 +86,8 @@ async fn cancelled_timers() {
         panic!()
     };
     assert_passed(start, ms(3));
-    // The task is still to be woken at 5 ms, and at 6 ms, for timers that are gone. That ends nothing too early.
+    // The task's alarm is still set for timers at 5 ms and 6 ms that were dropped. They must not
+    // end this wait early.
     Timer::after(ms(10)).await;
     assert_passed(start, ms(13));
     assert!(with_timeout(ms(1), Timer::after(ms(3))).await.is_err());
@@ -98,7 +100,7 @@ async fn cancelled_timers() {
     }
 }
 
-/// The handler sends as much as the channel holds, and then signals.
+/// The handler fills the channel and then signals.
 async fn from_a_handler() {
     assert!(with_timeout(ms(1), SIGNAL.wait()).await.is_err());
     for n in 0..4 {
@@ -111,7 +113,8 @@ async fn from_a_handler() {
     }
 }
 
-/// Forty coroutines of eight priorities, three waits of two timers each: they are woken in the order in which they are due.
+/// Forty coroutines of eight priorities, with three waits of two timers each, are woken in the
+/// order in which the timers are due.
 fn many_coroutines(me: &Me) {
     let start = Instant::now() + ms(1);
     ORDER.store(0, Relaxed);
@@ -132,7 +135,8 @@ fn many_coroutines(me: &Me) {
     println!("many coroutines: ok");
 }
 
-/// Channels and a mutex between coroutines: a producer that outruns its consumer, and equals that share.
+/// Channels and a mutex between coroutines: a producer faster than its consumer, and equals that
+/// share.
 fn between_coroutines(me: &Me) {
     let producer = COROUTINES[1].spawn(Priority::new(4), "producer", async {
         for n in 0..100 {
@@ -166,7 +170,8 @@ fn between_coroutines(me: &Me) {
     println!("between coroutines: ok");
 }
 
-/// A thread polls futures of embassy's; a wake-up that comes late does not reach it where it blocks for something else.
+/// A thread polls embassy's futures. A late wake-up does not end another call in which the thread
+/// blocks.
 fn in_a_thread(me: &Me) {
     let start = Instant::now();
     me.block_on(several_timers());
@@ -174,7 +179,7 @@ fn in_a_thread(me: &Me) {
     let first = me.block_on(async { select(Timer::after(ms(2)), async {}).await });
     assert!(matches!(first, Either::Second(())));
     me.block_on(async {
-        // Within a poll, the thread blocks, and polls another future; no wake-up is lost by it.
+        // Within a poll, the thread blocks and polls another future, without losing a wake-up.
         let inner = async {
             let giver = async {
                 Timer::after(ms(5)).await;
@@ -193,7 +198,8 @@ fn in_a_thread(me: &Me) {
     println!("in a thread: ok");
 }
 
-/// From the first instruction of the alarm's handler to the one behind the timer's `await`.
+/// Measures from the first instruction of the alarm's handler to the one behind the timer's
+/// `await`.
 fn costs(me: &Me) {
     let measured = async {
         let (mut least, mut most) = (u32::MAX, 0);

@@ -1,4 +1,4 @@
-//! A handler's stack overflows: that is caught, and said, before any static is overwritten.
+//! A handler's stack overflows: the kernel reports it before any static is overwritten.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A thread, a coroutine and an interrupt.
+//! An example with a thread, a coroutine and an interrupt.
 #![no_std]
 #![no_main]
 

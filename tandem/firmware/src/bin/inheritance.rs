@@ -1,5 +1,6 @@
-//! How long the most urgent thread waits for a mutex at the end of a chain of waiting owners, while a hog between has work to do:
-//! as long as the chain, not as the hog's work.
+//! Measures how long the most urgent thread waits for a mutex at the end of a chain of waiting
+//! owners, while a busy task of a priority in between is ready. The time grows with the length of
+//! the chain, not with the busy task's work.
 #![no_std]
 #![no_main]
 
@@ -20,7 +21,7 @@ static HOG: Thread<1024> = Thread::new();
 static MUTEXES: [Mutex<()>; LINKS] = [const { Mutex::new(()) }; LINKS];
 static GO: AtomicBool = AtomicBool::new(false);
 static HOGGED: AtomicU32 = AtomicU32::new(0);
-/// When the last owner ran again.
+/// The time at which the last owner ran again.
 static RAN: AtomicU32 = AtomicU32::new(0);
 
 fn spin(n: u32) {
@@ -28,7 +29,8 @@ fn spin(n: u32) {
     while ticks().wrapping_sub(start) < n {}
 }
 
-/// Owner 0 runs; every other waits for the one before, and holds what the next waits for.
+/// Owner 0 runs. Every other owner waits for the mutex of the one before, and holds the mutex for
+/// which the next one waits.
 fn own(me: &Me, i: usize) {
     let own = MUTEXES[i].lock(me);
     if i == 0 {
@@ -43,7 +45,8 @@ fn own(me: &Me, i: usize) {
     drop(own);
 }
 
-/// Waits behind `links` owners. Returns after how many instructions the last of them ran, and how long it waited in all.
+/// Waits behind `links` owners. Returns the instructions until the last owner ran, and until the
+/// mutex was locked.
 fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
     GO.store(false, Relaxed);
     for (i, owner) in OWNERS[..links].iter().enumerate() {

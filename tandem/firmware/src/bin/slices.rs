@@ -1,4 +1,5 @@
-//! Threads of one priority take turns by the clock; without an equal there is no tick, and a ceiling is not divided.
+//! Checks of time slices: threads of one priority take turns, no alarm comes without an equal, and
+//! the use of a ceiling is not divided.
 #![no_std]
 #![no_main]
 
@@ -9,7 +10,7 @@ use tandem_firmware::{
     println,
 };
 
-/// In instructions.
+/// The length of a slice, in instructions.
 const SLICE: u64 = 100_000;
 const EQUAL: Priority = Priority::new(2);
 
@@ -23,10 +24,10 @@ static RAN: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 static OVER: AtomicBool = AtomicBool::new(false);
 static ALARMS: AtomicU32 = AtomicU32::new(0);
 static TICKED: AtomicU32 = AtomicU32::new(0);
-/// The least from an alarm to another thread's first note.
+/// The least number of instructions from an alarm to the first note of another thread.
 static LEAST: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// Notes that `i` runs.
+/// Counts that task `i` runs, and a turn if another ran before.
 fn run(i: usize) {
     static LAST: AtomicU32 = AtomicU32::new(u32::MAX);
     if LAST.swap(i as u32, Relaxed) != i as u32 {
@@ -50,7 +51,7 @@ fn sleep(me: &Me, slices: u64) {
     me.delay_until(time::now() + nanoseconds(slices * SLICE));
 }
 
-/// Ends all, and forgets what they did.
+/// Ends all tasks and resets the counts.
 fn end(me: &Me) {
     OVER.store(true, Relaxed);
     sleep(me, 10);
@@ -85,7 +86,7 @@ fn equals(me: &Me) {
     );
 }
 
-/// A coroutine gets its turn among the threads, and an equal that is there late, too.
+/// A coroutine gets its turn among the threads, and so does an equal that becomes ready later.
 fn with_a_coroutine(me: &Me) {
     let body = async {
         while !OVER.load(Relaxed) {
@@ -103,7 +104,8 @@ fn with_a_coroutine(me: &Me) {
     println!("with a coroutine: ok");
 }
 
-/// The equal becomes ready while the first is raised above it, and gets its turns when that is lowered.
+/// An equal becomes ready while the first thread is raised above it, and gets its turns after that
+/// is lowered.
 fn lowered(me: &Me) {
     static HIGHER: Ceiling<()> = Ceiling::new(Priority::new(4), ());
     let body = |_: &Me| {
@@ -118,7 +120,8 @@ fn lowered(me: &Me) {
     println!("beside one that was raised: ok");
 }
 
-/// Its use takes five slices; an equal that came in between would find it in use, and panic.
+/// Each use of the value takes five slices. An equal that ran meanwhile would find the value in
+/// use, and panic.
 fn ceiling(me: &Me) {
     for thread in &THREADS[..2] {
         let body = |_: &Me| {

@@ -1,5 +1,6 @@
-//! Threads and coroutines of random priorities do random work, end, and are spawned again, under random interrupts; at the
-//! end nothing is lost. Same seed, same bytes.
+//! The soak test: threads and coroutines of random priorities do random work, end, and are spawned
+//! again, under random interrupts. At the end nothing may be lost. The same seed yields the same
+//! output.
 #![no_std]
 #![no_main]
 
@@ -18,9 +19,9 @@ use tandem_firmware::{
     println,
 };
 
-/// Fewer where the emulator is slow.
+/// The number of switches; fewer where the emulator is slow.
 const SWITCHES: u32 = if cfg!(target_arch = "arm") { 10_000_000 } else { 1_000_000 };
-/// How many pieces of work a task does before it ends.
+/// The number of pieces of work that a task does before it ends.
 const LIFE: u32 = 2000;
 const FLAGS: u32 = 0b111;
 
@@ -47,7 +48,7 @@ fn count(what: &AtomicU32) {
     what.fetch_add(1, Relaxed);
 }
 
-/// A small generator (xorshift).
+/// A xorshift generator.
 struct Random(u32);
 
 impl Random {
@@ -75,7 +76,7 @@ fn take_note(message: Option<u32>) {
     }
 }
 
-/// What threads and coroutines do alike.
+/// Work that threads and coroutines have in common.
 fn share(random: &mut Random) {
     count(&RAISED);
     CEILING.with(|value| *value += 1);
@@ -124,7 +125,7 @@ fn thread(me: &Me, mut random: Random, listens: bool) {
     }
 }
 
-/// Two mutexes, the second with a time limit.
+/// Locks two mutexes, the second with a time limit.
 fn nest(me: &Me, random: &mut Random) {
     let mut outer = OUTER.lock(me);
     let before = *outer;
@@ -139,7 +140,7 @@ fn nest(me: &Me, random: &mut Random) {
     count(&LOCKS);
 }
 
-/// Polls a future until the task has been woken `times`, then gives it up.
+/// Polls a future until the task has been woken `times`, then drops it.
 async fn give_up<F: Future>(mut times: u32, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| match Pin::as_mut(&mut future).poll(context) {
@@ -181,7 +182,7 @@ async fn coroutine(mut random: Random) {
     }
 }
 
-/// Spawns what has ended, at a random priority.
+/// Spawns the tasks that have ended, at random priorities.
 fn spawn(random: &mut Random) {
     for (i, task) in THREADS.iter().enumerate() {
         let (priority, seed) = (Priority::new(random.below(5) as u8), 1 + random.below(1 << 20));
@@ -202,7 +203,8 @@ fn switches() -> u32 {
     tasks().chain([REPORTER.info()]).map(Info::switches).sum()
 }
 
-/// Keeps the others from waiting forever, until all have ended; then balances the books.
+/// Keeps the tasks supplied until all have ended, then compares the counts of what was given and
+/// taken.
 fn report(me: &Me) {
     let (started, mut random) = (time::now(), Random(1));
     while tasks().any(Info::is_alive) || !OVER.load(Relaxed) {

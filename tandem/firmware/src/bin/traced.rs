@@ -1,4 +1,5 @@
-//! A small scenario, and the exact sequence of events that it leaves; then what recording an event costs.
+//! Runs a small scenario, compares the sequence of its events with the expected one, and measures
+//! the cost of recording an event.
 #![no_std]
 #![no_main]
 
@@ -35,7 +36,7 @@ impl Tracer for Recorder {
     }
 }
 
-/// What must have happened, in order: by whom, and what.
+/// The expected events in order, each with the name of its task.
 const EXPECTED: [(&str, Event); 63] = [
     ("director", Created),
     ("director", Ready),

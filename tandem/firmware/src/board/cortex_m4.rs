@@ -1,13 +1,19 @@
-//! An STM32F405 as QEMU's `netduinoplus2` has it: timers, interrupts, and semihosting for output.
+//! The board of QEMU's `netduinoplus2`, an STM32F405: timers, interrupts, and semihosting for
+//! output.
+//!
+//! # Soundness
+//! Registers are accessed at the addresses of the STM32F405's manual, as words. Interrupts that
+//! callers enable have a handler in the vector table. The clock's extension is accessed with
+//! interrupts masked.
 
 use core::cell::UnsafeCell;
-// For the implementation of critical sections.
+// For its implementation of critical sections.
 use cortex_m as _;
 pub use cortex_m_rt::entry;
 use cortex_m_semihosting::debug;
 use tandem::time::Driver;
 
-/// With `-icount shift=0`, this timer counts one tick per instruction.
+/// The 32-bit timer TIM5. With `-icount shift=0`, it counts one tick per instruction.
 const TIM5: *mut u32 = 0x4000_0c00 as *mut u32;
 const CR1: usize = 0;
 const CNT: usize = 9;
@@ -17,23 +23,23 @@ const SYST_CSR: *mut u32 = 0xe000_e010 as *mut u32;
 const SYST_RVR: *mut u32 = 0xe000_e014 as *mut u32;
 const SYST_CVR: *mut u32 = 0xe000_e018 as *mut u32;
 
-/// The count of instructions, wrapping at 32 bits.
+/// The number of instructions executed. Wraps at 2³².
 #[inline(always)]
 pub fn ticks() -> u32 {
-    // SAFETY: a register of the timer; reading has no effect.
+    // SAFETY: a register of the timer; reading it has no effect.
     unsafe { TIM5.add(CNT).read_volatile() }
 }
 
-/// Lets the clock's low word go on from `count`: to see it wrap.
+/// Sets the low word of the clock to `count`, to test that it may wrap.
 pub fn set_ticks(count: u32) {
-    // SAFETY: a register of the timer.
+    // SAFETY: a register of the timer, and any count is allowed.
     unsafe { TIM5.add(CNT).write_volatile(count) };
 }
 
-/// Starts the count and turns the FPU on.
+/// Starts the timer and enables the FPU.
 pub fn set_up() {
     const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;
-    // SAFETY: registers of the timer, and access to coprocessors 10 and 11.
+    // SAFETY: registers of the timer, and CPACR, which allows access to coprocessors 10 and 11.
     unsafe {
         TIM5.add(ARR).write_volatile(u32::MAX);
         TIM5.add(CR1).write_volatile(1);
@@ -42,7 +48,7 @@ pub fn set_up() {
     }
 }
 
-/// The handlers of the first interrupts, in their order.
+/// Defines the handlers of interrupts 0, 1 and so on, in this order.
 #[macro_export]
 macro_rules! interrupts {
     () => {
@@ -55,7 +61,7 @@ macro_rules! interrupts {
     };
 }
 
-/// The alarm's handler.
+/// Defines the alarm's handler.
 #[macro_export]
 macro_rules! alarm {
     ($handler:path) => {
@@ -66,10 +72,10 @@ macro_rules! alarm {
     };
 }
 
-/// Lets an interrupt in.
+/// Enables an interrupt.
 pub fn enable_interrupt(number: usize) {
     const ISER: *mut u32 = 0xe000_e100 as *mut u32;
-    // SAFETY: its handler is in the vector table.
+    // SAFETY: the interrupt's handler is in the vector table.
     unsafe { ISER.add(number / 32).write_volatile(1 << (number % 32)) };
 }
 
@@ -77,26 +83,26 @@ pub fn enable_interrupt(number: usize) {
 #[inline(always)]
 pub fn raise(number: usize) {
     const STIR: *mut u32 = 0xe000_ef00 as *mut u32;
-    // SAFETY: its handler is in the vector table.
+    // SAFETY: the interrupt's handler is in the vector table.
     unsafe { STIR.write_volatile(number as u32) };
 }
 
-/// Runs `body` with interrupts masked, and nobody told.
+/// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
 pub fn mask_by_hand(body: impl FnOnce()) {
     cortex_m::interrupt::disable();
     body();
-    // SAFETY: they were on before.
+    // SAFETY: interrupts were on before.
     unsafe { cortex_m::interrupt::enable() };
 }
 
-/// The kernel's clock counts instructions; its alarm is SysTick, 168 MHz against the clock's 1 GHz.
+/// The kernel's clock: counts instructions at 1 GHz. Its alarm is SysTick, at 168 MHz.
 pub struct Clock;
 
 tandem::drive_time_with!(Clock);
 
-/// The clock's upper half and the last reading of its lower half.
+/// The clock's upper half, and the last reading of its lower half.
 struct Extension(UnsafeCell<(u32, u32)>);
-// SAFETY: touched only with interrupts masked.
+// SAFETY: accessed only with interrupts masked.
 unsafe impl Sync for Extension {}
 static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
 
@@ -105,7 +111,7 @@ impl Driver for Clock {
 
     #[inline(always)]
     fn now() -> u64 {
-        // SAFETY: interrupts are masked, by the contract of `now`.
+        // SAFETY: interrupts are masked, by the contract of `Driver::now`.
         let (high, last) = unsafe { &mut *EXTENSION.0.get() };
         let low = ticks();
         if low < *last {
@@ -118,9 +124,10 @@ impl Driver for Clock {
     #[inline]
     fn arm(due: u64) {
         let left = due.saturating_sub(Self::now());
-        // Ticks of 1 GHz to ticks of 168 MHz, a shade too many; SysTick has 24 bits, and an early alarm is set again.
+        // From ticks of 1 GHz to ticks of 168 MHz, rounded up. SysTick has 24 bits; an alarm that
+        // comes early is set again.
         let reload = (left.min(0x400_0000) as u32 >> 6) * 2753 / 256 + 12;
-        // SAFETY: registers of SysTick; its handler calls `expire`.
+        // SAFETY: registers of SysTick, whose handler calls `expire`.
         unsafe {
             SYST_RVR.write_volatile(reload);
             SYST_CVR.write_volatile(0);
@@ -139,7 +146,7 @@ pub fn stop_alarm() {
 #[doc(hidden)]
 pub use cortex_m_semihosting::hprintln;
 
-/// Prints a line on the host.
+/// Prints a line on the host's standard output.
 #[macro_export]
 macro_rules! println {
     ($($text:tt)*) => {
@@ -147,7 +154,7 @@ macro_rules! println {
     };
 }
 
-/// Ends the emulation.
+/// Ends the emulation with status 0 or 1.
 pub fn exit(success: bool) -> ! {
     debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     loop {

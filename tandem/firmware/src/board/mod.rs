@@ -1,4 +1,4 @@
-//! The board: one module per chip, with the same names.
+//! The board: one module for each chip, with the same interface.
 
 #[cfg_attr(target_arch = "arm", path = "cortex_m4.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "rv32.rs")]
@@ -7,12 +7,12 @@ mod chip;
 pub use chip::*;
 use tandem::time::Driver;
 
-/// A time in ticks of the kernel's clock.
+/// Converts nanoseconds to ticks of the kernel's clock.
 pub const fn nanoseconds(n: u64) -> u64 {
     n * Clock::HERTZ / 1_000_000_000
 }
 
-/// The handler of an interrupt that should not come.
+/// The default handler of an interrupt. Panics, since none is expected.
 pub extern "C" fn stray() {
     panic!("stray interrupt")
 }

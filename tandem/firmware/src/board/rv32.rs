@@ -1,4 +1,8 @@
-//! RV32IMC in QEMU's `virt`: CLINT, a UART, and the device that ends the emulation.
+//! The board of QEMU's `virt`, an RV32IMC: CLINT, a UART, and the device that ends the emulation.
+//!
+//! # Soundness
+//! Registers are accessed at the addresses of QEMU's documentation. Interrupts are enabled only if
+//! they have a handler. Callers of `raise` pass the index of a handler that they have defined.
 
 use core::fmt;
 pub use riscv_rt::entry;
@@ -6,7 +10,7 @@ use tandem::time::Driver;
 
 const FINISHER: *mut u32 = 0x0010_0000 as *mut u32;
 const MSIP: *mut u32 = 0x0200_0000 as *mut u32;
-/// Two words each: low, high.
+/// The addresses of registers of two words, low and high.
 const MTIMECMP: *mut u32 = 0x0200_4000 as *mut u32;
 const MTIME: *mut u32 = 0x0200_bff8 as *mut u32;
 const UART: *mut u8 = 0x1000_0000 as *mut u8;
@@ -15,35 +19,38 @@ const NEVER: u32 = u32::MAX;
 const SOFTWARE: u32 = 1 << 3;
 const TIMER: u32 = 1 << 7;
 
-/// The count of instructions, wrapping at 32 bits: with `-icount shift=0`, of virtual time, which is the same.
+/// The number of instructions executed, wrapping at 2³²: `mcycle`, which with `-icount shift=0`
+/// counts virtual time in instructions.
 #[inline(always)]
 pub fn ticks() -> u32 {
     let count;
-    // SAFETY: reading has no effect; as a barrier to the compiler, nothing measured moves across.
+    // SAFETY: reading has no effect. Without `nomem` it is a barrier to the compiler: no measured
+    // access moves across.
     unsafe {
         core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags))
     };
     count
 }
 
-/// Lets the clock's low word go on from `count`: to see it wrap.
+/// Sets the low word of the clock to `count`, to test that it may wrap.
 pub fn set_ticks(count: u32) {
-    // SAFETY: a register of CLINT.
+    // SAFETY: a register of CLINT, and any count is allowed.
     unsafe { MTIME.write_volatile(count) };
 }
 
-/// Lets the alarm interrupt.
+/// Enables the alarm's interrupt.
 pub fn set_up() {
     stop_alarm();
     enable(TIMER);
 }
 
 fn enable(lines: u32) {
-    // SAFETY: their handlers are below, or a panic.
+    // SAFETY: the handlers are defined below, or panic.
     unsafe { core::arch::asm!("csrs mie, {}", in(reg) lines, options(nostack, preserves_flags)) };
 }
 
-/// The handlers of the first interrupts, in their order. The processor has one that software can raise, so they share it.
+/// Defines the handlers of interrupts 0, 1 and so on, in this order. The processor has one
+/// interrupt that software can raise, which they share.
 #[macro_export]
 macro_rules! interrupts {
     () => {
@@ -55,7 +62,7 @@ macro_rules! interrupts {
     };
 }
 
-/// The alarm's handler.
+/// Defines the alarm's handler.
 #[macro_export]
 macro_rules! alarm {
     ($handler:path) => {
@@ -75,7 +82,7 @@ static RAISED: portable_atomic::AtomicUsize = portable_atomic::AtomicUsize::new(
 
 #[unsafe(no_mangle)]
 extern "C" fn MachineSoft() {
-    // SAFETY: acknowledges the interrupt; who raised it named an entry of the table.
+    // SAFETY: acknowledges the interrupt. `raise` has stored the index of an entry of the table.
     let handler = unsafe {
         MSIP.write_volatile(0);
         (&raw const INTERRUPTS).add(RAISED.load(portable_atomic::Ordering::Relaxed)).read()
@@ -83,7 +90,7 @@ extern "C" fn MachineSoft() {
     handler();
 }
 
-/// Lets an interrupt in.
+/// Enables an interrupt.
 pub fn enable_interrupt(_: usize) {
     enable(SOFTWARE);
 }
@@ -93,21 +100,21 @@ pub fn enable_interrupt(_: usize) {
 pub fn raise(number: usize) {
     critical_section::with(|_| {
         RAISED.store(number, portable_atomic::Ordering::Relaxed);
-        // SAFETY: its handler is in the table.
+        // SAFETY: the interrupt's handler is in the table.
         unsafe { MSIP.write_volatile(1) };
     });
 }
 
-/// Runs `body` with interrupts masked, and nobody told.
+/// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
 pub fn mask_by_hand(body: impl FnOnce()) {
-    // SAFETY: interrupts are on before; as barriers to the compiler, nothing moves across.
+    // SAFETY: interrupts are on before. A barrier to the compiler: no access moves across.
     unsafe { core::arch::asm!("csrci mstatus, 8", options(nostack, preserves_flags)) };
     body();
     // SAFETY: as above.
     unsafe { core::arch::asm!("csrsi mstatus, 8", options(nostack, preserves_flags)) };
 }
 
-/// The kernel's clock is CLINT's, 10 MHz; a tick is 100 instructions.
+/// The kernel's clock: CLINT's, 10 MHz, a tick for 100 instructions.
 pub struct Clock;
 
 tandem::drive_time_with!(Clock);
@@ -118,7 +125,7 @@ impl Driver for Clock {
     #[inline(always)]
     fn now() -> u64 {
         loop {
-            // SAFETY: registers of CLINT; reading has no effect.
+            // SAFETY: registers of CLINT; reading them has no effect.
             let (before, low, high) = unsafe {
                 (MTIME.add(1).read_volatile(), MTIME.read_volatile(), MTIME.add(1).read_volatile())
             };
@@ -130,7 +137,8 @@ impl Driver for Clock {
 
     #[inline(always)]
     fn arm(due: u64) {
-        // SAFETY: registers of CLINT. The high word first says never, lest the two words of different times say now.
+        // SAFETY: registers of CLINT. The high word is set to "never" first, since the old high
+        // word and the new low word could mean a time in the past.
         unsafe {
             MTIMECMP.add(1).write_volatile(NEVER);
             MTIMECMP.write_volatile(due as u32);
@@ -151,7 +159,7 @@ struct Uart;
 impl fmt::Write for Uart {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
-            // SAFETY: the transmitter's register; the emulated one is always ready.
+            // SAFETY: the transmitter's register. The emulated UART is always ready.
             unsafe { UART.write_volatile(byte) };
         }
         Ok(())
@@ -160,11 +168,11 @@ impl fmt::Write for Uart {
 
 #[doc(hidden)]
 pub fn print(text: fmt::Arguments) {
-    // The UART takes everything.
+    // Writing to the UART cannot fail.
     let _ = fmt::write(&mut Uart, text);
 }
 
-/// Prints a line on the host.
+/// Prints a line on the host's standard output.
 #[macro_export]
 macro_rules! println {
     ($($text:tt)*) => {
@@ -172,11 +180,11 @@ macro_rules! println {
     };
 }
 
-/// Ends the emulation.
+/// Ends the emulation with status 0 or 1.
 pub fn exit(success: bool) -> ! {
     const PASS: u32 = 0x5555;
     const FAIL_WITH_1: u32 = 0x1_3333;
-    // SAFETY: the device ends the emulation.
+    // SAFETY: a register of the device that ends the emulation.
     unsafe { FINISHER.write_volatile(if success { PASS } else { FAIL_WITH_1 }) };
     loop {
         core::hint::spin_loop();

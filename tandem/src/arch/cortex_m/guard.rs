@@ -66,7 +66,10 @@ fn handlers_guard() -> Option<u32> {
     let end_of_statics: u32;
     // SAFETY: loads the address of a symbol, weak so that it may be missing.
     unsafe {
-        core::arch::asm!(".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap", out(reg) end_of_statics, options(nomem, nostack, preserves_flags));
+        core::arch::asm!(
+            ".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap",
+            out(reg) end_of_statics, options(nomem, nostack, preserves_flags)
+        );
     }
     (end_of_statics != 0).then_some(end_of_statics.next_multiple_of(HANDLERS_GUARD))
 }

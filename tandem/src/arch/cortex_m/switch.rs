@@ -200,7 +200,9 @@ pub(crate) unsafe fn load(to: Task) -> ! {
     // SAFETY: the label is in `switch`. The code there reads r9 and does not use this stack. The
     // rest is this function's contract.
     unsafe {
-        core::arch::asm!("mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn))
+        core::arch::asm!(
+            "mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn)
+        )
     }
 }
 

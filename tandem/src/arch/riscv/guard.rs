@@ -96,7 +96,10 @@ fn handlers_guard() -> Option<usize> {
     let end_of_others: usize;
     // SAFETY: loads the address of a symbol, weak so that it may be missing.
     unsafe {
-        asm!(".weak __estack", "lui {0}, %hi(__estack)", "addi {0}, {0}, %lo(__estack)", out(reg) end_of_others, options(pure, nomem, nostack, preserves_flags));
+        asm!(
+            ".weak __estack", "lui {0}, %hi(__estack)", "addi {0}, {0}, %lo(__estack)",
+            out(reg) end_of_others, options(pure, nomem, nostack, preserves_flags)
+        );
     }
     (end_of_others != 0).then_some(end_of_others.next_multiple_of(HANDLERS_GUARD))
 }
@@ -109,7 +112,10 @@ pub(super) extern "C" fn report(scratch: usize) -> ! {
     let (cause, at, value): (u32, usize, usize);
     // SAFETY: reading these registers has no effect.
     unsafe {
-        asm!("csrr {}, mcause", "csrr {}, mepc", "csrr {}, mtval", out(reg) cause, out(reg) at, out(reg) value, options(nomem, nostack));
+        asm!(
+            "csrr {}, mcause", "csrr {}, mepc", "csrr {}, mtval", out(reg) cause, out(reg) at,
+            out(reg) value, options(nomem, nostack)
+        );
     }
     if cause.cast_signed() < 0 {
         panic!("interrupt {} has no handler", cause & 0x7fff_ffff)

@@ -137,7 +137,10 @@ impl Mask {
         // SAFETY: masks interrupts and accesses no memory. Without `nomem` it is a barrier to the
         // compiler: no access moves across.
         unsafe {
-            asm!("csrrci {}, mstatus, {MIE}", out(reg) status, MIE = const MIE, options(nostack, preserves_flags))
+            asm!(
+                "csrrci {}, mstatus, {MIE}", out(reg) status, MIE = const MIE,
+                options(nostack, preserves_flags)
+            )
         };
         // SAFETY: interrupts have just been masked.
         (Self(status), unsafe { Masked::assume() })

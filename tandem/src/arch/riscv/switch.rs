@@ -263,7 +263,8 @@ pub(crate) unsafe fn give_way() {
             "call tandem_give_way",
             "csrsi mstatus, {MIE}",
             MIE = const super::MIE,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
             clobber_abi("C"),
         );
@@ -285,7 +286,8 @@ pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
             "call {wait_in_losing_upper}",
             wait_in_losing_upper = sym wait_in_losing_upper,
             in("a0") queue,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
             clobber_abi("C"),
         );

@@ -48,7 +48,10 @@ pub(super) fn set_up(m: Masked) {
     unsafe {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
         asm!("mv tp, {}", in(reg) &raw const KERNEL, options(nostack, preserves_flags));
-        asm!("csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED, options(nostack, preserves_flags));
+        asm!(
+            "csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED,
+            options(nostack, preserves_flags)
+        );
     }
     KERNEL.handlers.set(m, stack & !15);
 }

@@ -1,18 +1,19 @@
-//! The Cortex-M4F's registers: general, FPU, flags and the state of an IT block.
+//! The Cortex-M4F's part of the check: general registers, FPU registers, flags and the state of an
+//! IT block.
 
 use core::arch::{asm, naked_asm};
 
 pub const WORDS: usize = 46;
-/// Instructions of the probe's body that are to be interrupted.
+/// The number of the probe's instructions at which it is to be interrupted.
 pub const BODY: usize = 6 * 8 + 33;
 pub const BODY_BYTES: usize = 14 * 8 + 4 * 32 + 2;
 
-/// SysTick's reload values, and how many instructions the probe waits.
+/// The reload values of SysTick, and the number of instructions that the probe waits.
 pub fn sweep() -> impl Iterator<Item = (u32, u32)> {
     (4..60).flat_map(|reload| (0..12).map(move |shift| (reload, shift)))
 }
 
-/// What the word of this number is called, and what it is to hold.
+/// The name and the expected value of the word number `i`.
 pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
     match i {
         0..32 => ('s', i, pattern + i as u32),
@@ -21,19 +22,21 @@ pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
     }
 }
 
-/// Runs the probe, to be interrupted somewhere.
+/// Runs the probe, to be interrupted at one of its instructions.
 pub fn run(pattern: u32, found: &mut [u32; WORDS], reload: u32, shift: u32) {
-    // SAFETY: the array is as large as the probe says.
+    // SAFETY: the array has the length that the probe writes.
     unsafe { probe(pattern, found.as_mut_ptr(), reload, shift) };
 }
 
-/// How far in the probe's body the interrupt came, in bytes. For its handler.
+/// The offset in bytes of the interrupted instruction in the probe's body, if it is there. For the
+/// alarm's handler.
 pub fn offset() -> Option<usize> {
     unsafe extern "C" {
         static probe_body: u8;
     }
     let stack: *const u32;
-    // SAFETY: reads the process stack pointer, which leads to the frame of the interrupted task.
+    // SAFETY: reads the process stack pointer, which points to the exception frame of the
+    // interrupted task.
     let at = unsafe {
         asm!("mrs {}, psp", out(reg) stack, options(nomem, nostack, preserves_flags));
         *stack.add(6)
@@ -42,8 +45,12 @@ pub fn offset() -> Option<usize> {
     (offset < BODY_BYTES).then_some(offset)
 }
 
-/// Fills every register from `pattern`, runs the body, and stores every register to `out`: s0-s31, r0-r12, lr, and the
-/// sum of what conditional instructions did. Before, arms SysTick with `reload`, and waits `shift` instructions.
+/// Fills every register from `pattern`, runs the body, and stores every register to `out`: s0-s31,
+/// r0-r12, lr, and the sum of the effects of conditional instructions. First arms SysTick with
+/// `reload`, and waits `shift` instructions.
+///
+/// # Safety
+/// `out` is valid for writes of `WORDS` words.
 #[unsafe(naked)]
 unsafe extern "C" fn probe(pattern: u32, out: *mut u32, reload: u32, shift: u32) {
     naked_asm!(
@@ -66,7 +73,7 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, reload: u32, shift: u32)
         "lsrs r12, #1",
         "bcc 3f", // one instruction more, or not
         "nop",
-        "3: subs r12, #1", // two instructions a turn
+        "3: subs r12, #1", // two instructions per iteration
         "bpl 3b",
         ".irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14",
         "add r\\n, r0, #\\n",
@@ -74,7 +81,7 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, reload: u32, shift: u32)
         ".global probe_body",
         "probe_body:",
         ".rept 8",
-        "cmp r0, r1", // unequal, and lower
+        "cmp r0, r1", // not equal, and lower
         "itte ne",
         "addne r2, #1",
         "subne r2, #1",
@@ -100,10 +107,11 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, reload: u32, shift: u32)
     )
 }
 
-/// Overwrites every register that a function may overwrite, and tells the compiler.
+/// Overwrites every register that a function may overwrite, and declares it to the compiler.
 #[inline(never)]
 pub fn trash() {
-    // SAFETY: every register is declared, but r6, r7 and r9, which the compiler reserves; those are put back.
+    // SAFETY: every register is declared, except r6, r7 and r9, which the compiler reserves and
+    // which are restored.
     unsafe {
         asm!(
             "push {{r6, r7, r9}}",
@@ -115,12 +123,17 @@ pub fn trash() {
             ".endr",
             "cmp lr, lr",
             "pop {{r6, r7, r9}}",
-            out("r0") _, out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r10") _, out("r11") _,
+            out("r0") _, out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r10") _, out("r11") _,
             out("r12") _, out("lr") _,
-            out("s0") _, out("s1") _, out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _, out("s12") _, out("s13") _, out("s14") _, out("s15") _,
-            out("s16") _, out("s17") _, out("s18") _, out("s19") _, out("s20") _, out("s21") _, out("s22") _, out("s23") _,
-            out("s24") _, out("s25") _, out("s26") _, out("s27") _, out("s28") _, out("s29") _, out("s30") _, out("s31") _,
+            out("s0") _, out("s1") _, out("s2") _, out("s3") _, out("s4") _, out("s5") _,
+            out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _, out("s12") _, out("s13") _,
+            out("s14") _, out("s15") _,
+            out("s16") _, out("s17") _, out("s18") _, out("s19") _, out("s20") _, out("s21") _,
+            out("s22") _, out("s23") _,
+            out("s24") _, out("s25") _, out("s26") _, out("s27") _, out("s28") _, out("s29") _,
+            out("s30") _, out("s31") _,
         );
     }
 }

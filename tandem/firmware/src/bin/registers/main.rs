@@ -1,5 +1,5 @@
-//! Whether a pre-empted task gets every register back, interrupted at every instruction of a loop, with more
-//! urgent threads and coroutines that overwrite all of them.
+//! Checks that a pre-empted task gets every register back. It is interrupted at every instruction
+//! of a loop, with more urgent threads and coroutines that overwrite all registers.
 #![no_std]
 #![no_main]
 
@@ -33,7 +33,8 @@ fn check(pattern: u32, found: &[u32; WORDS], step: (u32, u32)) {
     CHECKED.fetch_add(1, Relaxed);
 }
 
-/// Two of these at one priority take turns, so that each is also suspended and resumed by a yield.
+/// Two threads run this at one priority and take turns, so that each is also suspended and resumed
+/// by a yield.
 fn probes(me: &Me, pattern: u32) {
     let mut found = [0; WORDS];
     for step in chip::sweep() {
@@ -79,7 +80,7 @@ fn main() -> ! {
     })
 }
 
-/// Notes where it came, and wakes what is more urgent.
+/// The alarm's handler: records the offset at which it came, and wakes the more urgent tasks.
 fn on_alarm() {
     board::stop_alarm();
     if let Some(offset) = chip::offset() {

@@ -1,30 +1,32 @@
-//! RV32's registers, but for `sp`, `gp` and `tp`, which nobody changes.
+//! RV32's part of the check: all registers except `sp`, `gp` and `tp`, which no task changes.
 
 use core::arch::{asm, naked_asm};
 use tandem::time::Driver;
 use tandem_firmware::board::{Clock, ticks};
 
 pub const WORDS: usize = 28;
-/// Instructions of the probe's body that are to be interrupted.
+/// The number of the probe's instructions at which it is to be interrupted.
 pub const BODY: usize = 9 * 8 + 1;
-/// At most: some are compressed.
+/// The largest size of the body: some instructions are compressed.
 pub const BODY_BYTES: usize = 4 * BODY;
 
-/// Instructions in a tick of the clock.
+/// Instructions per tick of the clock.
 const TICK: u64 = 1_000_000_000 / Clock::HERTZ;
 
-/// By how many instructions the end of the probe's wait comes before the alarm, some of them more than once.
+/// The number of instructions by which the end of the probe's wait precedes the alarm; some occur
+/// more than once.
 pub fn sweep() -> impl Iterator<Item = (u32, u32)> {
     (0..4).flat_map(|round| (20..140).map(move |lead| (lead, round)))
 }
 
-/// What the word of this number is called, and what it is to hold.
+/// The name and the expected value of the word number `i`.
 pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
     let number = if i == 0 { 1 } else { i + 4 };
     ('x', number, pattern + number as u32)
 }
 
-/// Runs the probe, to be interrupted somewhere. QEMU's alarm comes whole ticks after it was armed, to the instruction.
+/// Runs the probe, to be interrupted at one of its instructions. QEMU's alarm comes whole ticks
+/// after it was armed, exact to the instruction.
 pub fn run(pattern: u32, found: &mut [u32; WORDS], lead: u32, _: u32) {
     const TICKS: u64 = 10;
     let alarm = critical_section::with(|_| {
@@ -37,11 +39,12 @@ pub fn run(pattern: u32, found: &mut [u32; WORDS], lead: u32, _: u32) {
             }
         }
     });
-    // SAFETY: the array is as large as the probe says.
+    // SAFETY: the array has the length that the probe writes.
     unsafe { probe(pattern, found.as_mut_ptr(), alarm.wrapping_sub(lead)) };
 }
 
-/// How far in the probe's body the interrupt came, in bytes. For its handler.
+/// The offset in bytes of the interrupted instruction in the probe's body, if it is there. For the
+/// alarm's handler.
 pub fn offset() -> Option<usize> {
     unsafe extern "C" {
         static probe_body: u8;
@@ -54,7 +57,11 @@ pub fn offset() -> Option<usize> {
     body.contains(&at).then(|| at - body.start)
 }
 
-/// Waits until `mcycle` is `time`, fills every register from `pattern`, runs the body, and stores every register to `out`.
+/// Waits until `mcycle` is `time`, fills every register from `pattern`, runs the body, and stores
+/// every register to `out`.
+///
+/// # Safety
+/// `out` is valid for writes of `WORDS` words.
 #[unsafe(naked)]
 unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
     naked_asm!(
@@ -69,7 +76,7 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
         "andi t1, t0, 1",
         "beqz t1, 3f", // one instruction more, or not
         "nop",
-        "3: addi t0, t0, -2", // two instructions a turn
+        "3: addi t0, t0, -2", // two instructions per iteration
         "bgtz t0, 3b",
         ".irp n, 1, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 10",
         "addi x\\n, a0, \\n",
@@ -107,10 +114,11 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
     )
 }
 
-/// Overwrites every register that a function may overwrite, and tells the compiler.
+/// Overwrites every register that a function may overwrite, and declares it to the compiler.
 #[inline(never)]
 pub fn trash() {
-    // SAFETY: every register is declared, but s0 and s1, which the compiler reserves; those are put back.
+    // SAFETY: every register is declared, except s0 and s1, which the compiler reserves and which
+    // are restored.
     unsafe {
         asm!(
             "addi sp, sp, -16",
@@ -122,9 +130,12 @@ pub fn trash() {
             "lw s0, 0(sp)",
             "lw s1, 4(sp)",
             "addi sp, sp, 16",
-            out("ra") _, out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _, out("t5") _, out("t6") _,
-            out("a0") _, out("a1") _, out("a2") _, out("a3") _, out("a4") _, out("a5") _, out("a6") _, out("a7") _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _, out("s8") _, out("s9") _,
+            out("ra") _, out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _,
+            out("t5") _, out("t6") _,
+            out("a0") _, out("a1") _, out("a2") _, out("a3") _, out("a4") _, out("a5") _,
+            out("a6") _, out("a7") _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
         );
     }
