@@ -1,4 +1,4 @@
-//! Verilates the board around the core that is asked for, and compiles the model.
+//! Verilates the board with the selected core, and compiles the model.
 
 use std::{
     env, fs,
@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// A core: the wheel's folder that its files lie in, what the board adds to them, and the path of `mcycle` in the model
-/// where the host writes to it.
+/// A core: the folder of its files in the wheel, the additions of the board, and the path of
+/// `mcycle` in the model, if the host writes it.
 struct Core {
     folder: &'static str,
     files: &'static str,
@@ -17,10 +17,10 @@ struct Core {
     mcycle: Option<&'static str>,
 }
 
-/// A file that is copied with some texts changed.
+/// A copy of a core's file with some texts replaced.
 struct Change {
     file: &'static str,
-    /// What is replaced, by what.
+    /// Pairs of the text to replace, which occurs once, and its replacement.
     texts: &'static [(&'static str, &'static str)],
 }
 
@@ -28,7 +28,7 @@ const IBEX: Core = Core {
     folder: "pythondata_cpu_ibex/system_verilog",
     files: "ibex",
     own: &["core_ibex.sv", "ibex_pmp.sv"],
-    // Without what is there to check the core itself.
+    // Without the assertions that check the core itself.
     flags: &["+define+SYNTHESIS"],
     changes: &[],
     mcycle: Some(
@@ -40,16 +40,18 @@ const CV32E40P: Core = Core {
     folder: "pythondata_cpu_cv32e40p/system_verilog",
     files: "cv32e40p",
     own: &["core_cv32e40p.sv"],
-    // Arrays of counters of which it sets some by clock and the others for good; and what Verilator takes for loops, of parts of signals.
+    // The core has arrays of counters with clocked and constant elements. Verilator also takes
+    // signals that depend on other parts of themselves for loops.
     flags: &["-Wno-BLKANDNBLK", "-Wno-UNOPTFLAT"],
     changes: &[
-        // The registers of memory protection, which this core has not, read as zero then, as they do on many cores, instead of being
-        // illegal. So tandem's image, which moves its guard by them, runs here as it is.
+        // The PMP's registers, which this core lacks, then read as zero, as on many cores, instead
+        // of being illegal. So an image of Tandem with stack guards runs unchanged.
         Change {
             file: "rtl/cv32e40p_core.sv",
             texts: &[("localparam USE_PMP = 0;", "localparam USE_PMP = 1;")],
         },
-        // Idle skip: writing to the array of 32 counters from outside would have the model compute all of them. And they count from reset on.
+        // For idle skip: if the host wrote to the array of 32 counters, the model would have to
+        // evaluate all of them. The counters also count from reset on.
         Change {
             file: "rtl/cv32e40p_cs_registers.sv",
             texts: &[
@@ -79,7 +81,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CHRONOSCOPE_CORES");
     println!("cargo::rerun-if-changed=rtl");
     println!("cargo::rerun-if-changed=src/model.cpp");
-    // The cores' folder keeps its name when what is pinned changes.
+    // The folder of cores has the same name for every pinned version.
     println!("cargo::rerun-if-changed=cores.txt");
     let cores =
         env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
@@ -89,7 +91,7 @@ fn main() {
 }
 
 fn verilate(core: &Core, folder: &Path, model: &Path) {
-    // What an earlier run made may have had other files.
+    // Another core's model may have left files.
     let _ = fs::remove_dir_all(model);
     let rtl = env::current_dir().expect("cargo sets it").join("rtl");
     let changed: Vec<PathBuf> =
@@ -123,7 +125,7 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
 }
 
 impl Change {
-    /// Returns the copy.
+    /// Writes the copy and returns its path.
     fn apply(&self, folder: &Path, model: &Path) -> PathBuf {
         let mut text = fs::read_to_string(folder.join(self.file)).expect("the wheel has this file");
         for (from, to) in self.texts {

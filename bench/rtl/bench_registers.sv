@@ -1,5 +1,6 @@
-// Registers of the bench itself, in a part of ACLINT's region where QEMU reads 0 and ignores writes: the rate of the clock, pins for the
-// logic analyser, and an interrupt line raised from outside at a time that the program does not know to the cycle.
+// The bench's own registers, in a part of ACLINT's region where QEMU reads 0 and ignores writes:
+// the clock rate, pins for the logic analyser, and an external interrupt line that rises at a time
+// not known to the program to the cycle.
 module bench_registers (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -14,7 +15,8 @@ module bench_registers (
   output logic [63:0] due_o,
   output logic        line_o
 );
-  localparam logic [3:0] Hertz = 0, PinSet = 4, PinClear = 5, StimulusHigh = 8, StimulusLow = 9, FiredLow = 10, FiredHigh = 11,
+  localparam logic [3:0] Hertz = 0, PinSet = 4, PinClear = 5, StimulusHigh = 8, StimulusLow = 9,
+    FiredLow = 10, FiredHigh = 11,
     StimulusAck = 12;
   logic [31:0] due_high, random;
   logic [63:0] rise, fired;

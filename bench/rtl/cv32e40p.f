@@ -1,5 +1,5 @@
-// What of the wheel the model is made of; relative to its folder system_verilog. The clock gate is the board's own, and of two files
-// it takes copies with a few constants changed: see build.rs.
+// The files of the wheel in the model, relative to its folder system_verilog. The clock gate is the
+// board's own, and two files are copies with a few constants changed: see build.rs.
 +incdir+rtl/include
 rtl/include/cv32e40p_apu_core_pkg.sv
 rtl/include/cv32e40p_fpu_pkg.sv

@@ -1,6 +1,7 @@
-// What a debug probe does for semihosting, by the core's own debug mode. From reset on the board asks the core to stop. Stopped, it runs
-// this ROM: shows the registers to the probe, takes from it where to go on and the answer, asks to be stopped by the
-// next `ebreak` too, and leaves.
+// The debug probe's semihosting, by the core's own debug mode. The board requests debug mode from
+// reset on. In debug mode the core runs this ROM: it shows its registers to the probe, reads from
+// it the address to continue at and the answer, sets `ebreak` to enter debug mode again, and
+// leaves.
 module debug (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -20,9 +21,11 @@ module debug (
   input  logic [31:0] go_on_at_i,
   input  logic [31:0] answer_i
 );
-  localparam logic [11:0] Operation = 12'h000, StoppedAt = 12'h004, Argument = 12'h008, GoOnAt = 12'h00c, Answer = 12'h010;
+  localparam logic [11:0] Operation = 12'h000, StoppedAt = 12'h004, Argument = 12'h008,
+    GoOnAt = 12'h00c, Answer = 12'h010;
 
-  // Stopped at RomAt. Any address will do that x0 reaches by an immediate of 12 bits, as the registers' too.
+  // The ROM, at 0x800, where the core enters debug mode. Its address and the registers' are
+  // arbitrary within reach of x0 by a 12-bit immediate.
   function automatic logic [31:0] rom(input logic [5:0] word);
     case (word)
       0:  return 32'h00a0_2023;  //    sw    a0, Operation(x0)

@@ -1,4 +1,5 @@
-// What of the wheel the model is made of; relative to its folder system_verilog. The clock gate is the board's own.
+// The files of the wheel in the model, relative to its folder system_verilog. The clock gate is the
+// board's own.
 +incdir+vendor/lowrisc_ip/ip/prim/rtl
 +incdir+vendor/lowrisc_ip/dv/sv/dv_utils
 +incdir+rtl

@@ -1,6 +1,7 @@
-// Physical memory protection by the rules of RISC-V's privileged specification 1.12, for Ibex, in the place of Ibex's own module. That finds
-// each bit of each range's mask by itself, which gates do at once, but the model one after the other: it takes more than half
-// of the model's time. Protection costs no cycles, so none differ. Not here: Smepmp (its registers lie idle).
+// Physical memory protection by RISC-V's privileged specification 1.12, replacing Ibex's own
+// module. That one computes each bit of each range's mask separately: parallel in gates, but one
+// after the other in the model, where it takes more than half of the time. Protection takes no
+// cycles, so the timing is the same. Not implemented: Smepmp (its registers have no effect).
 module ibex_pmp import ibex_pkg::*; #(
   parameter int unsigned DmBaseAddr     = 0,
   parameter int unsigned DmAddrMask     = 0,
@@ -17,7 +18,8 @@ module ibex_pmp import ibex_pkg::*; #(
   input  pmp_req_e     pmp_req_type_i    [PMPNumChan],
   output logic         pmp_req_err_o     [PMPNumChan]
 );
-  // The bits that matter of an address in a naturally aligned range: above the lowest zero of the register.
+  // The significant bits of an address in a naturally aligned range: those above the register's
+  // lowest zero.
   function automatic logic [31:0] mask(input pmp_cfg_mode_e mode, input logic [31:0] register);
     return mode == PMP_MODE_NAPOT ? ~(register ^ (register + 32'd1)) : '1;
   endfunction
@@ -35,9 +37,10 @@ module ibex_pmp import ibex_pkg::*; #(
                             && ((word ^ register) & mask(csr_pmp_cfg_i[r].mode, register)) == '0;
       assign forbids[r] = !(machine && !csr_pmp_cfg_i[r].lock)
                           && !(pmp_req_type_i[c] == PMP_ACC_EXEC ? csr_pmp_cfg_i[r].exec
-                               : pmp_req_type_i[c] == PMP_ACC_WRITE ? csr_pmp_cfg_i[r].write : csr_pmp_cfg_i[r].read);
+                               : pmp_req_type_i[c] == PMP_ACC_WRITE ? csr_pmp_cfg_i[r].write
+                               : csr_pmp_cfg_i[r].read);
     end
-    // The lowest range that is hit decides. Where there is none, only machine mode may.
+    // The lowest matching range decides. Without a match, only machine mode has access.
     wire [PMPNumRegions-1:0] lowest = hits & (~hits + 1'b1);
     assign pmp_req_err_o[c] = !debug_access && (hits == '0 ? !machine : (lowest & forbids) != '0);
   end

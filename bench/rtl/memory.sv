@@ -1,6 +1,7 @@
-// 1 MiB of flash at 0x8000_0000 and behind it 256 KiB of RAM, in one array of two ports. Data are there in the next cycle, from RAM and
-// flash alike, and so are instructions from RAM. Instructions from flash come in lines of 16 bytes, of which one is kept: a fetch
-// outside of it waits `wait_states_i` cycles more. That is the least that controllers with flash have.
+// 1 MiB of flash at 0x8000_0000, followed by 256 KiB of RAM, in one array with two ports. Data are
+// available in the next cycle, from RAM and flash alike, and so are instructions from RAM.
+// Instructions from flash come in lines of 16 bytes, of which one is kept: a fetch outside of it
+// takes `wait_states_i` more cycles. This is the minimum of real flash controllers.
 module memory (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -36,7 +37,8 @@ module memory (
   logic [27:0] line_q;
   logic [2:0]  waited_q;
   wire in_ram = fetch_addr_i[20];
-  wire ready  = in_ram || fetch_ideal_i || line_q == fetch_addr_i[31:4] || waited_q >= wait_states_i;
+  wire ready  = in_ram || fetch_ideal_i || line_q == fetch_addr_i[31:4]
+                || waited_q >= wait_states_i;
   assign fetch_gnt_o = fetch_req_i && ready;
   always_ff @(posedge clk_i or negedge rst_ni)
     if (!rst_ni) begin

@@ -1,5 +1,5 @@
-// The platform's interrupt controller: two level-triggered sources, one target. A source that has been claimed is not seen again before
-// it is completed. What comes in goes out in the same cycle.
+// The platform-level interrupt controller: two level-triggered sources, one target. A source that
+// has been claimed is masked until it is completed. Inputs reach the output in the same cycle.
 module plic (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -13,7 +13,8 @@ module plic (
   output logic        irq_o
 );
   localparam int unsigned Alarm = 11, Stimulus = 12;
-  localparam logic [23:0] AlarmPriority = 24'(4 * Alarm), StimulusPriority = 24'(4 * Stimulus), Pending = 24'h001000, Enabled = 24'h002000,
+  localparam logic [23:0] AlarmPriority = 24'(4 * Alarm), StimulusPriority = 24'(4 * Stimulus),
+    Pending = 24'h001000, Enabled = 24'h002000,
     Threshold = 24'h200000, Claim = 24'h200004;
   logic [2:0] priority_a, priority_s, threshold;
   logic       on_a, on_s, claimed_a, claimed_s;
@@ -22,7 +23,7 @@ module plic (
   wire waits_s = stimulus_i && !claimed_s;
   wire asks_a  = waits_a && on_a && priority_a > threshold;
   wire asks_s  = waits_s && on_s && priority_s > threshold;
-  // Of two equally urgent ones, that with the lower number.
+  // Of two equal priorities, the lower number comes first.
   wire a_first = asks_a && !(asks_s && priority_s > priority_a);
   wire [31:0] first = a_first ? Alarm : asks_s ? Stimulus : 0;
   assign irq_o = asks_a || asks_s;

@@ -1,4 +1,5 @@
-// The real-time clock of QEMU's `virt` ("goldfish"), of which a nanosecond is a cycle here: time and an alarm.
+// The real-time clock of QEMU's `virt` ("goldfish"): time and an alarm. One cycle counts as a
+// nanosecond.
 module rtc (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -12,7 +13,8 @@ module rtc (
   output logic [63:0] due_o,
   output logic        line_o
 );
-  localparam logic [2:0] TimeLow = 0, TimeHigh = 1, AlarmLow = 2, AlarmHigh = 3, InterruptOn = 4, ClearAlarm = 5, AlarmIsSet = 6,
+  localparam logic [2:0] TimeLow = 0, TimeHigh = 1, AlarmLow = 2, AlarmHigh = 3, InterruptOn = 4,
+    ClearAlarm = 5, AlarmIsSet = 6,
     ClearInterrupt = 7;
   logic [63:0] alarm;
   logic [31:0] time_high;

@@ -1,4 +1,4 @@
-//! The program: an ELF file whose segments go where its loader would put them.
+//! Loads the program: an ELF file, each segment at its physical address.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use object::{
 
 use crate::model::{Model, WORDS};
 
-/// Loads the file into the board's memory. Returns where it begins.
+/// Loads an ELF file for 32-bit RISC-V into the board's memory and returns its entry point. Fails
+/// with a message if the file is unreadable, of another kind, or does not fit the memory.
 pub fn load(path: &Path, model: &mut Model) -> Result<u32, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let unfit = |what: &str| format!("{}: {what}", path.display());
@@ -27,7 +28,8 @@ pub fn load(path: &Path, model: &mut Model) -> Result<u32, String> {
     for segment in segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD) {
         let data = segment.data(endian, &*bytes).map_err(|()| unfit("a segment is cut short"))?;
         let start = segment.p_paddr(endian);
-        // Segments may lie over each other; all of them together must not take for ever.
+        // Segments may overlap; the sum of their sizes is limited so that a crafted file loads in
+        // bounded time.
         room = room
             .checked_sub(data.len())
             .ok_or_else(|| unfit("its segments are larger than the board's memory"))?;

@@ -1,6 +1,8 @@
-//! The bench board: runs a program on the RTL of a real core, and keeps what a logic analyser and a tracer on it see.
+//! The bench board: runs a program on the RTL of a real core, with a logic analyser and an
+//! instruction tracer attached.
 //!
-//! Standard output is the program's. Nothing depends on the host's time: equal inputs give equal bytes.
+//! Standard output is the program's. The output does not depend on the host's time: equal inputs
+//! yield equal bytes.
 
 mod image;
 mod model;

@@ -1,8 +1,8 @@
-// The Verilated model, for Rust: see model.rs.
+// The C interface of the Verilated model, for model.rs.
 #include "Vbench.h"
 #include "Vbench___024root.h"
 
-// Verilator asks for it where models print times.
+// Verilator needs this function for models that print times.
 double sc_time_stamp() { return 0; }
 
 extern "C" {
@@ -11,7 +11,7 @@ Vbench *bench_new(uint8_t wait_states, uint32_t hertz, uint32_t seed) {
     model->wait_states_i = wait_states;
     model->hertz_i = hertz;
     model->seed_i = seed;
-    // The first evaluation swallows an edge, so it must see none; then two cycles of reset.
+    // The first evaluation detects no edge, so it comes before reset's two cycles.
     model->clk_i = 0;
     model->rst_ni = 0;
     model->eval();
@@ -35,8 +35,11 @@ uint32_t bench_cycle(Vbench *model) {
     model->eval();
     return model->watch_o;
 }
-uint32_t *bench_memory(Vbench *model) { return model->rootp->bench__DOT__memory__DOT__words.data(); }
-// With the next edge the time moves on by so many cycles more, and the core's counter of cycles with it: by itself where it knows skip_i.
+uint32_t *bench_memory(Vbench *model) {
+    return model->rootp->bench__DOT__memory__DOT__words.data();
+}
+// At the next edge the time advances by this many more cycles, and mcycle too. A core that reads
+// skip_i advances mcycle itself.
 void bench_skip(Vbench *model, uint64_t cycles) {
     model->skip_i = cycles;
 #ifdef MCYCLE

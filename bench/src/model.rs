@@ -1,8 +1,13 @@
-//! The Verilated model of the board.
+//! The Verilated model of the board, and its memory.
+//!
+//! # Soundness
+//! [`Model`] owns the C++ object from `new` to `drop`, and is the only one to call its functions.
+//! Methods that change the object or its memory take `&mut self`, so no slice of the memory exists
+//! meanwhile. The object is used by one thread, since a raw pointer is not `Send`.
 
 use std::{marker::PhantomData, slice};
 
-/// How a board is set up.
+/// The parameters of a board.
 #[derive(Clone, Copy)]
 pub struct Setup {
     pub wait_states: u8,
@@ -10,25 +15,27 @@ pub struct Setup {
     pub seed: u32,
 }
 
-/// Where the memory begins: flash, then RAM.
+/// The start address of the memory: flash, then RAM.
 pub const MEMORY: u32 = 0x8000_0000;
+/// The size of the memory in words of 4 bytes.
 pub const WORDS: usize = (1024 + 256) * 1024 / 4;
 
-/// What may change with every cycle.
+/// The signals that may change with every cycle, as `rtl/bench.sv` packs them in `watch_o`.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Watch(u32);
 
 impl Watch {
-    /// The channels of the logic analyser: pins 0 to 7, the stimulus's line, whether the core sleeps.
+    /// The channels of the logic analyser: pins 0 to 7, the stimulus's interrupt line, and the
+    /// core's sleep signal.
     pub const CHANNELS: [&str; 10] =
         ["D0", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "irq", "sleep"];
 
-    /// A bit for each channel.
+    /// The levels of all channels, one bit each.
     pub fn levels(self) -> u32 {
         self.0 & ((1 << Self::CHANNELS.len()) - 1)
     }
 
-    /// Pin 0.
+    /// Pin 0: the program is in a measured window.
     pub fn in_window(self) -> bool {
         self.0 & 1 != 0
     }
@@ -37,7 +44,7 @@ impl Watch {
         self.0 & 1 << 9 != 0
     }
 
-    /// The probe has stopped the core, and is to answer.
+    /// The debug probe has stopped the core and must answer.
     pub fn stopped(self) -> bool {
         self.0 & 1 << 10 != 0
     }
@@ -47,13 +54,13 @@ impl Watch {
         self.0 & 1 << 11 != 0
     }
 
-    /// The one that has retired is the first of an interrupt's handler.
+    /// The retired instruction is the first of an interrupt handler.
     pub fn entry(self) -> bool {
         self.0 & 1 << 12 != 0
     }
 }
 
-/// Where the core was stopped, and its registers a0 and a1.
+/// The address at which the core was stopped, and its registers a0 and a1.
 #[derive(Clone, Copy)]
 pub struct Stop {
     pub at: u32,
@@ -61,7 +68,7 @@ pub struct Stop {
     pub a1: u32,
 }
 
-/// The C++ object.
+/// The C++ object, opaque.
 #[repr(C)]
 struct Raw {
     _opaque: [u8; 0],
@@ -85,20 +92,21 @@ pub struct Model(*mut Raw);
 
 impl Model {
     pub fn new(setup: Setup) -> Self {
-        // SAFETY: makes an object, which `drop` gives back.
+        // SAFETY: creates an object, which `drop` deletes.
         Self(unsafe { bench_new(setup.wait_states, setup.hertz, setup.seed) })
     }
 
-    /// One cycle of the clock.
+    /// Simulates one cycle of the clock.
     #[inline]
     pub fn cycle(&mut self) -> Watch {
-        // SAFETY: the model lives as long as `self`, here and below.
+        // SAFETY: the object exists as long as `self`, here and below.
         Watch(unsafe { bench_cycle(self.0) })
     }
 
-    /// One cycle in which a core that sleeps does nothing, and as many more, of which the model only hears.
+    /// Simulates one cycle of a sleeping core, and advances the time by `more` further cycles
+    /// without simulating them.
     pub fn skip(&mut self, more: u64) -> Watch {
-        // SAFETY: as above.
+        // SAFETY: the object exists as long as `self`.
         unsafe {
             bench_skip(self.0, more);
             let watch = bench_cycle(self.0);
@@ -107,53 +115,57 @@ impl Model {
         }
     }
 
-    /// Cycles since reset.
+    /// The number of cycles since reset.
     pub fn time(&self) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: the object exists as long as `self`.
         unsafe { bench_time(self.0) }
     }
 
-    /// When the alarm or the stimulus is due, if one is set.
+    /// The cycle at which the alarm or the stimulus is due, whichever is earlier, if one is set.
     pub fn due(&self) -> Option<u64> {
-        // SAFETY: as above.
+        // SAFETY: the object exists as long as `self`.
         Some(unsafe { bench_due(self.0) }).filter(|&due| due != u64::MAX)
     }
 
+    /// The address of the instruction that retired last.
     pub fn retired_pc(&self) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: the object exists as long as `self`.
         unsafe { bench_retired_pc(self.0) }
     }
 
+    /// The state of a core that the probe has stopped.
     pub fn stop(&self) -> Stop {
         let mut stop = Stop { at: 0, a0: 0, a1: 0 };
-        // SAFETY: as above; writes three words that are ours.
+        // SAFETY: the object exists as long as `self`; the pointers are to the three words of
+        // `stop`.
         unsafe { bench_stopped(self.0, &raw mut stop.at, &raw mut stop.a0, &raw mut stop.a1) };
         stop
     }
 
-    /// Lets the core go on at `at`, with `a0`.
+    /// Lets a stopped core continue at `at`, with `a0`.
     pub fn go_on(&mut self, at: u32, a0: u32) {
-        // SAFETY: as above.
+        // SAFETY: the object exists as long as `self`.
         unsafe { bench_go_on(self.0, at, a0) }
     }
 
     fn memory(&self) -> &[u32] {
-        // SAFETY: the model has an array of this many words. It changes in `cycle` alone, which borrows the model for itself.
+        // SAFETY: the object has an array of this many words. Only `cycle`, `skip` and `memory_mut`
+        // change it, which borrow `self` mutably.
         unsafe { slice::from_raw_parts(bench_memory(self.0), WORDS) }
     }
 
     fn memory_mut(&mut self) -> &mut [u32] {
-        // SAFETY: as above, and the model is borrowed for ourselves.
+        // SAFETY: as above, and `self` is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(bench_memory(self.0), WORDS) }
     }
 
-    /// The byte at an address, if that is memory.
+    /// The byte at an address, if it is in memory.
     pub fn byte(&self, address: u32) -> Option<u8> {
         let offset = address.checked_sub(MEMORY)? as usize;
         Some(self.memory().get(offset / 4)?.to_le_bytes()[offset % 4])
     }
 
-    /// Sets the byte at an address; false if that is not memory.
+    /// Sets the byte at an address. Returns `false` if it is not in memory.
     #[must_use]
     pub fn set_byte(&mut self, address: u32, value: u8) -> bool {
         let Some(offset) = address.checked_sub(MEMORY).map(|offset| offset as usize) else {
@@ -177,7 +189,7 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // SAFETY: `new` made it, and nothing uses it any more.
+        // SAFETY: `new` created the object, and nothing uses it after this.
         unsafe { bench_free(self.0) }
     }
 }

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line.
 
 use std::{
     ffi::OsString,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::model::Setup;
 
-/// In one line, as every complaint.
+/// The usage, in one line like every error message.
 pub const USAGE: &str = "usage: chronoscope-bench IMAGE [--request TEXT] [--wait-states 0..5] [--hertz N] [--seed N] \
     [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE]";
 
@@ -16,7 +16,7 @@ pub struct Options {
     pub image: PathBuf,
     pub request: String,
     pub setup: Setup,
-    /// The run is ended after this many cycles.
+    /// The number of cycles after which the run is ended.
     pub limit: u64,
     pub pins: Option<PathBuf>,
     pub profile: Option<PathBuf>,
@@ -25,7 +25,8 @@ pub struct Options {
 
 const MOST_WAIT_STATES: u8 = 5;
 
-/// Any seed will do, but xorshift stays at zero for ever; so seeds are scattered, and the one that is scattered to zero is moved.
+/// Scatters a seed for xorshift, which stays at zero for ever: similar seeds become dissimilar, and
+/// none becomes zero.
 fn scatter(seed: u32) -> u32 {
     match seed.wrapping_add(1).wrapping_mul(0x9e37_79b1) {
         0 => 1,

@@ -1,20 +1,23 @@
-//! Which instructions retired while pin 0 was high, and what they cost.
+//! The instruction profile and the retirement trace: the instructions that retired while pin 0 was
+//! high, and their cycles.
 //!
-//! Cycles since the retirement before, or since the window began, are those of the instruction that retires; what is left at
-//! the window's end, those of the next one. Cycles in which the core slept are nobody's. So all add up to the windows' length, but
-//! for a window in which the run ends.
+//! Each retirement is attributed the cycles since the previous one, or since the window began. The
+//! cycles from the last retirement to the window's end are attributed to the next instruction.
+//! Cycles of sleep are attributed to no instruction. So the sum of all is the length of the
+//! windows, except for a window in which the run ends.
 
 use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
 
-/// Of one program counter.
+/// The cost of the instruction at one address.
 #[derive(Default)]
 struct Cost {
     cycles: u64,
     retired: u64,
-    /// Cycles of those which were the first of an interrupt's handler: the hardware's way in.
+    /// Cycles of those retirements that were the first of an interrupt handler: the hardware's
+    /// interrupt entry.
     entries: u64,
 }
 
@@ -22,14 +25,14 @@ struct Cost {
 pub struct Profile {
     windows: u64,
     cycles: u64,
-    /// Of windows, too; not among `cycles`.
+    /// Cycles of sleep within windows; not included in `cycles`.
     asleep: u64,
-    /// Up to when sleep has been counted, of a core that sleeps.
+    /// The cycle up to which sleep has been counted. `None` while the core is awake.
     sleeps: Option<u64>,
     costs: BTreeMap<u32, Cost>,
-    /// Since when cycles are nobody's, in a window.
+    /// The first cycle in the window that is not attributed yet.
     since: Option<u64>,
-    /// Cycles of a window that ended meanwhile, of the instruction that retires next.
+    /// Cycles at the end of a window, to be attributed to the next instruction that retires.
     left: u64,
 }
 
@@ -39,13 +42,13 @@ impl Profile {
         self.since = Some(at);
     }
 
-    /// The core falls asleep, or wakes.
+    /// Records that the core falls asleep or wakes.
     pub fn sleep(&mut self, at: u64, sleeps: bool) {
         self.count_sleep(at);
         self.sleeps = sleeps.then_some(at);
     }
 
-    /// Takes what the core has slept out of the cycles that somebody is to pay.
+    /// Counts the cycles slept so far, and excludes them from those to be attributed.
     fn count_sleep(&mut self, at: u64) {
         if let (Some(sleeps), Some(since)) = (&mut self.sleeps, &mut self.since) {
             let slept = at - (*sleeps).max(*since);
@@ -92,15 +95,15 @@ impl Profile {
     }
 }
 
-/// The retirement trace.
+/// The retirement trace: a line for each instruction.
 pub struct Trace<W> {
     file: W,
     lines: u32,
-    /// When the core last woke, for the line of the next instruction.
+    /// The cycle at which the core last woke, for the line of the next instruction.
     woke: Option<u64>,
 }
 
-/// Lines of a trace: a few megabytes.
+/// The largest number of lines in a trace: a few megabytes.
 const MOST_LINES: u32 = 200_000;
 
 impl<W: Write> Trace<W> {
@@ -141,7 +144,7 @@ mod tests {
         profile.begin(100);
         profile.retire(110, 0x12, false);
         profile.sleep(112, true);
-        // A core may count the instruction that waits as soon as it sleeps, or when it wakes.
+        // Some cores count the waiting instruction as soon as they sleep, others when they wake.
         profile.retire(113, 0x14, false);
         profile.sleep(500, false);
         profile.retire(506, 0x40, true);

@@ -1,4 +1,4 @@
-//! A run: cycle after cycle until the program exits.
+//! A run: simulates cycle after cycle until the program exits.
 
 use std::{
     fs::File,
@@ -15,7 +15,8 @@ use crate::{
     waveform::Waveform,
 };
 
-/// Runs the program. Returns whether it says that it ended well.
+/// Runs the program and writes the files of its instruments. Returns whether the program exited
+/// with success.
 pub fn run(options: &Options) -> Result<bool, String> {
     let mut model = Model::new(options.setup);
     let entry = image::load(&options.image, &mut model)?;
@@ -25,7 +26,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         Host { request: &options.request, output: &mut output, errors: &mut io::stderr() };
 
     let ended = until_exit(&mut model, entry, options.limit, &mut host, &mut instruments);
-    // What there is of a run that failed is written too: it shows how it came to that.
+    // A failed run's output and files are written too: they show how it failed.
     let flushed = output.flush().map_err(|error| format!("output: {error}"));
     let kept = instruments.finish(model.time(), options);
     let well = ended?;
@@ -69,13 +70,13 @@ fn until_exit(
     }
 }
 
-/// What was asked for of what the board's instruments see.
+/// The instruments attached by options, and the previous signals.
 struct Instruments {
     before: Watch,
     waveform: Option<Waveform<BufWriter<File>>>,
     profile: Option<Profile>,
     trace: Option<Trace<BufWriter<File>>>,
-    /// Pin 0 has been high.
+    /// Set once pin 0 has been high: the trace begins.
     triggered: bool,
 }
 
@@ -95,7 +96,7 @@ impl Instruments {
         })
     }
 
-    /// What the board shows from cycle `at` on.
+    /// Records the signals from cycle `at` on.
     #[inline]
     fn look(&mut self, at: u64, watch: Watch, model: &Model) -> io::Result<()> {
         if watch.retired() && (self.profile.is_some() || self.trace.is_some()) {
@@ -147,7 +148,8 @@ impl Instruments {
     }
 }
 
-/// The instruction at an address: programs here do not change themselves. 0 outside of the memory.
+/// The instruction at an address; 0 outside of the memory. Programs on the board do not modify
+/// their code.
 fn instruction(model: &Model, pc: u32) -> u32 {
     const UNCOMPRESSED: u16 = 0b11;
     match model.half(pc) {

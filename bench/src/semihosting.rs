@@ -1,7 +1,8 @@
-//! What a debug probe does for a program: answers its semihosting calls.
+//! The debug probe's semihosting: answers the program's calls.
 //!
-//! A call is an `ebreak` between two instructions that do nothing (RISC-V's specification of semihosting), so that other breakpoints
-//! are told from it. Operations are those of Arm's specification that the firmware uses; all others end the run.
+//! By RISC-V's specification, a call is an `ebreak` between two instructions without effect, which
+//! distinguishes it from other breakpoints. The operations are those of Arm's specification that
+//! the firmware uses. Any other operation ends the run.
 
 use std::io::{self, Write};
 
@@ -16,7 +17,8 @@ const BEFORE: u32 = 0x01f0_1013; // slli x0, x0, 0x1f
 const EBREAK: u32 = 0x0010_0073;
 const AFTER: u32 = 0x4070_5013; // srai x0, x0, 7
 
-/// The console's name as a file, and where it leads by mode: 4 to 7 write, 8 to 11 append.
+/// The file name of the console. Its mode selects the stream: 4 to 7 (write) standard output, 8 to
+/// 11 (append) standard error.
 const CONSOLE: &[u8] = b":tt";
 const OUTPUT: u32 = 1;
 const ERRORS: u32 = 2;
@@ -25,7 +27,7 @@ const APPLICATION_EXIT: u32 = 0x20026;
 
 const FAILED: u32 = u32::MAX;
 
-/// What follows a call.
+/// The action after a call.
 pub enum Next {
     GoOn { answer: u32 },
     Exit { well: bool },
@@ -78,7 +80,8 @@ impl Host<'_> {
         })
     }
 
-    /// Answers how many bytes were not written.
+    /// Writes a block and returns the number of bytes not written. `None` if the block is not in
+    /// memory.
     fn write(&mut self, model: &Model, block: u32) -> Option<io::Result<u32>> {
         let [file, start, length] = words(model, block)?;
         let bytes = bytes(model, start, length)?;

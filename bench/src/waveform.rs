@@ -1,4 +1,5 @@
-//! The logic analyser's file: Value Change Dump (IEEE 1364-2005, section 18), a tick for each cycle.
+//! Writes the logic analyser's capture as a Value Change Dump (IEEE 1364-2005, section 18), with a
+//! tick for each cycle.
 
 use std::io::{self, Write};
 
@@ -10,11 +11,11 @@ pub struct Waveform<W> {
     end: u64,
 }
 
-/// The channels' identifiers in the file.
+/// The identifiers of the channels in the file.
 const IDENTIFIERS: std::ops::RangeFrom<u8> = b'!'..;
 
 impl<W: Write> Waveform<W> {
-    /// All channels are low at first.
+    /// Starts a capture at cycle 0, with all channels low.
     pub fn new(mut file: W, hertz: u32) -> io::Result<Self> {
         writeln!(
             file,
@@ -31,7 +32,7 @@ impl<W: Write> Waveform<W> {
         Ok(Self { file, levels: 0, end: 0 })
     }
 
-    /// The levels from cycle `at` on.
+    /// Sets the levels from cycle `at` on.
     pub fn set(&mut self, at: u64, levels: u32) -> io::Result<()> {
         let changed = self.levels ^ levels;
         if changed == 0 {
@@ -47,7 +48,7 @@ impl<W: Write> Waveform<W> {
         Ok(())
     }
 
-    /// The capture ends at cycle `at`.
+    /// Ends the capture at cycle `at`.
     pub fn finish(mut self, at: u64) -> io::Result<()> {
         if at > self.end {
             writeln!(self.file, "#{at}")?;

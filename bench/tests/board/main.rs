@@ -1,4 +1,5 @@
-//! The built program, with a program of a few instructions on the core it was built with.
+//! Tests the built program with an image of a few instructions, on the core with which it was
+//! built.
 
 mod program;
 
@@ -11,7 +12,7 @@ use std::{
 
 use program::interrupted_once;
 
-/// What a run has left.
+/// The output and the files of a run.
 struct Run {
     output: Output,
     pins: String,
@@ -41,7 +42,7 @@ fn run(test: &str, image: &[u8], options: &[&str]) -> Run {
     Run { output, pins: read("pins"), profile: read("profile"), retired: read("retired") }
 }
 
-/// When each channel rises and falls: (tick, level).
+/// The edges of each channel: (tick, level).
 fn edges(pins: &str) -> BTreeMap<String, Vec<(u64, char)>> {
     let mut names = BTreeMap::new();
     let mut edges = BTreeMap::<String, Vec<_>>::new();
@@ -75,7 +76,8 @@ fn fall(run: &Run, channel: &str) -> u64 {
     edges[channel].iter().find(|(_, level)| *level == '0').expect("it falls").0
 }
 
-/// From the interrupt line's rise to when the first instruction of its handler has retired.
+/// The cycles from the rise of the interrupt line to the retirement of the handler's first
+/// instruction.
 fn latency(run: &Run) -> u64 {
     let first = run.retired.lines().find(|line| line.contains(" i")).expect("a handler ran");
     first.split(' ').next().unwrap().parse::<u64>().unwrap() - rise(run, "irq")

@@ -1,6 +1,6 @@
-//! A program in machine code that is interrupted once by the stimulus, as a file that the bench can load.
+//! A test image in machine code: a program that the stimulus interrupts once.
 
-/// Registers, by number.
+/// Numbers of registers.
 const T0: u32 = 5;
 const T1: u32 = 6;
 const T2: u32 = 7;
@@ -48,7 +48,7 @@ fn csrr(rd: u32, csr: u32) -> u32 {
     csr << 20 | 2 << 12 | rd << 7 | 0x73
 }
 
-/// Jumps by a multiple of 4 bytes, less than 2 KiB.
+/// `jal x0, by`: a jump by a multiple of 4 bytes, less than 2 KiB.
 fn jump(by: i32) -> u32 {
     let by = by as u32;
     (by >> 20 & 1) << 31
@@ -58,8 +58,9 @@ fn jump(by: i32) -> u32 {
         | 0x6f
 }
 
-/// Raises pin 0, has the stimulus come after 200 cycles and `late` times 2^32, and waits for it: busy, or asleep. The handler lowers
-/// the pin and exits: well, if `mcycle` is then at most 63 cycles later than the line's rise.
+/// Builds an ELF file whose program raises pin 0, sets the stimulus to come after 200 cycles plus
+/// `late` times 2^32, and waits for it, busy or asleep. The handler lowers the pin and exits: with
+/// success if `mcycle` is then at most 63 cycles later than the line's rise.
 pub fn interrupted_once(asleep: bool, late: i32) -> Vec<u8> {
     const VECTORS: usize = 0x100;
     const EXTERNAL: usize = VECTORS + 4 * 11;
@@ -68,7 +69,7 @@ pub fn interrupted_once(asleep: bool, late: i32) -> Vec<u8> {
         lui(T0, 0x80000),
         addi(T0, T0, VECTORS as i32 + 1),
         csrw(MTVEC, T0),
-        // The interrupt controller: source 12 has priority 1, and is on.
+        // Interrupt controller: priority 1 for source 12, and enabled.
         lui(T1, 0x0c000),
         addi(T2, 0, 1),
         sw(T2, 4 * 12, T1),
@@ -76,7 +77,7 @@ pub fn interrupted_once(asleep: bool, late: i32) -> Vec<u8> {
         lui(T2, 1),
         sw(T2, 0, T1),
         lui(T1, 0x02003),
-        // The core lets external interrupts in.
+        // Core: external interrupts enabled.
         lui(T2, 1),
         addi(T2, T2, -2048),
         csrw(MIE, T2),
@@ -102,7 +103,7 @@ pub fn interrupted_once(asleep: bool, late: i32) -> Vec<u8> {
         sw(0, 0x30, T1),
         sub(T0, T0, T2),
         sltiu(T0, T0, 64),
-        // The reason: 0x20026, an application's exit, or one less.
+        // The exit reason: 0x20026, an application's exit, or one less.
         lui(A1, 0x20),
         addi(A1, A1, 0x25),
         0x5 << 20 | A1 << 15 | A1 << 7 | 0x33, // add a1, a1, t0
@@ -114,7 +115,7 @@ pub fn interrupted_once(asleep: bool, late: i32) -> Vec<u8> {
     elf(&code)
 }
 
-/// One segment at 0x8000_0000, which begins at its first word.
+/// An ELF file with one segment at 0x8000_0000, whose first word is the entry point.
 fn elf(code: &[u32]) -> Vec<u8> {
     const ORIGIN: u32 = 0x8000_0000;
     const HEADERS: u32 = 52 + 32;
