@@ -1,6 +1,8 @@
-//! How fast a stream is decoded and summarised, and in how much memory: `cargo run --release --example decode_speed [SAMPLES]`.
+//! Measures how fast a stream is decoded and summarised, and the memory needed: `cargo run
+//! --release --example decode_speed [SAMPLES]`.
 //!
-//! Prints seconds per 10 million samples and the process's peak memory; goals: 1 s, and 64 MiB for 100 million samples.
+//! Prints the seconds per 10 million samples and the process's peak memory. Goals: 1 s, and 64 MiB
+//! for 100 million samples.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -14,7 +16,7 @@ use chronoscope_suite::wire::{
     self, BLOCK, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series,
 };
 
-/// Samples in one repetition, as in a soak.
+/// The samples of a repetition, as in a long run.
 const REPETITION: u64 = 1_000_000;
 
 fn main() -> anyhow::Result<()> {
@@ -27,7 +29,7 @@ fn main() -> anyhow::Result<()> {
     let start = Instant::now();
     for _ in 0..total.div_ceil(REPETITION) {
         let mut decoder = Decoder::default();
-        // As much at a time as a pipe holds.
+        // A piece is as large as a pipe's buffer.
         for piece in stream.chunks(1 << 16) {
             decoder.feed(piece, &mut |record| observation.take(record))?;
         }
@@ -48,7 +50,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The stream of one repetition: latencies of 2 to 4 µs with a long tail.
+/// The stream of a repetition: latencies of 2 to 4 µs with a long tail.
 fn repetition() -> Vec<u8> {
     let mut stream = Vec::new();
     let mut records = 0;

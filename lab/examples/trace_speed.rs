@@ -1,6 +1,8 @@
-//! How fast a timeline is written, and in how much memory: `cargo run --release --example trace_speed [EVENTS]`.
+//! Measures how fast a timeline is written, and the memory needed: `cargo run --release --example
+//! trace_speed [EVENTS]`.
 //!
-//! Prints the seconds of each source and format, and the process's peak memory; goal: 2 s for a million events.
+//! Prints the seconds of each source and format, and the process's peak memory. Goal: 2 s for a
+//! million events.
 
 use std::{
     fmt::Write as _,
@@ -61,7 +63,7 @@ fn measure(name: &str, case: &CaseResult) -> io::Result<()> {
     Ok(())
 }
 
-/// Two tasks that wake each other: six events to the pair of lines.
+/// Two tasks that wake each other: six events for each pair of lines.
 fn ftrace(events: usize) -> String {
     let mut text = "# tracer: nop\n".to_owned();
     for place in 0..events / 6 {

@@ -1,5 +1,6 @@
-//! What is made once and can be made again: kernels from the network, machines that have booted. It lies in the user's cache
-//! folder, stays below a fixed size, and `chronoscope cache` lists and clears it.
+//! The cache of reproducible files: kernels from the network and snapshots of booted machines. It
+//! is in the user's cache folder and bounded in size; it knows nothing of the entries' content.
+//! `chronoscope cache` lists and clears it.
 
 use std::{
     env,
@@ -12,18 +13,18 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
-/// What it may take. The entry that has not been used for longest goes first, but kernels, which are small and come from far
-/// away, go last.
+/// The size in bytes above which entries are removed: the least recently used first, but kernels
+/// last, since they are small and slow to download.
 pub const LIMIT: u64 = 1 << 30;
 
-/// The kind of entry that goes last.
+/// The kind of entry that is removed last.
 pub const KERNELS: &str = "kernels";
 
-/// The folder; it need not exist.
+/// The cache's folder, which need not exist.
 #[derive(Clone, Debug)]
 pub struct Cache(PathBuf);
 
-/// A folder in the cache: `kernels/6.1`, `machines/linux-rt-0123456789abcdef`.
+/// An entry, which is a folder in the cache: `kernels/6.1`, `machines/linux-rt-0123456789abcdef`.
 #[derive(Debug)]
 pub struct Entry {
     pub name: String,
@@ -33,10 +34,10 @@ pub struct Entry {
 }
 
 impl Cache {
-    /// The user's.
+    /// The cache in the user's cache directory.
     ///
     /// # Errors
-    /// When there is no folder for it.
+    /// If neither XDG_CACHE_HOME nor HOME is an absolute path.
     pub fn of_user() -> Result<Self> {
         let absolute =
             |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -51,19 +52,21 @@ impl Cache {
         &self.0
     }
 
-    /// The folder `kind/name`, if it is there. It counts as used now.
+    /// Returns the folder `kind/name` if it exists, and marks it as used now.
     pub fn find(&self, kind: &str, name: &str) -> Option<PathBuf> {
         let path = self.0.join(kind).join(name);
-        // Its own time may not be set where somebody else made it, and then it only goes a little early.
+        // The time cannot be set on another user's folder; the entry is then only removed a little
+        // early.
         let _ = File::open(&path).and_then(|folder| folder.set_modified(SystemTime::now()));
         path.is_dir().then_some(path)
     }
 
-    /// The folder `kind/name`. Where it is not there, `make` fills it: once, however many ask at a time, and it is there whole
-    /// or not at all.
+    /// Returns the folder `kind/name`; if it does not exist, `make` fills it first. Concurrent
+    /// callers, also in other processes, wait, and `make` runs once. The folder appears complete or
+    /// not at all. Removes old entries if the cache is then too large.
     ///
     /// # Errors
-    /// `make`'s, and those of the file system with the place.
+    /// If `make` fails, or the file system does; a message of the latter gives the path.
     pub fn obtain(
         &self,
         kind: &str,
@@ -76,7 +79,7 @@ impl Cache {
         let parent = self.0.join(kind);
         let place = || format!("the cache {} cannot be written", parent.display());
         fs::create_dir_all(&parent).with_context(place)?;
-        // Held until this returns; the system gives it back when the process dies.
+        // The lock is held until this returns; the system releases it if the process dies.
         let lock = File::create(self.0.join("lock")).with_context(place)?;
         lock.lock().with_context(place)?;
         if let Some(path) = self.find(kind, name) {
@@ -91,10 +94,10 @@ impl Cache {
         Ok(path)
     }
 
-    /// All entries, in the order in which they go.
+    /// All entries, in the order of their removal.
     ///
     /// # Errors
-    /// Of the file system, with the place.
+    /// If the cache cannot be read; the message gives its path.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let list = || {
             let mut entries = Vec::new();
@@ -125,14 +128,16 @@ impl Cache {
     }
 }
 
+/// Removes an entry.
+///
 /// # Errors
-/// Of the file system, with the place.
+/// If the folder cannot be removed; the message gives its path.
 pub fn remove(entry: &Entry) -> Result<()> {
     fs::remove_dir_all(&entry.path)
         .with_context(|| format!("{} cannot be removed", entry.path.display()))
 }
 
-/// Folders in a folder, none where there is no such.
+/// The folders in a folder; empty if it does not exist.
 fn folders(path: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -142,12 +147,12 @@ fn folders(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-/// Of all files in a folder without folders.
+/// The total size in bytes of the files in a folder without subfolders.
 fn size(path: &Path) -> io::Result<u64> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
-/// Removed again when something fails in between.
+/// A folder that is removed on drop, unless it has been renamed to its final name.
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {

@@ -1,4 +1,5 @@
-//! A program run as a child: its output handed on as it comes, its time bounded, and nothing left of it afterwards.
+//! Runs a program as a child process: passes on its output, bounds its time, and leaves none of its
+//! processes behind. It knows nothing of the output's meaning.
 
 use std::{
     io::Read,
@@ -20,11 +21,13 @@ use rustix::{
 
 use crate::units::printable;
 
-/// Runs `command`, which people know as `name`, and hands its output to `sink` as it comes, until it ends. Ends it with all
-/// processes that it started when `sink` fails, when `limit` is over, or when `stop` becomes true.
+/// Runs `command` and passes its standard output to `sink` in pieces, until it ends; `name` is its
+/// name in messages. The child's whole process group is killed when `sink` fails, when `limit` has
+/// passed, or within about 0.1 s after `stop` becomes true. Blocks until then.
 ///
 /// # Errors
-/// What went wrong, with the last line that the program had to say about it.
+/// If the program cannot be started, fails, is killed or stopped, or `sink` fails. A failure's
+/// message ends with the last line of the program's standard error.
 pub fn run(
     command: &mut Command,
     name: &str,
@@ -35,8 +38,9 @@ pub fn run(
     run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink).map(|_| ())
 }
 
-/// As [`run`], with the standard input that `command` has been given; whoever holds its other end learns when the program
-/// has ended. Returns the end of what the program wrote to standard error.
+/// Runs `command` as [`run`] does, with the standard input that the caller has configured; the
+/// holder of its other end sees it close when the program ends. Returns the last 4096 bytes that
+/// the program wrote to standard error.
 ///
 /// # Errors
 /// As [`run`].
@@ -48,9 +52,10 @@ pub fn run_with_input(
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<String> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own: a Ctrl-C reaches the lab alone, and the lab ends the program with all its tasks.
+    // In a group of its own, a Ctrl-C reaches only the lab, which then ends the program with all
+    // its processes.
     let child = command.process_group(0).spawn();
-    // Else the input stays open here.
+    // Without this, the input's descriptor would stay open in this process.
     command.stdin(Stdio::null());
     let child =
         child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
@@ -69,7 +74,7 @@ pub fn run_with_input(
     Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
 }
 
-/// When to give it up.
+/// The limits of a run.
 struct Patience<'a> {
     name: &'a str,
     limit: Duration,
@@ -92,14 +97,15 @@ impl Patience<'_> {
     }
 }
 
-/// A running program. Dropping it ends every process in it.
+/// A running program; its whole process group is killed on drop.
 struct Running {
     child: Child,
     ended: bool,
 }
 
 impl Running {
-    /// Hands what it writes on until it closes both its outputs; returns the end of what it wrote to standard error.
+    /// Passes on standard output until the program closes both its outputs; returns the end of its
+    /// standard error.
     fn pass_on(
         &mut self,
         patience: &Patience<'_>,
@@ -149,10 +155,11 @@ impl Running {
         Ok(String::from_utf8_lossy(&complaint).into_owned())
     }
 
-    /// How its first process ended; whatever it left behind is ended too.
+    /// Waits for the first process to end and returns its status; kills the rest of its group.
     fn status(&mut self, patience: &Patience<'_>) -> Result<ExitStatus> {
         let process = WaitId::Pid(self.group());
-        // Without taking its status, so that its number, which is also its group's, is not given to another process yet.
+        // The status is not taken yet, so that the process number, which is also the group's, is
+        // not reused.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         while waitid(process.clone(), look)?.is_none() {
             patience.check()?;
@@ -166,7 +173,7 @@ impl Running {
     }
 
     fn end(&mut self) -> Result<ExitStatus> {
-        // There is nobody left to kill when all has gone well.
+        // After a normal end no process is left to kill.
         let _ = kill_process_group(self.group(), Signal::KILL);
         self.ended = true;
         Ok(self.child.wait()?)
@@ -180,7 +187,7 @@ fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.ended {
-            // Nobody wants to know how it ended.
+            // On drop the exit status does not matter.
             let _ = self.end();
         }
     }

@@ -1,4 +1,5 @@
-//! How a run is referred to: `12`, `last`, `last-1`, or a JSON file.
+//! References to runs on the command line: `12`, `last`, `last-1`, or a JSON file. It knows where
+//! runs are kept, but not their use.
 
 use std::{
     fmt,
@@ -16,19 +17,19 @@ use crate::{
     store::Store,
 };
 
-/// The largest run file that is read, in bytes: ten times what a run with all its samples takes.
+/// The largest run file that is read, in bytes: ten times a run with all its samples.
 const MAX_FILE: u64 = 256 << 20;
 
-/// A run in the store, or in a file.
+/// A reference to a run, in the store or in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     Number(i64),
-    /// So many before the newest run.
+    /// The run so many before the newest.
     Last(u32),
     File(PathBuf),
 }
 
-/// Whether a text refers to a run, and not to a target.
+/// `true` if a text refers to a run and not to a target.
 pub fn is_run(text: &str) -> bool {
     number(text).is_some()
         || last(text).is_some()
@@ -77,10 +78,11 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
-    /// The run. Opens the store only when it is needed.
+    /// Loads the run and returns it with its resolved reference. Opens the store only if it is
+    /// needed.
     ///
     /// # Errors
-    /// When there is no such run, or it cannot be read.
+    /// If there is no such run, or it cannot be read.
     pub fn load(&self, store: impl FnOnce() -> Result<Store>) -> Result<(Self, Run)> {
         let number = match self {
             Self::File(path) => return Ok((self.clone(), load_file(path)?)),
@@ -96,12 +98,13 @@ impl Reference {
 /// Reads a run from the JSON that `--format json` writes.
 ///
 /// # Errors
-/// With the file's name, and the place in it where there is one.
+/// If the file cannot be read or is not a run; the message gives the file, and the place in it if
+/// known.
 pub fn load_file(path: &Path) -> Result<Run> {
     let cannot = || format!("cannot read {}", path.display());
     let file = File::open(path).with_context(cannot)?;
     let mut text = String::new();
-    // What has no size beforehand, such as a pipe, is cut off.
+    // A source without a known size, such as a pipe, is cut off at the limit.
     if file.metadata().with_context(cannot)?.len() <= MAX_FILE {
         file.take(MAX_FILE + 1).read_to_string(&mut text).with_context(cannot)?;
     }
@@ -116,20 +119,20 @@ pub fn load_file(path: &Path) -> Result<Run> {
 }
 
 fn parse(text: &str) -> Result<Run> {
-    /// What every version of the form has.
+    /// The fields that every schema version has.
     #[derive(Deserialize)]
     struct Head {
         schema: u32,
     }
-    let told = |error: serde_json::Error| match error.classify() {
+    let explained = |error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Data => anyhow!("this is not a run: {error}"),
         _ => anyhow!("this file is cut short, or is not JSON: {error}"),
     };
-    let head: Head = serde_json::from_str(text).map_err(told)?;
+    let head: Head = serde_json::from_str(text).map_err(explained)?;
     if head.schema != SCHEMA {
         bail!("this file has schema {}; this program reads {SCHEMA}", head.schema);
     }
-    serde_json::from_str(text).map_err(told)
+    serde_json::from_str(text).map_err(explained)
 }
 
 #[cfg(test)]

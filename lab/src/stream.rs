@@ -1,12 +1,13 @@
-//! Reading a target's stream: from bytes, in pieces of any size, to records in a checked order.
+//! Decodes a target's stream, from bytes in pieces of any size to records in a checked order. It
+//! knows framing, not the meaning of records.
 //!
-//! The bytes come from outside (a serial line, a file, a port that crashed), so nothing about them is trusted:
-//! memory is bounded by one frame, and damage is an error that says where.
+//! The bytes are not trusted, since they come from a serial line, a file or a port that may have
+//! crashed. Memory is bounded by a frame, and damage is an error that gives the place.
 
 use anyhow::{Result, bail};
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
-/// Splits the stream into frames and checks that it is whole.
+/// Splits the stream into frames and checks that it is complete.
 #[derive(Default)]
 pub struct Decoder {
     frame: Vec<u8>,
@@ -16,10 +17,11 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Takes some bytes and hands on the records that they complete.
+    /// Decodes more bytes and passes each complete record to `each`.
     ///
     /// # Errors
-    /// Damage, another version, a wrong order, or what `each` says; with the place in the stream.
+    /// If the stream is damaged, has another version or a wrong order, or `each` fails; a message
+    /// about the stream gives the byte.
     pub fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -47,7 +49,7 @@ impl Decoder {
                 }
                 Err(wire::Damaged) => bail!("the stream is damaged at byte {start}"),
             }
-            // Keep the memory, not the bytes.
+            // Keeps the allocation for the next frame.
             frame.clear();
             self.frame = frame;
         }
@@ -78,8 +80,10 @@ impl Decoder {
         Ok(())
     }
 
+    /// Checks that the stream has ended with its last record.
+    ///
     /// # Errors
-    /// When the stream was cut short.
+    /// If the stream was cut short.
     pub fn finish(&self) -> Result<()> {
         if !self.ended {
             bail!("the stream was cut short after {} bytes", self.bytes + self.frame.len() as u64);

@@ -1,4 +1,5 @@
-//! A baseline as TOML: sorted, a line a series, no date; so that a change of a figure is a change of one line.
+//! Reads and writes a baseline as TOML: sorted, a line for each series, without a date, so that a
+//! changed figure is a changed line. The meaning of the figures is the parent module's.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
 
@@ -8,15 +9,15 @@ use serde::Deserialize;
 use super::{Baseline, Key, Machine, Series};
 use crate::study::from_toml;
 
-/// The version of this form.
+/// The schema version of the file.
 const SCHEMA: u32 = 1;
 
-/// More than any baseline; what is larger is something else.
+/// The most bytes of a baseline; a larger file is something else.
 const MAX_BYTES: u64 = 8 << 20;
 
 const HEAD: &str = "# Medians that later runs are held against: `chronoscope baseline check` reads it, `baseline write` makes it anew.\n";
 
-/// What every version of the form has.
+/// The fields that every schema version has.
 #[derive(Deserialize)]
 struct Head {
     schema: u32,
@@ -47,7 +48,7 @@ struct Entry {
     reference: Option<f64>,
 }
 
-/// The text of the file. Numbers are in full, so that they are read back exactly.
+/// Formats the file. Numbers are written in full, so that they read back exactly.
 pub fn render(baseline: &Baseline) -> String {
     let mut text = format!("{HEAD}schema = {SCHEMA}\n");
     if let Some(Machine { host, processor }) = &baseline.machine {
@@ -73,7 +74,8 @@ pub fn render(baseline: &Baseline) -> String {
     text + "]\n"
 }
 
-/// On one line. What JSON escapes, TOML reads the same; it wants one character more to be escaped.
+/// Quotes a text on one line. TOML reads JSON's escapes alike, but requires one more character,
+/// U+007F, to be escaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
@@ -89,7 +91,7 @@ fn number(value: f64) -> String {
 /// Reads a file that [`render`] made.
 ///
 /// # Errors
-/// With the file's name and the line.
+/// If the file cannot be read or is malformed; the message gives the file and the line.
 pub fn load(path: &Path) -> Result<Baseline> {
     let read = || {
         let mut text = String::new();
@@ -103,10 +105,10 @@ pub fn load(path: &Path) -> Result<Baseline> {
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// As [`load`], from text.
+/// Parses the text of a baseline.
 ///
 /// # Errors
-/// With the line, or the series.
+/// If the text is malformed; the message gives the line, or the series.
 pub fn parse(text: &str) -> Result<Baseline> {
     let Head { schema } = from_toml(text)?;
     if schema != SCHEMA {

@@ -1,8 +1,9 @@
-//! A baseline: what is kept of a run so that later runs can be held against it. One line a series, small enough to commit;
-//! `docs/ci.md` tells how it is used.
+//! A baseline: the figures of a run against which later runs are checked, a line for each series
+//! and small enough to commit. `docs/ci.md` describes its use; where it is kept is the caller's
+//! matter.
 //!
-//! A check is a [`comparison`] with the baseline as A, so the rules are those of `docs/compare.md`, with what follows from a
-//! baseline's being a promise: what it has figures of must still be offered and measured.
+//! A check is a [`comparison`] with the baseline as A, by the rules of `docs/compare.md`. In
+//! addition, every series of the baseline must still be offered and measured.
 
 mod file;
 
@@ -17,12 +18,12 @@ use crate::{
     verdict::{Status, Verdict},
 };
 
-/// What is kept of a run.
+/// The figures kept of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
-    /// The machine that the times were taken on; none where there are no times.
+    /// The machine on which times were taken; `None` if the baseline holds no times.
     pub machine: Option<Machine>,
-    /// By case and name: sorted, and none twice.
+    /// The series, sorted by case and name.
     pub series: BTreeMap<Key, Series>,
 }
 
@@ -32,40 +33,42 @@ pub struct Machine {
     pub processor: String,
 }
 
-/// [`CaseResult::key`], and the name of a measured series.
+/// The identity of a series: [`CaseResult::key`] and the series' name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub case: String,
     pub series: String,
 }
 
-/// All that a comparison asks of a series.
+/// The properties of a series that a comparison needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The clock's domain; none where there is no clock.
+    /// The clock's domain; `None` if there is no clock.
     pub domain: Option<String>,
     pub unit: String,
     pub nominal: f64,
-    /// The median of each repetition; one where an exact clock gave the same in all.
+    /// The median of each repetition; a single one if an exact clock gave the same in all.
     pub p50: Vec<f64>,
-    /// The clock's step in the unit; 0 where it has none.
+    /// The clock's step in the series' unit; 0 if it has none.
     pub step: f64,
-    /// How long the reference loop took beside the case, in ns; only of times, and where it ran.
+    /// The geometric mean of the reference loop before and after the case, in ns; only for times,
+    /// and if the loop ran.
     pub reference: Option<f64>,
 }
 
-/// What came of holding a run against a baseline.
+/// The result of checking a run against a baseline.
 pub struct Check {
     pub lines: Vec<Line>,
-    /// Cases of the baseline that the run does not have.
+    /// Cases of the baseline that are missing in the run.
     pub vanished: Vec<String>,
-    /// Cases of the run that the baseline does not have.
+    /// Cases of the run that are missing in the baseline.
     pub new: Vec<String>,
 }
 
 impl Baseline {
-    /// Of all that could be checked later: what does not pass when it is held against itself (no proof, too few repetitions)
-    /// never would. The second result tells what was left out, and why.
+    /// Makes the baseline of a run. A series that does not pass a comparison with itself (no
+    /// evidence, too few repetitions) could never pass later and is left out; the second result
+    /// names each with the reason.
     pub fn of(run: &Run) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         for (key, label, case) in cases(run) {
@@ -93,7 +96,8 @@ impl Baseline {
         (baseline, left_out)
     }
 
-    /// Holds a run against it.
+    /// Checks a run against this baseline; `threshold` is the relative growth that matters (0.05 is
+    /// 5 %).
     pub fn check(&self, run: &Run, threshold: f64) -> Check {
         let mut kept: BTreeMap<&str, CaseResult> = BTreeMap::new();
         for (key, series) in &self.series {
@@ -118,7 +122,7 @@ impl Baseline {
     }
 }
 
-/// The cases of a run with what they are found by and what they are called. Of those that are there twice, the first.
+/// The cases of a run with key and label; of cases with the same key, the first.
 fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
     let targets = comparison::has_several_targets(run);
     let mut seen = BTreeSet::new();
@@ -144,12 +148,13 @@ impl Series {
             step: Some(comparison::step(case, series))
                 .filter(|step| step.is_finite() && *step > 0.0)
                 .unwrap_or(0.0),
-            // Only a time depends on how fast the machine ran.
+            // Only times depend on the machine's speed.
             reference: comparison::reference(case).filter(|_| series.unit == "ns"),
         }
     }
 
-    /// Its case, still without series, as a comparison takes it: what it does not look at is empty.
+    /// The series' case as a comparison takes it, still without series. Fields that a comparison
+    /// ignores are empty.
     fn case(&self, key: &str) -> CaseResult {
         let beside = |when: &str, value: f64| {
             let name = format!("reference loop {when}");
@@ -195,7 +200,8 @@ impl Series {
             role: "measured".to_owned(),
             unit: self.unit.clone(),
             nominal: self.nominal,
-            // So that one tick of the clock above, shared by the operations of a sample, is the step.
+            // The value makes one tick of the clock above, divided by the operations of a sample,
+            // equal the step.
             per: 1.0 / self.step,
             x: None,
             summary: Summary::default(),
@@ -209,7 +215,7 @@ impl Series {
     }
 }
 
-/// In a second.
+/// Nanoseconds in a second.
 const NANOSECONDS: u64 = 1_000_000_000;
 
 #[cfg(test)]
@@ -219,7 +225,8 @@ mod tests {
     use super::*;
     use crate::report::sample;
 
-    /// A run of one case for each series: what it is called, its clock and the medians of its repetitions.
+    /// A run with a case for each series: its name, its clock's domain and the medians of its
+    /// repetitions.
     fn run(series: &[(String, &str, Vec<f64>)]) -> Run {
         let cases = series.iter().enumerate().map(|(at, (name, domain, p50s))| {
             let mut case = sample::case("switch", &format!("tasks={at}"));
@@ -248,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        // Each resamples every series thousands of times.
+        // Each case resamples every series thousands of times.
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
@@ -265,7 +272,7 @@ mod tests {
             prop_assert_eq!(baseline.series.len() + left_out.len(), series.len());
             let text = render(&baseline);
             prop_assert_eq!(text.lines().filter(|line| line.starts_with("  {")).count(), baseline.series.len());
-            // An empty one is no file.
+            // An empty baseline is not a valid file.
             if !baseline.series.is_empty() {
                 prop_assert_eq!(&parse(&text).unwrap(), &baseline);
             }

@@ -1,7 +1,9 @@
-//! Which functions took the cycles that the worst sample took more than one of median length, by the bench board's retirement trace.
+//! Names the functions that took more cycles in the worst sample than in one of median length, from
+//! the bench board's retirement trace. It reads a case's attachments and makes a sentence; it does
+//! not know where that is shown.
 //!
-//! Pins and trace are on one clock, the board's cycles. Which pulse is which sample is known where the pin's own samples were kept, and only
-//! one pin has these.
+//! Pins and trace share a clock, the board's cycles. The samples are matched with the edges of a
+//! pin, or of the bench's stimulus line, and only an unambiguous match is used.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -15,14 +17,14 @@ use crate::{
     units::printable,
 };
 
-/// So many functions are named.
+/// The most functions that are named.
 const NAMED: usize = 3;
 
-/// From which cycle to which.
+/// The first cycle of a span, and the cycle at which it ends.
 type Span = (u64, u64);
 
-pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
-    // That of the first repetition is the one that is kept.
+pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
+    // Only the first repetition's trace is kept.
     let text =
         case.attachments.get(RUNS).filter(|_| taken.repetition == 0 && series.unit == "cycles")?;
     let (runs, skipped) = board::read(text);
@@ -31,7 +33,8 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     let (who, spans) = by_pin.or_else(|| Some(("The worst", by_line(taken, &capture)?)))?;
     let first = runs.first().filter(|_| skipped == 0)?.start;
     let last = runs.last()?.end;
-    // Where the trace begins, the cycles before its first instruction are that one's.
+    // The cycles before the trace's first instruction, from the trigger on, are attributed to that
+    // instruction.
     let trigger =
         capture.channel("D0").ok()?.edges().find_map(|(at, level)| level.then_some(at))?;
     let is_traced = |(from, to): &Span| (*from >= first || *from == trigger) && *to <= last;
@@ -50,11 +53,11 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     excess.sort_by_key(|(_, more)| std::cmp::Reverse(*more));
     let named: Vec<String> =
         excess.iter().take(NAMED).map(|(name, more)| format!("{name} {more} more")).collect();
-    let told: u64 = excess.iter().take(NAMED).map(|(_, more)| more).sum();
-    let rest = match told.cmp(&more) {
-        Ordering::Less => format!(", all others {} more", more - told),
+    let named_more: u64 = excess.iter().take(NAMED).map(|(_, more)| more).sum();
+    let rest = match named_more.cmp(&more) {
+        Ordering::Less => format!(", all others {} more", more - named_more),
         Ordering::Equal => String::new(),
-        Ordering::Greater => format!(", all others {} less", told - more),
+        Ordering::Greater => format!(", all others {} less", named_more - more),
     };
     let named = named.join(", ");
     Some(format!(
@@ -62,7 +65,8 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     ))
 }
 
-/// Where each sample of the repetition lies among the edges of its pin.
+/// The span of each sample of the repetition between edges of the series' pin; `None` if no pin or
+/// more than one matches.
 fn by_pin(
     case: &CaseResult,
     series: &SeriesResult,
@@ -71,7 +75,7 @@ fn by_pin(
 ) -> Option<Vec<Span>> {
     let name = observation::by_pin(&series.name);
     let shown = Taken::first(case, case.series.iter().find(|other| other.name == name)?)?;
-    // The marks' samples are the pin's, in the same order, unless some begin elsewhere.
+    // The samples by marks are those of the pin, in the same order, unless some begin elsewhere.
     let least = shown.windows.iter().map(|window| window.length).fold(f64::INFINITY, f64::min);
     let is_near = |(one, other): (&Window, &Window)| (one.start - other.start).abs() < least / 2.0;
     if shown.windows.len() != taken.windows.len()
@@ -88,7 +92,8 @@ fn by_pin(
     only(all.filter(|spans: &Vec<Span>| shown.is_at(spans)))
 }
 
-/// Where each lies whose start is no mark, but a line that rises: that of the bench's stimulus.
+/// The span of each sample that starts at a rising line (the bench's stimulus) instead of a mark;
+/// `None` if no line or more than one matches.
 fn by_line(taken: &Taken, capture: &Capture) -> Option<Vec<Span>> {
     let rises = |channel: &Channel| -> Vec<u64> {
         channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
@@ -110,13 +115,13 @@ fn by_line(taken: &Taken, capture: &Capture) -> Option<Vec<Span>> {
     only(capture.channels.iter().filter_map(|channel| spans(rises(channel))))
 }
 
-/// What there is, if there is no other.
+/// The only item; `None` if there are none or several.
 fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.next().filter(|_| all.next().is_none())
 }
 
 impl Taken {
-    /// Whether its samples begin and end there, to the cycle.
+    /// `true` if the samples begin and end exactly at these spans, to the cycle.
     fn is_at(&self, spans: &[Span]) -> bool {
         let Some(&(origin, _)) = spans.first() else { return false };
         let is_same = |(window, (from, to)): (&Window, &Span)| {
@@ -127,7 +132,7 @@ impl Taken {
     }
 }
 
-/// The cycles of each function in a span.
+/// The cycles of each function within a span.
 fn spent<'a>(runs: &[Run<'a>], (from, to): Span) -> BTreeMap<&'a str, u64> {
     let mut spent = BTreeMap::new();
     let next = runs.partition_point(|run| run.end <= from);
@@ -146,7 +151,7 @@ mod tests {
         report::sample,
     };
 
-    /// Two pulses before the worst, one after, of D0; the line rises a little earlier.
+    /// Two pulses of D0 before the worst and one after it; the line rises slightly earlier.
     const PULSES: [Span; 4] = [(1000, 1020), (1100, 1121), (1200, 1290), (1400, 1420)];
 
     fn capture(pulses: &[Span]) -> String {
@@ -168,7 +173,7 @@ mod tests {
         String::from_utf8(dump).unwrap()
     }
 
-    /// Samples by marks and, unless they start at the line, by the pin.
+    /// A case with samples by marks, and by the pin too unless the samples start at the line.
     fn case(samples: &[(f64, f64)], has_pin: bool) -> CaseResult {
         let mut case = case_of(&[samples]);
         case.series[0].unit = "cycles".to_owned();
@@ -193,7 +198,7 @@ mod tests {
     }
 
     fn of(case: &CaseResult) -> Option<String> {
-        told(case, &case.series[0], &Taken::with_worst(case, &case.series[0])?)
+        sentence(case, &case.series[0], &Taken::with_worst(case, &case.series[0])?)
     }
 
     #[test]

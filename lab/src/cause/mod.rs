@@ -1,5 +1,5 @@
-//! Why the worst sample of a series is so long, as far as what was recorded beside it shows that. Where it does not, nothing is
-//! said: a likely cause is none.
+//! Explains the worst sample of a series from the recordings of the same case. It claims a cause
+//! only if the recordings prove it, and knows nothing of the report.
 
 mod board;
 pub mod schedule;
@@ -12,31 +12,32 @@ use crate::{
     units::{count, show},
 };
 
-/// What is known of it, a sentence each.
+/// Returns the causes that the recordings show, a sentence each; empty if they show none.
 pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let taken = Taken::with_worst(case, series);
-    let by_trace =
-        |taken: &Taken| [schedule::told(case, series, taken), board::told(case, series, taken)];
+    let by_trace = |taken: &Taken| {
+        [schedule::sentence(case, series, taken), board::sentence(case, series, taken)]
+    };
     let by_trace = taken.iter().flat_map(by_trace);
     [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()
 }
 
-/// What a hypervisor took is known of whole repetitions only.
+/// Steal time is known for whole repetitions only.
 fn stolen(case: &CaseResult) -> Option<String> {
     let stolen = case.figure("steal")?.max;
-    let told = show(stolen * 1e6, "ns");
+    let shown = show(stolen * 1e6, "ns");
     (stolen > 0.0).then(|| {
         format!(
-            "The hypervisor took up to {told} from a repetition: the worst may be the machine's."
+            "The hypervisor took up to {shown} from a repetition: the worst may be the machine's."
         )
     })
 }
 
-/// Neither is it known in which sample a processor was too hot.
+/// Thermal throttling is known for whole repetitions only.
 fn throttled(case: &CaseResult) -> Option<String> {
     let times = case.figure("thermal throttling")?.max;
-    let told = count(times);
+    let shown = count(times);
     (times > 0.0).then(|| {
-        format!("Heat slowed the processor, up to {told} times in a repetition: the worst may be the machine's.")
+        format!("Heat slowed the processor, up to {shown} times in a repetition: the worst may be the machine's.")
     })
 }

@@ -1,7 +1,8 @@
-//! What Linux ran besides on the case's processor while the worst sample was taken, by its own record (ftrace).
+//! Names the tasks and interrupts that ran on the case's processor during the worst sample, from
+//! Linux's own trace (ftrace). It makes a sentence; it does not know where that is shown.
 //!
-//! Samples are counted from their series' first. When that started the port notes in the record, whose clock is the one that marks are
-//! read from (`ports/linux/src/trace.rs`).
+//! Samples are timed from their series' first sample. The port writes that sample's start into the
+//! trace, in the clock from which marks are read (`ports/linux/src/trace.rs`).
 
 use std::collections::BTreeMap;
 
@@ -15,17 +16,17 @@ use crate::{
     units::{printable, show},
 };
 
-/// A time is printed in whole µs, so what lies between two of them may be shorter or longer by so many ns.
+/// The uncertainty of a duration in ns: the trace prints times in whole µs.
 const DOUBT: f64 = 1_000.0;
 
-/// So many are named.
+/// The most tasks and interrupts that are named.
 const NAMED: usize = 3;
 
-pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
+pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
     let text = case.attachments.get("trace")?;
     let cpu = case.parameters.get("cpu")?.parse().ok()?;
     let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
-    // Each repetition has one, unless they were too long to be kept.
+    // Each repetition has a record, unless the records were too long to be kept.
     let record = *records.get(taken.repetition).filter(|_| records.len() == case.repetitions)?;
     let ran = Ran::read(record, cpu)?;
     let (origin, ns) = (origin(record, &series.name)?, tick(case));
@@ -36,7 +37,7 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     let worst = Some(span(&taken.worst())).filter(|span| ran.covers(*span))?;
     let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
     let usual = mean(&ran, all.filter(|span| *span != worst));
-    // What surely took more than it usually does, the longest first.
+    // Keeps those that took longer than usual beyond the uncertainty, the longest first.
     let is_longer = |(what, took): &(What, Took)| {
         let usually = usual.get(what).copied().unwrap_or_default();
         took.ns - took.doubt > usually.ns + usually.doubt
@@ -58,7 +59,7 @@ pub fn told(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<S
     })
 }
 
-/// When the first sample of a series started, in ns.
+/// The start of a series' first sample, in ns of the trace's clock.
 fn origin(record: &str, series: &str) -> Option<f64> {
     record.lines().skip(1).take_while(|line| line.starts_with('#')).find_map(|line| {
         let (name, at) = line.strip_prefix("# ")?.rsplit_once(" starts at ")?;
@@ -66,17 +67,17 @@ fn origin(record: &str, series: &str) -> Option<f64> {
     })
 }
 
-/// From when to when, in ns.
+/// A start and an end, in ns.
 type Span = (f64, f64);
 
-/// How long something ran, in ns.
+/// A duration and its uncertainty, in ns.
 #[derive(Clone, Copy, Default)]
 struct Took {
     ns: f64,
     doubt: f64,
 }
 
-/// How long each ran in a span, on average.
+/// The mean duration of each task and interrupt within the spans.
 fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<What<'a>, Took> {
     let (mut all, mut count) = (BTreeMap::<What<'_>, Took>::new(), 0.0);
     for (from, to) in spans {
@@ -92,7 +93,7 @@ fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Wh
     all
 }
 
-/// What a processor ran.
+/// An occupant of the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What<'a> {
     Task(&'a str),
@@ -110,37 +111,37 @@ impl What<'_> {
     }
 }
 
-/// From when to when something ran, in ns.
+/// A stretch in which something ran, in ns.
 struct Piece<'a> {
     what: What<'a>,
     start: u64,
     end: u64,
 }
 
-/// What ran on one processor, but for the case itself and for nothing at all.
+/// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
 #[derive(Default)]
 struct Ran<'a> {
-    /// Tasks, interrupts, soft interrupts: the pieces of each lie one after another.
+    /// The pieces of tasks, interrupts and soft interrupts; those of a kind do not overlap.
     pieces: [Vec<Piece<'a>>; 3],
-    /// What has begun of each, and when.
+    /// For each kind, the open piece and its start.
     open: [Option<(What<'a>, u64)>; 3],
-    /// Of the task that runs.
+    /// The number of the running task.
     id: Option<u32>,
-    /// The first event's time, and the latest one's.
+    /// The times of the first and of the latest event.
     known: Option<(u64, u64)>,
-    /// From when to when events are missing.
+    /// The stretches in which events are missing.
     gaps: Vec<(u64, u64)>,
     is_lost: bool,
 }
 
 impl<'a> Ran<'a> {
-    /// `None` where it does not tell which tasks are the case's.
+    /// Reads a record; `None` if it does not show which tasks are the case's.
     fn read(record: &'a str, cpu: u32) -> Option<Self> {
         let (mut ran, mut own) = (Self::default(), None);
         for line in record.lines() {
             match line::read(line) {
                 Line::Event(event) => {
-                    // All tasks of the case have the name of the one that begins and ends it.
+                    // All tasks of the case have the name of the task that begins and ends it.
                     if matches!(event.what, line::What::Mark("the case begins" | "the case ends")) {
                         own = Some(event.task.name);
                     }
@@ -160,7 +161,7 @@ impl<'a> Ran<'a> {
 
     fn take(&mut self, event: &line::Event<'a>) {
         let (_, before) = *self.known.get_or_insert((event.at, event.at));
-        // Now and then the event is missing in which another task began to run.
+        // Sometimes the event is missing with which another task began to run.
         if self.is_lost || self.id.is_some_and(|id| id != event.task.id) {
             self.gaps.push((before, event.at));
             (self.is_lost, self.id, self.open) = (false, None, [None; 3]);
@@ -198,7 +199,7 @@ impl<'a> Ran<'a> {
         }
     }
 
-    /// Whether all is known of what ran then.
+    /// `true` if the record is complete throughout the span.
     fn covers(&self, (from, to): Span) -> bool {
         let is_within =
             |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
@@ -219,7 +220,8 @@ impl<'a> Ran<'a> {
 pub mod tests {
     use super::{super::window::tests::case_of, *};
 
-    /// A record of processor 1: the case's tasks take turns, and in the second sample somebody comes between.
+    /// A record of processor 1: the case's tasks take turns, and another task runs in between
+    /// during the second sample.
     pub const RECORD: &str = "# tracer: nop
 #
 # wakeup starts at 5000100000 ns
@@ -241,7 +243,7 @@ pub mod tests {
 ";
 
     pub fn case(record: &str) -> CaseResult {
-        // The second is from 200 µs to 250 µs, the others take 20.
+        // The second sample is from 200 µs to 250 µs, the others take 20 µs.
         let mut case = case_of(&[&[(0.0, 20e3), (100e3, 50e3), (200e3, 20e3), (300e3, 20e3)]]);
         case.attachments.insert("trace".to_owned(), record.to_owned());
         case.parameters.insert("cpu".to_owned(), "1".to_owned());
@@ -249,7 +251,7 @@ pub mod tests {
     }
 
     fn of(case: &CaseResult) -> Option<String> {
-        told(case, &case.series[0], &Taken::with_worst(case, &case.series[0]).unwrap())
+        sentence(case, &case.series[0], &Taken::with_worst(case, &case.series[0]).unwrap())
     }
 
     #[test]
@@ -267,7 +269,7 @@ pub mod tests {
         elsewhere.parameters.insert("cpu".to_owned(), "0".to_owned());
         let mut anywhere = case(RECORD);
         anywhere.parameters.insert("cpu".to_owned(), "any".to_owned());
-        // Of two repetitions, each with a worst of its own, one has no record.
+        // Of two repetitions, each with a worst sample of its own, one has no record.
         let both = [&[(0.0, 1.0)][..], &[(0.0, 2.0)][..]];
         let mut one_is_missing =
             CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };

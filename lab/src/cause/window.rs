@@ -1,28 +1,31 @@
-//! The repetition that a series' worst sample was taken in, where all its samples were kept.
+//! Finds the repetition with a series' worst sample and the time windows of its samples. It needs
+//! all samples to be kept, and knows no trace.
 
 use crate::run::{CaseResult, Repetition, SeriesResult};
 
-/// What a sample took beyond its nominal length, as a stretch of time, in ticks since the repetition's first sample started; where time
-/// is told in ns, in ns. What happens while a delay of 50 ms is not over yet makes nothing late.
+/// The stretch of time by which a sample exceeded its nominal length, in the unit of the series'
+/// samples (ns or ticks), from the start of the repetition's first sample. Events during the
+/// nominal part, such as a delay of 50 ms, do not make the sample late.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     pub start: f64,
     pub length: f64,
 }
 
-/// All samples of one repetition, in the order of their numbers.
+/// All samples of a repetition, in the order in which they were taken.
 #[derive(Debug, PartialEq)]
 pub struct Taken {
     pub repetition: usize,
     pub windows: Vec<Window>,
-    /// Of each sample, in the same unit.
+    /// The nominal length of each sample, in the same unit.
     pub nominal: f64,
-    /// Which of them is the worst: the first of those that are equally long.
+    /// The index of the worst sample; the first of equally long ones.
     pub place: usize,
 }
 
 impl Taken {
-    /// The repetition with the worst sample: the first of those that are equally long.
+    /// The repetition with the worst sample; the first of equally long ones. `None` if not all
+    /// samples were kept.
     pub fn with_worst(case: &CaseResult, series: &SeriesResult) -> Option<Self> {
         let repetitions = Self::all(case, series)?;
         repetitions
@@ -31,7 +34,7 @@ impl Taken {
             .max_by(|one, other| one.worst().length.total_cmp(&other.worst().length))
     }
 
-    /// The first repetition.
+    /// The first repetition; `None` if not all samples were kept.
     pub fn first(case: &CaseResult, series: &SeriesResult) -> Option<Self> {
         Self::all(case, series)?.into_iter().next()
     }
@@ -40,9 +43,10 @@ impl Taken {
         self.windows[self.place]
     }
 
-    /// All repetitions, if each has samples, and all of these were kept.
+    /// All repetitions; `None` unless each has samples and all of them were kept.
     fn all(case: &CaseResult, series: &SeriesResult) -> Option<Vec<Self>> {
-        // One that has no sample of the series is not told, and the others are then not known by their places.
+        // A repetition without samples of the series has no entry, so the entries' indices would
+        // not be repetitions.
         if series.by_repetition.len() != case.repetitions || series.unit == "count" {
             return None;
         }
@@ -71,7 +75,7 @@ pub mod tests {
     use super::*;
     use crate::report::sample;
 
-    /// A case with one series, whose samples of each repetition are these.
+    /// A case with a series whose repetitions have these samples.
     pub fn case_of(repetitions: &[&[(f64, f64)]]) -> CaseResult {
         let mut case = sample::case("wakeup", "");
         case.repetitions = repetitions.len();

@@ -1,12 +1,12 @@
-//! The clock that cases read, and the timers that they sleep on.
+//! Checks of the clock that cases read and of the timers that they sleep on.
 
 use super::{Files, Finding, port::Answer};
 
-/// Clock sources that a program can read itself, through the vDSO.
+/// Clock sources that programs read through the vDSO, without a system call.
 const FAST: [&str; 4] =
     ["tsc", "arch_sys_counter", "riscv_clocksource", "hyperv_clocksource_tsc_page"];
 
-/// Those that take a system call, a trip to a device, or both.
+/// Clock sources that need a system call, a device access, or both.
 const SLOW: [&str; 6] =
     ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen", "hyperv_clocksource_msr"];
 
@@ -36,7 +36,7 @@ pub fn source(files: &dyn Files) -> Vec<Finding> {
     }]
 }
 
-/// What a read of the clock takes, which tells whether the vDSO is used.
+/// Checks the cost of a clock read, which shows whether the vDSO is used.
 pub fn cost(answer: &Answer) -> Vec<Finding> {
     const CHECK: &str = "clock read";
     const WHY: &str = "every mark costs that much, and blurs what is shorter";

@@ -1,4 +1,5 @@
-//! Where checks read from: the disk, or a test's literal files.
+//! The files that checks read: those of the disk, or a test's literal ones. Checks read through
+//! [`Files`] only, so each can be tested without a machine.
 
 use std::{
     fmt,
@@ -6,13 +7,13 @@ use std::{
     io::{self, Read},
 };
 
-/// More than any file in /proc that the doctor reads; nothing may fill the memory.
+/// The most bytes read of a file; no file that the doctor reads in /proc is longer.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// This kernel, or this machine, has no such file.
+    /// The file does not exist on this kernel or machine.
     Absent,
     Denied,
     Failed(String),
@@ -38,26 +39,26 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// Files by their absolute paths.
+/// Access to files by their absolute paths.
 pub trait Files {
     fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread>;
 
-    /// The names in a folder.
+    /// The names in a folder; empty if it cannot be read.
     fn names(&self, folder: &str) -> Vec<String>;
 
-    /// A file's text without the blanks around it.
+    /// Reads a file's text without leading and trailing blanks.
     fn text(&self, path: &str) -> Result<String, Unread> {
         Ok(String::from_utf8_lossy(&self.bytes(path)?).trim().to_owned())
     }
 
-    /// A file that holds one number.
+    /// Reads a file that holds a single number.
     fn number(&self, path: &str) -> Result<i64, Unread> {
         let text = self.text(path)?;
         text.parse().map_err(|_| Unread::Failed(format!("`{path}` holds no number")))
     }
 }
 
-/// This machine's own.
+/// The files of this machine.
 pub struct Disk;
 
 impl Files for Disk {
@@ -73,7 +74,8 @@ impl Files for Disk {
     }
 }
 
-/// A test's files: paths and their contents. The content [`DENIED`] is that of a file that only root may read.
+/// A test's files: paths and their contents. The content [`DENIED`] marks a file that only root can
+/// read.
 #[cfg(test)]
 pub fn fixture(files: &[(&'static str, &'static str)]) -> impl Files + use<> {
     Fixture(files.to_vec())

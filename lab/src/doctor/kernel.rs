@@ -1,4 +1,5 @@
-//! How the kernel was built and booted: preemption, tick, isolation, and what it keeps back from real-time tasks.
+//! Checks of the kernel's build and boot: preemption, tick, isolation, and limits on real-time
+//! tasks.
 
 use std::io::Read;
 
@@ -17,9 +18,9 @@ pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
     ]
 }
 
-/// The kernel's build configuration, where it is kept.
+/// Returns the kernel's build configuration, if the system keeps it.
 fn config(files: &dyn Files) -> Option<String> {
-    /// A configuration is a few hundred kB; a gzip file of another sort may unpack to anything.
+    /// A configuration takes a few hundred kB; another gzip file may unpack to any size.
     const MAX_BYTES: u64 = 4 << 20;
     if let Ok(packed) = files.bytes("/proc/config.gz") {
         let mut text = String::new();
@@ -54,14 +55,14 @@ fn preemption(files: &dyn Files, config: Option<&str>) -> Finding {
     }
 }
 
-/// `rt`, `full`, `lazy`, `voluntary` or `none`: what runs now if the kernel shows it, else what it was booted with, else what
-/// it was built with.
+/// The preemption model `rt`, `full`, `lazy`, `voluntary` or `none`: the current one if the kernel
+/// shows it, else that of the boot arguments, else that of the build.
 fn model(files: &dyn Files, config: Option<&str>) -> Option<String> {
     let version = files.text("/proc/sys/kernel/version").unwrap_or_default();
     if version.contains("PREEMPT_RT") || files.number("/sys/kernel/realtime") == Ok(1) {
         return Some("rt".to_owned());
     }
-    // `none voluntary (full)`: the one in parentheses is in force.
+    // In `none voluntary (full)`, the parentheses mark the current model.
     let shown = files.text("/sys/kernel/debug/sched/preempt").ok();
     if let Some((_, rest)) = shown.as_deref().and_then(|text| text.split_once('(')) {
         return rest.split_once(')').map(|(model, _)| model.to_owned());
@@ -81,7 +82,7 @@ fn model(files: &dyn Files, config: Option<&str>) -> Option<String> {
     built.or_else(|| (version.contains("PREEMPT") && !dynamic).then(|| "full".to_owned()))
 }
 
-/// A boot argument's value; of several the last.
+/// The value of a boot argument; the last if it occurs several times.
 fn argument(files: &dyn Files, name: &str) -> Option<String> {
     let line = files.text("/proc/cmdline").ok()?;
     let mut values = line
@@ -114,7 +115,8 @@ fn isolation(files: &dyn Files, cpu: usize) -> Finding {
     const CHECK: &str = "isolation";
     let isolated = match files.text("/sys/devices/system/cpu/isolated") {
         Ok(list) => list,
-        // Older kernels; the flags before the processors are no numbers, and fall out.
+        // Older kernels list the processors in a boot argument. Its leading flags are not numbers
+        // and are ignored.
         Err(why) => match argument(files, "isolcpus") {
             Some(list) => list,
             None if files.text("/proc/cmdline").is_ok() => String::new(),
@@ -139,7 +141,8 @@ fn isolation(files: &dyn Files, cpu: usize) -> Finding {
     }
 }
 
-/// Whether a list such as `0-2,5` has this processor; words that are no numbers are passed over.
+/// `true` if a list such as `0-2,5` contains this processor; words that are not numbers are
+/// ignored.
 pub fn contains(list: &str, cpu: usize) -> bool {
     list.split(',').any(|part| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));

@@ -1,4 +1,4 @@
-//! What else wants the processor, and what limits how much of it there is.
+//! Checks of the load on the processors and of limits on processor time.
 
 use super::{Files, Finding};
 
@@ -6,7 +6,7 @@ pub fn findings(files: &dyn Files, usable: usize) -> Vec<Finding> {
     vec![average(files, usable), limits(files)]
 }
 
-/// What no single figure shows, but may spoil any.
+/// Checks of services that may disturb any case without showing in a single figure.
 pub fn habits(files: &dyn Files) -> Vec<Finding> {
     vec![swap(files), irqbalance(files)]
 }
@@ -36,7 +36,7 @@ fn average(files: &dyn Files, usable: usize) -> Finding {
 struct Limit {
     quota_us: i64,
     period_us: i64,
-    /// Periods in which it was reached.
+    /// The number of periods in which the limit was reached.
     throttled: i64,
 }
 
@@ -69,7 +69,7 @@ fn limits(files: &dyn Files) -> Finding {
     }
 }
 
-/// The folders of this process's control groups and of all above them, from `/proc/self/cgroup`.
+/// The folders of this process's control groups and of all their parents, from `/proc/self/cgroup`.
 fn folders(groups: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for line in groups.lines() {
@@ -97,7 +97,7 @@ fn folders(groups: &str) -> Vec<String> {
 }
 
 fn limit(files: &dyn Files, folder: &str) -> Option<Limit> {
-    // Version 2 has one file, version 1 two.
+    // Version 2 of control groups has a single file, version 1 has two.
     let (quota_us, period_us) = match files.text(&format!("{folder}/cpu.max")) {
         Ok(text) => {
             let (quota, period) = text.split_once(' ')?;

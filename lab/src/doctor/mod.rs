@@ -1,8 +1,9 @@
-//! The doctor: what on this machine spoils measurements, why it matters, and its mend.
+//! The doctor: checks of this machine for conditions that disturb measurements, each with its
+//! effect and its remedy. It knows nothing of cases and runs.
 //!
-//! Every check is a pure function from the contents of some files (and, where only trying tells, from what the port
-//! answered) to findings; one file a group of checks. A check never claims what it could not see: that is a level of its
-//! own.
+//! Every check is a pure function from the contents of some files, and where only a trial can tell
+//! from the port's answers, to findings. Each file holds a group of checks. A check that could not
+//! look reports the level [`Level::Unseen`] and makes no claim.
 
 mod clock;
 mod files;
@@ -22,30 +23,30 @@ pub use files::{Disk, Files, Unread};
 
 use crate::machine::host::{last_cpu, usable_cpus};
 
-/// Ordered from good to bad.
+/// The level of a finding, ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     Good,
-    /// It could not be looked at.
+    /// The check could not be made.
     Unseen,
-    /// Worth knowing when figures are read or compared.
+    /// The condition matters when figures are read or compared.
     Note,
-    /// Figures measured here are doubtful.
+    /// Figures measured under this condition are doubtful.
     Bad,
 }
 
-/// One thing looked at.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub check: &'static str,
     pub level: Level,
-    /// What is so here; for what is unseen, why it is.
+    /// The observed condition; for an unseen one, the reason why it is unseen.
     pub seen: String,
-    /// What it does to measurements; empty where it does nothing.
+    /// The effect on measurements; empty if there is none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub why: &'static str,
-    /// What to do about it; empty where nothing can or need be done.
+    /// The remedy; empty if none is possible or needed.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub mend: &'static str,
 }
@@ -78,17 +79,17 @@ impl Finding {
     }
 }
 
-/// What the doctor found.
+/// The doctor's findings.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The processor that cases run on, and that was looked at.
+    /// The processor that was examined, on which cases run by default.
     pub cpu: usize,
-    /// The worst of the findings.
+    /// The worst level of the findings.
     pub worst: Level,
     pub findings: Vec<Finding>,
 }
 
-/// Looks at everything. Takes a second, because noise must be watched.
+/// Runs all checks. Takes about a second, during which the processor's noise is observed.
 pub fn examine() -> Report {
     let cpu = last_cpu();
     let mut findings = at_a_glance(&Disk, cpu);
@@ -106,7 +107,7 @@ pub fn examine() -> Report {
     Report { cpu, worst, findings }
 }
 
-/// The bad findings among those that cost a few file reads: what `run` warns of.
+/// The bad findings of the checks that need only a few file reads; `run` prints them as warnings.
 pub fn quick() -> Vec<Finding> {
     let findings = at_a_glance(&Disk, last_cpu());
     findings.into_iter().filter(|finding| finding.level == Level::Bad).collect()

@@ -1,10 +1,10 @@
-//! What this user may do: as the port found when it tried.
+//! Checks of the user's permissions, from the port's attempts to use them.
 
 use std::io;
 
 use super::{Files, Finding, port::Answer};
 
-/// Linux's numbers of the errors that have a meaning of their own here.
+/// The numbers of those Linux errors that are told apart here.
 const ENOENT: i32 = 2;
 const EOPNOTSUPP: i32 = 95;
 const ENOSYS: i32 = 38;
@@ -19,7 +19,7 @@ fn fifo(answer: &Answer) -> Finding {
         Ok(0.0) => Finding::good(CHECK, "SCHED_FIFO is permitted"),
         Ok(error) => Finding::bad(
             CHECK,
-            format!("SCHED_FIFO is refused: {}", told(error)),
+            format!("SCHED_FIFO is refused: {}", description(error)),
             "cases at real-time priority, the default, cannot run",
             "run as root, give the port cap_sys_nice with setcap, or raise `ulimit -r`; under CONFIG_RT_GROUP_SCHED also \
              give the control group some cpu.rt_runtime_us",
@@ -40,7 +40,7 @@ fn memory(files: &dyn Files, answer: &Answer) -> Finding {
         Ok(0.0) => Finding::good(CHECK, "permitted"),
         Ok(error) => Finding::bad(
             CHECK,
-            format!("refused: {}", told(error)),
+            format!("refused: {}", description(error)),
             "a page fault may fall into a sample, and cases that lock memory, the default, cannot run",
             "run as root, raise `ulimit -l`, or pass --set mlock=no",
         ),
@@ -48,7 +48,7 @@ fn memory(files: &dyn Files, answer: &Answer) -> Finding {
     }
 }
 
-/// The bytes that an ordinary user may lock; nothing for who may lock all (CAP_IPC_LOCK).
+/// The locked-memory limit in bytes; `None` if there is none or the user has CAP_IPC_LOCK.
 fn limit(files: &dyn Files) -> Option<u64> {
     const CAP_IPC_LOCK: u32 = 14;
     let status = files.text("/proc/self/status").ok()?;
@@ -73,7 +73,7 @@ fn counter(answer: &Answer) -> Finding {
         ),
         Ok(error) => Finding::note(
             CHECK,
-            format!("refused: {}", told(error)),
+            format!("refused: {}", description(error)),
             "instructions, the figure that noise touches least, cannot be counted",
             "run as root, or with CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0",
         ),
@@ -81,7 +81,7 @@ fn counter(answer: &Answer) -> Finding {
     }
 }
 
-fn told(error: f64) -> String {
+fn description(error: f64) -> String {
     let text = io::Error::from_raw_os_error(error as i32).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -1,5 +1,5 @@
-//! What only trying tells: the port, which is what needs the permissions, tries and answers
-//! (`ports/linux/src/doctor.rs`).
+//! Asks the port to try operations whose outcome only a trial shows, since the port is the program
+//! that needs the permissions (`ports/linux/src/doctor.rs`).
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     stream::Decoder,
 };
 
-/// The port's figures, or why there are none.
+/// The port's figures, or the reason why there are none.
 pub struct Answer {
     figures: Result<Vec<(String, f64)>, String>,
 }
@@ -30,9 +30,9 @@ impl Answer {
     }
 }
 
-/// Lets the port try, on that processor. It takes a second.
+/// Runs the port's trial on that processor. Takes about a second.
 pub fn ask(cpu: usize) -> Answer {
-    /// More than it says by far; a port that says more is another one.
+    /// The most figures that are kept; a port that sends more is not Chronoscope's.
     const MAX_FIGURES: usize = 64;
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();

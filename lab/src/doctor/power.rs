@@ -1,4 +1,4 @@
-//! How the processor saves power: its clock's speed, and the sleep that it must wake from.
+//! Checks of the processor's power saving: its frequency, and the idle states that it must leave.
 
 use super::{Files, Finding, Unread};
 
@@ -47,7 +47,7 @@ fn boost(files: &dyn Files) -> Finding {
     }
 }
 
-/// An idle state: its name and how many µs it takes to leave.
+/// An idle state: its name and its exit latency in µs.
 type State = (String, i64);
 
 fn idle(files: &dyn Files, cpu: usize) -> Finding {
@@ -73,16 +73,16 @@ fn idle(files: &dyn Files, cpu: usize) -> Finding {
     }
 }
 
-/// The exit latency in µs that some program holds the processors to.
+/// The exit latency in µs that a program has limited the processors to; `None` without a limit.
 fn latency_limit(files: &dyn Files) -> Option<i64> {
-    /// What it reads when nobody asks for less.
+    /// The value that the file holds without a limit.
     const NO_LIMIT: i32 = 2_000_000_000;
     let bytes = files.bytes("/dev/cpu_dma_latency").ok()?;
     let limit = i32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?);
     (0..NO_LIMIT).contains(&limit).then_some(limit.into())
 }
 
-/// The state that takes longest to leave, of those that are enabled and allowed.
+/// The enabled and allowed state with the longest exit latency.
 fn deepest(files: &dyn Files, cpu: usize, limit: Option<i64>) -> Option<State> {
     let state = |index: usize| -> Option<(State, bool)> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{index}");
@@ -135,7 +135,8 @@ mod tests {
         let found = idle(&laptop("\x00\x00\x00\x00"), 3);
         assert_eq!((found.level, found.seen.contains("POLL")), (Level::Good, true), "{found:?}");
         assert_eq!(idle(&laptop("\x14\x00\x00\x00"), 3).level, Level::Note);
-        // No limit (0x77359400) is bytes that are not UTF-8; -1 as well as short reads say nothing.
+        // No limit (0x77359400) is bytes that are not UTF-8. A negative limit and a short read
+        // count as no limit.
         assert_eq!(idle(&laptop("\x7f\x7f\x7f\x7f"), 3).level, Level::Bad);
         assert_eq!(idle(&laptop("\x01"), 3).level, Level::Bad);
     }

@@ -1,8 +1,8 @@
-//! The processors: how many, what they share, and whether they are real.
+//! Checks of the processors: their number, shared cores, and virtualisation.
 
 use super::{Files, Finding, kernel::contains};
 
-/// `usable`: the processors that this program may run on.
+/// Runs the checks; `usable` is the number of processors that this program may run on.
 pub fn findings(files: &dyn Files, cpu: usize, usable: usize) -> Vec<Finding> {
     vec![count(usable), siblings(files, cpu), hypervisor(files)]
 }

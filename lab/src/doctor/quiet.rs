@@ -1,12 +1,13 @@
-//! How quiet the measuring processor is: a task that never waits watches the clock for most of a second (in the port, at
-//! real-time priority where that is permitted), while the kernel's own counts tell who came by.
+//! Checks the noise on the measuring processor. A task of the port that never waits watches the
+//! clock for most of a second, at real-time priority if permitted, while the kernel's counters show
+//! the source of each interruption.
 
 use super::{Files, Finding, Unread, port::Answer};
 
-/// The kernel's counts for one processor.
+/// The kernel's counters for a processor.
 pub struct Counts {
     steal_ms: Result<u64, Unread>,
-    /// Interrupts so far, by source.
+    /// The number of interrupts so far, by source.
     interrupts: Result<Vec<(String, u64)>, Unread>,
 }
 
@@ -23,13 +24,14 @@ impl Counts {
     }
 }
 
-/// Time that the hypervisor took from a processor, from `/proc/stat`, which counts in 1/100 s on every architecture.
+/// The time in ms that the hypervisor took from a processor, from `/proc/stat`, which counts in
+/// 1/100 s on every architecture.
 fn stolen_ms(stat: &str, cpu: usize) -> Option<u64> {
     let line = stat.lines().find_map(|line| line.strip_prefix(&format!("cpu{cpu} ")))?;
     Some(line.split_ascii_whitespace().nth(7)?.parse::<u64>().ok()? * 10)
 }
 
-/// One processor's column of `/proc/interrupts`: the source's name and the count.
+/// A processor's column of `/proc/interrupts`: the name and the count of each source.
 fn interrupts(table: &str, cpu: usize) -> Option<Vec<(String, u64)>> {
     let mut lines = table.lines();
     let processors: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
@@ -38,7 +40,7 @@ fn interrupts(table: &str, cpu: usize) -> Option<Vec<(String, u64)>> {
         let (label, rest) = line.split_once(':')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let count = words.get(column)?.parse().ok()?;
-        // Numbered lines end with the device's name; the others are known by their label.
+        // Numbered lines end with the device's name; other lines are named by their label.
         let numbered = label.trim().bytes().all(|byte| byte.is_ascii_digit());
         let name = if numbered { words.last().copied().unwrap_or(label) } else { label.trim() };
         Some((name.to_owned(), count))
@@ -102,7 +104,8 @@ fn interrupted(before: &Counts, after: &Counts) -> Finding {
     let mut came: Vec<(&str, u64)> = after
         .iter()
         .enumerate()
-        // A line that came or went meanwhile shifts the rest; a name alone may stand twice.
+        // A line that appeared or vanished in between shifts the others, and names may repeat; so
+        // both the position and the name must match.
         .filter_map(|(line, (name, count))| {
             let (known, earlier) = before.get(line)?;
             (known == name).then(|| (name.as_str(), count.saturating_sub(*earlier)))
@@ -117,7 +120,7 @@ fn interrupted(before: &Counts, after: &Counts) -> Finding {
         0 => "none while watching".to_owned(),
         _ => format!("{total} while watching ({})", named.join(", ")),
     };
-    // The tick alone comes up to a thousand times a second.
+    // The timer tick alone (LOC) comes up to a thousand times a second.
     let besides: u64 = came.iter().filter(|(name, _)| *name != "LOC").map(|(_, count)| count).sum();
     if besides < 200 {
         return Finding::good(CHECK, seen);

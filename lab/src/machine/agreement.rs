@@ -1,9 +1,11 @@
-//! Emulators that give the same stream from the same start, but for a race of their own: the first start of a case is made
-//! again until two agree, and later ones until they agree with these.
+//! Repeats starts of an emulator that is deterministic except for a race of its own: the first
+//! start of a case is repeated until two agree, and later starts until they agree with those. It
+//! compares bytes and does not know their meaning.
 //!
-//! QEMU (7.2 at least) skips the time in which the processor sleeps. When its main loop happens to look while the processor is just going
-//! to sleep, it counts from the processor's last look at the clock, and that one wake-up is late. On a busy host one run in some
-//! hundred has such a sample (`docs/machines/qemu.md`).
+//! QEMU (7.2 at least) skips the time in which the processor sleeps. If its main loop looks while
+//! the processor is about to sleep, it counts from the processor's last look at the clock, and that
+//! wake-up is late. On a busy host about one run in some hundred has such a sample
+//! (`docs/machines/qemu.md`).
 
 use std::{
     collections::BTreeMap,
@@ -15,16 +17,18 @@ use anyhow::{Result, bail};
 
 use crate::report;
 
-/// Starts before it is given up: with one in a hundred that differs, four in a row are one in a hundred million.
+/// The most starts of a case. If one start in a hundred differs, four in a row differ once in a
+/// hundred million.
 const STARTS: usize = 5;
 
-/// A digest of the stream that two starts agreed on, by what was started.
+/// The digest of the agreed stream of each case.
 static AGREED: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
-/// Starts what `what` names, and hands the stream on when it is the one that two starts agree on.
+/// Starts the case named `what` with `start` until two streams agree, and passes that stream to
+/// `sink`. Holds each stream in memory.
 ///
 /// # Errors
-/// That of a start; that no two agree.
+/// If a start fails (its stream is passed on all the same), or no two of five starts agree.
 pub fn run(
     what: &str,
     mut start: impl FnMut(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
@@ -39,7 +43,7 @@ pub fn run(
             Ok(())
         });
         if outcome.is_err() {
-            // What came is handed on all the same: it may tell why.
+            // The stream of a failed start is passed on, since it may contain the reason.
             sink(&stream)?;
             return outcome;
         }

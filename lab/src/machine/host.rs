@@ -1,4 +1,5 @@
-//! `host`: the Linux machine that the lab runs on. A case is one fresh process of the port.
+//! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
+//! port; this module starts it and does not read its stream.
 
 use std::{
     env,
@@ -15,7 +16,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use super::{Machine, Program, Recording};
 use crate::child;
 
-/// The port's own keys; `ports/linux/src/settings.rs` reads them.
+/// The port's own parameters, which `ports/linux/src/settings.rs` reads.
 pub(super) static PARAMETERS: [Parameter; 7] = [
     Parameter {
         name: "policy",
@@ -70,7 +71,8 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
 
 pub struct Host;
 
-/// The port's program: beside the lab's own. Cargo puts tests one folder deeper, into `deps`.
+/// The path of the port's program, next to the lab's. Cargo puts test programs one folder deeper,
+/// into `deps`.
 fn port() -> Result<PathBuf> {
     let program = env::current_exe().context("where am I?")?;
     let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
@@ -115,19 +117,20 @@ impl Machine for Host {
             bail!("load is beside another program in guests only");
         }
         let mut command = Command::new(&program.command[0]);
-        // Numbers as C writes them, whatever the user's language.
+        // Programs must print numbers as C does, whatever the user's language.
         command.args(&program.command[1..]).env("LC_ALL", "C");
         child::run(&mut command, program.name, limit, stop, sink)
     }
 }
 
-/// The last processor that this process may use: the first ones get most of the system's interrupts.
+/// The last processor that this process may use; the first ones handle most of the system's
+/// interrupts. 0 if the system does not say.
 pub fn last_cpu() -> usize {
     let Ok(set) = sched_getaffinity(None) else { return 0 };
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
 }
 
-/// How many processors this process may use.
+/// The number of processors that this process may use; 1 if the system does not say.
 pub fn usable_cpus() -> usize {
     sched_getaffinity(None).map_or(1, |set| set.count() as usize)
 }

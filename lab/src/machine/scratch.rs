@@ -1,4 +1,4 @@
-//! A folder for what instruments write while a case runs.
+//! A temporary folder for the files that instruments write during a case.
 
 use std::{
     env, fs,
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-/// Removed with all that is in it.
+/// A folder that is removed with its content on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -20,7 +20,7 @@ impl Folder {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = env::temp_dir().join(format!("chronoscope-{}-{number}", process::id()));
             match fs::create_dir(&path) {
-                // Left by a process of the same number that was killed.
+                // The folder was left by a killed process with the same number.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => bail!("cannot make the folder {}: {error}", path.display()),
                 Ok(()) => return Ok(Self(path)),
@@ -32,7 +32,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// What was written there.
+    /// Reads a file in the folder.
     pub(super) fn text(&self, name: &str) -> Result<String> {
         let path = self.path(name);
         fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))

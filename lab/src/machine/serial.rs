@@ -1,8 +1,10 @@
-//! Any board on a serial line: `KERNEL@serial:DEVICE[:BAUD]`. A case is one request line, and the stream that answers it; then
-//! the board starts anew by itself and waits for the next.
+//! The machine `KERNEL@serial:DEVICE[:BAUD]`: any board on a serial line. A case is a request line
+//! and the stream that answers it; the board then restarts by itself and waits for the next. This
+//! module knows requests and frames, not the meaning of a record.
 //!
-//! A line is no pipe: it may hold the messages of a boot loader, lose a byte, or say nothing at all. So the request is sent again
-//! until a stream answers that names it, and everything before is skipped. `docs/machines/serial.md` says how to bring up a board.
+//! A line may carry a boot loader's messages, lose a byte, or stay silent. The request is therefore
+//! repeated until a stream answers that names it, and everything before is skipped.
+//! `docs/machines/serial.md` describes how to bring up a board.
 
 mod flash;
 mod frames;
@@ -31,30 +33,31 @@ use crate::{report, units::printable};
 
 pub use flash::flash;
 
-/// What the machine's name starts with.
+/// The prefix of the machine's name.
 pub const PREFIX: &str = "serial:";
 
-/// How its targets are written.
+/// The form of its targets.
 pub const FORM: &str = "KERNEL@serial:DEVICE[:BAUD]";
 
-/// The kernel's name for whatever is on the board.
+/// The kernel's name that accepts any kernel on the board.
 pub const ANY: &str = "board";
 
 const BAUD: u32 = 115_200;
 
-/// No line is faster, and none that is slower would be done today.
+/// The accepted baud rates.
 const BAUDS: std::ops::RangeInclusive<u32> = 300..=50_000_000;
 
-/// How long a board takes to start anew, at most. A request that comes too early is asked again, but seconds later.
+/// The time that a board has to restart. A request that comes too early is repeated only seconds
+/// later.
 const RESTART: Duration = Duration::from_millis(100);
 
-/// What a board's complaint starts with; `ports/firmware/common/src/serial.rs` has it too.
+/// The prefix of a board's error messages, as in `ports/firmware/common/src/serial.rs`.
 const COMPLAINT: &str = "chronoscope: ";
 
-/// What a repetition may send at most: half an hour at the usual rate.
+/// The most bytes of a repetition's stream: about 25 minutes at the default rate.
 const MAX_STREAM: u64 = 16 << 20;
 
-/// One board.
+/// A board on a serial line.
 #[derive(Debug, PartialEq)]
 pub struct Serial {
     kernel: String,
@@ -62,12 +65,13 @@ pub struct Serial {
     baud: u32,
 }
 
-/// The board that a target names behind [`PREFIX`].
+/// Parses the rest of a target after [`PREFIX`].
 ///
 /// # Errors
-/// When that is no device, or its rate is none.
+/// If it is not an absolute path of a device, or the rate is out of range.
 pub fn find(kernel: &str, place: &str) -> Result<Serial> {
-    // Names of devices may hold colons, as those in /dev/serial/by-path do; but what stands behind the last one is then no word.
+    // A device's name may contain colons, as in /dev/serial/by-path; the part after its last colon
+    // is then not alphanumeric.
     let word = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
     let (device, baud) = match place.rsplit_once(':') {
         Some((device, rate)) if word(rate) => match rate.parse() {
@@ -91,12 +95,13 @@ impl Machine for Serial {
         Vec::new()
     }
 
-    /// Those of emulated microcontrollers, so that the figures stand beside each other.
+    /// Returns the defaults of emulated microcontrollers, so that their figures are comparable.
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
         firmware::default(images::kind(&self.kernel), spec, parameter)
     }
 
-    /// `limit` is for silence: how long the stream takes is the line's affair.
+    /// Runs a case. `limit` bounds the silence between frames; the duration of the stream depends
+    /// on the line and is not bounded by it.
     fn run(
         &self,
         request: &str,
@@ -119,7 +124,7 @@ impl Machine for Serial {
                 bail!("{}", answer.missing(limit));
             }
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
-                // The line break ends what may have arrived of the last time.
+                // The line break ends the remains of the previous request.
                 line.send(
                     format!("{}{request}\n", if asked.is_some() { "\n" } else { "" }).as_bytes(),
                 )?;
@@ -139,7 +144,8 @@ impl Machine for Serial {
 }
 
 impl Serial {
-    /// How long to wait for a hello before the request is sent again: as long as both take on the line, and time to start.
+    /// The time to wait for a hello before the request is repeated: the time of both on the line,
+    /// and two seconds to start.
     fn patience(&self) -> Duration {
         const BITS: u32 = 10;
         let bytes = u32::try_from(MAX_REQUEST + MAX_FRAME).unwrap_or(u32::MAX);
@@ -147,17 +153,17 @@ impl Serial {
     }
 }
 
-/// What has come of the stream that answers a request.
+/// The state of the stream that answers a request.
 struct Answer<'a> {
     request: &'a str,
     board: &'a Serial,
-    /// Of the stream, since its hello.
+    /// The number of bytes of the stream, from its hello on.
     bytes: u64,
     ended: bool,
-    /// Bytes that were none of it: before it began, and since then.
+    /// The numbers of bytes that were not part of the stream: before its start, and since.
     before: u64,
     amid: u64,
-    /// The last text among these.
+    /// The last text among those bytes.
     said: String,
 }
 
@@ -168,7 +174,7 @@ impl<'a> Answer<'a> {
 
     fn take(&mut self, piece: Piece<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match piece {
-            // The board has started anew.
+            // The board has restarted.
             _ if self.ended => {}
             Piece::Noise(bytes) => {
                 self.skip(bytes);
@@ -205,7 +211,8 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// The board has said who it is: the kernel that the target names, or, for whatever it is, what the run shall tell.
+    /// Checks the kernel in the board's hello against the target, and passes the hello on. For a
+    /// target of [`ANY`] kernel, the release in the hello is prefixed with the kernel's name.
     fn greet(
         &self,
         bytes: &[u8],
@@ -231,7 +238,7 @@ impl<'a> Answer<'a> {
             &mut frame,
         ) {
             Ok(length) => sink(&frame[..length]),
-            // With the kernel's name twice it is longer than a frame may be.
+            // The kernel's name occurs twice in this frame, which may exceed the longest frame.
             Err(_) => pass_on(bytes, sink),
         }
     }
@@ -249,7 +256,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Why there is no answer after `limit`, and the mend.
+    /// The message for an answer that is missing after `limit`, with the remedy.
     fn missing(&self, limit: Duration) -> String {
         let (device, baud, said) = (self.board.device.display(), self.board.baud, self.said());
         let seconds = limit.as_secs_f64();
@@ -286,7 +293,8 @@ fn pass_on(frame: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()
     sink(&[0])
 }
 
-/// The end of what is mostly text, in one line.
+/// The last line of bytes that are mostly text, at most 120 characters; `None` if they are not
+/// text.
 fn text(bytes: &[u8]) -> Option<String> {
     const MOST: usize = 120;
     let readable =

@@ -1,4 +1,5 @@
-//! Where the cycles went: what a machine that sees every instruction says of those within the samples, by function.
+//! The cycle profile: attributes the cycles within the samples to functions, from the record of a
+//! machine that sees every instruction. It knows addresses and symbols, not experiments.
 
 mod symbols;
 
@@ -9,36 +10,41 @@ use serde::{Deserialize, Serialize};
 
 use symbols::Symbols;
 
-/// What the hardware does before a handler's first instruction retires: no function's cycles.
+/// The cycles that the hardware takes before a handler's first instruction retires; they belong to
+/// no function.
 pub const ENTRY: &str = "interrupt entry (hardware)";
 
-/// The attachment that holds [`Functions::runs`].
+/// The name of the attachment that holds [`Functions::runs`].
 pub const RUNS: &str = "retired.txt";
 
-/// More runs than anybody reads; the first tell as much as the last.
+/// The most runs that are kept, from the start of the trace.
 const MAX_RUNS: usize = 50_000;
 
-/// What a machine that sees every instruction wrote of one repetition, by program counter (`docs/machines/bench.md`). To find the
-/// functions takes longer than all else that is done with a repetition, so that is left to who keeps them.
+/// The raw record of a repetition by program counter (`docs/machines/bench.md`). Finding the
+/// functions takes longer than all other work on a repetition, so it is left to callers that keep
+/// the result.
 #[derive(Debug)]
 pub struct Retirement {
-    /// The program that ran, in ELF.
+    /// The ELF image of the program that ran.
     pub image: Vec<u8>,
     pub profile: String,
-    /// Every instruction, where that was asked for.
+    /// The trace of every instruction, if it was requested.
     pub trace: Option<String>,
 }
 
-/// The same by function.
+/// The record by function.
 pub struct Functions {
-    /// `None` where nothing was looked into.
+    /// The cycles of each function; `None` if no window was observed.
     pub cycles: Option<Cycles>,
+    /// The runs of functions as lines `START END name`, if there is a trace.
     pub runs: Option<String>,
 }
 
 impl Retirement {
+    /// Attributes the record to functions. Reading the image's line tables is most of the cost.
+    ///
     /// # Errors
-    /// When the image has no tables, or with the line that is not understood.
+    /// If the image has no valid tables, or a line is malformed.
     pub fn by_function(&self) -> Result<Functions> {
         let symbols = Symbols::read(&self.image)?;
         let cycles = Cycles::read(&self.profile, &symbols)?;
@@ -47,32 +53,33 @@ impl Retirement {
     }
 }
 
-/// Where the cycles of all samples went.
+/// The cycles of all windows, by function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycles {
-    /// Stretches in which the pin of the first series was high: each of its samples, or every other one.
+    /// The number of stretches in which the first series' pin was high: each of its samples, or
+    /// every other one.
     pub windows: u64,
-    /// Of all of them, but for those in which the processor slept.
+    /// The cycles of all windows, except those in which the processor slept.
     pub total: u64,
-    /// These.
+    /// The cycles of all windows in which the processor slept.
     #[serde(default)]
     pub asleep: u64,
-    /// The most expensive first.
+    /// The functions, the most expensive first.
     pub rows: Vec<Spent>,
 }
 
-/// What a function took in all windows, without those that it called. The cycles between two instructions are the later
-/// one's.
+/// The cycles of a function in all windows, without its callees. The cycles between two
+/// instructions count for the later one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     pub name: String,
     pub cycles: u64,
-    /// Instructions.
+    /// The number of retired instructions.
     pub retired: u64,
 }
 
 impl Cycles {
-    /// `None` where nothing was looked into.
+    /// Parses a profile; `None` if it has no window.
     fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
         let mut lines = text.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
@@ -110,7 +117,7 @@ struct Counted {
     address: u64,
     cycles: u64,
     retired: u64,
-    /// Cycles of `cycles` that the hardware took to enter a handler here.
+    /// The part of `cycles` that the hardware took to enter a handler at this address.
     entry: u64,
 }
 
@@ -129,8 +136,8 @@ impl Counted {
     }
 }
 
-/// A trace of every instruction that retired, as runs of one function: lines `START END name`, in cycles. From one to the next
-/// goes the time.
+/// Groups a trace of retired instructions into runs of a function: lines `START END name`, in
+/// cycles. Stops after 50,000 runs.
 fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
     let mut names: HashMap<u64, String> = HashMap::new();
     let mut text = String::new();
@@ -152,19 +159,19 @@ fn runs(trace: &str, symbols: &Symbols<'_>) -> Result<String> {
                 None => is_entry = mark == "i",
             }
         }
-        // Of the cycles between two instructions, those in which the processor slept are nobody's.
+        // Idle cycles between two instructions are attributed to no function.
         let from = last.max(woke.unwrap_or(0));
         let name = names.entry(address).or_insert_with(|| symbols.function(address));
         if current.is_empty() {
             (since, current) = (cycle, name.clone());
         } else if is_entry {
-            // The handler's first instruction has none of its own.
+            // The cycles before the handler's first instruction are all the hardware's.
             if !(write(since, last, &current) && write(from, cycle, ENTRY)) {
                 return Ok(text);
             }
             (since, current) = (cycle, name.clone());
         } else if current != *name || woke.is_some() {
-            // What lies between two instructions is the later one's.
+            // The cycles between two instructions count for the later one.
             if !write(since, last, &current) {
                 return Ok(text);
             }
@@ -190,7 +197,7 @@ mod tests {
     fn entries_are_the_hardware_s() {
         let image = image();
         let symbols = Symbols::read(&image).unwrap();
-        // Nothing lies so high.
+        // No code is at these addresses.
         let text =
             "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
         let cycles = Cycles::read(text, &symbols).unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! Which function an instruction belongs to, by the image's own line tables, and by its symbols where it has none: assembly.
+//! Maps an instruction's address to its function, by the image's line tables, and by its symbols
+//! for assembly, which has none. It knows nothing of cycles.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,17 +13,17 @@ use object::{Object, ObjectSection, ObjectSymbol};
 /// The functions of an image.
 pub struct Symbols<'image> {
     tables: Context<EndianSlice<'image, RunTimeEndian>>,
-    /// By address; each reaches to the next.
+    /// The symbols by address; each reaches to the next.
     labels: BTreeMap<u64, &'image str>,
-    /// Where there is code at all.
+    /// The address ranges of the code sections.
     code: Vec<Range<u64>>,
 }
 
 impl<'image> Symbols<'image> {
-    /// Those of an image in ELF.
+    /// Reads the functions of an ELF image.
     ///
     /// # Errors
-    /// When it is none, or its tables are damaged.
+    /// If the image is not ELF, or its tables are damaged.
     pub fn read(image: &'image [u8]) -> Result<Self> {
         let file = object::File::parse(image).context("the image is no ELF file")?;
         let endian =
@@ -35,7 +36,7 @@ impl<'image> Symbols<'image> {
         let tables = Dwarf::load(section).context("the image's line tables cannot be read")?;
         let tables =
             Context::from_dwarf(tables).context("the image's line tables cannot be read")?;
-        // An assembler's own labels lie within functions.
+        // Labels that an assembler generates are inside functions.
         let is_name = |name: &&str| !name.is_empty() && !name.starts_with(['.', '$']);
         let labels = file
             .symbols()
@@ -44,7 +45,7 @@ impl<'image> Symbols<'image> {
                 let in_code =
                     symbol.section_index().and_then(|index| file.section_by_index(index).ok());
                 in_code.filter(|section| section.kind() == object::SectionKind::Text)?;
-                // On Arm the lowest bit tells the instruction set.
+                // On Arm the lowest bit of the address selects the instruction set.
                 let mask = if file.architecture() == object::Architecture::Arm { !1 } else { !0 };
                 let name = symbol.name().ok().filter(is_name)?;
                 Some((symbol.address() & mask, name))
@@ -58,15 +59,16 @@ impl<'image> Symbols<'image> {
         Ok(Self { labels: labels.collect(), code, tables })
     }
 
-    /// The function of the instruction at `address`: the innermost inlined one that is not the core library's, since "a cell
-    /// was read" does not say by whom. An address is its own name where nothing is known of it.
+    /// Returns the function of the instruction at `address`: the innermost inlined one that is not
+    /// of the core library, since a name such as `Cell::get` does not identify the caller. An
+    /// address without a known function is returned in hex.
     pub fn function(&self, address: u64) -> String {
         if !self.code.iter().any(|code| code.contains(&address)) {
             return format!("{address:#x}");
         }
         let frames = self.frames(address).unwrap_or_default();
         let own = || frames.iter().filter(|frame| !frame.is_core());
-        // A closure is told by the function that it stands in, where that is there too.
+        // A closure is named by its enclosing function, if that is among the frames.
         let chosen = own().find(|frame| !frame.is_closure()).or(own().next()).or(frames.first());
         let label = || {
             let (_, name) = self.labels.range(..=address).next_back()?;
@@ -75,7 +77,8 @@ impl<'image> Symbols<'image> {
         chosen.map(Frame::name).or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
-    /// The functions inlined there, innermost first, and the one that they were inlined into.
+    /// The functions inlined at an address, innermost first, and last the function that contains
+    /// them.
     fn frames(&self, address: u64) -> Result<Vec<Frame>> {
         let mut frames = self.tables.find_frames(address).skip_all_loads()?;
         let mut found = Vec::new();
@@ -93,7 +96,7 @@ impl<'image> Symbols<'image> {
     }
 }
 
-/// A function, and the file that the instruction's line stands in.
+/// A function, and the file of the instruction's line.
 #[derive(Debug)]
 struct Frame {
     function: String,
@@ -101,7 +104,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Of Rust's own library.
+    /// `true` if the function is of Rust's standard library.
     fn is_core(&self) -> bool {
         self.file.contains("/library/")
     }
@@ -110,7 +113,8 @@ impl Frame {
         self.function.starts_with('{')
     }
 
-    /// With its module. Tables of lines alone name functions without; there the file tells it.
+    /// The function's name with its module. Line tables without further debug information name
+    /// functions without a module; the file's path then gives it.
     fn name(&self) -> String {
         let function = match self.function.find('<') {
             Some(generic) if generic > 0 => &self.function[..generic],
@@ -120,7 +124,8 @@ impl Frame {
     }
 }
 
-/// `tandem::wait::` of `…/tandem/src/wait.rs`; of a package from a registry without its version.
+/// Returns the module path of a file: `tandem::wait::` for `…/tandem/src/wait.rs`. A version in the
+/// package's folder name is left out.
 fn module(file: &str) -> String {
     let Some((folder, modules)) = file.rsplit_once("/src/") else { return String::new() };
     let package = folder.rsplit('/').next().unwrap_or_default();
@@ -158,7 +163,7 @@ mod tests {
         let symbols = Symbols::read(&image).unwrap();
         let address = symbol.expect("a debug build has symbols").address();
         let name = symbols.function(address);
-        // Tables of lines alone do not tell modules within a file.
+        // Line tables do not name modules within a file.
         assert!(name.contains("profile::symbols::") && name.ends_with("::somewhere"), "{name}");
     }
 
@@ -167,7 +172,7 @@ mod tests {
         assert!(Symbols::read(b"no image").is_err());
         let image = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         for length in [4, 60, 1000, image.len() / 2] {
-            // Whatever it says, it says it.
+            // Any result is allowed, but no panic.
             let _ = Symbols::read(&image[..length]).map(|symbols| symbols.function(0x1000));
         }
     }

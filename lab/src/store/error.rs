@@ -1,4 +1,5 @@
-//! SQLite's errors, in words that name the file and the mend.
+//! Turns SQLite's errors into messages that name the file and the remedy. It knows nothing of the
+//! tables.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use rusqlite::ErrorCode;
 
 use super::PATIENCE;
 
-/// SQLite's error, with the file that it is about and what to do.
+/// Returns SQLite's error as a message with the file and the remedy.
 pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
     let what = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

@@ -1,13 +1,13 @@
-//! Writing a run into the tables.
+//! Writes a run into the tables. The transaction around it is the caller's.
 
 use rusqlite::{Connection, params};
 
 use crate::run::{CaseResult, Run};
 
-/// Inserts a run and its cases; the result is its number.
+/// Inserts a run and its cases and returns the run's number.
 ///
 /// # Errors
-/// What SQLite says.
+/// If SQLite fails; the caller must then roll back.
 pub fn insert(connection: &Connection, run: &Run, document: &str) -> rusqlite::Result<i64> {
     let context = &run.context;
     connection.execute(

@@ -1,10 +1,12 @@
-//! The store: one SQLite file in which every run remains.
+//! The store: an SQLite file that keeps every run. It knows the form of a run, but neither how runs
+//! are made nor how they are shown.
 //!
-//! `runs` holds each run whole, as JSON. `cases` has one row for each measured series, with the figures that a history asks
-//! for; a case that never ran has one row without figures.
+//! The table `runs` holds each run whole, as JSON. The table `cases` has a row for each measured
+//! series with the figures that a history needs; a case that never ran has a row without figures.
 //!
-//! A run is one short transaction, so two programs at once only wait for each other. The journal is SQLite's plain one, not a
-//! write-ahead log: what is copied is one file, and it can be read where nothing may be written.
+//! A run is written in a short transaction, so two programs at once only wait for each other. The
+//! journal is SQLite's rollback journal instead of a write-ahead log, so that a copy is a single
+//! file that can be read on a read-only medium.
 
 mod error;
 mod insert;
@@ -28,10 +30,11 @@ use crate::run::{Run, SCHEMA};
 /// The version of the tables.
 const VERSION: i64 = 1;
 
-/// Marks the file as ours: `chro`.
+/// The application id of a store, `chro`.
 const APPLICATION: i64 = 0x6368_726f;
 
-/// How long another program may hold the store: the largest run is written in a fraction of it.
+/// The longest wait for another program's transaction; the largest run is written in a fraction of
+/// it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -73,10 +76,10 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// Where runs are stored unless `--store` says otherwise.
+/// The path of the store in the user's data folder, used without `--store`.
 ///
 /// # Errors
-/// When the user has no data folder.
+/// If neither XDG_DATA_HOME nor HOME is an absolute path.
 pub fn default_path() -> Result<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -88,10 +91,10 @@ pub fn default_path() -> Result<PathBuf> {
 }
 
 impl Store {
-    /// Opens the store, and makes it if there is none.
+    /// Opens the store; creates it, and its folder, if it does not exist.
     ///
     /// # Errors
-    /// With the file's name and the mend.
+    /// If the file cannot be opened or is not a store; the message names the file and the remedy.
     pub fn create(path: &Path) -> Result<Self> {
         let path = path::absolute(path)
             .with_context(|| format!("`{}` is no place for a store", path.display()))?;
@@ -108,11 +111,12 @@ impl Store {
     /// Opens a store that exists.
     ///
     /// # Errors
-    /// With the file's name and the mend.
+    /// If there is no such file, it cannot be opened or it is not a store; the message names the
+    /// file and the remedy.
     pub fn open(path: &Path) -> Result<Self> {
         let path = path::absolute(path)
             .with_context(|| format!("`{}` is no place for a store", path.display()))?;
-        // Where it may not even be looked for, SQLite says so.
+        // If the path cannot even be examined, SQLite reports the reason.
         if path.try_exists().is_ok_and(|exists| !exists) {
             bail!("there is no store of runs at {}: `chronoscope run` makes it", path.display());
         }
@@ -120,21 +124,22 @@ impl Store {
     }
 
     fn connect(path: PathBuf, create: OpenFlags) -> Result<Self> {
-        // Where the file may not be written, SQLite opens it for reading.
+        // SQLite opens a file that cannot be written for reading.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let connection =
             Connection::open_with_flags(&path, flags).map_err(|error| explain(&path, error))?;
         let mut store = Self { connection, path };
-        store.prepare().map_err(|error| store.told(error))?;
+        store.prepare().map_err(|error| store.explained(error))?;
         Ok(store)
     }
 
-    /// Checks that the file is a store of this version; makes the tables in an empty one.
+    /// Checks that the file is a store of this version, and creates the tables in an empty one.
     fn prepare(&mut self) -> Result<()> {
         self.connection.busy_timeout(PATIENCE)?;
         self.connection.pragma_update(None, "foreign_keys", true)?;
         if self.is_empty()? && !self.connection.is_readonly(rusqlite::MAIN_DB)? {
-            // Another program may be making it too: only one gets past this line at a time.
+            // Another program may be creating them too; an immediate transaction lets only one
+            // proceed.
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             if number(&transaction, "schema_version")? == 0 {
@@ -164,10 +169,10 @@ impl Store {
         Ok(number(&self.connection, "schema_version")? == 0)
     }
 
-    /// Stores runs, all or none, and tells their numbers.
+    /// Stores the runs, all or none, and returns their numbers in the same order.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn add(&mut self, runs: &[&Run]) -> Result<Vec<i64>> {
         let documents = runs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
         let mut add = || {
@@ -184,10 +189,10 @@ impl Store {
         outcome.map_err(|error| explain(&self.path, error))
     }
 
-    /// The run of that number.
+    /// Reads the run of that number.
     ///
     /// # Errors
-    /// When there is none, or it is of another version.
+    /// If there is no such run, it has another schema, or it is damaged.
     pub fn run(&self, number: i64) -> Result<Run> {
         let found = self
             .connection
@@ -212,10 +217,10 @@ impl Store {
             .map_err(|error| anyhow!("run {number} in {} is damaged: {error}", self.path.display()))
     }
 
-    /// The number of the newest run, or of the one so many before it.
+    /// The number of the run that is `back` before the newest.
     ///
     /// # Errors
-    /// When there are not so many.
+    /// If the store holds no more than `back` runs.
     pub fn newest(&self, back: u32) -> Result<i64> {
         let found = self
             .connection
@@ -237,16 +242,17 @@ impl Store {
         })
     }
 
-    /// Where the page of a run lies: in a folder beside the store, so that two stores in one folder do not mix.
+    /// The path of a run's page, in a folder next to the store and named after it, so that two
+    /// stores in a folder stay apart.
     pub fn page(&self, number: i64) -> PathBuf {
         self.path.with_extension("pages").join(format!("{number}.html"))
     }
 
-    /// Takes away the pages of runs that the store no longer has, and the captures beside them.
+    /// Deletes the pages and captures of runs that the store no longer holds.
     fn sweep(&self) -> Result<()> {
         let Ok(pages) = fs::read_dir(self.path.with_extension("pages")) else { return Ok(()) };
         for page in pages.filter_map(|page| Some(page.ok()?.path())) {
-            // `7.html`, `7-switch-tandem-ibex.vcd`.
+            // File names are `7.html` and `7-switch-tandem-ibex.vcd`.
             let ending = page.extension().and_then(|extension| extension.to_str());
             let number = page.file_stem().and_then(|stem| match ending? {
                 "html" => stem.to_str()?.parse::<i64>().ok(),
@@ -264,10 +270,10 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one run, with its page. Says whether there was one.
+    /// Deletes a run with its page and captures. Returns `false` if there was no such run.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store or a page cannot be written.
     pub fn forget(&self, number: i64) -> Result<bool> {
         let gone = self.connection.execute("DELETE FROM runs WHERE id = ?", [number]);
         let gone = gone.map_err(|error| explain(&self.path, error))?;
@@ -275,10 +281,11 @@ impl Store {
         Ok(gone > 0)
     }
 
-    /// Forgets all but the newest runs, with their pages. Says how many went.
+    /// Deletes all but the `newest` runs, with their pages and captures. Returns the number of
+    /// deleted runs.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store or a page cannot be written.
     pub fn keep(&self, newest: u32) -> Result<usize> {
         let old = "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?)";
         let gone =
@@ -287,8 +294,8 @@ impl Store {
         Ok(gone)
     }
 
-    /// An error of this store, with its name.
-    fn told(&self, error: Error) -> Error {
+    /// Adds the store's name to an error.
+    fn explained(&self, error: Error) -> Error {
         match error.downcast::<rusqlite::Error>() {
             Ok(error) => explain(&self.path, error),
             Err(error) => anyhow!("the store {} {error}", self.path.display()),

@@ -1,4 +1,4 @@
-//! What a history reads.
+//! The queries of a history: lists of runs and of cases.
 
 use anyhow::Result;
 use rusqlite::{Row, params};
@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use super::{Store, error::explain};
 use crate::verdict::Status;
 
-/// A run, as a list shows it.
+/// A run as a row of a list.
 #[derive(Debug, serde::Serialize)]
 pub struct RunRow {
     pub run: i64,
@@ -19,7 +19,7 @@ pub struct RunRow {
     pub system: String,
 }
 
-/// A measured series of a case in one run.
+/// A measured series of a case in a run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CaseRow {
     pub run: i64,
@@ -35,17 +35,17 @@ pub struct CaseRow {
 }
 
 impl CaseRow {
-    /// The figure, where the case proves one.
+    /// The median, unless the case is inconclusive.
     pub fn figure(&self) -> Option<f64> {
         self.p50.filter(|_| self.status != Status::Inconclusive.words())
     }
 }
 
 impl Store {
-    /// The newest runs, newest first; only those of a study, if one is named.
+    /// Returns the newest runs, newest first, optionally those of one study.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn runs(&self, study: Option<&str>, limit: u32) -> Result<Vec<RunRow>> {
         let query =
             "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = id), status, interrupted,
@@ -65,10 +65,11 @@ impl Store {
         })
     }
 
-    /// All cases of an experiment in the newest runs that have any; the oldest first.
+    /// Returns all cases of an experiment in the `limit` newest runs that have any, oldest first,
+    /// optionally of one study.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn cases(&self, experiment: &str, study: Option<&str>, limit: u32) -> Result<Vec<CaseRow>> {
         let query = "SELECT run, started, host, key, label, series, unit, nominal, p50, cases.status
                      FROM cases JOIN runs ON runs.id = run

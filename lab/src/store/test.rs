@@ -1,4 +1,4 @@
-//! What the program cannot be brought to from outside.
+//! Tests of states that the program cannot be brought into from outside.
 
 use serde_json::json;
 

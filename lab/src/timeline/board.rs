@@ -1,7 +1,8 @@
-//! What a bench board's own instruments saw: its pins, and which function each instruction that retired belongs to.
+//! Tracks from a bench board's own instruments: its pins, and the function of each retired
+//! instruction. It reads attachments of a case; how they were recorded is the machine's matter.
 //!
-//! Both count time in cycles from the board's reset, so they are aligned; they begin here with the capture, or where there is none with
-//! the first instruction.
+//! Both instruments count cycles from the board's reset, so their tracks are aligned. The tracks
+//! start at the first of the capture's start and the first instruction.
 
 use super::{Event, LATEST, Timeline, TrackId, What, cut, samples};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     run::CaseResult,
 };
 
-/// More pins than a board has.
+/// The most pins that are shown; no board has more.
 const PINS: usize = 256;
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult) {
@@ -40,11 +41,11 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
     }
 }
 
-/// From cycles to ns since the first of anything.
+/// The conversion from cycles to ns since the first event of either instrument.
 struct Clock {
     origin: u64,
     tick: Option<Tick>,
-    /// Of a tick, where no capture tells it exactly.
+    /// The length of a tick in ns, used if no capture gives it exactly.
     ns: f64,
 }
 
@@ -60,14 +61,16 @@ impl Clock {
     }
 }
 
-/// Instructions of one function, one after another.
+/// Consecutive retired instructions of a function, from cycle `start` to cycle `end`.
 pub(crate) struct Run<'a> {
     pub start: u64,
     pub end: u64,
     pub name: &'a str,
 }
 
-/// The runs in a text, and how many lines are none: one ends after it begins, and begins when the one before has ended.
+/// Parses lines `START END name` and returns the runs with the number of skipped lines. A line is
+/// skipped unless the run starts at or after the end of the one before and ends at or after its
+/// start.
 pub(crate) fn read(text: &str) -> (Vec<Run<'_>>, usize) {
     let (mut runs, mut skipped): (Vec<Run<'_>>, usize) = (Vec::new(), 0);
     for line in text.lines() {
@@ -118,7 +121,7 @@ fn add_pins(timeline: &mut Timeline<'_>, group: TrackId, capture: &Capture, cloc
         let name = timeline.names.get(&cut(&channel.name));
         let rises_at_start = channel.initial.then_some((capture.start, true));
         let is_high = channel.initial != (channel.edges.len() % 2 == 1);
-        // What is still high then ends with the capture.
+        // A slice that is still open at the end closes with the capture.
         let falls_at_end = is_high.then_some((capture.end, false));
         let edges = rises_at_start.into_iter().chain(channel.edges()).chain(falls_at_end);
         let event = |(cycle, level)| {

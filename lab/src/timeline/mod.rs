@@ -1,7 +1,8 @@
-//! What happened when: tracks of slices and marks with flows between them, made of a run's cases, for programs that show timelines.
+//! The timeline of a run's cases: tracks of slices and marks, with flows between them. It knows no
+//! output format; each source of events is a file of its own.
 //!
-//! A source (one file each) makes tracks and streams of events; [`Timeline::events`] merges the streams into one in the order of
-//! time, so that a writer needs no more memory than one event takes.
+//! A source makes tracks and streams of events. [`Timeline::events`] merges the streams in the
+//! order of time, so a writer holds one event per stream in memory.
 
 pub(crate) mod board;
 pub(crate) mod ftrace;
@@ -19,13 +20,14 @@ pub(crate) use samples::tick;
 
 use crate::{run::CaseResult, units::printable};
 
-/// The latest time there is, in ns: what trace viewers can tell.
+/// The latest time of an event, in ns: the greatest that trace viewers can represent.
 pub const LATEST: u64 = i64::MAX as u64;
 
-/// The longest name, in characters; a longer one is cut. No kernel, experiment or port has such.
+/// The longest name in characters; a longer one is cut. No kernel, experiment or port has such a
+/// name.
 const LONGEST: usize = 200;
 
-/// Where a track stands in [`Timeline::tracks`].
+/// The index of a track in [`Timeline::tracks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId(u32);
 
@@ -35,7 +37,7 @@ impl TrackId {
     }
 }
 
-/// A text that is kept once.
+/// The index of a name that is stored once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NameId(u32);
 
@@ -45,22 +47,22 @@ impl NameId {
     }
 }
 
-/// A line of the picture.
+/// A row of the timeline.
 #[derive(Debug, Clone)]
 pub struct Track {
-    /// The one that it is shown under, which comes before it.
+    /// The track under which this one is shown; its index is lower.
     pub parent: Option<TrackId>,
     pub name: String,
     pub description: String,
-    /// It stands among its sisters by this number.
+    /// The sort key among the tracks with the same parent.
     pub rank: i32,
-    /// It may have marks besides slices.
+    /// `true` if the track may hold marks besides slices.
     pub has_marks: bool,
-    /// It is a pin: a slice stands for its high level.
+    /// `true` if the track shows a pin: a slice is its high level.
     pub is_pin: bool,
 }
 
-/// An arrow between two or more events.
+/// The identity of an arrow between two or more events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow(NonZeroU32);
 
@@ -70,17 +72,17 @@ impl Flow {
     }
 }
 
-/// What an event is for an arrow.
+/// The role of an event in an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrow {
-    /// It comes from here, or passes here.
+    /// The arrow starts at this event or passes through it.
     Leaves(Flow),
     Ends(Flow),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A slice begins, within those of its track that are open.
+    /// A slice begins, nested in the track's open slices.
     Begin(NameId),
     /// The innermost open slice of the track ends.
     End,
@@ -89,14 +91,14 @@ pub enum What {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// In ns from the start of the timeline.
+    /// The time in ns from the start of the timeline.
     pub at: u64,
     pub track: TrackId,
     pub what: What,
     pub arrow: Option<Arrow>,
 }
 
-/// Events in the order of time; all those of a track are in one stream.
+/// Events in the order of time. All events of a track are in the same stream.
 type Stream<'a> = Box<dyn Iterator<Item = Event> + 'a>;
 
 #[derive(Default)]
@@ -105,12 +107,12 @@ pub struct Timeline<'a> {
     names: Names,
     streams: Vec<Stream<'a>>,
     flows: u32,
-    /// What the user should know of it.
+    /// Remarks for the user, such as input that was skipped.
     pub remarks: Vec<String>,
 }
 
 impl<'a> Timeline<'a> {
-    /// All that is known of these cases; each starts at 0.
+    /// Builds the timeline of all events recorded for these cases; each case starts at 0.
     pub fn of(cases: &[&'a CaseResult]) -> Self {
         let mut timeline = Self::default();
         for case in cases {
@@ -145,7 +147,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Makes a track, after its sisters. Its name is cut, and cannot move a terminal's cursor.
+    /// Adds a track after those that exist. Its name is cut to 200 characters and made printable.
     fn track(
         &mut self,
         parent: Option<TrackId>,
@@ -184,12 +186,13 @@ impl<'a> Timeline<'a> {
         &self.names.list[id.index()]
     }
 
-    /// Whether nothing is in it.
+    /// `true` if no case gave any events.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// All events, in the order of time; those of a track as their source gave them. They can be had once.
+    /// Merges all events in the order of time; the events of a track keep the order of their
+    /// source. The events can be taken once: a second call yields none.
     pub fn events(&mut self) -> Merged<'a> {
         let mut streams = std::mem::take(&mut self.streams);
         let fronts: Vec<_> = streams.iter_mut().map(Iterator::next).collect();
@@ -201,10 +204,10 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// See [`Timeline::events`].
+/// The iterator of [`Timeline::events`].
 pub struct Merged<'a> {
     streams: Vec<Stream<'a>>,
-    /// The next event of each.
+    /// The next event of each stream.
     fronts: Vec<Option<Event>>,
     /// The streams by the time of their next event.
     order: BinaryHeap<Reverse<(u64, usize)>>,

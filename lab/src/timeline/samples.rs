@@ -1,18 +1,20 @@
-//! The samples of a case, where the run kept them: a track for each series, and a slice for each sample from its start to its end.
+//! Tracks of a case's samples, where the run kept them: a track for each series, a slice for each
+//! sample from its start to its end. It knows no trace, only samples.
 //!
-//! A series' starts are counted from its own first sample of a repetition. So the repetitions stand one after another, each as long as
-//! its longest series, and the tracks of two series say nothing of each other. Samples of one series that overlap, because
-//! several tasks made them, are spread over lanes.
+//! The starts of a series are counted from its first sample in the repetition. Repetitions are
+//! therefore placed one after another, each as long as its longest series, and the tracks of two
+//! series are not aligned with each other. Samples of a series that overlap, since several tasks
+//! took them, are spread over lanes.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, LATEST, NameId, Timeline, TrackId, What};
 use crate::run::{CaseResult, SeriesResult};
 
-/// Lanes of a series; samples that more than so many others overlap are left out, and told.
+/// The most lanes of a series; samples that overlap with more others are left out, with a remark.
 const LANES: usize = 64;
 
-/// A sample's start and end, in ns.
+/// The start and the end of a sample, in ns.
 type Span = (u64, u64);
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult) {
@@ -41,7 +43,8 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
     }
 }
 
-/// What one of the unit that values are told in takes, in ns.
+/// The length in ns of the unit in which values are reported: 1 for wall time, a clock period
+/// otherwise.
 pub(crate) fn tick(case: &CaseResult) -> f64 {
     match &case.clock {
         Some(clock) if clock.domain != "wall" => 1e9 / clock.hertz.max(1) as f64,
@@ -49,7 +52,7 @@ pub(crate) fn tick(case: &CaseResult) -> f64 {
     }
 }
 
-/// The samples of each repetition, by their starts, the first of which is 0.
+/// The samples of each repetition, sorted by start; the first start is 0.
 fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
     let mut left = series.samples.as_slice();
     let mut repetitions = Vec::new();
@@ -62,10 +65,11 @@ fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
         let mut end = 0;
         let span = |&(start, value): &(f64, f64)| {
             let length = value * series.per + series.nominal;
-            // Values that have no time of their own stand one after another.
+            // Values without a start time are placed one after another.
             let since = if is_timed { (start - first) * ns } else { end as f64 };
             let begin = whole(since);
-            // The end is rounded, not the length: else a sample might end after the next begins.
+            // The end is rounded, not the length: otherwise a sample could end after the next one
+            // begins.
             end = whole(since + length * ns).max(begin);
             (begin, end)
         };
@@ -76,12 +80,13 @@ fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
     repetitions
 }
 
-/// What is no number, or below zero, becomes 0; a file may hold anything.
+/// Rounds to whole ns, up to [`LATEST`]. NaN and negative values become 0, since a run file may
+/// hold anything.
 fn whole(ns: f64) -> u64 {
     (ns.round() as u64).min(LATEST)
 }
 
-/// Where each repetition begins: after the longest series of the one before.
+/// The start of each repetition in ns: the end of the longest series of the one before.
 fn starts(series: &[(&SeriesResult, Vec<Vec<Span>>)]) -> Vec<u64> {
     let count = series.iter().map(|(_, repetitions)| repetitions.len()).max().unwrap_or(0);
     let length = |place: usize| {
@@ -139,7 +144,7 @@ fn add_series(
     }));
 }
 
-/// How many lanes the samples need, and how many samples find none.
+/// Returns the number of lanes that the samples need, and the number of samples that find none.
 fn lanes(spans: &[Span]) -> (usize, usize) {
     let mut open = BinaryHeap::new();
     let (mut lanes, mut left_out) = (0, 0);
@@ -157,7 +162,7 @@ fn lanes(spans: &[Span]) -> (usize, usize) {
     (lanes, left_out)
 }
 
-/// The slices that have begun, by their ends, and the lanes that are free.
+/// The slices that have begun, by their ends, and the free lanes.
 struct Open {
     ends: BinaryHeap<Reverse<(u64, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
@@ -168,7 +173,8 @@ impl Open {
         Self { ends: BinaryHeap::new(), free: (0..lanes).map(Reverse).collect() }
     }
 
-    /// The lane of the slice that ends next, if it does so by `at`.
+    /// Returns the end and the lane of the slice that ends next, if it ends by `at`; `None` for
+    /// `at` stands for the end of time.
     fn end(&mut self, at: Option<u64>) -> Option<(u64, usize)> {
         let Reverse((end, lane)) = *self.ends.peek()?;
         if at.is_some_and(|at| at < end) {
@@ -180,7 +186,7 @@ impl Open {
     }
 }
 
-/// The events of one series.
+/// The iterator over the events of a series.
 struct Slices<I: Iterator<Item = Span>> {
     spans: std::iter::Peekable<I>,
     open: Open,
@@ -198,7 +204,7 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
                 return Some(Event { at, track: self.lanes[lane], what: What::End, arrow: None });
             }
             let (begin, end) = self.spans.next()?;
-            // All lanes being taken, it is one of those that were counted out.
+            // If all lanes are taken, the sample is among those that were left out.
             if let Some(Reverse(lane)) = self.open.free.pop() {
                 self.open.ends.push(Reverse((end, lane)));
                 return Some(Event {

@@ -1,14 +1,15 @@
-//! What tasks did on processors, as a kernel's trace tells it event by event: states of tasks, and arrows from each wake-up to the moment
-//! that the task runs.
+//! Builds tracks of processors and tasks from the scheduling events of any kernel's trace: the
+//! states of each task, and an arrow from each wake-up to the start of the woken task. It knows no
+//! trace format.
 //!
-//! A trace begins and ends in the middle of everything: what is not known to have begun is not shown, and what is open at the end ends
-//! there.
+//! A trace starts and ends amid running activity. A slice whose start is unknown is not shown, and
+//! a slice that is open at the end is closed there.
 
 use std::collections::BTreeMap;
 
 use super::{Arrow, Event, Flow, LATEST, Timeline, TrackId, What, cut};
 
-/// A task as a trace names it; 0 is no task's number, and stands for an idle processor.
+/// A task as a trace names it. The number 0 is no task and stands for an idle processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Task<'a> {
     pub name: &'a str,
@@ -17,18 +18,18 @@ pub(crate) struct Task<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It waits, or nothing is known of it yet: no slice is open.
+    /// The task waits, or its state is not known yet: no slice is open.
     Away,
     Running,
-    /// Ready, or waiting in a way that is shown.
+    /// The task is ready, or waits in a state that is shown.
     Shown,
 }
 
-/// A task that the trace names.
+/// A task that occurs in the trace.
 struct Known {
     track: TrackId,
     state: State,
-    /// The event that woke it, until it runs.
+    /// The index of the event that woke the task, until it runs.
     woken: Option<usize>,
 }
 
@@ -39,16 +40,16 @@ struct Processor {
 
 pub(super) struct Schedule<'t, 'a> {
     pub timeline: &'t mut Timeline<'a>,
-    /// The tracks that all others stand under.
+    /// The parent tracks of all processors and of all tasks.
     processors: TrackId,
     tasks: TrackId,
     by_cpu: BTreeMap<u32, Processor>,
     by_task: BTreeMap<u32, Known>,
     events: Vec<Event>,
-    /// What the trace's clock says where the timeline stands at `start`; none before its first event.
+    /// The trace clock in ns at the timeline's time `start`; `None` before the first event.
     origin: Option<u64>,
     start: u64,
-    /// The latest event.
+    /// The time of the latest event, in ns of the timeline.
     now: u64,
 }
 
@@ -69,7 +70,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// Time goes on to what the trace's clock says, in ns; whether it says so: it may not go back.
+    /// Moves time to the trace clock's value `clock`, in ns. Returns `false` if that lies before
+    /// the latest event; the time then stays.
     pub fn advance(&mut self, clock: u64) -> bool {
         let origin = *self.origin.get_or_insert(clock);
         let at = clock
@@ -80,13 +82,13 @@ impl<'t, 'a> Schedule<'t, 'a> {
         goes_on
     }
 
-    /// What follows is of another repetition, whose clock may start again.
+    /// Starts another repetition, whose trace clock may start anew.
     pub fn restart(&mut self) {
         self.close();
         (self.origin, self.start) = (None, self.now);
     }
 
-    /// Nothing more is known of anything.
+    /// Closes all open slices at the current time.
     pub fn close(&mut self) {
         let cpus: Vec<u32> = self.by_cpu.keys().copied().collect();
         for cpu in cpus {
@@ -98,7 +100,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// Hands over what was collected.
+    /// Closes all slices and adds the collected events to the timeline.
     pub fn finish(mut self) {
         self.close();
         if !self.events.is_empty() {
@@ -106,7 +108,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// A task begins to run.
+    /// Ends the processor's current slice and starts that of `task`; number 0 leaves the processor
+    /// idle.
     pub fn run(&mut self, cpu: u32, task: Task<'_>) {
         let processor = self.leave(cpu);
         if task.id != 0 {
@@ -119,19 +122,19 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// A task does not run, but is shown as `what`.
+    /// Shows a task that does not run in the state named `what`.
     pub fn show(&mut self, task: Task<'_>, what: &str) {
         self.task(task);
         self.enter(task.id, State::Shown, what);
     }
 
-    /// A task waits, or is no more.
+    /// Ends the task's slice: it waits, or has ended.
     pub fn hide(&mut self, task: Task<'_>) {
         self.task(task);
         self.enter(task.id, State::Away, "");
     }
 
-    /// A task is ready, if nothing better is known of it.
+    /// Shows a task as ready, unless it has an open slice.
     pub fn ready(&mut self, task: Task<'_>) {
         self.task(task);
         if self.by_task.get(&task.id).is_some_and(|known| known.state == State::Away) {
@@ -139,7 +142,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// A mark where a task is woken. A kernel may tell the same wake-up twice: where it is asked for, and where it is done.
+    /// Marks a wake-up of `task` on the waker's track. A trace may report a wake-up twice, at the
+    /// request and at its completion; only the first is marked.
     pub fn wake(&mut self, waker: TrackId, task: Task<'_>) {
         self.task(task);
         let next = self.events.len();
@@ -150,7 +154,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// The processor does what it did no longer.
+    /// Ends the processor's current slice, if one is open, and returns the processor's track.
     pub fn leave(&mut self, cpu: u32) -> TrackId {
         let track = self.processor(cpu);
         if self.by_cpu.get_mut(&cpu).is_some_and(|processor| std::mem::take(&mut processor.is_busy))
@@ -160,11 +164,12 @@ impl<'t, 'a> Schedule<'t, 'a> {
         track
     }
 
-    /// A task's state ends, and another begins.
+    /// Ends a task's slice and opens that of its new state.
     fn enter(&mut self, id: u32, state: State, name: &str) {
         let Some(known) = self.by_task.get_mut(&id) else { return };
         let (track, was) = (known.track, std::mem::replace(&mut known.state, state));
-        // Who is ready keeps its wake-up until it runs; who goes back to sleep without having run has been woken for nothing.
+        // A ready task keeps its wake-up until it runs. A task that waits again without having run
+        // drops it.
         let woken = if state == State::Shown { None } else { known.woken.take() };
         if was != State::Away {
             self.end(track);
@@ -189,7 +194,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
         self.by_cpu.entry(cpu).or_insert_with(new).track
     }
 
-    /// The track of a task, under the latest name that the trace has for it.
+    /// The track of a task, named by the latest name in the trace.
     pub fn task(&mut self, task: Task<'_>) -> TrackId {
         let (timeline, parent) = (&mut *self.timeline, self.tasks);
         let new = || {
@@ -198,7 +203,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
             Known { track, state: State::Away, woken: None }
         };
         let track = self.by_task.entry(task.id).or_insert_with(new).track;
-        // A task that has just been made, or is ending, has no name of its own.
+        // A new or an ending task has no name of its own yet.
         if !task.name.is_empty() && task.name != "<...>" {
             let known = &mut self.timeline.tracks[track.index()].name;
             if known.rsplit_once('-').is_none_or(|(name, _)| name != task.name) {
@@ -208,7 +213,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
         track
     }
 
-    /// A track of the trace's own, beside processors and tasks.
+    /// Adds a track of the trace's source, outside processors and tasks.
     pub fn track(&mut self, parent: TrackId, name: &str, description: &str) -> TrackId {
         self.timeline.track(Some(parent), name, description, false)
     }
@@ -217,7 +222,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
         self.timeline.flow()
     }
 
-    /// These three return where the event stands, for [`point`](Self::point).
+    /// Opens a slice. Returns the event's index, for [`point`](Self::point), as `end` and `mark`
+    /// do.
     pub fn begin(&mut self, track: TrackId, name: &str) -> usize {
         let name = self.timeline.names.get(&cut(name));
         self.push(track, What::Begin(name))
@@ -237,13 +243,13 @@ impl<'t, 'a> Schedule<'t, 'a> {
         self.events.len() - 1
     }
 
-    /// An arrow leaves an event, or ends there.
+    /// Attaches the start or the end of an arrow to an event.
     pub fn point(&mut self, event: usize, arrow: Arrow) {
         self.events[event].arrow = Some(arrow);
     }
 }
 
-/// A track that stands among its sisters by its number.
+/// Adds a track that is sorted among those of the same parent by `rank`.
 fn ranked(timeline: &mut Timeline<'_>, parent: TrackId, name: &str, rank: u32) -> TrackId {
     let track = timeline.track(Some(parent), name, "", true);
     timeline.tracks[track.index()].rank = i32::try_from(rank).unwrap_or(i32::MAX);

@@ -1,12 +1,14 @@
-//! What tandem did while a case ran on a microcontroller: the events of its own trace, which the port leaves as text.
+//! Tracks from tandem's own trace of a case on a microcontroller, which the port attaches as text.
+//! It knows the trace's text form; the picture of tasks and processors is the schedule's.
 //!
 //! ```text
 //! # tandem 1
 //! CLOCK EVENT TASK NAME
 //! ```
 //!
-//! The clock is the low 32 bits of the target's; the event is a number of `tandem/src/trace.rs`; the task is told by where its
-//! record lies, in hex. `# lost N` stands where older events had no room.
+//! The clock is the low 32 bits of the target's clock. The event is a number of
+//! `tandem/src/trace.rs`. The task is the address of its record, in hex. A line `# lost N` marks
+//! older events that were overwritten.
 
 use super::{
     Timeline, TrackId,
@@ -14,13 +16,13 @@ use super::{
 };
 use crate::run::CaseResult;
 
-/// There is one.
+/// The number of the only processor.
 const CPU: u32 = 0;
 
-/// More than any microcontroller has room for.
+/// The most tasks that are distinguished; no microcontroller has room for more.
 const TASKS: usize = 1000;
 
-/// What the kernel calls the task that runs when there is none.
+/// The name that the kernel gives its idle task.
 const IDLE: &str = "idle";
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult, text: &str) {
@@ -54,19 +56,19 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
 struct Picture<'t, 'a, 'x> {
     schedule: Schedule<'t, 'a>,
     handlers: TrackId,
-    /// Where the tasks' records lie: a task's number is its place here, from 1.
+    /// The addresses of the tasks' records; a task's number is its index here plus 1.
     records: Vec<u32>,
-    /// Handlers that have begun.
+    /// The number of handlers that have begun and not ended.
     depth: usize,
     running: Option<Task<'x>>,
-    /// Since the first event, and what the clock said at the latest.
+    /// The clock ticks since the first event, and the clock's value at the latest.
     ticks: u64,
     last: Option<u32>,
     hertz: u64,
 }
 
 impl<'x> Picture<'_, '_, 'x> {
-    /// Takes a line in, if it is one.
+    /// Takes in a line; `None` if it is malformed.
     fn take(&mut self, line: &'x str) -> Option<()> {
         if let Some(comment) = line.strip_prefix("# ") {
             match comment.strip_prefix("lost ") {
@@ -87,7 +89,7 @@ impl<'x> Picture<'_, '_, 'x> {
         let record = u32::from_str_radix(words.next()?, 16).ok()?;
         let name = words.next()?;
         let id = if name == IDLE { 0 } else { self.number(record)? };
-        // The clock's low half wraps.
+        // The recorded low half of the clock wraps.
         self.ticks += u64::from(clock.wrapping_sub(self.last.replace(clock).unwrap_or(clock)));
         let ns = u128::from(self.ticks) * 1_000_000_000 / u128::from(self.hertz);
         self.schedule.advance(u64::try_from(ns).unwrap_or(u64::MAX));
@@ -116,7 +118,7 @@ impl<'x> Picture<'_, '_, 'x> {
                 return Some(());
             }
             3 => {
-                // Who neither waits nor has ended has yielded, or was pre-empted.
+                // A task that neither waits nor has ended has yielded, or was pre-empted.
                 if let Some(before) = self
                     .running
                     .replace(task)
@@ -142,7 +144,7 @@ impl<'x> Picture<'_, '_, 'x> {
                 return Some(());
             }
             7 => {
-                // One that began before the trace did has no other end.
+                // A handler that began before the trace has no begin to close.
                 if self.depth > 0 {
                     self.depth -= 1;
                     self.schedule.end(self.handlers);
@@ -163,7 +165,8 @@ impl<'x> Picture<'_, '_, 'x> {
         Some(())
     }
 
-    /// Where a wake-up comes from: a handler, or the task that runs.
+    /// The track on which a wake-up originates: the processor for a handler, otherwise the running
+    /// task.
     fn here(&mut self) -> TrackId {
         match self.running {
             Some(running) if self.depth == 0 && running.id != 0 => self.schedule.task(running),

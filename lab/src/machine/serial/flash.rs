@@ -1,4 +1,5 @@
-//! Writing an image into a board's flash, by the program `probe-rs`, which knows most chips and debug probes.
+//! Writes an image into a board's flash with the program `probe-rs`, which supports most chips and
+//! debug probes.
 
 use std::{path::Path, process::Command, sync::atomic::AtomicBool, time::Duration};
 
@@ -6,10 +7,10 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::child;
 
-/// Writes `image` into the flash of `chip`, and starts it.
+/// Writes `image` into the flash of `chip` and resets it. Takes at most ten minutes.
 ///
 /// # Errors
-/// What is missing, and what probe-rs has to say.
+/// If the image or probe-rs is missing, or probe-rs fails.
 pub fn flash(image: &Path, chip: &str, stop: &AtomicBool) -> Result<()> {
     if !image.is_file() {
         bail!("{} is not there: build the image first (docs/machines/serial.md)", image.display());

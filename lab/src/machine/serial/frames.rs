@@ -1,25 +1,28 @@
-//! Frames among whatever else comes over a line.
+//! Separates frames from noise on a line. It checks each frame's integrity; the order of records is
+//! checked elsewhere.
 
 use anyhow::Result;
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
-/// What lies between two zero bytes, or a part of it.
+/// The bytes between two zero bytes, or a part of them.
 pub enum Piece<'a> {
-    /// A frame, without its closing zero, and what it says.
+    /// A frame without its closing zero, and the decoded record.
     Frame(&'a [u8], &'a Record<'a>),
     Noise(&'a [u8]),
 }
 
-/// Splits what comes into frames and noise. Where noise runs into a frame, since it does not end with a zero, the frame is found all
-/// the same: it is the end of the two that has the right sum.
+/// Splits the bytes of a line into frames and noise. Noise does not end with a zero, so it may run
+/// into a frame; the frame is then the suffix with a valid checksum.
 #[derive(Default)]
 pub struct Frames {
     since_zero: Vec<u8>,
 }
 
 impl Frames {
+    /// Takes more bytes and passes each complete piece to `each`, in order.
+    ///
     /// # Errors
-    /// What `each` says.
+    /// If `each` fails.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -28,7 +31,7 @@ impl Frames {
         for part in bytes.split_inclusive(|byte| *byte == 0) {
             let (part, closed) = part.strip_suffix(&[0]).map_or((part, false), |part| (part, true));
             self.since_zero.extend_from_slice(part);
-            // What lies further back is no part of a frame.
+            // Bytes further back than the longest frame are noise.
             let excess = self.since_zero.len().saturating_sub(MAX_FRAME);
             if excess > 0 {
                 each(Piece::Noise(&self.since_zero[..excess]))?;
@@ -42,10 +45,11 @@ impl Frames {
         Ok(())
     }
 
-    /// What has come since the last zero: of a board that fell silent, it may be all there is.
+    /// Passes on the bytes since the last zero as noise; for a board that fell silent they may be
+    /// all there is.
     ///
     /// # Errors
-    /// What `each` says.
+    /// If `each` fails.
     pub fn rest(&mut self, each: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<()> {
         let rest = std::mem::take(&mut self.since_zero);
         if rest.is_empty() { Ok(()) } else { each(Piece::Noise(&rest)) }
@@ -80,7 +84,7 @@ mod tests {
         frame[..length].to_vec()
     }
 
-    /// The lines in it, and how many bytes were none.
+    /// Returns the lines in the stream and the number of noise bytes.
     fn read(bytes: &[u8], piece: usize) -> (Vec<String>, usize) {
         let (mut frames, mut lines, mut noise) = (Frames::default(), Vec::new(), 0);
         for bytes in bytes.chunks(piece) {

@@ -1,4 +1,5 @@
-//! A serial line as the operating system gives it: raw bytes at a rate, for one program at a time.
+//! A serial line of the operating system: raw bytes at a baud rate, locked for one program at a
+//! time. It knows nothing of the bytes' meaning.
 
 use std::{
     fs::File,
@@ -17,7 +18,7 @@ use rustix::{
     },
 };
 
-/// An open line. It is closed, and free for others, when this is dropped or the process ends in whatever way.
+/// An open serial line. It is closed and unlocked on drop, and also if the process dies.
 #[derive(Debug)]
 pub struct Line {
     file: File,
@@ -25,12 +26,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// Opens the line and drops what has come over it so far.
+    /// Opens and locks the line, and discards bytes received so far.
     ///
     /// # Errors
-    /// Why it cannot be had, with the mend.
+    /// If the device is missing, in use or no serial line, or cannot do the rate; the message gives
+    /// the remedy.
     pub fn open(device: &Path, baud: u32) -> Result<Self> {
-        // Without waiting for a modem's carrier.
+        // The open does not wait for a modem's carrier.
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let shown = device.display();
         let file = open(device, flags, Mode::empty()).map_err(|error| match error {
@@ -44,8 +46,9 @@ impl Line {
             error => anyhow!("{shown} cannot be opened: {error}"),
         })?;
         tcgetattr(&file).map_err(|_| anyhow!("{shown} is no serial line"))?;
-        // Two locks: terminal programs know the one or the other, and neither keeps root out where the other does. This one comes
-        // first: who does not get it has nothing to give back.
+        // Two locks are needed: terminal programs respect one or the other, and neither excludes
+        // root alone. This one comes first, because a program that does not get it has nothing to
+        // undo.
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| busy(device))?;
         let line = Self { file: file.into(), device: device.to_owned() };
         line.set_up(baud)?;
@@ -60,7 +63,7 @@ impl Line {
         settings.input_modes -= InputModes::IXOFF | InputModes::IXANY;
         settings.control_modes -=
             ControlModes::CSTOPB | ControlModes::PARENB | ControlModes::CRTSCTS;
-        // When the line is closed, its modem lines stay as they are: on many boards they are wired to reset.
+        // Closing the line must not change its modem lines, which many boards wire to reset.
         settings.control_modes -= ControlModes::HUPCL;
         settings.control_modes |= ControlModes::CLOCAL | ControlModes::CREAD | ControlModes::CS8;
         settings.special_codes[SpecialCodeIndex::VMIN] = 1;
@@ -69,7 +72,7 @@ impl Line {
             || format!("{device} does not take {baud} baud: choose another rate, on the board too");
         settings.set_speed(baud).with_context(wrong)?;
         tcsetattr(line, OptionalActions::Now, &settings).with_context(wrong)?;
-        // A driver that cannot do a rate sets the one that comes nearest.
+        // A driver that does not support a rate sets the nearest one.
         let done = tcgetattr(line)?.output_speed();
         if done.abs_diff(baud) > baud / 50 {
             bail!("{}: it can do {done}", wrong());
@@ -77,10 +80,10 @@ impl Line {
         Ok(tcflush(line, QueueSelector::IOFlush)?)
     }
 
-    /// Sends a line, as far as it is taken at once.
+    /// Sends bytes without blocking. Bytes that the driver does not take at once are dropped.
     ///
     /// # Errors
-    /// When the line is gone.
+    /// If the line is gone.
     pub fn send(&self, bytes: &[u8]) -> Result<()> {
         match write(&self.file, bytes) {
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
@@ -88,10 +91,10 @@ impl Line {
         }
     }
 
-    /// Waits a moment for bytes; returns how many there were.
+    /// Waits up to 50 ms for bytes; returns the number received, which may be 0.
     ///
     /// # Errors
-    /// When the line is gone.
+    /// If the line is gone.
     pub fn receive(&self, buffer: &mut [u8]) -> Result<usize> {
         const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
         match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&MOMENT)) {
@@ -113,7 +116,8 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        // It ends with the last close; but somebody may have had the line open before.
+        // The lock ends with the last close, but another program may hold the line open from
+        // before.
         let _ = ioctl_tiocnxcl(&self.file);
     }
 }

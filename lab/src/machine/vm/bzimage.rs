@@ -1,5 +1,6 @@
-//! `vmlinux` out of a compressed kernel image. QEMU starts it without the decompressor in front of it, by the PVH entry
-//! that its notes name, which takes a third of the time.
+//! Extracts `vmlinux` from a compressed kernel image. QEMU starts it through the PVH entry in its
+//! notes, without the decompressor, in a third of the time. This module knows image formats, not
+//! machines.
 
 use std::io::{Cursor, Read};
 
@@ -8,22 +9,22 @@ use flate2::read::GzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 
-// Documentation/arch/x86/boot.rst of Linux: places in the header.
+// Offsets in the header, from Documentation/arch/x86/boot.rst of Linux.
 const SETUP_SECTORS: usize = 0x1f1;
 const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
 const VERSION: usize = 0x206;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
-/// A larger image is none; it bounds what damaged data may unpack to.
+/// The most bytes that are unpacked, a bound for damaged data; no kernel image is larger.
 const MAX_BYTES: u64 = 1 << 30;
 
 const ELF: &[u8] = b"\x7fELF";
 
-/// `image` as it is when it is a `vmlinux` already.
+/// Returns the `vmlinux` in a bzImage, or a copy of `image` if it is a `vmlinux` already.
 ///
 /// # Errors
-/// Why it is neither.
+/// If the image is neither, or its payload is packed in an unknown way or damaged.
 pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>> {
     if image.starts_with(ELF) {
         return Ok(image.to_vec());
@@ -48,10 +49,10 @@ pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>> {
     Ok(unpacked)
 }
 
-/// A kernel's module, which newer packages hold packed.
+/// Unpacks a kernel module packed with xz, as in newer packages.
 ///
 /// # Errors
-/// When it is not what xz makes.
+/// If the data is not xz.
 pub fn unpacked_module(packed: &[u8]) -> Result<Vec<u8>> {
     let mut unpacked = Vec::new();
     read(XzReader::new(Cursor::new(packed), false), &mut unpacked)
@@ -70,7 +71,7 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     let sectors = usize::from(*image.get(SETUP_SECTORS)?);
     let kernel = 512 * (1 + if sectors == 0 { 4 } else { sectors });
     let start = kernel.checked_add(number(PAYLOAD_OFFSET)?)?;
-    // Behind the packed data stands its unpacked length.
+    // The unpacked length follows the packed data.
     let end = start.checked_add(number(PAYLOAD_LENGTH)?)?.checked_sub(4)?;
     image.get(start..end).filter(|_| known)
 }

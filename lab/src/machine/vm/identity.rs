@@ -1,4 +1,5 @@
-//! What makes two runs the same run: hashes of everything that a guest's bytes follow from.
+//! The identity of a machine: hashes of everything on which a guest's output depends. Two machines
+//! with equal identities give equal bytes.
 
 use std::{collections::BTreeMap, env, fs, io::ErrorKind, path::PathBuf, process::Command};
 
@@ -7,22 +8,24 @@ use sha2::{Digest, Sha256};
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// In hexadecimal.
+/// Returns the SHA-256 digest in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// QEMU, as it is installed.
+/// The installed QEMU.
 #[derive(Clone, Debug)]
 pub struct Emulator {
-    /// As it says itself.
+    /// The version that QEMU prints.
     pub version: String,
     pub sha256: String,
 }
 
 impl Emulator {
+    /// Finds QEMU in PATH and hashes it.
+    ///
     /// # Errors
-    /// When it is not installed, with the mend.
+    /// If it is not installed or cannot be read; the message gives the remedy.
     pub fn find() -> Result<Self> {
         let output = match Command::new(PROGRAM).arg("--version").output() {
             Ok(output) => output,
@@ -46,7 +49,7 @@ impl Emulator {
         Ok(Self { version, sha256: sha256(&program) })
     }
 
-    /// The first part of its version.
+    /// The first number of the version; 0 if it cannot be parsed.
     pub fn major(&self) -> u32 {
         self.version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0)
     }
@@ -58,10 +61,10 @@ fn path() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Facts by name, in the order of their names.
+/// Properties by name, sorted.
 pub type Identity = BTreeMap<String, String>;
 
-/// One name for all of them.
+/// Returns a short digest of an identity, 16 hexadecimal digits.
 pub fn key(identity: &Identity) -> String {
     let text: String = identity.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     sha256(text.as_bytes())[..16].to_owned()

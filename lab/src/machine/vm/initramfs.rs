@@ -1,5 +1,6 @@
-//! The guest's files: an archive that the kernel unpacks into memory, in cpio's `newc` form
-//! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux).
+//! Packs the guest's files into the archive that the kernel unpacks at boot, in cpio's `newc`
+//! format (Documentation/driver-api/early-userspace/buffer-format.rst of Linux). It knows the
+//! format, not the choice of files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,11 +12,12 @@ const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// The port as `/init`, and the modules that it loads, in their order: names and contents.
+/// Makes the archive of the port as `/init` and the modules (names and contents), in the order of
+/// loading.
 pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut archive = Archive::default();
     archive.add("dev", FOLDER, (0, 0), b"");
-    // Process 1 starts with it as its standard error.
+    // The kernel opens the console as the standard error of process 1.
     archive.add("dev/console", CHARACTER_DEVICE, (5, 1), b"");
     archive.add("init", PROGRAM, (0, 0), init);
     archive.add("modules", FOLDER, (0, 0), b"");
@@ -26,10 +28,10 @@ pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
     archive.bytes
 }
 
-/// Files by their paths, which start at the root, and the folders that they lie in.
+/// Makes an archive of files by absolute path, with the folders that contain them.
 pub fn files(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<u8> {
     let mut archive = Archive::default();
-    // A folder sorts before what lies in it.
+    // A folder sorts before its content.
     let folders: BTreeSet<&Path> = files.keys().flat_map(|path| path.ancestors().skip(1)).collect();
     let name = |path: &Path| path.to_string_lossy().trim_start_matches('/').to_owned();
     for folder in folders.into_iter().filter(|folder| !name(folder).is_empty()) {
@@ -53,8 +55,8 @@ impl Archive {
         self.entries += 1;
         let (links, name_length) = (1, name.len() + 1);
         let mut head = String::from("070701");
-        // Number, mode, owner, group, links, time, size, the file system's device, the entry's own, the name's length,
-        // no checksum.
+        // Inode, mode, owner, group, links, time, size, the file system's device, the entry's own
+        // device, the name's length, no checksum.
         let numbers = [
             self.entries,
             mode as usize,
@@ -78,7 +80,7 @@ impl Archive {
         self.part(data);
     }
 
-    /// Head and data each fill whole words.
+    /// Appends a head or data, padded to a whole number of words.
     fn part(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);

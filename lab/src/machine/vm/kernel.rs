@@ -1,4 +1,5 @@
-//! Kernels: Debian's, fetched once and never installed, or the user's own.
+//! Provides kernels: Debian's, downloaded once and never installed, or the user's own. It knows
+//! packages and files, not how a machine is started.
 
 use std::{
     fs,
@@ -17,27 +18,27 @@ use crate::{
     machine::firmware::told_when_long,
 };
 
-/// Android's driver, which Debian builds as a module.
+/// The Android binder driver, which Debian builds as a module.
 const BINDER: &str = "binder_linux.ko";
 
-/// A kernel that has a name here.
+/// A kernel that can be named in a target.
 #[derive(Debug)]
 pub struct Flavour {
-    /// As in a target.
+    /// The kernel's name in a target.
     pub name: &'static str,
     build: Option<&'static Build>,
-    /// The preemption model that it is to have.
+    /// The preemption model to select; `None` leaves the kernel's own.
     pub preemption: Option<&'static str>,
 }
 
-/// One of Debian's builds.
+/// A kernel build of Debian's.
 #[derive(Debug)]
 struct Build {
     name: &'static str,
-    /// What the package is called up to the version's last part.
+    /// The package's name before and after the last part of the version.
     prefix: &'static str,
     suffix: &'static str,
-    /// Packages one of which depends on it: which one differs between Debian's releases.
+    /// Metapackages of which one depends on the package; it differs between Debian's releases.
     leads: &'static [&'static str],
 }
 
@@ -70,7 +71,8 @@ const fn flavour(name: &'static str, build: &'static Build, preemption: &'static
     Flavour { name, build: Some(build), preemption: Some(preemption) }
 }
 
-/// Debian's stock kernels are built with PREEMPT_DYNAMIC: three models in one, chosen when it boots.
+/// Debian's stock kernels are built with PREEMPT_DYNAMIC: the boot arguments select one of three
+/// preemption models.
 pub static FLAVOURS: [Flavour; 9] = [
     flavour("linux-none", &STOCK_6_1, "none"),
     flavour("linux-voluntary", &STOCK_6_1, "voluntary"),
@@ -83,7 +85,7 @@ pub static FLAVOURS: [Flavour; 9] = [
     Flavour { name: "linux", build: None, preemption: None },
 ];
 
-/// The user's own kernel, as the command line gives it.
+/// The user's own kernel, as given on the command line.
 #[derive(Debug, Default)]
 pub struct Own {
     pub image: PathBuf,
@@ -93,29 +95,31 @@ pub struct Own {
 
 static OWN: OnceLock<Own> = OnceLock::new();
 
-/// Says what `linux@vm` is, once in the lab's life.
+/// Sets the kernel of `linux@vm`. The first call counts; later ones are ignored.
 pub fn set_own(own: Own) {
     let _ = OWN.set(own);
 }
 
-/// What a machine is started with.
+/// The files and arguments with which a machine is started.
 pub struct Kernel {
-    /// A bzImage or a vmlinux.
+    /// The image, a bzImage or a vmlinux.
     pub image: Vec<u8>,
-    /// Where it comes from.
+    /// The origin of the image, for the run's identity.
     pub origin: String,
-    /// Files, loaded in this order.
+    /// The modules in the order of loading: names and contents.
     pub modules: Vec<(String, Vec<u8>)>,
     /// The user's boot arguments.
     pub append: String,
 }
 
 impl Flavour {
+    /// Returns the kernel; downloads it unless it is in the cache.
+    ///
     /// # Errors
-    /// What is missing, with the mend.
+    /// If a file or program is missing or the download fails; the message gives the remedy.
     pub fn kernel(&self, cache: &Cache) -> Result<Kernel> {
         let Some(build) = self.build else { return own() };
-        // The name tells what the folder holds.
+        // The folder's name includes its content, so that caches without the driver are not used.
         let folder = cache.obtain(KERNELS, &format!("{}-with-binder", build.name), |folder| {
             told_when_long(&format!("fetching Linux {} from Debian", build.name), || {
                 build.fetch(folder)
@@ -157,11 +161,11 @@ fn own() -> Result<Kernel> {
 }
 
 impl Build {
-    /// Fills `folder` with the image, binder's module, and a line that tells where it comes from.
+    /// Fills `folder` with the image, the binder module, and a line that gives their origin.
     fn fetch(&self, folder: &Path) -> Result<()> {
         let package = match self.download(folder) {
             Ok(package) => package,
-            // The lists are older than what the mirror has, or the network failed for a moment.
+            // The package lists may be older than the mirror, or the network failed for a moment.
             Err(first) => {
                 if run(Command::new("apt-get").args(["update", "-q"])).is_err() {
                     thread::sleep(Duration::from_secs(5));
@@ -212,7 +216,7 @@ impl Build {
         )?)
     }
 
-    /// Downloads the package that is current; returns its name.
+    /// Downloads the current package into `folder`; returns its name.
     fn download(&self, folder: &Path) -> Result<String> {
         let package = self.package()?;
         let options = ["-o", "Acquire::Retries=3", "-q"];
@@ -223,7 +227,7 @@ impl Build {
         Ok(package)
     }
 
-    /// The name of the package that is current.
+    /// The name of the current package, from the system's package lists.
     fn package(&self) -> Result<String> {
         for lead in self.leads {
             let Ok(text) = run(Command::new("apt-cache").args(["depends", lead])) else { continue };
@@ -244,7 +248,7 @@ impl Build {
     fn is_it(&self, word: &str) -> bool {
         let version =
             word.strip_prefix(self.prefix).and_then(|word| word.strip_suffix(self.suffix));
-        // `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` nor `-cloud`.
+        // Accepts `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` or `-cloud`.
         version.is_some_and(|version| !version.ends_with(|last: char| last.is_ascii_alphabetic()))
     }
 }
@@ -253,7 +257,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
 }
 
-/// What it prints.
+/// Runs the command and returns its standard output.
 fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stderr(Stdio::piped()).output().map_err(|error| missing(&name, &error))?;

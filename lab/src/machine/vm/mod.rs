@@ -1,7 +1,9 @@
-//! `vm`: Linux in a virtual machine, emulated, so that no host needs virtualisation and the clock can be made of instructions.
-//! A case is one start of the machine from the moment at which its only program, the port, was ready for a request.
+//! The machine `vm`: Linux in an emulated virtual machine. It needs no virtualisation on the host,
+//! and its clock can count instructions. A case starts the machine from the saved state in which
+//! its only program, the port, was ready for a request.
 //!
-//! `docs/machines/vm.md` says why the machine is built as it is; `ports/linux/src/guest.rs` is the other side.
+//! `docs/machines/vm.md` gives the reasons for this construction; `ports/linux/src/guest.rs` is the
+//! guest's side.
 
 mod bzimage;
 pub mod identity;
@@ -37,8 +39,9 @@ static MODE: Parameter = Parameter {
     help: "det: one emulated processor, its clock is its instructions; smp: two of them; kvm: the host's, and time on the wall",
 };
 
-/// Defaults of experiments' parameters here, where they differ from the experiments' own. Every sample of a kind is
-/// nearly like the others, and the emulator executes some hundred million instructions a second.
+/// The defaults of experiments' parameters on this machine, where they differ from the experiments'
+/// own. Samples vary little here, and the emulator executes only some hundred million instructions
+/// a second.
 pub(super) static DEFAULTS: [(&str, &str, &str); 5] = [
     ("switch", "loops", "2000"),
     ("message", "loops", "2000"),
@@ -47,15 +50,15 @@ pub(super) static DEFAULTS: [(&str, &str, &str); 5] = [
     ("transaction", "loops", "500"),
 ];
 
-/// One kernel in the virtual machine.
+/// A kernel in the virtual machine.
 #[derive(Debug)]
 pub struct Vm {
     flavour: &'static Flavour,
-    /// Of the host, for the guest.
+    /// The host's programs to include in the guest.
     programs: Vec<String>,
 }
 
-/// The kernel of that name, if this machine runs it.
+/// Finds the machine for a kernel's name; `None` if this machine does not offer it.
 pub fn find(kernel: &str) -> Option<Vm> {
     FLAVOURS
         .iter()
@@ -63,17 +66,18 @@ pub fn find(kernel: &str) -> Option<Vm> {
         .map(|flavour| Vm { flavour, programs: Vec::new() })
 }
 
-/// Every kernel here, as `kernel@machine`.
+/// All targets of this machine, as `kernel@vm`.
 pub fn targets() -> impl Iterator<Item = String> {
     FLAVOURS.iter().map(|flavour| format!("{}@vm", flavour.name))
 }
 
-/// What was found of each kernel in each mode, with these programs: once in the lab's life.
+/// The prepared guests, or the errors of preparing them, by kernel, mode and programs. Each is
+/// prepared once in the process's life.
 static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
 type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, String>>;
 
 impl Vm {
-    /// The same machine, with these programs of the host in it.
+    /// Returns the machine with these programs of the host added to the guest.
     pub fn with_programs(self, programs: &[&str]) -> Self {
         Self { programs: programs.iter().map(|&name| name.to_owned()).collect(), ..self }
     }
@@ -92,7 +96,7 @@ impl Vm {
     }
 }
 
-/// The mode that a request asks for, and the request without it: the port has no use for it.
+/// Splits the mode from a request; the port has no use for it.
 fn split(request: &str) -> (Mode, String) {
     let (mode, request) = take(request, MODE.name);
     (mode.map_or(Mode::Deterministic, Mode::of), request)

@@ -1,24 +1,28 @@
-//! How QEMU is told to be: the machine, its clock, and the kernel's boot arguments.
+//! The options of QEMU for each mode: the machine, its clock, and the kernel's boot arguments. It
+//! only makes texts; it starts nothing.
 
 use anyhow::{Result, bail};
 
 use super::{identity::Emulator, kernel::Flavour};
 
-/// How the guest's processor is made.
+/// The mode of the guest's processors and clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// One emulated processor whose clock is its instructions: the same bytes every time.
+    /// A single emulated processor whose clock counts instructions: every start gives the same
+    /// bytes.
     Deterministic,
-    /// Two of them, in turn: for what happens in which order, not for how long.
+    /// Two emulated processors that take turns: valid for the order of events, not for durations.
     Multiprocessor,
-    /// The host's own processor, and time on the wall.
+    /// The host's processor through KVM, with wall time.
     Kvm,
 }
 
-/// The emulator's `shift`: an instruction takes 2 ns of the guest's time, as on a processor of 500 MIPS.
+/// QEMU's `shift`: an instruction takes 2^SHIFT = 2 ns of guest time, as on a processor of 500
+/// MIPS.
 const SHIFT: u32 = 1;
 
-/// The machine without all that a guest without drivers cannot use: firmware finds nothing to wait for.
+/// A machine without devices that the guest has no drivers for; their absence also shortens the
+/// firmware's start.
 const MACHINE: [&str; 23] = [
     "-machine",
     "q35,usb=off,smbus=off,sata=off,vmport=off",
@@ -45,14 +49,14 @@ const MACHINE: [&str; 23] = [
     "isa-debug-exit,iobase=0xf4,iosize=4",
 ];
 
-/// The guest writes to this device when it is ready, and the machine stops there.
+/// A device that stops the machine when the guest writes to it to report that it is ready.
 const PAUSE: [&str; 4] = ["-device", "pvpanic,ioport=0x505", "-action", "panic=pause"];
 
-/// Time is what the instructions take; a processor that sleeps skips to the next event at once. The calendar starts at a fixed
-/// day and follows the same clock.
+/// Emulation with a clock that counts instructions; a sleeping processor skips to its next event.
+/// The calendar starts on a fixed day and follows the same clock.
 const INSTRUCTIONS: [&str; 4] = ["-accel", "tcg", "-rtc", "base=2020-01-01,clock=vm"];
 
-/// The counter of time stamps then runs at 1 GHz: what the kernel would measure at boot is known.
+/// The frequency of the time stamp counter, 1 GHz, so that the kernel does not measure it at boot.
 const KNOWN_CLOCK: &str = "tsc_early_khz=1000000 lpj=4000000 tsc=reliable";
 
 impl Mode {
@@ -66,11 +70,13 @@ impl Mode {
         }
     }
 
+    /// Checks that this mode is available.
+    ///
     /// # Errors
-    /// Why this mode is not to be had here, with the mend.
+    /// If QEMU is too old or /dev/kvm is missing; the message gives the remedy.
     pub fn check(self, emulator: &Emulator) -> Result<()> {
         match self {
-            // 7.2 hangs while the second processor starts.
+            // QEMU 7.2 hangs while the second processor starts.
             Self::Multiprocessor if emulator.major() < 10 => bail!(
                 "mode=smp needs QEMU 10, and this is {}: on Debian 12, install qemu-system-x86 from bookworm-backports",
                 emulator.version
@@ -85,7 +91,7 @@ impl Mode {
         }
     }
 
-    /// What a failure may come from.
+    /// The mode's requirements, for the message of a failed start.
     pub fn needs(self) -> &'static str {
         match self {
             Self::Kvm => "mode=kvm needs a host whose KVM works with QEMU",
@@ -93,12 +99,12 @@ impl Mode {
         }
     }
 
-    /// Whether a machine that has booted is kept, and cases start from it.
+    /// `true` if the booted machine is saved, so that cases start from the saved state.
     pub fn is_kept(self) -> bool {
         self == Self::Deterministic
     }
 
-    /// QEMU's options for both the boot and all that follows.
+    /// The options of QEMU for both the boot and the cases.
     pub fn options(self) -> Vec<String> {
         let own: Vec<String> = match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host"].map(str::to_owned).into(),
@@ -113,14 +119,14 @@ impl Mode {
         common.chain(own).collect()
     }
 
-    /// The kernel's boot arguments.
+    /// The kernel's boot arguments: those of the mode and the flavour, then `append`.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
         let clock = if self == Self::Kvm { "" } else { KNOWN_CLOCK };
         let model = flavour
             .preemption
             .filter(|model| *model != "rt")
             .map(|model| format!("preempt={model}"));
-        // A panic ends the machine at once; nobody needs the self-tests of ciphers.
+        // A panic ends the machine at once, and the self-tests of ciphers would delay the boot.
         let words = [
             "console=ttyS0 quiet panic=-1 cryptomgr.notests",
             clock,
@@ -131,14 +137,14 @@ impl Mode {
         format!("{words} -- chronoscope-guest")
     }
 
-    /// What the port is told besides its case.
+    /// The words that the mode adds to the port's request.
     pub fn request(self, flavour: &Flavour) -> String {
         let model =
             flavour.preemption.map_or(String::new(), |model| format!(" preemption={model}"));
         if self == Self::Kvm { model } else { format!("{model} instruction_ns={}", 1 << SHIFT) }
     }
 
-    /// How to read the figures.
+    /// A remark on how to read the mode's figures.
     pub fn remark(self) -> &'static str {
         match self {
             Self::Kvm => {

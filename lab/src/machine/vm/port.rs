@@ -1,4 +1,5 @@
-//! The port as the guest's only program: built with `tools/guest-cargo` when it is first asked for.
+//! Builds the port as the guest's only program, with `tools/guest-cargo`, when a guest is first
+//! prepared.
 
 use std::{
     env, fs,
@@ -12,10 +13,10 @@ use crate::machine::firmware::told_when_long;
 
 const PACKAGE: &str = "chronoscope-linux";
 
-/// The program. Cargo sees to it that a second run builds nothing.
+/// Builds and reads the program. If it is up to date, Cargo builds nothing.
 ///
 /// # Errors
-/// Why it cannot be built.
+/// If the source is missing or does not build.
 pub fn program() -> Result<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
     if !root.join("ports/linux/Cargo.toml").is_file() {

@@ -1,5 +1,5 @@
-//! Programs of the host in the guest, which has no others: each with the libraries that its loader would take, all in the places
-//! that they have on the host.
+//! Collects programs of the host for the guest, each with its shared libraries, at the same paths
+//! as on the host. The archive is made elsewhere.
 
 use std::{
     collections::BTreeMap,
@@ -10,16 +10,16 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-/// The programs of these names, and their libraries.
+/// Reads the programs of these names and their libraries, by path.
 ///
 /// # Errors
-/// What is missing.
+/// If a program is not installed or a file cannot be read.
 pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for name in names {
         let program = find(name)?;
         let ldd = Command::new("ldd").arg(&program).env("LC_ALL", "C").output().context("ldd")?;
-        // A program that is linked statically has none, and ldd says so as an error.
+        // For a statically linked program ldd fails; it then lists no libraries.
         let libraries = libraries(&String::from_utf8_lossy(&ldd.stdout));
         for path in libraries.into_iter().chain([program]) {
             let data =
@@ -30,10 +30,11 @@ pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     Ok(files)
 }
 
-/// The command as the guest takes it: the program by its place, and spaces between the words.
+/// Returns the command as the guest takes it: the program's path and the arguments, separated by
+/// spaces.
 ///
 /// # Errors
-/// When the program is not there, or a word would be taken for two.
+/// If the program is not installed, or an argument is empty or contains a space.
 pub fn command(words: &[String]) -> Result<String> {
     let Some((name, arguments)) = words.split_first() else { bail!("there is no command") };
     if let Some(word) =
@@ -47,7 +48,7 @@ pub fn command(words: &[String]) -> Result<String> {
 
 fn find(name: &str) -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // Joining a path that starts at the root leaves that path.
+    // Joining an absolute path yields that path.
     let places = env::split_paths(&path).map(|folder| folder.join(name));
     places
         .into_iter()
@@ -55,7 +56,8 @@ fn find(name: &str) -> Result<PathBuf> {
         .with_context(|| format!("{name} is not installed"))
 }
 
-/// Paths among what ldd prints: `libc.so.6 => /lib/…/libc.so.6 (0x…)`, `/lib64/ld-linux-x86-64.so.2 (0x…)`.
+/// The paths in ldd's output: `libc.so.6 => /lib/…/libc.so.6 (0x…)`, `/lib64/ld-linux-x86-64.so.2
+/// (0x…)`.
 fn libraries(text: &str) -> Vec<PathBuf> {
     text.split_whitespace()
         .filter(|word| word.starts_with('/'))

@@ -1,4 +1,5 @@
-//! QEMU's machine protocol: commands and answers, a line of JSON each, over QEMU's standard input, which is a socket.
+//! A client of QEMU's machine protocol (QMP): commands and answers as lines of JSON, over a socket
+//! that is QEMU's standard input. It knows the protocol, not the purpose of a command.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Write},
@@ -11,7 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-/// The lab's end.
+/// The lab's end of the conversation; every call fails once its time limit has passed or `stop` is
+/// set.
 pub struct Qmp<'a> {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
@@ -20,34 +22,40 @@ pub struct Qmp<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Options that make standard input QEMU's monitor.
+/// The options that make standard input QEMU's monitor.
 pub const ARGUMENTS: [&str; 4] =
     ["-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control"];
 
 impl<'a> Qmp<'a> {
-    /// The lab's end, and the one for QEMU.
+    /// Creates a client and the socket for QEMU's standard input. `limit` bounds the whole
+    /// conversation.
     ///
     /// # Errors
-    /// The system's.
+    /// If the system cannot make a socket pair.
     pub fn pair(limit: Duration, stop: &'a AtomicBool) -> Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
-        // How long it takes until `stop` is seen.
+        // The longest delay until `stop` is noticed.
         ours.set_read_timeout(Some(Duration::from_millis(100)))?;
         let (reader, line) = (BufReader::new(ours.try_clone()?), Vec::new());
         Ok((Self { reader, writer: ours, line, deadline: Instant::now() + limit, stop }, theirs))
     }
 
+    /// Waits for the greeting and enters command mode.
+    ///
     /// # Errors
-    /// When QEMU does not answer.
+    /// If QEMU does not answer.
     pub fn greet(&mut self) -> Result<()> {
         self.until(|message| message.get("QMP").is_some())?;
         self.command("qmp_capabilities", &json!({})).map(|_| ())
     }
 
+    /// Sends a command and returns its answer.
+    ///
     /// # Errors
-    /// What QEMU says, or that it has gone.
+    /// If QEMU reports an error, has ended or does not answer.
     pub fn command(&mut self, name: &str, arguments: &Value) -> Result<Value> {
-        // At one go: QEMU obeys at the last brace, and may have ended before a line break that comes after it.
+        // Command and line break are one write: QEMU obeys at the last brace, and may have ended
+        // before a second write.
         let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
         self.writer.write_all(line.as_bytes()).context("QEMU has gone")?;
         let mut answer = self
@@ -58,7 +66,7 @@ impl<'a> Qmp<'a> {
         Ok(answer["return"].take())
     }
 
-    /// Asks for what `name` tells until it is as `done` wants it.
+    /// Repeats the query `name` until `done` accepts the answer, which it returns.
     ///
     /// # Errors
     /// As [`command`](Self::command).
@@ -72,7 +80,10 @@ impl<'a> Qmp<'a> {
         }
     }
 
-    /// Reads on to the message that is wanted; others are events that nobody waits for.
+    /// Reads up to the wanted message and returns it; other messages are events, and are dropped.
+    ///
+    /// # Errors
+    /// If QEMU has ended, does not answer, or sends no JSON.
     pub fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -84,7 +95,7 @@ impl<'a> Qmp<'a> {
             match self.reader.read_until(b'\n', &mut self.line) {
                 Ok(0) => bail!("QEMU has gone"),
                 Ok(_) => {}
-                // What was read stays in `line`.
+                // The bytes read so far stay in `line`.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
                 {

@@ -1,4 +1,5 @@
-//! Starting the guest: from its kernel, or, much faster, from the moment at which it had booted.
+//! Starts the guest: from its kernel, or much faster from the saved state of a booted machine. It
+//! runs one request at a time and does not read the stream.
 
 use std::{
     fs, io,
@@ -23,33 +24,35 @@ use super::{
 };
 use crate::{cache::Cache, child, machine::firmware::told_when_long, units::printable};
 
-/// A boot takes four seconds, or a minute and more on a host that is busy: hung is what takes ten.
+/// The time limit of a boot. A boot takes four seconds, or over a minute on a busy host; after ten
+/// minutes it hangs.
 const BOOT: Duration = Duration::from_secs(600);
 
-/// Where the shell that QEMU asks to write or read the saved machine finds the file's name.
+/// The environment variable with the saved state's path, for the shell that QEMU starts to read or
+/// write it.
 const SAVED: &str = "CHRONOSCOPE_SAVED_MACHINE";
 
-/// A machine that is ready to be started.
+/// A machine that is prepared to run cases.
 pub struct Guest {
     mode: Mode,
-    /// Holds what the start needs: `memory`, or `vmlinux` and `initramfs`.
+    /// The folder with the files of a start: `memory`, or `vmlinux` and `initramfs`.
     folder: PathBuf,
     boot_arguments: String,
     pub identity: Identity,
 }
 
 impl Guest {
-    /// Fetches, builds, boots and saves what is not in the cache.
+    /// Prepares the machine: fetches, builds, boots and saves everything that is not in the cache.
     ///
     /// # Errors
-    /// What is missing, with the mend.
+    /// If a file or program is missing or the boot fails; the message gives the remedy.
     pub fn ready(
         flavour: &Flavour,
         mode: Mode,
         programs: &[String],
         stop: &AtomicBool,
     ) -> Result<Self> {
-        // This also installs QEMU where it may.
+        // The build of the port also installs QEMU, if it is permitted.
         let program = port::program()?;
         let emulator = Emulator::find()?;
         mode.check(&emulator)?;
@@ -57,7 +60,7 @@ impl Guest {
         let kernel = flavour.kernel(&cache)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
         if !programs.is_empty() {
-            // The kernel unpacks archives that stand one behind the other.
+            // The kernel unpacks concatenated archives.
             initramfs.extend(initramfs::files(&programs::files(programs)?));
         }
         let boot_arguments = mode.boot_arguments(flavour, &kernel.append);
@@ -109,16 +112,17 @@ impl Guest {
         qemu.arg("-append").arg(&self.boot_arguments);
     }
 
-    /// Boots the machine until it stops itself, and keeps it as a file.
+    /// Boots the machine until it stops itself, and writes its state to a file.
     fn save(&self, stop: &AtomicBool) -> Result<()> {
         let mut qemu = self.qemu();
         self.with_kernel(&mut qemu);
         self.talk(&mut qemu, BOOT, stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED")
                 .context("the guest has not booted")?;
-            // QEMU tells first and stops then; what is saved in between would go on by itself when it is restored.
+            // QEMU reports the event before it stops; a state saved in between would run on by
+            // itself when restored.
             qmp.ask_until("query-status", |answer| answer["status"] == "guest-panicked")?;
-            // As fast as the file can be written; QEMU thinks of networks.
+            // QEMU limits the bandwidth for networks by default; a file can take more.
             qmp.command("migrate-set-parameters", &json!({ "max-bandwidth": 1_u64 << 40 }))?;
             qmp.command("migrate", &json!({ "uri": format!("exec:cat > \"${SAVED}\"") }))?;
             let is_over =
@@ -133,10 +137,10 @@ impl Guest {
         })
     }
 
-    /// Runs one case, or the command of another program in its place.
+    /// Runs a case, or `command` in place of the port.
     ///
     /// # Errors
-    /// What went wrong, with what QEMU or the guest had to say about it.
+    /// If QEMU or the guest fails; the message includes their last words.
     pub fn run(
         &self,
         request: &str,
@@ -148,7 +152,7 @@ impl Guest {
         let mut qemu = self.qemu();
         for (name, text) in [("request", Some(request)), ("program", command)] {
             let Some(text) = text else { continue };
-            // In an option a comma is written twice.
+            // A comma in an option is written twice.
             let text = text.replace(',', ",,");
             qemu.arg("-fw_cfg").arg(format!("name=opt/chronoscope/{name},string={text}"));
         }
@@ -164,13 +168,13 @@ impl Guest {
         }
         qemu.args(["-incoming", &format!("exec:cat \"${SAVED}\"")]);
         self.talk(&mut qemu, limit, stop, sink, |qmp| {
-            // It was saved while it stood still, and stands still when all of it is back.
+            // The machine was saved while stopped, and is stopped when completely restored.
             qmp.ask_until("query-status", |answer| answer["status"] != "inmigrate")?;
             qmp.command("cont", &json!({})).map(|_| ())
         })
     }
 
-    /// Runs QEMU, and meanwhile a conversation with it.
+    /// Runs QEMU, and at the same time a conversation with it.
     fn talk(
         &self,
         qemu: &mut Command,
@@ -190,13 +194,13 @@ impl Guest {
                 .and_then(no_panic);
             let talked =
                 talk.join().unwrap_or_else(|_| Err(anyhow!("the conversation with QEMU failed")));
-            // What QEMU and the guest say tells more than that they have gone.
+            // The error of QEMU or the guest explains more than that of the conversation.
             ran.and(talked)
         })
     }
 }
 
-/// A kernel that panics ends the machine like one that is done; its console tells.
+/// A kernel panic ends the machine like a normal end; only the console shows it.
 fn no_panic(console: String) -> Result<()> {
     match console.lines().find_map(|line| Some(&line[line.find("Kernel panic")?..])) {
         Some(line) => Err(anyhow!("in the guest: {}", printable(line))),
@@ -204,7 +208,7 @@ fn no_panic(console: String) -> Result<()> {
     }
 }
 
-/// Why QEMU could not be started.
+/// Replaces the error of a missing QEMU by one with the remedy.
 fn installed(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<io::Error>() {
         Some(cause) if cause.kind() == io::ErrorKind::NotFound => {

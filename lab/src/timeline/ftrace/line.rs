@@ -1,21 +1,23 @@
-//! One line of ftrace's text, as the kernel prints it (`Documentation/trace/ftrace.rst`):
+//! Parses a line of ftrace's text, as the kernel prints it (`Documentation/trace/ftrace.rst`). It
+//! knows nothing of tracks.
 //!
 //! ```text
 //!           <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=… prev_pid=0 … ==> next_comm=… next_pid=12 …
 //! ```
 //!
-//! Names of tasks may hold any character, so what stands around them is looked for from the line's end.
+//! A task's name may hold any character, so the fields around it are searched from the end of the
+//! line.
 
 pub(crate) use crate::timeline::schedule::Task;
 
-/// No machine has more processors.
+/// The most processors of a machine; a greater number is not a processor.
 const PROCESSORS: u32 = 1 << 13;
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug, PartialEq)]
 pub enum Line<'a> {
     Event(Event<'a>),
-    /// Events of a processor were overwritten.
+    /// Events of this processor were overwritten.
     Lost {
         cpu: u32,
         events: u64,
@@ -32,32 +34,33 @@ pub struct Event<'a> {
     /// The task that was running.
     pub task: Task<'a>,
     pub cpu: u32,
-    /// It happened in a handler, which the task knows nothing of.
+    /// `true` if the event happened in a handler and not in the task.
     pub in_handler: bool,
-    /// In ns.
+    /// The time in ns.
     pub at: u64,
     pub what: What<'a>,
 }
 
 #[derive(Debug, PartialEq)]
 pub enum What<'a> {
-    /// `state`: what became of the one before: `R` ready, `R+` pre-empted, `D` waits uninterruptibly, else waits or has ended.
+    /// The processor switches tasks. `state` is the new state of `before`: `R` ready, `R+`
+    /// pre-empted, `D` waits uninterruptibly; otherwise it waits or has ended.
     Switch { before: Task<'a>, state: &'a str, after: Task<'a> },
-    /// Somebody wants to wake it.
+    /// A wake-up of this task is requested.
     Waking(Task<'a>),
-    /// It is ready.
+    /// The task has become ready.
     Wakeup(Task<'a>),
-    /// A message to a process is given to binder's driver.
+    /// A message to a process is handed to the binder driver.
     Transaction { id: u32, process: u32, is_reply: bool },
-    /// The running task takes it.
+    /// The running task receives the message.
     Received { id: u32 },
     /// The driver changed a thread's priority.
     Priority { thread: u32, old: &'a str, new: &'a str },
-    /// What a program wrote into the trace.
+    /// A text that a program wrote into the trace.
     Mark(&'a str),
-    /// The handler of the interrupt that is called so begins; a soft interrupt is work that another left for later.
+    /// A handler begins, of the interrupt or of the soft interrupt (deferred work) called `name`.
     Enter { name: &'a str, is_soft: bool },
-    /// The latest of its sort that has begun on this processor ends.
+    /// The latest handler of this kind on this processor ends.
     Leave { is_soft: bool },
 }
 
@@ -72,7 +75,7 @@ pub fn read(line: &str) -> Line<'_> {
     if let Some(lost) = lost(line) {
         return lost;
     }
-    // A task's name may look like a processor's number.
+    // A task's name may contain brackets like those around a processor's number.
     for (at, _) in line.match_indices('[') {
         if let Some(found) = event(&line[..at], &line[at + 1..]) {
             return found;
@@ -81,7 +84,7 @@ pub fn read(line: &str) -> Line<'_> {
     Line::Malformed
 }
 
-/// `CPU:1 [LOST 123 EVENTS]`
+/// Parses `CPU:1 [LOST 123 EVENTS]`.
 fn lost(line: &str) -> Option<Line<'_>> {
     let (cpu, rest) = line.strip_prefix("CPU:")?.split_once(" [LOST ")?;
     Some(Line::Lost { cpu: processor(cpu)?, events: rest.strip_suffix(" EVENTS]")?.parse().ok()? })
@@ -91,14 +94,14 @@ fn processor(text: &str) -> Option<u32> {
     text.parse().ok().filter(|cpu| *cpu < PROCESSORS)
 }
 
-/// What stands before and after a `[`, if that is a processor's.
+/// Parses the texts before and after a `[`, if it encloses a processor's number.
 fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
     let (cpu, rest) = after.split_once(']')?;
     let cpu = processor(cpu)?;
     let (time, rest) = rest.split_once(": ")?;
     let mut words = time.split_ascii_whitespace();
     let (first, second) = (words.next()?, words.next());
-    // Flags can be left out (the option irq-info).
+    // Flags are absent with the option irq-info off.
     let (flags, time) = second.map_or(("", first), |time| (first, time));
     let at = nanoseconds(time)?;
     let task = running(before)?;
@@ -111,7 +114,7 @@ fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
     }
 }
 
-/// `1234.567890`, in ns.
+/// Parses seconds such as `1234.567890`; returns ns.
 fn nanoseconds(text: &str) -> Option<u64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = fraction.len();
@@ -123,7 +126,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// `   name-12   `, or with its process: `   name-12   (   10) `.
+/// Parses `   name-12   `, or the form with the process: `   name-12   (   10) `.
 fn running(text: &str) -> Option<Task<'_>> {
     let text = text.trim();
     let text = text
@@ -182,7 +185,7 @@ fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
     })
 }
 
-/// `comm=… pid=12 prio=…`, with a prefix before each key.
+/// Parses `comm=… pid=12 prio=…`, with a prefix before each key.
 fn task<'a>(text: &'a str, prefix: &str) -> Option<Task<'a>> {
     let text = text.strip_prefix(prefix)?.strip_prefix("comm=")?;
     let (name, rest) = text.rsplit_once(&format!(" {prefix}pid="))?;
@@ -190,7 +193,7 @@ fn task<'a>(text: &'a str, prefix: &str) -> Option<Task<'a>> {
     Some(Task { name, id: id.parse().ok()? })
 }
 
-/// What follows a key that stands at a word's start.
+/// Returns the value of a key that starts a word.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let starts_word = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b' ';
     let at = text.match_indices(key).map(|(at, _)| at).find(starts_word)?;
@@ -215,7 +218,7 @@ mod tests {
             what: What::Switch { before: idle, state: "R", after: task },
         };
         assert_eq!(read(text), Line::Event(expected));
-        // A name that looks like a processor, the process's number, and no flags.
+        // A name that looks like a processor's number, with the process's number and without flags.
         let text = " a b-c [000]-12      (     10) [003]   7.5: sched_waking: comm=x pid=3 prio=120 target_cpu=001";
         let expected = Event {
             task,

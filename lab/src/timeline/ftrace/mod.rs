@@ -1,7 +1,8 @@
-//! What a Linux kernel recorded of a case (ftrace, as text): which task ran on which processor, what each task waited for, who woke it,
-//! and where binder's transactions went.
+//! Tracks from a Linux kernel's trace of a case (ftrace text): running tasks, waits, wake-ups and
+//! the path of binder transactions. Lines are parsed by [`line`]; tasks and processors are drawn by
+//! the schedule.
 //!
-//! Lines that are no ftrace, as the last one of a trace that was cut, are skipped and counted.
+//! Malformed lines, such as the last one of a truncated trace, are skipped and counted.
 
 pub(crate) mod line;
 
@@ -14,7 +15,7 @@ use super::{
     schedule::{Schedule, Task},
 };
 
-/// Transactions under way at one time that are shown in the driver.
+/// The most concurrent transactions that are shown in the driver.
 const LANES: usize = 64;
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, text: &str) {
@@ -48,10 +49,10 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, text: &str) {
 struct Picture<'t, 'a> {
     schedule: Schedule<'t, 'a>,
     group: TrackId,
-    /// The track of binder's driver, made when it is needed, and those under it.
+    /// The track of the binder driver, made when needed, and the lanes under it.
     driver: Option<TrackId>,
     lanes: Vec<Lane>,
-    /// By their numbers.
+    /// The transactions in the driver, by number.
     transactions: BTreeMap<u32, Transaction>,
     skipped: usize,
     backwards: usize,
@@ -62,11 +63,11 @@ struct Lane {
     is_free: bool,
 }
 
-/// What a client has given to the driver.
+/// A message that a client has handed to the driver.
 struct Transaction {
-    /// The client's mark.
+    /// The index of the client's mark.
     sent: usize,
-    /// Its lane, and where its slice begins.
+    /// The lane, and the index of the event that begins its slice.
     carried: Option<(usize, usize)>,
 }
 
@@ -114,7 +115,7 @@ impl Picture<'_, '_> {
                 let track = self.schedule.task(Task { name: "", id: thread });
                 self.schedule.mark(track, &format!("priority {old} becomes {new}"));
             }
-            // The picture has no place for them.
+            // The timeline shows no handlers.
             What::Enter { .. } | What::Leave { .. } => {}
             What::Mark(text) => {
                 let here = self.here(event);
@@ -123,7 +124,8 @@ impl Picture<'_, '_> {
         }
     }
 
-    /// Where a mark belongs: what a handler does is no work of the task that it interrupts.
+    /// The track of a mark: the processor for a handler or an idle processor, otherwise the running
+    /// task.
     fn here(&mut self, event: &Event<'_>) -> TrackId {
         if event.task.id == 0 || event.in_handler {
             self.schedule.processor(event.cpu)
@@ -158,7 +160,7 @@ impl Picture<'_, '_> {
     fn receive(&mut self, server: TrackId, id: u32) {
         let transaction = self.lose(id);
         let received = self.schedule.mark(server, &format!("receives {id}"));
-        // What was sent before the trace began has no other end.
+        // A transaction sent before the trace began has no start to point from.
         let Some(Transaction { sent, carried }) = transaction else { return };
         let flow = self.schedule.flow();
         self.schedule.point(sent, Arrow::Leaves(flow));
@@ -168,7 +170,7 @@ impl Picture<'_, '_> {
         self.schedule.point(received, Arrow::Ends(flow));
     }
 
-    /// The driver has it no longer.
+    /// Removes a transaction from the driver and ends its slice.
     fn lose(&mut self, id: u32) -> Option<Transaction> {
         let transaction = self.transactions.remove(&id)?;
         if let Some((lane, _)) = transaction.carried {
@@ -184,7 +186,7 @@ impl Picture<'_, '_> {
         }
     }
 
-    /// A free lane of the driver's, which is then taken.
+    /// Takes a free lane of the driver; `None` if all 64 are taken.
     fn lane(&mut self) -> Option<usize> {
         let free = self.lanes.iter().position(|lane| lane.is_free);
         let lane = match free {
