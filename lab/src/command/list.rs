@@ -95,32 +95,43 @@ fn values(parameter: &Parameter) -> String {
     }
 }
 
-/// What stands before the experiments there.
-const INSTRUMENTS: &str = "
+/// The introduction of `docs/experiments.md`, up to the first experiment.
+const INTRODUCTION: &str = "\
+# The experiments
+
+For each experiment: its start and end events, its control, its evidence and its parameters.
+`./chronoscope list --markdown` makes this page from the tables in `suite/src/experiments/`. The
+documentation of each module there describes how the experiment is built, and how it differs from
+its sources.
+
 ## Two instruments: marks and pins
 
-Figures come from **marks**: clock values that the program stores. Where the image drives **pins** (feature `pins` of the microcontrollers' images), a
-logic analyser sees the same intervals. The two never agree to the cycle, since each costs its own instructions:
+Figures come from **marks**: clock values that the program stores. Where the image drives **pins**
+(feature `pins` of the microcontrollers' images), a logic analyser measures the same intervals. The
+two never agree to the cycle, because each costs its own instructions:
 
-- A pin is set *outside* of the marks: it rises, the start is marked; the end is marked, it falls. So the marks tell the same as in an image
-  without pins, and the pulse is longer, by what lies between: one store to the pin, one clock read and one store of a mark, and what the
-  compiler puts there. On the bench's Ibex `wakeup` of tandem is 218 cycles by its marks and 227 by D0, `message` 189 and 198; the end of an
-  `interrupt` is in a handler that reads two words between the mark and the pin: 79 and 96.
-- Where one mark ends an interval and starts the next (`switch`, the control, `period`), the pin changes its level right after each. Edge to edge
-  is as long as mark to mark, but driving the pin is in *both*: `switch` takes 275 cycles without pins, and 284 by either instrument with them. To set and to clear
-  a pin may take a cycle more or less than the other.
-- An edge is where the store reaches the pin. A real analyser then rounds it to its sample period, which a mark does not know.
-- A due time is no event on a pin, nor is a start that another task has read. Such a series names no pin; what D0 shows instead is told below.
+- A pin is set *outside* of the marks: it rises and then the start is marked; the end is marked and
+  then it falls. The marks therefore give the same values as in an image without pins. The pulse is
+  longer by the code between pin and mark: one store to the pin, one clock read, one store of a
+  mark, and whatever the compiler places there. On the bench's Ibex, `wakeup` of tandem is 218
+  cycles by its marks and 227 by D0, and `message` is 189 and 198. The end of an `interrupt` is in a
+  handler that reads two words between the mark and the pin: 79 and 96.
+- Where one mark ends an interval and starts the next (`switch`, the control, `period`), the pin
+  changes its level right after each mark. Edge to edge is as long as mark to mark, but *both*
+  contain the cost of driving the pin: `switch` takes 275 cycles without pins, and 284 by either
+  instrument with them. Setting and clearing a pin may differ by a cycle.
+- An edge is the moment at which the store reaches the pin. A real analyser rounds it to its sample
+  period; a mark is not rounded.
+- A due time is no event on a pin, and neither is a start that another task has read. Such a series
+  names no pin; the text of its experiment says what D0 shows instead.
 
-A series names its pin only where the pin shows exactly its samples. D0 to D4: measured series, tasks or sisters in their order; D6: a block of work; D7: the control.
+A series names its pin only where the pin shows exactly its samples. D0 to D4: measured series, with
+tasks or series in their order; D6: a block of work; D7: the control.
 ";
 
 /// `docs/experiments.md`.
 fn markdown() -> String {
-    let mut text = "# The experiments\n\n".to_owned();
-    text += "Made by `./chronoscope list --markdown` from the tables in `suite/src/experiments/`; the documentation of each module there says\n";
-    text += "how the experiment is built and how it differs from its sources.\n";
-    text += INSTRUMENTS;
+    let mut text = INTRODUCTION.to_owned();
     for spec in EXPERIMENTS {
         text += &format!("\n## {}\n\n{}.\n\n", spec.name, capitalised(spec.summary));
         for (name, fact) in facts(spec) {
