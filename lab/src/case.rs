@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Request, Spec, Values, request::MAX_REQUEST, spec};
+use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::MAX_REQUEST};
 
 use crate::{
     machine,
@@ -247,8 +247,8 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
 /// # Errors
 /// With the nearest name there is.
 pub fn experiment(name: &str) -> Result<&'static Spec> {
-    spec::find(name).ok_or_else(|| {
-        let names = spec::EXPERIMENTS.iter().map(|spec| spec.name);
+    experiments::find(name).ok_or_else(|| {
+        let names = experiments::EXPERIMENTS.iter().map(|spec| spec.name);
         anyhow::anyhow!(
             "unknown experiment `{name}`{} `chronoscope list` shows all",
             hint(name, names)
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn the_extremes_of_every_parameter_have_a_duration() {
         let target: Target = "linux@host".parse().unwrap();
-        for spec in spec::EXPERIMENTS {
+        for spec in experiments::EXPERIMENTS {
             for extreme in [|low: u64, _: u64| low, |_: u64, high: u64| high] {
                 let numbers =
                     spec.parameters.iter().filter_map(|parameter| match parameter.values {

@@ -10,7 +10,7 @@ use core::{
     slice,
 };
 
-use crate::kernel::Refusal;
+use crate::refusal::Refusal;
 
 /// A bump allocator over one `'static` region.
 pub struct Arena {

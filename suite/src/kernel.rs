@@ -9,10 +9,11 @@
 //! returns a future. A coroutine's futures suspend; a thread's and a process's block inside `poll`
 //! ([`task::Block`](crate::task::Block)), so the compiler leaves no state machine between two marks.
 
-use crate::{
-    arena::Arena,
-    mark::{Raw, Slot},
-    wire::Domain,
+use crate::{arena::Arena, clock::Raw};
+
+pub use crate::{
+    clock::Clock,
+    refusal::{Reason, Refusal},
 };
 
 /// How urgent a task is.
@@ -24,81 +25,6 @@ pub enum Priority {
     Ordinary,
     /// Real-time. A higher number pre-empts a lower one. Experiments use 1 to 8.
     Urgent(u8),
-}
-
-/// Why a case cannot run here, and what would mend it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    pub reason: Reason,
-    /// What was refused, as the user should read it.
-    pub what: &'static str,
-    /// What to do about it; empty when nothing helps.
-    pub mend: &'static str,
-    /// The system's error number, or 0.
-    pub code: i32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Reason {
-    /// The kernel, or this port of it, has no such thing.
-    NotOffered,
-    /// The kernel has it, but not for this user.
-    NotPermitted,
-    /// The request itself is wrong.
-    Invalid,
-    /// The target has too little memory, or too few tasks, for the case.
-    Exhausted,
-    /// The kernel failed an operation that should have succeeded.
-    Failed,
-}
-
-impl Refusal {
-    pub const fn new(reason: Reason, what: &'static str, mend: &'static str) -> Self {
-        Self { reason, what, mend, code: 0 }
-    }
-
-    pub const fn not_offered(what: &'static str) -> Self {
-        Self::new(Reason::NotOffered, what, "")
-    }
-
-    pub const fn full() -> Self {
-        Self::new(
-            Reason::Exhausted,
-            "the case needs more memory than this target has",
-            "ask for fewer loops or tasks",
-        )
-    }
-
-    pub const fn with_code(self, code: i32) -> Self {
-        Self { code, ..self }
-    }
-}
-
-/// The clock that marks read and delays are due on.
-pub trait Clock {
-    /// Where a mark stores what it read: `AtomicU32` or `AtomicU64`, as wide as the clock's counter.
-    type Slot: Slot;
-    /// What the ticks of this clock mean.
-    const DOMAIN: Domain;
-
-    /// What they mean in this run, where that is known only then.
-    fn domain(&self) -> Domain {
-        Self::DOMAIN
-    }
-
-    /// Reads the counter: the cheapest read there is.
-    fn read(&self) -> <Self::Slot as Slot>::Raw;
-
-    /// Ticks since some fixed point; never wraps during a case. Its low bits are those of [`read`](Self::read).
-    fn now(&self) -> u64;
-
-    /// Ticks per second.
-    fn hertz(&self) -> u64;
-
-    /// Sets a pin for a logic analyser, at the cost of one store. Nothing at all where the image drives no pins, which is the
-    /// usual one: a store between two marks would be in every figure.
-    #[inline(always)]
-    fn drive(&self, _pin: u8, _high: bool) {}
 }
 
 /// The kernel under test. One value serves the whole case.

@@ -14,11 +14,12 @@
 #![no_std]
 
 pub mod arena;
+pub mod clock;
 pub mod experiments;
 pub mod kernel;
 pub mod mark;
 mod offers;
-pub mod request;
+pub mod refusal;
 pub mod signal;
 pub mod spec;
 pub mod task;
@@ -26,7 +27,12 @@ pub mod trial;
 pub mod wire;
 pub mod work;
 
-pub use kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks};
-pub use request::Request;
-pub use spec::{EXPERIMENTS, Parameter, Spec, Values};
+pub use clock::Clock;
+pub use experiments::EXPERIMENTS;
+pub use kernel::{Kernel, Priority, Tasks};
+pub use refusal::{Reason, Refusal};
+pub use spec::{
+    Parameter, Spec, Values,
+    request::{self, Request},
+};
 pub use trial::Trial;

@@ -6,65 +6,9 @@
 //! Where the image drives pins ([`Clock::drive`]), marks that bound an interval show it to a logic analyser as well. The pin is
 //! set outside of the marks, so that these tell the same as without it, and the pulse is longer by two marks and a store.
 
-use core::sync::atomic::{self, Ordering::Relaxed};
+use crate::{arena::Arena, refusal::Refusal};
 
-use crate::{
-    arena::Arena,
-    kernel::{Clock, Refusal},
-};
-
-/// A place for one clock value, as wide as the clock's counter.
-pub trait Slot: Sync + Sized + 'static {
-    type Raw: Copy + Send + 'static;
-
-    fn empty() -> Self;
-    fn store(&self, raw: Self::Raw);
-    fn load(&self) -> Self::Raw;
-    /// The counter's low bits of a 64-bit time.
-    fn truncate(time: u64) -> Self::Raw;
-    /// Ticks from `start` to `end`, right across one wrap of the counter; negative when `end`
-    /// comes first. The two must lie less than half the counter's range apart.
-    fn between(start: Self::Raw, end: Self::Raw) -> i64;
-}
-
-macro_rules! slot {
-    ($atomic:ty, $raw:ty, $signed:ty) => {
-        impl Slot for $atomic {
-            type Raw = $raw;
-
-            fn empty() -> Self {
-                <$atomic>::new(0)
-            }
-
-            #[inline(always)]
-            fn store(&self, raw: $raw) {
-                self.store(raw, Relaxed);
-            }
-
-            #[inline(always)]
-            fn load(&self) -> $raw {
-                self.load(Relaxed)
-            }
-
-            #[inline(always)]
-            fn truncate(time: u64) -> $raw {
-                time as $raw
-            }
-
-            #[inline(always)]
-            fn between(start: $raw, end: $raw) -> i64 {
-                i64::from(end.wrapping_sub(start) as $signed)
-            }
-        }
-    };
-}
-
-slot!(atomic::AtomicU32, u32, i32);
-#[cfg(target_has_atomic = "64")]
-slot!(atomic::AtomicU64, u64, i64);
-
-/// The raw counter value of a clock.
-pub type Raw<C> = <<C as Clock>::Slot as Slot>::Raw;
+pub use crate::clock::{Clock, Raw, Slot};
 
 /// The pin of the measured series, or of the first one. D1 to D4 are those of its sisters.
 pub const MEASURED: u8 = 0;
@@ -208,6 +152,7 @@ impl<C: Clock> Marks<C> {
 mod tests {
     extern crate std;
 
+    use core::sync::atomic;
     use std::{boxed::Box, cell::RefCell, vec::Vec};
 
     use super::*;

@@ -1,7 +1,9 @@
 //! What an experiment says of itself: one plain table, from which the lab makes `list`, checks
 //! parameters, lays out reports and writes the documentation.
 
-use crate::request::Request;
+pub mod request;
+
+use self::request::Request;
 
 /// One experiment.
 pub struct Spec {
@@ -70,36 +72,3 @@ pub const KIND: Parameter = Parameter {
     values: Values::Word(&["thread", "coroutine", "process"]),
     help: "the kind of task",
 };
-
-/// Collects the `SPEC`s of the table's rows.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! specs {
-    ($($module:ident: $choice:ident $needs:tt;)*) => { &[$(&$crate::experiments::$module::SPEC),*] };
-}
-
-/// All experiments, in the order in which they are listed and run.
-pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
-
-/// The experiment of that name.
-pub fn find(name: &str) -> Option<&'static Spec> {
-    EXPERIMENTS.iter().copied().find(|spec| spec.name == name)
-}
-
-/// Collects the names in the table's rows.
-#[cfg(test)]
-#[macro_export]
-macro_rules! names {
-    ($($module:ident: $choice:ident $needs:tt;)*) => { [$(stringify!($module)),*] };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_experiment_has_the_name_of_its_module() {
-        let rows = crate::experiments! { names! {} };
-        assert!(EXPERIMENTS.iter().map(|spec| spec.name).eq(rows));
-    }
-}

@@ -10,7 +10,7 @@
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::Reason;
+use crate::refusal::Reason;
 
 /// The version of everything in this module. The lab refuses a stream of another version.
 pub const VERSION: u16 = 3;

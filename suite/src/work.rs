@@ -6,7 +6,7 @@
 
 use core::hint::black_box;
 
-use crate::kernel::Clock;
+use crate::clock::Clock;
 
 /// Does `steps` steps and returns a checksum that tells how many they were.
 ///

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::spec;
+use chronoscope_suite::experiments;
 
 use super::run;
 use crate::{
@@ -35,7 +35,8 @@ struct Outcome {
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
     // More runs may follow the first two; a word that names an experiment is one.
-    let is_more = |word: &&String| spec::find(word).is_none() && word.parse::<Reference>().is_ok();
+    let is_more =
+        |word: &&String| experiments::find(word).is_none() && word.parse::<Reference>().is_ok();
     let (more, experiments): (Vec<&String>, Vec<&String>) =
         arguments.experiments.iter().partition(is_more);
     for name in experiments {
@@ -138,7 +139,7 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     };
     let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
     let named: Vec<&String> =
-        arguments.experiments.iter().filter(|word| spec::find(word).is_some()).collect();
+        arguments.experiments.iter().filter(|word| experiments::find(word).is_some()).collect();
     let wanted = |case: &CaseResult| named.is_empty() || named.contains(&&case.experiment);
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {

@@ -178,7 +178,7 @@ pub const HOST: &str = "linux@host";
 
 #[cfg(test)]
 mod tests {
-    use chronoscope_suite::spec;
+    use chronoscope_suite::experiments;
 
     use super::*;
 
@@ -196,7 +196,7 @@ mod tests {
         for (experiment, parameter, value) in
             firmware::DEFAULTS.iter().chain(&rtl::DEFAULTS).chain(&vm::DEFAULTS)
         {
-            let spec = spec::find(experiment).unwrap();
+            let spec = experiments::find(experiment).unwrap();
             let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
             assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);
         }

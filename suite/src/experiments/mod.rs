@@ -24,6 +24,11 @@ pub mod wakeup;
 mod firing;
 mod timing;
 
+use crate::{
+    Refusal, Request, Spec,
+    request::{MAX_REQUEST, invalid},
+};
+
 /// The table of experiments, in the order in which they are listed and run. Calls
 /// `$crate::$then!` with `$context` and the rows.
 ///
@@ -63,4 +68,78 @@ macro_rules! experiments {
             image: lab [];
         }
     };
+}
+
+/// Collects the `SPEC`s of the table's rows.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! specs {
+    ($($module:ident: $choice:ident $needs:tt;)*) => { &[$(&$crate::experiments::$module::SPEC),*] };
+}
+
+/// All experiments, in the order in which they are listed and run.
+pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
+
+/// Finds an experiment by its name.
+pub fn find(name: &str) -> Option<&'static Spec> {
+    EXPERIMENTS.iter().copied().find(|spec| spec.name == name)
+}
+
+impl<'a> Request<'a> {
+    /// Reads a request and checks it against the experiment's parameters. Keys that the experiment
+    /// does not know are left to the port.
+    ///
+    /// # Errors
+    /// [`Reason::Invalid`](crate::Reason::Invalid) for a request longer than [`MAX_REQUEST`], an
+    /// unknown experiment, a word that is not `key=value`, or a value out of range.
+    pub fn parse(text: &'a str) -> Result<Self, Refusal> {
+        if text.len() > MAX_REQUEST {
+            return Err(invalid("the request is too long"));
+        }
+        let name = text.split_ascii_whitespace().next();
+        let spec = name.and_then(find).ok_or(invalid("no such experiment"))?;
+        Self::new(spec, text)
+    }
+}
+
+/// Collects the names in the table's rows.
+#[cfg(test)]
+#[macro_export]
+macro_rules! names {
+    ($($module:ident: $choice:ident $needs:tt;)*) => { [$(stringify!($module)),*] };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_has_the_name_of_its_module() {
+        let rows = crate::experiments! { names! {} };
+        assert!(EXPERIMENTS.iter().map(|spec| spec.name).eq(rows));
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let request = Request::parse("switch tasks=10 cpu=1").unwrap();
+        assert_eq!(request.number("tasks"), 10);
+        assert_eq!(request.word("pair"), "thread-thread");
+        assert_eq!(request.given("cpu"), Some("1"));
+    }
+
+    #[test]
+    fn every_default_is_a_value() {
+        for parameter in EXPERIMENTS.iter().flat_map(|spec| spec.parameters) {
+            assert!(parameter.values.contain(parameter.default), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn wrong_requests_are_refused() {
+        for text in
+            ["", "swich", "switch tasks", "switch tasks=1", "switch tasks=-2", "switch pair=a"]
+        {
+            assert!(Request::parse(text).is_err(), "{text}");
+        }
+    }
 }

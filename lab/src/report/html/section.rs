@@ -1,6 +1,6 @@
 //! One experiment: what it is, its charts, its figures, and what proves them.
 
-use chronoscope_suite::spec;
+use chronoscope_suite::experiments;
 
 use super::{
     case_figures,
@@ -27,7 +27,7 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
         .filter(|(_, case)| case.experiment == experiment)
         .collect();
     let Some((_, first)) = cases.first() else { return String::new() };
-    let summary = spec::find(experiment).map_or("", |spec| spec.summary);
+    let summary = experiments::find(experiment).map_or("", |spec| spec.summary);
     let panels = Panel::all(experiment, subjects);
     let mut charts: String =
         case_figures::charts(experiment, subjects).iter().map(Figure::html).collect();

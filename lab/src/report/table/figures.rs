@@ -1,6 +1,6 @@
 //! The figures themselves.
 
-use chronoscope_suite::spec;
+use chronoscope_suite::experiments;
 
 use super::{Group, WIDTH};
 use crate::{
@@ -76,7 +76,7 @@ fn title(table: &mut TextTable, group: &Group<'_>) {
     let mut parts = vec![first.experiment.clone(), first.target.clone()];
     parts.extend(clock.map(|clock| format!("{} clock", clock.domain)));
     parts.extend(group.common.iter().map(|word| (*word).to_owned()));
-    parts.extend(spec::find(&first.experiment).map(|spec| spec.summary.to_owned()));
+    parts.extend(experiments::find(&first.experiment).map(|spec| spec.summary.to_owned()));
     table.line(wrap(&parts, 2, WIDTH));
 }
 

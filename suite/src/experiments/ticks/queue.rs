@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::{arena::Arena, kernel::Refusal};
+use crate::{arena::Arena, refusal::Refusal};
 
 /// The run queue under test: a ring of tasks in order of arrival. One worker touches it at a time.
 pub struct Queue {

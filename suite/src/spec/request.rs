@@ -4,10 +4,8 @@
 //! and can be typed by hand. Keys of the experiment are checked here; keys that the experiment does
 //! not know belong to the port, which must refuse those that it does not know either.
 
-use crate::{
-    kernel::{Reason, Refusal},
-    spec::{self, Spec},
-};
+use super::Spec;
+use crate::refusal::{Reason, Refusal};
 
 /// The longest request, in bytes.
 pub const MAX_REQUEST: usize = 480;
@@ -20,19 +18,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// Checks the words of `text`, a request for the experiment `spec`, behind the first.
+    ///
     /// # Errors
-    /// [`Reason::Invalid`] for an unknown experiment, a word that is not `key=value`, or a value out
-    /// of range.
-    pub fn parse(text: &'a str) -> Result<Self, Refusal> {
-        const fn invalid(what: &'static str) -> Refusal {
-            Refusal::new(Reason::Invalid, what, "the lab and the port must be of one version")
-        }
-        if text.len() > MAX_REQUEST {
-            return Err(invalid("the request is too long"));
-        }
-        let mut words = text.split_ascii_whitespace();
-        let spec = words.next().and_then(spec::find).ok_or(invalid("no such experiment"))?;
-        for word in words {
+    /// [`Reason::Invalid`] for a word that is not `key=value`, or a value out of range.
+    pub(crate) fn new(spec: &'static Spec, text: &'a str) -> Result<Self, Refusal> {
+        for word in text.split_ascii_whitespace().skip(1) {
             let (key, value) =
                 word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
             if let Some(parameter) = spec.parameters.iter().find(|p| p.name == key)
@@ -87,31 +78,7 @@ impl<'a> Request<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_fill_what_is_not_given() {
-        let request = Request::parse("switch tasks=10 cpu=1").unwrap();
-        assert_eq!(request.number("tasks"), 10);
-        assert_eq!(request.word("pair"), "thread-thread");
-        assert_eq!(request.given("cpu"), Some("1"));
-    }
-
-    #[test]
-    fn every_default_is_a_value() {
-        for parameter in spec::EXPERIMENTS.iter().flat_map(|spec| spec.parameters) {
-            assert!(parameter.values.contain(parameter.default), "{}", parameter.name);
-        }
-    }
-
-    #[test]
-    fn wrong_requests_are_refused() {
-        for text in
-            ["", "swich", "switch tasks", "switch tasks=1", "switch tasks=-2", "switch pair=a"]
-        {
-            assert!(Request::parse(text).is_err(), "{text}");
-        }
-    }
+/// The refusal of a request that cannot be read.
+pub(crate) const fn invalid(what: &'static str) -> Refusal {
+    Refusal::new(Reason::Invalid, what, "the lab and the port must be of one version")
 }
