@@ -76,7 +76,7 @@ fn main() {
         [true, false, false] => IBEX,
         [false, true, false] => IBEX_WB,
         [false, false, true] => CV32E40P,
-        _ => panic!("one core is to be chosen; tools/bench-cargo does"),
+        _ => panic!("one core is to be chosen; `cargo xtask bench` does"),
     };
     println!("cargo::rerun-if-env-changed=CHRONOSCOPE_CORES");
     println!("cargo::rerun-if-changed=rtl");
@@ -84,7 +84,7 @@ fn main() {
     // The folder of cores has the same name for every pinned version.
     println!("cargo::rerun-if-changed=cores.txt");
     let cores =
-        env::var_os("CHRONOSCOPE_CORES").expect("tools/bench-cargo says where the cores are");
+        env::var_os("CHRONOSCOPE_CORES").expect("`cargo xtask bench` says where the cores are");
     let model = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("model");
     verilate(&core, &Path::new(&cores).join(core.folder), &model);
     compile(&core, &model);

@@ -15,16 +15,14 @@ step() {
     [ "$status" -eq 0 ] || die "test failed at: $name"
 }
 
-# shellcheck disable=SC2046 # a list
-set_up_tests() { install $(listed test) $(listed vm); }
+set_up_tests() { "$root/tools/packages" test vm; }
 
 set_up_linters() {
     have_linters() { cargo fmt --version && cargo clippy --version; }
     if have_linters 2>/dev/null; then
         return
     elif rust_is_from debian; then
-        # shellcheck disable=SC2046 # a list
-        install $(listed rust-test)
+        "$root/tools/packages" rust-test
     elif rust_is_from rustup; then
         say "installing rustfmt and clippy through rustup"
         rustup component add rustfmt clippy
@@ -57,6 +55,14 @@ run_tests() {
     [ ! -e "$failed" ]
 }
 
+rust_is_from() { # rustup, or debian
+    case $(rustc --print sysroot) in
+    */toolchains/*) [ "$1" = rustup ] ;;
+    /usr) [ "$1" = debian ] ;;
+    *) false ;;
+    esac
+}
+
 cd "$root"
 set_up_build # not as a step, which is a subshell: it may have to put Debian's Rust first in PATH
 step "packages for testing" set_up_tests
@@ -64,30 +70,30 @@ step "rustfmt and clippy" set_up_linters
 step "format" cargo fmt --check
 step "clippy" cargo clippy --workspace --all-targets --locked --target-dir "$target" -- -D warnings
 step "build" build
-firmware() { cd ports/firmware && "$@"; }
-step "format of firmware" firmware cargo fmt --check
+step "xtask" build_xtask
+xtask=$target/debug/xtask
+step "format of firmware" sh -c 'cd ports/firmware && exec cargo fmt --check'
 # One package at a time, as the lab builds them: features that one port leaves out of the chip's crate
 # must not come in by another.
 "$target/release/xtask" images list >"$target/.firmware-packages"
 while read -r chip crate; do
-    step "clippy of $crate for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --release --locked --package "$crate" -- -D warnings </dev/null
-    step "$crate for $chip" firmware ../../tools/firmware-cargo "$chip" build --release --locked --package "$crate" </dev/null
+    step "clippy of $crate for $chip" "$xtask" firmware "$chip" clippy --release --locked --package "$crate" -- -D warnings </dev/null
+    step "$crate for $chip" "$xtask" firmware "$chip" build --release --locked --package "$crate" </dev/null
 done <"$target/.firmware-packages"
 for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
-    step "suite for $chip" tools/firmware-cargo "$chip" build --release --locked --package chronoscope-suite
+    step "suite for $chip" "$xtask" firmware "$chip" build --release --locked --package chronoscope-suite
 done
-step "format of QEMU's plugin" tools/plugin-cargo fmt --check
-step "clippy of QEMU's plugin" tools/plugin-cargo clippy --release --locked -- -D warnings
+step "clippy of QEMU's plugin" "$xtask" plugin clippy --release --locked -- -D warnings
 for chip in thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
-    step "clippy of the serial host for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile uart --locked \
+    step "clippy of the serial host for $chip" "$xtask" firmware "$chip" clippy --profile uart --locked \
         --package chronoscope-bare --features board/uart -- -D warnings
-    step "clippy of pins for $chip" firmware ../../tools/firmware-cargo "$chip" clippy --profile pins --locked \
+    step "clippy of pins for $chip" "$xtask" firmware "$chip" clippy --profile pins --locked \
         --package chronoscope-bare --features pins -- -D warnings
 done
-step "format of the bench board" tools/bench-cargo ibex fmt --check
-step "clippy of the bench board" tools/bench-cargo ibex clippy --all-targets -- -D warnings
+step "format of the bench board" "$xtask" bench ibex fmt --check
+step "clippy of the bench board" "$xtask" bench ibex clippy --all-targets -- -D warnings
 for core in ibex ibex-wb cv32e40p; do
-    step "bench board, $core" tools/bench-cargo "$core" test
+    step "bench board, $core" "$xtask" bench "$core" test
 done
 step "tandem" tandem/check
 step "figures from SciPy" scipy_figures

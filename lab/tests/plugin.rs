@@ -11,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-use common::{Answer, Folder, chronoscope, run};
+use common::{Answer, Folder, builder, chronoscope, run};
 
 const STM32: &[&str] = &["qemu-system-arm", "-machine", "netduinoplus2"];
 const VIRT: &[&str] = &[
@@ -38,12 +38,7 @@ fn target() -> PathBuf {
 fn plugin() -> &'static str {
     static PLUGIN: OnceLock<String> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        let built = run(Command::new(root().join("tools/plugin-cargo")).args([
-            "build",
-            "--release",
-            "--locked",
-        ]));
-        built.exits(0);
+        run(builder().args(["plugin", "build", "--release", "--locked"])).exits(0);
         let plugin = target().join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
         plugin.into_os_string().into_string().expect("the path is UTF-8")
     })

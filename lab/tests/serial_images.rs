@@ -12,7 +12,7 @@ use std::{
 };
 
 use board::Board;
-use common::{cases, chronoscope, run};
+use common::{builder, cases, chronoscope, run};
 use serde_json::Value;
 
 /// The same figures, evidence and all else, whatever they were measured through. (Parameters of a machine are among the others.)
@@ -83,9 +83,9 @@ struct Emulated {
 impl Emulated {
     fn new(chip: &str, kernel: &str) -> Self {
         let (_, triple, ..) = CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut build = Command::new(root.join("tools/firmware-cargo"));
+        let mut build = builder();
         build.args([
+            "firmware",
             triple,
             "build",
             "--locked",
@@ -95,7 +95,7 @@ impl Emulated {
             "board/uart",
             "--package",
         ]);
-        build.arg(format!("chronoscope-{kernel}")).current_dir(root.join("ports/firmware"));
+        build.arg(format!("chronoscope-{kernel}"));
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         run(&mut build).exits(0);
         let mut qemu = qemu(chip, "uart", kernel);

@@ -7,7 +7,7 @@ mod index;
 mod manifest;
 mod plan;
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 
@@ -15,7 +15,10 @@ use self::{
     index::{Index, Locked},
     plan::Plan,
 };
-use crate::repository::{root, target};
+use crate::{
+    firmware,
+    repository::{root, target},
+};
 
 pub const USAGE: &str = "images [list | build TARGET VARIANT | install FOLDER]  \
     writes the index of microcontrollers' images; or: packages, one image, all images in a folder";
@@ -76,16 +79,13 @@ fn build(plan: &Plan) -> Result<()> {
 
 /// Runs cargo for an image. Cargo decides whether there is anything to do.
 fn compile(plan: &Plan, target: &Path) -> Result<()> {
-    let mut cargo = Command::new(root().join("tools/firmware-cargo"));
-    cargo.args([&plan.row.triple, "build", "--locked", "--profile", plan.profile]);
+    let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
+    cargo.args(["--locked", "--profile", plan.profile]);
     cargo.args(["--package", &plan.package]);
     if !plan.features.is_empty() {
         cargo.args(["--features", &plan.features.join(",")]);
     }
-    // The workspace's .cargo/config.toml counts only in its own folder.
-    cargo.current_dir(root().join("ports/firmware"));
-    cargo.env("CARGO_TARGET_DIR", target.join(&plan.folder));
-    let status = cargo.status().context("cannot start tools/firmware-cargo")?;
+    let status = cargo.status().context("cannot start cargo")?;
     if !status.success() {
         bail!("{} could not be built for {}", plan.package, plan.row.triple);
     }

@@ -1,9 +1,16 @@
 //! Builds the images of targets and checks the repository: everything that cargo alone cannot do.
 //!
-//! This file only chooses a subcommand: each is one module and one row of the table.
+//! `./chronoscope test` runs it, the lab calls it for the images it needs, and `cargo xtask` runs it
+//! by hand. This file only chooses a subcommand: each is one module and one row of the table.
 
+mod bench;
+mod firmware;
+mod guest;
 mod images;
+mod packages;
+mod plugin;
 mod repository;
+mod rust;
 
 use std::{env, process::ExitCode};
 
@@ -15,8 +22,13 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 1] =
-    [Subcommand { name: "images", usage: images::USAGE, run: images::run }];
+static SUBCOMMANDS: [Subcommand; 5] = [
+    Subcommand { name: "images", usage: images::USAGE, run: images::run },
+    Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
+    Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
+    Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
+    Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -39,4 +51,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         bail!("xtask has no `{name}`: there is {}", names.join(", "));
     };
     (subcommand.run)(rest)
+}
+
+/// Says on standard error what goes on.
+fn say(text: &str) {
+    eprintln!("chronoscope: {text}");
 }

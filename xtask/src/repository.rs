@@ -2,10 +2,12 @@
 
 use std::{
     env, fs,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 /// The repository from which this program was built.
 pub fn root() -> &'static Path {
@@ -23,4 +25,13 @@ pub fn target() -> Result<PathBuf> {
     fs::create_dir_all(&target)
         .with_context(|| format!("cannot create the build folder {}", target.display()))?;
     Ok(target)
+}
+
+/// Becomes `command`: the process goes on as that program, with its exit status.
+///
+/// # Errors
+/// The program does not start.
+pub fn become_command(mut command: Command) -> Result<()> {
+    let error = command.exec();
+    Err(anyhow!(error).context(format!("cannot start {}", command.get_program().display())))
 }

@@ -1,17 +1,16 @@
 //! The parts that all machines with microcontrollers' images share: defaults of experiments, and
-//! calls of the programs that build. The images themselves are in [`images`](super::images).
+//! folders. The images themselves are in [`images`](super::images).
 
 use std::{
     collections::BTreeMap,
     env,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     sync::{Mutex, PoisonError, mpsc},
     thread,
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::default_in;
@@ -87,33 +86,6 @@ pub(super) fn repository() -> Result<&'static Path> {
         );
     }
     Ok(root)
-}
-
-/// Runs one of the scripts `tools/…-cargo`; says `what` it does if that takes more than a moment.
-///
-/// # Errors
-/// What it complains of.
-pub(super) fn run_cargo(cargo: &mut Command, what: &str) -> Result<()> {
-    // What is meant for the lab's own build is not for these.
-    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
-        cargo.env_remove(flags);
-    }
-    cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long(what, || cargo.output());
-    let output =
-        output.with_context(|| format!("cannot start {}", cargo.get_program().display()))?;
-    if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
-}
-
-/// The line of cargo's that tells most.
-fn complaint(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    lines()
-        .find(|line| line.starts_with("error"))
-        .or(lines().next_back())
-        .unwrap_or_default()
-        .to_owned()
 }
 
 /// Does `work`, and says so if it takes more than a moment.

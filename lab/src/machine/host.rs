@@ -1,19 +1,13 @@
 //! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
 //! port; this module starts it and does not read its stream.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::atomic::AtomicBool,
-    time::Duration,
-};
+use std::{process::Command, sync::atomic::AtomicBool, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::{Machine, Program, Recording};
+use super::{Machine, Program, Recording, builder::beside_the_lab};
 use crate::child;
 
 /// The port's own parameters, which `ports/linux/src/settings.rs` reads.
@@ -71,19 +65,6 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
 
 pub struct Host;
 
-/// The path of the port's program, next to the lab's. Cargo puts test programs one folder deeper,
-/// into `deps`.
-fn port() -> Result<PathBuf> {
-    let program = env::current_exe().context("where am I?")?;
-    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
-    let folder = folder.or(program.ancestors().nth(2)).unwrap_or(Path::new("."));
-    let port = folder.join("chronoscope-linux");
-    if !port.is_file() {
-        bail!("chronoscope-linux is not beside {}: build the whole workspace", program.display());
-    }
-    Ok(port)
-}
-
 impl Machine for Host {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
         let default = |parameter: &'static Parameter| match parameter.name {
@@ -100,7 +81,7 @@ impl Machine for Host {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let port = port()?;
+        let port = beside_the_lab("chronoscope-linux")?;
         child::run(Command::new(&port).args(request.split(' ')), "the port", limit, stop, sink)?;
         Ok(Recording::new())
     }

@@ -15,10 +15,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use super::{
-    firmware::{once, run_cargo},
-    vm::identity::sha256,
-};
+use super::{builder, firmware::once, vm::identity::sha256};
 
 /// The folder with the index, where it is neither of [`PLACES`].
 const VARIABLE: &str = "CHRONOSCOPE_IMAGES";
@@ -199,7 +196,7 @@ impl Image {
         command.env("CARGO_TARGET_DIR", folder.parent().unwrap_or(folder));
         let (target, variant) = (&self.target, &self.variant);
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
-        run_cargo(&mut command, &format!("building {name}")).with_context(|| {
+        builder::run(&mut command, &format!("building {name}")).with_context(|| {
             format!(
                 "{name} could not be built (all of it: cargo xtask images build {target} {variant})"
             )

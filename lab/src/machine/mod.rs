@@ -1,6 +1,7 @@
 //! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
 
 mod agreement;
+mod builder;
 pub(crate) mod firmware;
 pub mod host;
 mod images;

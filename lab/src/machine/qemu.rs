@@ -15,8 +15,8 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{
-    Machine, Made, Recording, agreement,
-    firmware::{self, PINS, once, repository, run_cargo, target},
+    Machine, Made, Recording, agreement, builder,
+    firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
     scratch::Folder,
     smallest, take,
@@ -227,10 +227,9 @@ fn plugin() -> Result<PathBuf> {
     let target = target(root)?;
     let library = target.join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
     once(&BUILT, &library, || {
-        let mut cargo = Command::new(root.join("tools/plugin-cargo"));
-        cargo.args(["build", "--release", "--locked"]).env("CARGO_TARGET_DIR", &target);
-        run_cargo(&mut cargo, "building QEMU's plugin").context(
-            "QEMU's plugin could not be built (all of it: tools/plugin-cargo build --release)",
+        let arguments = ["plugin", "build", "--release", "--locked"];
+        builder::build(&arguments, &target, "building QEMU's plugin").context(
+            "QEMU's plugin could not be built (all of it: cargo xtask plugin build --release)",
         )
     })
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
-    Machine, Made, Recording, default_in,
+    Machine, Made, Recording, builder, default_in,
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
     scratch::Folder,
@@ -215,14 +215,15 @@ fn bench(core: &str) -> Result<PathBuf> {
     let root = repository()?;
     let target = target(root)?;
     let program = target.join("bench").join(core).join("release/chronoscope-bench");
-    once(&BUILT, &program, || build(root, &target, core))
+    once(&BUILT, &program, || build(&target, core))
 }
 
-fn build(root: &Path, target: &Path, core: &str) -> Result<()> {
-    let mut cargo = Command::new(root.join("tools/bench-cargo"));
-    cargo.args([core, "build"]).env("CARGO_TARGET_DIR", target);
-    firmware::run_cargo(&mut cargo, &format!("building the board around {core} (once, a minute)")).with_context(|| {
-        format!("the board around {core} could not be built (all of it: tools/bench-cargo {core} build)")
+fn build(target: &Path, core: &str) -> Result<()> {
+    let what = format!("building the board around {core} (once, a minute)");
+    builder::build(&["bench", core, "build"], target, &what).with_context(|| {
+        format!(
+            "the board around {core} could not be built (all of it: cargo xtask bench {core} build)"
+        )
     })
 }
 

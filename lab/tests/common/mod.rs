@@ -7,7 +7,7 @@ use std::{
     env,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{self, Command, Output, Stdio},
 };
 
@@ -23,6 +23,11 @@ pub fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
     program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     program
+}
+
+/// The builder of images, as the program runs it: beside the program.
+pub fn builder() -> Command {
+    Command::new(Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("xtask"))
 }
 
 /// Runs a command, without input.

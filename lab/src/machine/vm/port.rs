@@ -1,15 +1,13 @@
-//! Builds the port as the guest's only program, with `tools/guest-cargo`, when a guest is first
-//! prepared.
+//! Builds the port as the guest's only program, with `xtask guest`, when a guest is first prepared.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, bail};
 
-use crate::machine::firmware::told_when_long;
+use crate::machine::builder;
 
 const PACKAGE: &str = "chronoscope-linux";
 
@@ -27,26 +25,12 @@ pub fn program() -> Result<Vec<u8>> {
     }
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let target = std::path::absolute(target)?;
-    let mut cargo = Command::new(root.join("tools/guest-cargo"));
-    cargo.args(["build", "--release", "--locked", "--package", PACKAGE]);
-    cargo.current_dir(root).env("CARGO_TARGET_DIR", &target);
-    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
-        cargo.env_remove(flags);
-    }
-    cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long("building the guest's program", || cargo.output())
-        .context("cannot start tools/guest-cargo")?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        let lines = || text.lines().filter(|line| !line.trim().is_empty());
-        let error = lines()
-            .find(|line| line.starts_with("error"))
-            .or(lines().next_back())
-            .unwrap_or_default();
-        bail!(
-            "the guest's program could not be built: {error} (all of it: tools/guest-cargo build --package {PACKAGE})"
-        );
-    }
+    let arguments = ["guest", "build", "--release", "--locked", "--package", PACKAGE];
+    builder::build(&arguments, &target, "building the guest's program").with_context(|| {
+        format!(
+            "the guest's program could not be built (all of it: cargo xtask guest build --package {PACKAGE})"
+        )
+    })?;
     let path = target.join("guest/x86_64-unknown-linux-gnu/release").join(PACKAGE);
     fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
 }

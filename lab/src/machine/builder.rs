@@ -1,0 +1,69 @@
+//! The program that builds the images of targets: `xtask`, beside the lab's own program.
+//!
+//! Cargo sees to it that a second run builds nothing. `cargo xtask` in the repository runs the same
+//! program by hand.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::firmware::told_when_long;
+
+/// Variables that are meant for the lab's own build, and not for the images.
+const FOREIGN: [&str; 4] =
+    ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"];
+
+/// A program that is built with the lab's own and lies beside it.
+///
+/// # Errors
+/// It is not there.
+pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
+    let program = env::current_exe().context("where am I?")?;
+    // Cargo puts tests one folder deeper, into `deps`.
+    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
+    let folder = folder.or(program.ancestors().nth(2)).unwrap_or(Path::new("."));
+    let path = folder.join(name);
+    if !path.is_file() {
+        bail!("{name} is not beside {}: build the whole workspace", program.display());
+    }
+    Ok(path)
+}
+
+/// Runs `xtask` with these arguments, which build into the folder `target`; says `what` it does if
+/// that takes more than a moment.
+///
+/// # Errors
+/// The builder is absent, or as [`run`].
+pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
+    let mut builder = Command::new(beside_the_lab("xtask")?);
+    run(builder.args(arguments).env("CARGO_TARGET_DIR", target), what)
+}
+
+/// Runs a builder; says `what` it does if that takes more than a moment.
+///
+/// # Errors
+/// The line of the builder's output that tells most.
+pub(super) fn run(builder: &mut Command, what: &str) -> Result<()> {
+    for name in FOREIGN {
+        builder.env_remove(name);
+    }
+    builder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = told_when_long(what, || builder.output())
+        .with_context(|| format!("cannot start {}", builder.get_program().display()))?;
+    if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
+}
+
+/// The line of a failed build's standard error that tells most: cargo's first error, or the last line.
+fn complaint(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    lines()
+        .find(|line| line.starts_with("error"))
+        .or(lines().next_back())
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,43 @@
+//! Programs of other Debian packages: installed when a task needs one that is absent.
+
+use std::{
+    env,
+    process::{self, Command},
+};
+
+use anyhow::{Context, Result};
+
+use crate::repository::{root, target};
+
+/// Installs the packages that `tools/packages.txt` lists for `when`, unless
+/// PATH has all `programs`.
+///
+/// # Errors
+/// The packages cannot be installed; standard error has the reason, in a line that names the mend.
+pub fn need(programs: &[&str], when: &str) -> Result<()> {
+    if programs.iter().all(|program| is_in_path(program)) {
+        return Ok(());
+    }
+    install(&[when])
+}
+
+/// Installs what is absent of the packages that `tools/packages.txt` lists for these occasions.
+///
+/// # Errors
+/// As [`need`].
+pub fn install(occasions: &[&str]) -> Result<()> {
+    let mut installer = Command::new(root().join("tools/packages"));
+    installer.args(occasions).env("CARGO_TARGET_DIR", target()?);
+    let status = installer.status().context("cannot start tools/packages")?;
+    if !status.success() {
+        // The installer has said why.
+        process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
+}
+
+/// Whether a folder of PATH has this program.
+fn is_in_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}

@@ -1,0 +1,121 @@
+//! The Rust toolchain: PATH's, or Debian's where PATH has none that is new enough.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Result, bail};
+
+use crate::{
+    packages,
+    repository::{root, target},
+    say,
+};
+
+/// The oldest version that compiles the repository, as `1.95`.
+const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// A toolchain that is new enough.
+pub struct Toolchain {
+    sysroot: PathBuf,
+    /// PATH of the programs that use this toolchain.
+    path: OsString,
+}
+
+impl Toolchain {
+    /// Finds the toolchain: PATH's, or the one in /usr/bin where PATH's is too old.
+    ///
+    /// # Errors
+    /// There is none that is new enough.
+    pub fn find() -> Result<Self> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = [PathBuf::from("/usr/bin")].into_iter().chain(env::split_paths(&path));
+        let debian_first = env::join_paths(folders)?;
+        let found = [path, debian_first].into_iter().find_map(Self::in_path);
+        let Some(found) = found else {
+            bail!("needs Rust {OLDEST} or newer: ./chronoscope installs it");
+        };
+        Ok(found)
+    }
+
+    fn in_path(path: OsString) -> Option<Self> {
+        let minor = |version: &str| version.split('.').nth(1)?.parse::<u32>().ok();
+        let version = printed("rustc", &["--version"], &path)?;
+        // rustup can have a compiler without cargo.
+        printed("cargo", &["--version"], &path)?;
+        let sysroot = PathBuf::from(printed("rustc", &["--print", "sysroot"], &path)?);
+        (minor(&version)? >= minor(OLDEST)?).then_some(Self { sysroot, path })
+    }
+
+    /// `cargo COMMAND` of this toolchain.
+    pub fn cargo(&self, command: &str) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo.arg(command).env("PATH", &self.path);
+        cargo
+    }
+
+    pub fn is_from_rustup(&self) -> bool {
+        self.sysroot.parent().is_some_and(|folder| folder.ends_with("toolchains"))
+    }
+
+    #[allow(dead_code)]
+    pub fn is_from_debian(&self) -> bool {
+        self.sysroot == Path::new("/usr")
+    }
+
+    /// Whether the core library for this chip is installed; asks rustup for it, once, where it is not.
+    pub fn has_core(&self, triple: &str) -> Result<bool> {
+        let library = self.sysroot.join("lib/rustlib").join(triple).join("lib");
+        let gave_up = target()?.join(format!(".no-{triple}-from-rustup"));
+        if !library.is_dir() && self.is_from_rustup() && !gave_up.exists() {
+            say(&format!("installing Rust's core library for {triple} through rustup"));
+            let mut rustup = Command::new("timeout");
+            rustup.args(["300", "rustup", "target", "add", triple]).env("RUST_BACKTRACE", "0");
+            // What rustup says is no answer of this program's.
+            rustup.stdout(Stdio::null());
+            if !rustup.status().is_ok_and(|status| status.success()) {
+                say(&format!(
+                    "rustup could not: Debian's compiler and source instead (until you remove {})",
+                    gave_up.display()
+                ));
+                fs::write(&gave_up, "")?;
+            }
+        }
+        Ok(library.is_dir())
+    }
+
+    /// Installs rustfmt and clippy where they are absent.
+    ///
+    /// # Errors
+    /// They are absent still.
+    #[allow(dead_code)]
+    pub fn need_linters(&self) -> Result<()> {
+        let have = || {
+            let version = |linter| printed("cargo", &[linter, "--version"], &self.path);
+            version("fmt").is_some() && version("clippy").is_some()
+        };
+        if !have() && self.is_from_debian() {
+            packages::install(&["rust-test"])?;
+        } else if !have() && self.is_from_rustup() {
+            say("installing rustfmt and clippy through rustup");
+            Command::new("rustup").args(["component", "add", "rustfmt", "clippy"]).status()?;
+        }
+        if !have() {
+            bail!("needs the rustfmt and clippy of {}", self.sysroot.display());
+        }
+        Ok(())
+    }
+}
+
+/// The first line that a program prints, if it ends well. Asked in the repository, where a file may
+/// choose the toolchain.
+fn printed(program: &str, arguments: &[&str], path: &OsStr) -> Option<String> {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).env("PATH", path).current_dir(root()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+}
