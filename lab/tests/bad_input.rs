@@ -1,5 +1,5 @@
-//! What is wrong on the command line or in a study is told in one line that names the mend, with exit status 1, before
-//! anything runs.
+//! Errors on the command line or in a study are reported in one line that names the remedy, with
+//! exit status 1, before anything runs.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Folder, chronoscope, program, run};
 
 #[test]
 fn the_command_line() {
-    // The words, and what the answer must hold.
+    // The arguments, and a text that the answer must contain.
     let table: &[(&[&str], &str)] = &[
         (&[], "say what to do: run"),
         (&["frobnicate"], "frobnicate"),
@@ -119,7 +119,7 @@ note = "not the same machine"
 #[test]
 fn a_study() {
     let folder = Folder::new("study");
-    // What of the study is replaced, by what, and what the answer must hold.
+    // The replaced part of the study, its replacement, and a text that the answer must contain.
     let table: &[(&str, &str, &str)] = &[
         ("title", "titel", "line 2: unknown field `titel`"),
         ("title", "titel", "did you mean `title`?"),
@@ -190,7 +190,7 @@ fn a_study() {
 fn a_file_that_is_no_study() {
     let folder = Folder::new("file");
     let large = folder.path("large");
-    // Takes no room on the disk.
+    // A sparse file takes no room on the disk.
     fs::File::create(&large).unwrap().set_len(100 << 20).unwrap();
     let table = [
         (folder.file("empty", ""), "line 1: missing field"),
@@ -223,7 +223,7 @@ fn an_experiment_that_the_study_does_not_have() {
 #[test]
 fn nobody_who_reads() {
     let program = env!("CARGO_BIN_EXE_chronoscope");
-    // A full disk, for either output, is an error; and no reason for a panic, which would be status 101.
+    // A full disk, for either output, is an error but no panic, which would be status 101.
     for command in ["list >/dev/full", "doctor >/dev/full", "run swich 2>/dev/full"] {
         let answer = run(Command::new("sh").args(["-c", &format!("{program} {command}")]));
         answer.exits(1);

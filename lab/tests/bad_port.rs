@@ -1,5 +1,5 @@
-//! A port that misbehaves: its case is inconclusive, with one line that says why; the other cases go on, the lab's memory
-//! stays bounded, it ends in time, and no process is left behind.
+//! A port that misbehaves: its case is inconclusive with a line that gives the reason. The other
+//! cases go on, the lab's memory stays bounded, it ends in time, and no process is left behind.
 
 mod common;
 
@@ -19,11 +19,11 @@ use chronoscope_suite::wire::{
 use common::{Answer, Folder};
 use serde_json::Value;
 
-/// While one test writes a program another must not fork: the child would hold the file open for writing until its exec, and
-/// Linux does not run such a file.
+/// Serialises writing programs and forking: a child would hold the file open for writing until its
+/// exec, and Linux refuses to run such a file.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// The lab in a folder of its own, beside a port that a test wrote.
+/// The lab in a folder of its own, next to a port that a test wrote.
 struct Lab(Folder);
 
 impl Lab {
@@ -36,7 +36,8 @@ impl Lab {
         lab
     }
 
-    /// The port: for `tasks=5` a good one, else this script, which finds its folder in `$here`.
+    /// Adds the port: for `tasks=5` a good one, else this script, which finds its folder in
+    /// `$here`.
     fn with_port(self, script: &str) -> Self {
         let good = "case \"$*\" in *tasks=5*) exec cat \"$here/good\";; esac";
         self.0.file("good", good_stream());
@@ -58,7 +59,7 @@ impl Lab {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        // Half a gigabyte is enough, whatever a port says.
+        // Half a gigabyte must suffice, whatever a port sends.
         let mut command = Command::new("sh");
         command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
@@ -81,7 +82,8 @@ impl Lab {
         Answer::of(child.wait_with_output().unwrap(), shown)
     }
 
-    /// Runs a bad case and a good one, and checks that the bad one says why, and nothing else suffers.
+    /// Runs a bad case and a good one, and checks that the bad one gives the reason and the good
+    /// one is unaffected.
     #[track_caller]
     fn expect(&self, why: &str) {
         let start = Instant::now();
@@ -123,7 +125,7 @@ impl Lab {
         self.left_nobody();
     }
 
-    /// No process is left of any group that a port led.
+    /// Checks that no process is left of any group that a port led.
     #[track_caller]
     fn left_nobody(&self) {
         let groups = fs::read_to_string(self.0.path("groups")).unwrap_or_default();
@@ -132,12 +134,13 @@ impl Lab {
             let processes = fs::read_dir("/proc").unwrap().flatten();
             processes.filter_map(|process| {
                 let stat = fs::read_to_string(process.path().join("stat")).ok()?;
-                // Behind the name in parentheses: state, parent, group. A zombie is ended, and init's to bury.
+                // After the name in parentheses: state, parent, group. A zombie has ended; its
+                // parent will reap it.
                 let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
                 (fields[0] != "Z" && groups.contains(&fields[2])).then_some(stat)
             })
         };
-        // Killed processes take a moment to go.
+        // Killed processes take a moment to end.
         let deadline = Instant::now() + Duration::from_secs(5);
         while left().next().is_some() {
             assert!(Instant::now() < deadline, "left behind: {:?}", left().collect::<Vec<_>>());
@@ -226,7 +229,7 @@ fn ports_that_hang() {
     for (name, script) in table {
         Lab::new(name).with_port(script).expect("the watchdog ended the port after 1 s");
     }
-    // What has closed the outputs holds nothing up, but is ended all the same.
+    // A process that has closed its outputs does not delay the lab, but is killed all the same.
     let lab =
         Lab::new("silent-child").with_port("cat \"$here/good\"; sleep 1000 >&- 2>&- & exit 0");
     lab.run(&["run", "switch", "-q"]).exits(0);
@@ -348,14 +351,15 @@ fn with_series(series: Series<'_>) -> Vec<u8> {
     bytes(&[hello(), clock(), Record::Series(series)])
 }
 
-/// Only the port can tell whether it may run on a processor.
+/// Only the port can determine whether it may run on a processor.
 #[test]
 fn a_processor_that_is_not_there() {
     let answer = common::chronoscope(&["run", "switch", "-a", "999", "--repeat", "1", "-q"]);
     answer.exits(4).shows("the case may not run on that processor").shows("choose another with -a");
 }
 
-/// An ordinary user may not have real-time priority: those cases say what is needed, and the others run.
+/// An ordinary user may lack real-time priority: those cases say what is needed, and the others
+/// run.
 #[test]
 fn without_permission_for_real_time() {
     let port = Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("chronoscope-linux");
@@ -391,7 +395,7 @@ fn without_permission_for_real_time() {
     let [fifo, other] = run["cases"].as_array().unwrap().as_slice() else { panic!("{run}") };
     assert!(other["series"][0]["count"].as_u64() > Some(100), "{other}");
     if fifo["verdict"]["status"] == "pass" {
-        // This user may have it after all, by `ulimit -r` or the like.
+        // This user has the permission after all, by `ulimit -r` or similar.
         return;
     }
     answer.exits(4);

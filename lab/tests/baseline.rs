@@ -1,4 +1,4 @@
-//! `chronoscope baseline`: what is written, and what becomes of a run that is held against it.
+//! `chronoscope baseline`: the written file, and the verdicts of runs checked against it.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::fs;
 use common::{Folder, chronoscope};
 use serde_json::{Value, json};
 
-/// A run of the program with the first case's figures set by hand, as instructions or as times.
+/// A run of the program with the first case's figures replaced, in instructions or in ns.
 struct Bench {
     folder: Folder,
     run: Value,
@@ -40,7 +40,7 @@ impl Bench {
         self.folder.file(&format!("{name}.json"), run.to_string())
     }
 
-    /// All cases take that many instructions.
+    /// Gives every case this number of instructions.
     fn exact(&self, name: &str, p50: f64) -> String {
         self.run(name, |cases| {
             cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, p50))
@@ -110,7 +110,7 @@ fn an_exact_figure_fails_by_one_and_tells_when_it_shrank() {
         "exact figures that shrank: 2; to hold them: chronoscope baseline write {fewer} -o {file}"
     );
     chronoscope(&["baseline", "check", &file, &fewer]).exits(0).shows(&tighten);
-    // With several targets, a case is called by its own.
+    // With several targets, a case's name includes its target.
     let targets = bench.run("targets", |cases| {
         cases.as_array_mut().unwrap().iter_mut().for_each(|case| make_exact(case, 41.0));
         cases[1]["target"] = json!("tandem@cortex-m4");
@@ -154,7 +154,7 @@ fn what_is_new_and_what_vanished_is_told() {
     chronoscope(&["baseline", "check", &full, &refused])
         .exits(4)
         .shows("the baseline has figures of it");
-    // What proves nothing is no baseline.
+    // A run without evidence makes no baseline.
     let left = chronoscope(&["baseline", "write", &refused, "-o", &half]);
     assert!(left.exits(0).stderr.contains("left out: switch loops=200"), "{left:#?}");
 }

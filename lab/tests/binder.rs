@@ -1,5 +1,5 @@
-//! Android's binder and hwbinder in guests: what is carried, what the drivers themselves count, what becomes of faults, and the
-//! commands and names of Android's own programs.
+//! Android's binder and hwbinder in guests: the transactions, the drivers' own counts, injected
+//! faults, and compatibility with the commands and names of Android's programs.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::fs;
 use common::{Answer, Folder, chronoscope, program, run};
 use serde_json::Value;
 
-/// `transaction` in a guest, with few calls.
+/// Runs `transaction` in a guest, with few calls.
 fn transaction(settings: &[&str], more: &[&str]) -> Answer {
     let call =
         ["run", "transaction", "-q", "--no-store", "--repeat", "1", "--target", "linux-full@vm"];
@@ -20,12 +20,12 @@ fn cases(answer: &Answer) -> Vec<Value> {
     answer.exits(0).json()["cases"].as_array().expect("a run has cases").clone()
 }
 
-/// Standard error, without what the program says when a guest is made for the first time.
+/// Standard error, without the messages about preparing a guest for the first time.
 fn said(answer: &Answer) -> Vec<&str> {
     answer.stderr.lines().filter(|line| !line.starts_with("chronoscope: ")).collect()
 }
 
-/// All evidence of a case holds, and the calls were counted by all three: the worker, the service, the driver.
+/// Checks that all evidence of a case holds, and that worker, service and driver counted the calls.
 #[track_caller]
 fn is_counted(case: &Value, calls: f64) {
     assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
@@ -81,15 +81,15 @@ fn two_runs_give_the_same_bytes() {
     assert_eq!(latency(), latency());
 }
 
-/// Each ends in one line of its own.
+/// Each fault is reported in a line of its own.
 #[test]
 fn what_goes_wrong_is_told_in_a_line() {
     for (settings, text) in [
         (["fault=dead", "size=64"], "the server died while it was called"),
         (["fault=mute", "size=64"], "the server did not answer a call in time"),
-        // More than is mapped for messages.
+        // The call is larger than the memory mapped for messages.
         (["fault=none", "size=1048576"], "the transport refused a call"),
-        // All room taken by answers that nobody frees: the service's reply fails.
+        // Replies that nobody frees fill the memory, so the service's reply fails.
         (["fault=hoard", "size=65536"], "the transport refused a call"),
         (
             ["fault=descriptors", "size=64"],
@@ -126,7 +126,7 @@ fn faults_of_binder_s_workers_are_not_offered_elsewhere() {
     chronoscope(&[&call[..], &["fault=hoard"]].concat()).shows("not offered: this transport");
 }
 
-/// The program's own children carry its environment: none is left when a case has failed.
+/// The program's children carry its environment; none may be left when a case has failed.
 #[test]
 fn nobody_is_left_behind() {
     const MARK: &str = "CHRONOSCOPE_TEST_NOBODY_IS_LEFT";
@@ -146,7 +146,7 @@ fn nobody_is_left_behind() {
         let environment = fs::read(place.path().join("environ")).unwrap_or_default();
         environment.split(|&byte| byte == 0).any(|word| word.starts_with(MARK.as_bytes()))
     };
-    // Who has been killed may take a moment to go.
+    // Killed processes take a moment to end.
     for _ in 0..100 {
         if !fs::read_dir("/proc").unwrap().filter_map(Result::ok).any(|place| is_marked(&place)) {
             return;
@@ -156,7 +156,7 @@ fn nobody_is_left_behind() {
     panic!("processes of a failed case live on");
 }
 
-/// Where each of these begins; all must be there.
+/// The positions of these texts, all of which must be present.
 #[track_caller]
 fn in_order(text: &str, keys: &[&str]) {
     let mut rest = text;
@@ -223,7 +223,7 @@ fn a_missed_deadline_stops_the_trace_and_keeps_it() {
     let folder = Folder::new("binder-trace");
     let arguments = ["hwbinder-latency", "-i", "5", "-deadline_us", "1", "-trace"];
     let answer = run(program().args(arguments).current_dir(&folder.0));
-    // It ends at the miss.
+    // The measurement ends at the miss.
     assert_eq!(answer.exits(2).json()["P0"]["I"], 2);
     assert_eq!(
         said(&answer),

@@ -1,6 +1,6 @@
-//! The report's page in a browser: pages of real runs, opened from their files in headless Chromium.
+//! The report's page in a browser: pages of real runs, opened from files in headless Chromium.
 //!
-//! Pictures of what was seen, and the browser's own words, stay in `browser/` under cargo's folder for tests.
+//! Screenshots and the browser's log are kept in `browser/` under Cargo's folder for tests.
 
 mod common;
 mod devtools;
@@ -19,15 +19,16 @@ use devtools::{
     picture::{CHARTS, Picture},
 };
 
-/// A phone's width, a small window's and a large one's.
+/// The widths in pixels of a phone, a small window and a large one.
 const WIDTHS: [u32; 3] = [390, 900, 1400];
 
 const HEIGHT: u32 = 900;
 
-/// As fast as nobody notices. Shared machines are slow at times, so it is told and not asked for.
+/// The longest unnoticeable delay. Shared machines are slow at times, so it is printed, not
+/// asserted.
 const FIRST_PAINT_MS: f64 = 500.0;
 
-/// Pages by name, and what makes them: short runs, which any user may make.
+/// Pages by name, and the commands that make them: short runs that need no permission.
 const PAGES: [(&str, &[&str]); 4] = [
     (
         "switch",
@@ -47,11 +48,11 @@ const PAGES: [(&str, &[&str]); 4] = [
         "comparison",
         &["compare", "linux@host", "linux@host,pad=20000", "switch", "--set", "loops=200"],
     ),
-    // What Linux does not offer has no figures to draw.
+    // Experiments that Linux does not offer have no figures to draw.
     ("nothing", &["run", "masked", "image"]),
 ];
 
-/// Whether all of what a mark tells can be read.
+/// `true` if the whole tooltip of a mark is inside the window.
 const TIP_IN_WINDOW: &str = "(() => {
     const {left, top, right, bottom} = document.getElementById('tip').getBoundingClientRect();
     return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
@@ -67,7 +68,7 @@ fn pages_of_runs() {
     }
 }
 
-/// Waveforms, and where the cycles went.
+/// The page with waveforms and the cycle profile.
 #[test]
 fn pages_of_captures() {
     let folder = artefacts();
@@ -84,7 +85,7 @@ fn pages_of_captures() {
     assert_eq!((count("waveform"), count("cycles")), (3, 1), "{kinds}");
 }
 
-/// Holds a page against all that is asked of one, at each width.
+/// Checks a page against all requirements, at each width.
 fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
     for width in WIDTHS {
         let place = format!("{name}-{width}");
@@ -95,13 +96,13 @@ fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
         charts_are_drawn(browser, folder, &place, width);
         pointing_tells_a_value(browser, &place);
         the_theme_can_be_changed(browser, folder, &place, width);
-        // After all of that: neither loading nor use may ask for anything else.
+        // Neither loading nor use may have requested anything else.
         assert_eq!(browser.requests(), [format!("file://{file}")], "{place}");
         assert!(browser.complaints().is_empty(), "{place}: {:#?}", browser.complaints());
     }
 }
 
-/// What is never to be in a page of ours, to know that the checks above would find it.
+/// A page with faults, which proves that the checks above detect them.
 #[test]
 fn faults_are_seen() {
     let folder = artefacts();
@@ -123,19 +124,19 @@ fn faults_are_seen() {
     assert_eq!(browser.value(&first_mark(0)).get("told"), None, "no mark");
 }
 
-/// The folder of pictures, pages and logs.
+/// The folder of screenshots, pages and logs.
 fn artefacts() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     folder
 }
 
-/// Makes a page.
+/// Makes a page and returns its path.
 fn page(folder: &Path, name: &str, command: &[&str]) -> String {
     let file = folder.join(format!("{name}.html")).display().to_string();
     let small = ["--set", "policy=other", "--set", "mlock=no", "--repeat", "3", "--no-store", "-q"];
     let answer = chronoscope(&[command, &small, &["--format", "html", "-o", &file]].concat());
-    // The verdict is not the point here.
+    // The verdict is not tested here.
     assert!(matches!(answer.status, Some(0 | 3 | 4)), "{answer:#?}");
     file
 }
@@ -148,7 +149,7 @@ fn paints_soon(browser: &mut Page, place: &str) {
     println!("{place}: first paint after {ms:.0} ms, {judged} {FIRST_PAINT_MS} ms");
 }
 
-/// The page is read downwards, never sideways.
+/// Checks that the page scrolls vertically only.
 fn fits(browser: &mut Page, place: &str, width: u32) {
     let wide = browser.value("document.documentElement.scrollWidth");
     assert!(
@@ -168,12 +169,13 @@ fn charts_are_drawn(browser: &mut Page, folder: &Path, place: &str, width: u32) 
     let picture = Picture::read(&png);
     for chart in charts {
         let share = picture.drawn(chart);
-        // A hundredth: more than a frame of lines a pixel wide, less than any chart with its letters.
+        // At least 1 % of the pixels: more than a frame of hairlines, less than any chart with its
+        // labels.
         assert!(share > 0.01, "{place}: {:.2} % of {chart} is drawn", share * 100.0);
     }
 }
 
-/// On every chart, the first mark that can be reached: with the mouse, and with the keyboard.
+/// Checks that on every chart the first reachable mark shows its value, by mouse and by keyboard.
 fn pointing_tells_a_value(browser: &mut Page, place: &str) {
     let tip = "(() => { const tip = document.getElementById('tip'); return tip.checkVisibility() && tip.textContent; })()";
     let count = browser
@@ -218,13 +220,13 @@ fn pointing_tells_a_value(browser: &mut Page, place: &str) {
     }
 }
 
-/// Where the first mark of a chart that nothing hides stands in the window, and what it tells.
+/// The position in the window of the first visible mark of a chart, and its text.
 fn first_mark(chart: u64) -> String {
     format!(
         "(async () => {{
             const figure = document.querySelectorAll('figure.chart')[{chart}];
             figure.querySelector('svg').scrollIntoView({{block: 'center', behavior: 'instant'}});
-            // Scrolling is told with the next frame.
+            // The browser reports scrolling with the next frame.
             for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
             for (const mark of figure.querySelectorAll('[data-t]')) {{
                 const {{x, y, width, height}} = mark.getBoundingClientRect();

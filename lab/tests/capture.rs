@@ -1,4 +1,5 @@
-//! `chronoscope capture`: one signal in every format, beside sigrok, and through the virtual analyser.
+//! `chronoscope capture`: the same signal in every format, compared with sigrok, and through the
+//! virtual analyser.
 
 mod common;
 
@@ -18,13 +19,13 @@ fn measure(arguments: &[&str]) -> Answer {
     answer
 }
 
-/// The rows of one file.
+/// The rows of a file.
 fn rows(arguments: &[&str]) -> Vec<Value> {
     let answer = measure(&[arguments, &["--format", "json"]].concat()).json();
     answer["captures"][0]["rows"].as_array().unwrap().clone()
 }
 
-/// How often each value came, in ns.
+/// The count of each value, in ns.
 fn histogram(row: &Value) -> Vec<(f64, u64)> {
     let pairs = row["histogram"].as_array().unwrap().iter();
     pairs.map(|pair| (pair[0].as_f64().unwrap(), pair[1].as_u64().unwrap())).collect()
@@ -41,7 +42,7 @@ const ALL: [&str; 8] = [
     "rise:D1",
 ];
 
-/// The same signal in all formats: files, and folders of Saleae's channels.
+/// A signal in all formats, as files and as folders of Saleae's channels.
 fn formats(folder: &Folder, capture: &Capture) -> Vec<String> {
     let mut files = vec![
         folder.file("a.vcd", vcd(capture)),
@@ -63,13 +64,13 @@ fn formats(folder: &Folder, capture: &Capture) -> Vec<String> {
 #[test]
 fn one_signal_has_the_same_numbers_in_every_format() {
     let folder = Folder::new("capture-formats");
-    // 10 MHz divides a picosecond, so that even Saleae's doubles are exact.
+    // At 10 MHz a sample is a whole number of picoseconds, so even Saleae's doubles are exact.
     let files = formats(&folder, &signal(10_000_000, Sampling::At(10_000_000), 500, 70));
     let mut answers = Vec::new();
     for file in &files {
         let mut rows = rows(&[&[file.as_str(), "--sampled", "10MHz"], ALL.as_slice()].concat());
         for row in &mut rows {
-            // When the longest was is told in the file's own ticks.
+            // The time of the longest value is in the file's own ticks.
             assert!(row["worst"].take().as_array().unwrap().len() == 1, "{row}");
         }
         answers.push((file, rows));
@@ -103,7 +104,7 @@ fn names_do_not_tell_formats_and_a_rate_that_is_not_told_is_not_known() {
         let rows = rows(&[file]);
         assert_eq!((rows[0]["error"].as_f64(), &rows[0]["count"]), (*error, &20.into()), "{file}");
     }
-    // A channel that has no name in its file has the file's.
+    // A channel without a name in its file takes the file's name.
     measure(&[&files[3].0]).shows("four");
     let all: Vec<&str> = files.iter().map(|(file, _)| file.as_str()).collect();
     let table = measure(&all);
@@ -125,14 +126,14 @@ fn captures_become_others() {
     measure(&[&first, "--channel", "D1", "-o", &back]);
     let read = Capture::from_vcd("back", fs::read(&back).unwrap().as_slice()).unwrap();
     assert_eq!(read.channels, exact.channels[1..]);
-    // Written as samples, it is one that was sampled.
+    // A capture written as samples is read as a sampled one.
     assert_eq!((read.end, read.sampling), (exact.end, Sampling::At(1_000_000_000)));
     let csv = folder.path("result.csv");
     measure(&[&file, "--format", "csv", "-o", &csv]);
     assert_eq!(fs::read_to_string(&csv).unwrap().lines().count(), 3);
 }
 
-/// The times from each edge of a channel to the next, in samples, as sigrok's timing decoder finds them.
+/// The times in samples from each edge of a channel to the next, by sigrok's timing decoder.
 fn sigrok_edges(file: &str, format: &[&str], channel: &str) -> BTreeMap<u64, u64> {
     let decoder = format!("timing:data={channel}");
     let mut command = Command::new("sigrok-cli");
@@ -149,7 +150,7 @@ fn sigrok_edges(file: &str, format: &[&str], channel: &str) -> BTreeMap<u64, u64
     answer.exits(0);
     let mut found = BTreeMap::new();
     for line in answer.stdout.lines() {
-        // `15-30 timing-1: 1.500 μs (666.667 kHz)`
+        // A line of sigrok's: `15-30 timing-1: 1.500 μs (666.667 kHz)`
         let (start, end) =
             line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
         *found.entry(end.parse::<u64>().unwrap() - start.parse::<u64>().unwrap()).or_default() += 1;
@@ -161,7 +162,8 @@ fn sigrok_edges(file: &str, format: &[&str], channel: &str) -> BTreeMap<u64, u64
 #[test]
 fn sigrok_measures_the_same() {
     let folder = Folder::new("capture-sigrok");
-    // Ticks that are a unit of time, and cycles that are none: sigrok takes those for ns, so ticks are compared.
+    // A tick that is a unit of time, and one that is not. sigrok takes the latter for ns, so ticks
+    // are compared.
     for hertz in [1_000_000_000, 84_000_000] {
         let capture = signal(hertz, Sampling::Exact, 300, 900);
         let file = folder.file("edges.vcd", vcd(&capture));
@@ -177,7 +179,7 @@ fn sigrok_measures_the_same() {
             );
         }
     }
-    // What we sample and write, sigrok reads; and what it writes, we read.
+    // sigrok reads sampled captures of Chronoscope, and Chronoscope reads those of sigrok.
     let exact = folder.file("exact.vcd", vcd(&signal(1_000_000_000, Sampling::Exact, 300, 9_000)));
     let [ours, theirs, dump] = ["ours.sr", "theirs.sr", "theirs.vcd"].map(|name| folder.path(name));
     measure(&[&exact, "--rate", "2MHz", "--phase", "0.3", "-o", &ours]);
@@ -210,7 +212,7 @@ fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
         assert!(histogram(plain).iter().any(|(value, _)| value % 500.0 != 0.0), "{plain}");
         assert!(histogram(resampled).iter().all(|(value, _)| value % 500.0 == 0.0), "{resampled}");
     }
-    // Each pulse for itself is off by less than a period.
+    // The error of each single pulse is below a period.
     for phase in [0.0, 0.1, 0.5, 0.9] {
         let resampled = exact.resample(Analyser::new(2_000_000, phase).unwrap()).unwrap();
         let widths = |capture: &Capture| -> Vec<f64> {
@@ -241,7 +243,8 @@ fn pulses_between_two_samples_are_told() {
 #[test]
 fn latencies_are_from_a_start_to_the_next_end() {
     let folder = Folder::new("capture-latency");
-    // Two starts before one end, an end without a start, an end in the instant of its start, and one that never comes.
+    // Two starts before one end, an end without a start, an end at the time of its start, and a
+    // start without an end.
     let edges = "#0 0! 0\" #10 1! #20 0! #30 1! #40 1\" #45 0! #50 0\" #55 1\" #60 0\" #70 1\" 1! #80 0! 0\" #90 1! #100";
     let head =
         "$timescale 1 ns $end $var wire 1 ! a $end $var wire 1 \" b $end $enddefinitions $end";

@@ -1,4 +1,4 @@
-//! Captures that are damaged, hostile or huge: one line, exit status 1, nothing written, bounded memory.
+//! Damaged, hostile and huge captures: one line of error, exit status 1, no output, bounded memory.
 
 mod common;
 
@@ -43,7 +43,7 @@ fn damaged_dumps_are_told_with_their_line() {
         measure(&[&file, "-o", &output]).complains(message);
         assert!(!fs::exists(&output).unwrap(), "nothing is written");
     }
-    // What is not asked for may be anything.
+    // A channel that is not requested may have any levels.
     let file = folder.file("x.vcd", format!("{HEAD}#9\nx!\n#10 1\" #12 0\" #20"));
     measure(&[&file, "--channel", "D1"]).exits(0).shows("2 ns");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 7);
@@ -111,13 +111,13 @@ fn what_is_no_capture_is_told() {
         bytes[at..at + with.len()].copy_from_slice(with);
         bytes
     };
-    // The first chunk has five edges; the second begins 3 µs later than it ends.
+    // The first chunk has five edges; the second begins 3 µs after its end.
     let begin = f64::from_le_bytes(one[112..120].try_into().unwrap());
     let gap = change(&one, 112, &(begin + 3e-6).to_le_bytes());
     for (content, message) in [
         (zero[..zero.len() - 3].to_vec(), "it is cut off"),
         ([zero.as_slice(), b"more"].concat(), "there is more in it than it says"),
-        // The number of transitions, the first of them, the level, the end.
+        // The mutated fields: the number of transitions, the first transition, the level, the end.
         (change(&zero, 36, &u64::MAX.to_le_bytes()), "it is cut off"),
         (change(&zero, 44, &f64::NAN.to_le_bytes()), "is no time of an edge"),
         (change(&zero, 52, &0_f64.to_le_bytes()), "time goes back"),
@@ -133,7 +133,7 @@ fn what_is_no_capture_is_told() {
         .complains("there is no file of a channel in it");
 }
 
-/// A session of these entries.
+/// A session archive of these entries.
 fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in entries {
@@ -190,7 +190,7 @@ fn damaged_sessions_are_told() {
     ] {
         measure(&[&folder.file("bad.sr", content)]).complains(message);
     }
-    // The bytes of an entry do not fit its sum.
+    // The bytes of an entry do not match its checksum.
     let mut stored = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in
         [("version", b"2".as_slice()), ("metadata", METADATA.as_bytes()), ("logic-1-1", &[7; 99])]
@@ -209,12 +209,12 @@ fn damaged_sessions_are_told() {
     measure(&[&folder.file("bad.sr", content)]).complains("logic-1-1 is damaged or cut off");
 }
 
-/// Where the central directory tells the size of the last entry, unpacked.
+/// The offset of the last entry's unpacked size in the central directory.
 fn claimed_size(archive: &[u8]) -> usize {
     archive.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap() + 24
 }
 
-/// Runs the program where it has 256 MiB of addresses, which is more than it may use.
+/// Runs the program with an address space of 256 MiB, more than it may use.
 fn bounded(folder: &Folder, arguments: &[&str], input: Stdio) -> Answer {
     let script = "ulimit -v 262144; exec \"$0\" capture \"$@\"";
     let mut command = Command::new("sh");
@@ -235,10 +235,10 @@ fn a_bomb_is_not_unpacked() {
     entries.extend(parts.iter().map(|part| (part.as_str(), zeros.as_slice())));
     let good = archive(&entries);
     assert!(good.len() < 1 << 20);
-    // A line that does not move packs as well as a bomb does.
+    // A constant level packs as well as a zip bomb.
     let file = folder.file("still.sr", &good);
     bounded(&folder, &[&file, "--measure", "width"], Stdio::null()).exits(0).shows("101 s");
-    // What it claims: too much, and less than there is.
+    // An entry's claimed size is too large, and too small.
     let mut claims = archive(&[entries[0], entries[1], ("logic-1-1", b"\0")]);
     let at = claimed_size(&claims);
     claims[at..at + 4].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
@@ -268,7 +268,7 @@ fn a_bomb_is_not_unpacked() {
 #[test]
 fn huge_captures_take_little_memory() {
     let folder = Folder::new("capture-huge");
-    // A word and a row without end, from a pipe that never stops.
+    // An endless word and an endless row, from a pipe that never stops.
     for (start, filler, message) in [
         (
             "$timescale 1 ns $end $var wire 1 ! D0 $end $enddefinitions $end #0 b",
@@ -284,7 +284,7 @@ fn huge_captures_take_little_memory() {
         answer.complains(message);
         let _ = endless.wait();
     }
-    // Every width is another one.
+    // Every width is different.
     let mut text = String::from(HEAD);
     let mut at = 0_u64;
     for width in 1..400_000_u64 {
@@ -296,7 +296,7 @@ fn huge_captures_take_little_memory() {
     bounded(&folder, &[&[file.as_str()], all.as_slice()].concat(), Stdio::null())
         .exits(0)
         .shows("percentiles are rounded up");
-    // A capture as long as this has too many samples to write.
+    // A capture of this length has too many samples to write.
     let long = folder.file("long.vcd", format!("{HEAD}#99999999999 1! #99999999999999"));
     let output = folder.path("long.sr");
     bounded(&folder, &[&long, "-o", &output], Stdio::null())
@@ -308,7 +308,7 @@ fn huge_captures_take_little_memory() {
 fn clocks_that_do_not_divide_are_told() {
     let folder = Folder::new("capture-clocks");
     let exact = folder.file("exact.vcd", vcd(&signal(84_000_000, Sampling::Exact, 9, 50)));
-    // Cycles have a rate; three cycles of another have none that is whole.
+    // Cycles have a whole rate in hertz; three cycles of another clock have none.
     chronoscope(&["capture", &exact, "-o", &folder.path("a.sr")]).exits(0);
     let head = "$comment chronoscope sampled 3000000 $end $timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end";
     let file = folder.file("odd.vcd", format!("{head} #0 0! #1 1! #2"));

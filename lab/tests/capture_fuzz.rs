@@ -1,4 +1,4 @@
-//! Whatever the bytes, a reader gives a sound capture or says why not.
+//! For any bytes, a capture reader returns a valid capture or an error.
 
 #[path = "common/capture.rs"]
 mod capture;
@@ -15,7 +15,7 @@ use chronoscope::capture::{
 use proptest::{collection::vec, prelude::*, sample::Index, sample::select};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// Holds a source to what a sink may rely on.
+/// A sink that checks the guarantees of a source.
 #[derive(Default)]
 struct Checked {
     levels: Vec<bool>,
@@ -63,7 +63,7 @@ const READERS: [Open; 4] = [
     },
 ];
 
-/// Everything that is done with a capture; true where it is one.
+/// Applies everything that the program does with a capture; returns `true` if the bytes are one.
 fn exercise(open: Open, bytes: &[u8]) -> bool {
     let told = |error: anyhow::Error| {
         let text = format!("{error:#}");
@@ -109,7 +109,7 @@ fn exercise(open: Open, bytes: &[u8]) -> bool {
     true
 }
 
-/// The same signal for each reader.
+/// A signal in the format of each reader.
 fn valid() -> [Vec<u8>; 4] {
     let capture = signal(1_000_000, Sampling::Exact, 12, 40);
     [vcd(&capture), sr(&capture), csv(&capture), binary(&capture, 1, 1)]
@@ -221,7 +221,7 @@ proptest! {
         exercise(READERS[0], format!("{definitions} {head} $enddefinitions $end {start} {body}").as_bytes());
     }
 
-    /// Archives that are sound, of sessions that are not.
+    /// Valid archives of invalid sessions.
     #[test]
     fn any_session(
         metadata in "([a-z0-9= ]{0,12}\n){0,3}",

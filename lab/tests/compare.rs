@@ -5,7 +5,7 @@ mod common;
 use common::{Answer, Folder, chronoscope};
 use serde_json::{Value, json};
 
-/// A run of one case whose figures are then set by hand: the verdicts must not hang on this machine's mood.
+/// A run of a case whose figures are replaced: the verdicts must not depend on this machine's load.
 struct Bench {
     folder: Folder,
     run: Value,
@@ -32,8 +32,8 @@ impl Bench {
         Self { folder: Folder::new(name), run }
     }
 
-    /// A file of the run with other p50s: ten repetitions that scatter by a percent about `p50`; and reference loops
-    /// of such a length.
+    /// Writes a file of the run with other medians: ten repetitions that scatter by a percent about
+    /// `p50`, and reference loops of length `reference`.
     fn file(&self, name: &str, p50: f64, reference: f64) -> String {
         self.changed(name, p50, reference, |_| {})
     }
@@ -45,7 +45,7 @@ impl Bench {
         let scatter = [0.0, 0.01, -0.01, 0.005, -0.004, 0.002, -0.006, 0.008, 0.001, -0.002];
         let repetitions = scatter.iter().enumerate().map(|(index, scatter)| {
             let mut repetition = repetition.clone();
-            // In another order on each side.
+            // The order differs between the sides.
             repetition["p50"] = json!(p50 * (1.0 + scatter) + 1e-6 * index as f64);
             repetition
         });
@@ -96,17 +96,17 @@ fn stored_runs_are_held_together() {
 fn a_machine_at_another_speed_proves_nothing() {
     let bench = Bench::new("drift");
     let a = bench.file("a", 3000.0, 100.0);
-    // All is 20 % slower: so may be the machine.
+    // All figures are 20 % slower, which the machine's speed may explain.
     compare(&[&a, &bench.file("all", 3600.0, 120.0)])
         .exits(4)
         .shows("the reference loop took 20.0 % longer");
-    // Much slower than the machine has become.
+    // The case has slowed much more than the machine.
     compare(&[&a, &bench.file("much", 6000.0, 120.0)]).exits(3);
-    // As fast as before, on a faster machine.
+    // The case is as fast as before, on a faster machine.
     compare(&[&a, &bench.file("hidden", 3000.0, 80.0)]).exits(4).shows("20.0 % shorter beside B");
-    // Faster, as the machine: no harm.
+    // The case is faster in step with the machine, which is no regression.
     compare(&[&a, &bench.file("faster", 2400.0, 80.0)]).exits(0);
-    // Less than a percent is the loop's own scatter.
+    // The scatter of the loop itself is below a percent.
     compare(&[&a, &bench.file("steady", 3300.0, 100.9)]).exits(3);
     let without = |run: &mut Value| run["cases"][0]["figures"] = json!([]);
     compare(&[&a, &bench.changed("none", 3300.0, 0.0, without)])
@@ -180,7 +180,7 @@ fn mistakes_are_told_in_a_line() {
     compare(&[&a, &a, "--threshold=-1"]).complains("a percentage");
 }
 
-/// Cases that any user may run, and few repetitions: what is tested here is no fine difference.
+/// Cases that need no permission, with few repetitions; fine differences are not tested here.
 const LIVE: [&str; 8] =
     ["switch", "--set", "policy=other", "--set", "mlock=no", "--set", "loops=500", "--repeat=6"];
 
@@ -192,9 +192,9 @@ fn variants_take_turns() {
     let alike = run("linux@host");
     assert!(matches!(alike.status, Some(0 | 4)), "{alike:#?}");
     assert!(alike.stderr.contains("stored as run 1 and run 2"), "{alike:#?}");
-    // Twice as slow, and more.
+    // B is at least twice as slow.
     run("linux@host,pad=50000").exits(3).shows("A and B took turns");
-    // The stored sides have their own settings, so as runs they share no case.
+    // The stored sides have different settings, so as runs they share no case.
     chronoscope(&["compare", "3", "4", "--store", &store])
         .exits(4)
         .shows("only in A")

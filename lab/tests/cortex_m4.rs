@@ -1,4 +1,5 @@
-//! The machine `cortex-m4`: kernels' images in QEMU. What it measures is exact, so tests may compare figures.
+//! The machine `cortex-m4`: kernels' images in QEMU. The figures are exact, so tests compare
+//! numbers.
 
 mod common;
 
@@ -83,7 +84,7 @@ fn a_mark_takes_a_few_instructions() {
             .iter()
             .find(|series| series["role"] == "control")
             .unwrap();
-        // A clock read and a store, and in some rounds what the loop around them takes.
+        // The control is a clock read and a store, and in some rounds the instructions of the loop.
         assert_eq!(control["p50"], 2.0, "{control:#}");
         assert!(control["max"].as_f64().unwrap() < 10.0, "{control:#}");
     }
@@ -133,15 +134,16 @@ fn masked(target: &str) -> Vec<f64> {
 fn interrupts_are_off_for_a_constant_time_in_tandem() {
     let tandem = masked("tandem@cortex-m4");
     assert!(tandem.iter().all(|masked| (30.0..=140.0).contains(masked)), "{tandem:?}");
-    // Its timers' queue is walked with interrupts off, so this also proves that the experiment sees such things.
+    // Embassy walks its queue of timers with interrupts off, so the experiment must show growth
+    // here.
     let embassy = masked("embassy@cortex-m4");
     assert!(embassy.is_sorted() && embassy[2] > 5.0 * embassy[0], "{embassy:?}");
     let rtic = masked("rtic@cortex-m4");
     assert!(rtic.is_sorted() && rtic[2] > 3.0 * rtic[0], "{rtic:?}");
-    // It lets handlers through, but for its tick's, which is as urgent.
+    // lilos masks no handlers except those of its tick's priority.
     let lilos = masked("lilos@cortex-m4");
     assert!(lilos.iter().all(|masked| *masked < 20.0), "{lilos:?}");
-    // The one instruction after the `wfi` of a thread that sleeps alone, which has interrupts off.
+    // A thread that sleeps alone has interrupts off for the one instruction after `wfi`.
     let bare = masked("bare@cortex-m4");
     assert!(bare.iter().all(|masked| *masked <= 1.0), "{bare:?}");
 }
@@ -166,11 +168,11 @@ fn the_smallest_images_are_measured_and_run() {
     for kernel in [tandem, embassy, lilos, rtic] {
         assert!(bytes(bare, "text") < bytes(kernel, "text"), "{kernel:#}");
     }
-    // What stands in tandem's documentation: 32 bytes of it are the guard.
+    // The size that tandem's documentation gives: 96 bytes, of which 32 are the guard.
     assert_eq!(bytes(tandem, "a task"), 96.0);
-    // The state of a future, and whether it runs.
+    // The state of a future, and its running flag.
     assert_eq!(bytes(rtic, "a task"), 4.0);
-    // Not counted is not 0.
+    // A size that is not counted must not appear as 0.
     assert!(
         lilos["series"].as_array().unwrap().iter().all(|series| series["name"] != "a task"),
         "{lilos:#}"
@@ -192,7 +194,7 @@ fn a_delay_of_lilos_ends_with_the_next_tick() {
     let set = ["--set", "delay_us=50,1000,50000", "--set", "tasks=1", "--repeat", "1"];
     let cases = cases(&[&["delay", "--target", "lilos@cortex-m4"], &set[..]].concat());
     let excess: Vec<f64> = cases.iter().map(median).collect();
-    // A tick, and the way to the task.
+    // The excess is at most a tick plus the path to the task.
     assert!(
         excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0),
         "{excess:?}"
@@ -204,7 +206,7 @@ fn a_switch_of_rtic_to_the_next_task_costs_the_same_among_many() {
     let set = ["--set", "tasks=3,10,32", "--repeat", "1"];
     let cases = cases(&[&["switch", "--target", "rtic@cortex-m4"], &set[..]].concat());
     let switches: Vec<f64> = cases.iter().map(median).collect();
-    // The handler of each priority is a function of its own, which the compiler may arrange otherwise.
+    // Each priority has a handler function of its own, which the compiler may arrange differently.
     assert!(
         switches.len() == 3 && switches.iter().all(|switch| (switch - switches[0]).abs() <= 2.0),
         "{switches:?}"

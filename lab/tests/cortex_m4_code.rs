@@ -1,5 +1,6 @@
-//! What the compiler makes of an experiment's body: between two marks of a thread stands the kernel's operation, and nothing of
-//! the future that the body is written as. Read from the release images themselves, so it fails as soon as that no longer holds.
+//! The machine code of an experiment's body: between two marks of a thread there is only the
+//! kernel's operation, and nothing of the future that the body is written as. The release images
+//! are disassembled, so a regression of the compiler's output fails here.
 
 mod common;
 
@@ -26,7 +27,7 @@ fn image(kernel: &str) -> String {
     image.into_os_string().into_string().expect("the path is UTF-8")
 }
 
-/// What a program of LLVM's says (Debian's package `llvm`).
+/// The output of an LLVM program (Debian's package `llvm`).
 fn llvm(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output =
@@ -43,7 +44,7 @@ struct Instruction {
 }
 
 impl Instruction {
-    /// Where it branches to, if it is a branch within a function.
+    /// The target of the instruction, if it is a branch within a function.
     fn target(&self) -> Option<u64> {
         let is_branch = matches!(self.name.as_str(), "cbz" | "cbnz")
             || self.name.starts_with('b') && !self.is_call();
@@ -74,7 +75,7 @@ fn disassembled(image: &str) -> Vec<Instruction> {
     text.lines().filter_map(instruction).collect()
 }
 
-/// Which of the loads belong to a mark of the plain step of `switch`, for this kind of task.
+/// The loads that belong to a mark of the plain step of `switch`, for this kind of task.
 fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
     let loads: Vec<usize> =
         (0..instructions.len()).filter(|&place| instructions[place].is_load()).collect();
@@ -83,7 +84,7 @@ fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
     let mut arguments = vec!["--inlines", "--obj", image];
     arguments.extend(addresses.iter().map(String::as_str));
     let text = llvm("llvm-symbolizer", &arguments);
-    // An answer for each address, of all functions that were inlined there.
+    // An answer for each address, with all functions that were inlined there.
     let answers = text.trim_end().split("\n\n");
     // The body that yields, without padding: its two constants are true.
     let body = format!("::{kind}, true, true>");
@@ -98,7 +99,7 @@ fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The loop around a place: from where the first branch back leads, to that branch.
+/// The loop around an instruction: from the target of the first backward branch to that branch.
 fn loop_around(instructions: &[Instruction], place: usize) -> Option<&[Instruction]> {
     let address = instructions[place].address;
     let is_back = |instruction: &Instruction| {
@@ -111,8 +112,9 @@ fn loop_around(instructions: &[Instruction], place: usize) -> Option<&[Instructi
     Some(&instructions[start..=end])
 }
 
-/// Between two marks of threads that yield: one clock read and one call into the kernel at most, and no branches but those of
-/// the loop's end, of the mark's bounds, and back. A state machine would add a load and a test of its state to each step.
+/// Checks the code between two marks of threads that yield: at most one clock read and one call
+/// into the kernel, and no branches except those of the loop's end, of the mark's bounds, and back.
+/// A state machine would add a load and a test of its state to each step.
 fn assert_plain(kernel: &str, calls: usize) {
     let image = image(kernel);
     let instructions = disassembled(&image);
@@ -148,7 +150,7 @@ fn nothing_of_the_future_is_left_in_a_step_without_a_kernel() {
     assert_plain("bare", 0);
 }
 
-/// The same look at a body that does suspend finds no such loop: the test would see a state machine.
+/// A body that does suspend has no such loop: the test would detect a state machine.
 #[test]
 fn a_coroutine_leaves_its_body_at_every_step() {
     let image = image("tandem");

@@ -1,4 +1,5 @@
-//! The doctor on this machine, whatever it is: shapes, and that the exit status is what was found.
+//! The doctor on any machine: the form of its answer, and an exit status that agrees with its
+//! findings.
 
 mod common;
 
@@ -10,7 +11,7 @@ use common::chronoscope;
 fn the_exit_status_is_the_worst_finding() {
     let start = Instant::now();
     let answer = chronoscope(&["doctor", "--format", "json"]);
-    // It watches for 0.8 s; the rest is slack for a busy machine.
+    // The doctor observes noise for 0.8 s; the rest is slack for a busy machine.
     assert!(start.elapsed() < Duration::from_secs(8));
     let report = answer.json();
     let findings = report["findings"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Documentation that is made from tables must not lag behind them.
+//! Documentation that is made from tables must agree with them.
 
 use std::{fs, process::Command};
 

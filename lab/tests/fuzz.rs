@@ -1,4 +1,5 @@
-//! Arbitrary and mutated input: no panic, no endless memory, and whatever is accepted survives being stored.
+//! Arbitrary and mutated input never causes a panic or unbounded memory, and accepted input
+//! survives being stored.
 
 use chronoscope::{
     case::{Case, Plan, Target, expand, experiment},
@@ -31,7 +32,8 @@ fn observe(observation: &mut Observation, stream: &[u8], piece: usize) -> anyhow
     decoder.finish()
 }
 
-/// Everything that is done with what was observed, whether the stream was whole or not.
+/// Applies everything that the program does with an observation, whether or not the stream was
+/// complete.
 fn finish(case: &Case, mut observation: Observation, outcome: anyhow::Result<()>) {
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
@@ -42,7 +44,7 @@ fn finish(case: &Case, mut observation: Observation, outcome: anyhow::Result<()>
         "{:?}",
         result.verdict
     );
-    // What JSON has no number for comes back as `null`, and does not fit where a number must be.
+    // A number that JSON cannot represent comes back as `null`, which fails to parse as a number.
     let text = serde_json::to_string(&result).unwrap();
     let again: CaseResult =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
@@ -138,7 +140,7 @@ fn record() -> impl Strategy<Value = Owned> {
     ]
 }
 
-/// Series as they should be, so that what follows is not all refused: hello, clock, two series.
+/// A valid opening (hello, clock, two series), so that later records are not all refused.
 fn opening() -> Vec<Owned> {
     let series = |id, role| {
         Owned::Series(id, format!("s{id}"), role, Unit::Ticks, 1.0, 0, Some(f64::from(id)))
@@ -163,7 +165,7 @@ fn good_stream() -> Vec<u8> {
     stream
 }
 
-/// One change of a text or a stream.
+/// A single change of a text or a stream.
 #[derive(Clone, Debug)]
 enum Change {
     Set(Index, u8),
@@ -252,7 +254,7 @@ proptest! {
         finish(&case, observation, outcome);
     }
 
-    /// Whole frames, but of records that no port would send in this order, or at all.
+    /// Valid frames with records in an order that no port would send.
     #[test]
     fn any_records_are_a_stream(
         records in vec(record(), 0..12),

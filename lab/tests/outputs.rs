@@ -1,4 +1,5 @@
-//! What `run` writes, and where: every format from a real run, and what happens when there is no place to write to.
+//! The outputs of `run` and their places: every format from a real run, and the errors of places
+//! that cannot be written.
 
 mod common;
 
@@ -12,7 +13,7 @@ use std::{
 use common::{Answer, chronoscope, program};
 use serde_json::Value;
 
-/// A short case that needs no permission. Its verdict is not the point here.
+/// A short case that needs no permission. Its verdict is not tested here.
 const SHORT: [&str; 9] =
     ["run", "switch", "-l", "600", "--repeat", "3", "--set", "policy=other", "-q"];
 
@@ -22,7 +23,7 @@ fn short(more: &[&str]) -> Answer {
     answer
 }
 
-/// An empty folder, removed in the end.
+/// An empty folder, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -50,7 +51,7 @@ impl Drop for Scratch {
     }
 }
 
-/// All keys but names of parameters.
+/// Collects all keys except names of parameters.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {

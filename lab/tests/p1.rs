@@ -1,4 +1,5 @@
-//! The studies P1 and P5 on the bench board and the emulators, shortened: each line by both instruments.
+//! The studies P1 and P5 on the bench board and the emulators, shortened; every line is measured by
+//! both instruments.
 
 mod common;
 
@@ -10,14 +11,14 @@ use serde_json::Value;
 const P1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/p1-embassy-preempt.toml");
 const P5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/p5-four-kernels.toml");
 
-/// A sample of an analyser that takes 2 million a second, in cycles at 84 MHz.
+/// The sample period of an analyser at 2 MHz, in cycles at 84 MHz.
 const PERIOD: f64 = 42.0;
 
 fn number(series: &Value, name: &str) -> f64 {
     series[name].as_f64().unwrap_or_else(|| panic!("no {name} in {series:#}"))
 }
 
-/// The experiments of P1 that have pins, few samples of each.
+/// Runs the experiments of P1 that have pins, with few samples of each.
 fn p1(target: &str, store: &str, more: &[&str]) -> common::Answer {
     let few = ["--repeat", "1", "--set", "loops=40", "--store", store];
     let run =
@@ -27,14 +28,14 @@ fn p1(target: &str, store: &str, more: &[&str]) -> common::Answer {
     answer
 }
 
-/// The times from each edge of D0 to the next, in ticks of the file, as sigrok's timing decoder finds them.
+/// The times in ticks from each edge of D0 to the next, by sigrok's timing decoder.
 fn sigrok_edges(file: &str) -> BTreeMap<u64, u64> {
     let decoder = ["-P", "timing:data=D0", "-A", "timing=time", "--protocol-decoder-samplenum"];
     let answer = run(Command::new("sigrok-cli").args(["-I", "vcd", "-i", file]).args(decoder));
     answer.exits(0);
     let mut found = BTreeMap::new();
     for line in answer.stdout.lines() {
-        // `15-30 timing-1: 1.500 μs (666.667 kHz)`
+        // A line of sigrok's: `15-30 timing-1: 1.500 μs (666.667 kHz)`
         let (start, end) =
             line.split_once(' ').and_then(|(numbers, _)| numbers.split_once('-')).unwrap();
         *found.entry(end.parse::<u64>().unwrap() - start.parse::<u64>().unwrap()).or_default() += 1;
@@ -57,7 +58,8 @@ fn each_line_of_p1_is_told_by_both_instruments() {
     p1("tandem@ibex,tandem@cortex-m4", &store, &["--format", "json", "-o", &file]);
     let cases: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let cases = cases["cases"].as_array().unwrap();
-    // On each target 2 of delay, 4 of switch, and interrupt; log twice, since its case for embassy is run on tandem too.
+    // On each target 2 of delay, 4 of switch, and interrupt; log twice, since its case for embassy
+    // is run on tandem too.
     assert_eq!(cases.len(), 2 * 9);
     for case in cases {
         let (marks, pin) = (series(case, "measured"), series(case, "pin"));
@@ -82,7 +84,7 @@ fn each_line_of_p1_is_told_by_both_instruments() {
     ] {
         table.shows(line);
     }
-    // What the study leaves beside its page, as another program reads it.
+    // The captures that the study writes next to its page, as another program reads them.
     let dumps = fs::read_dir(folder.path("runs.pages"))
         .unwrap()
         .map(|entry| entry.unwrap().path().display().to_string());
@@ -112,7 +114,8 @@ fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
     let readings = slow["histogram"].as_array().unwrap();
     let samples = |pair: &Value| pair[0].as_f64().unwrap() * number(slow, "per") / PERIOD;
     assert!(readings.iter().all(|pair| samples(pair).fract() == 0.0), "{readings:?}");
-    // One and the same switch is read as two numbers, a sample apart; their mean comes near it.
+    // The same switch is read as two numbers that differ by a sample period; their mean is close to
+    // it.
     assert!(readings.len() >= 2, "{readings:?}");
     assert!((number(slow, "mean") - number(pin, "mean")).abs() < PERIOD / 4.0, "{case:#}");
     let published = case["published"].as_array().unwrap();

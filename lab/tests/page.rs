@@ -1,5 +1,5 @@
-//! The page: where it is written, what a wrong run gives, and what `compare` makes of it. What stands in it is tested beside its
-//! code, in `lab/src/report/html/test.rs`.
+//! The HTML page of a run and of a comparison: its path, and when it is written and deleted. Its
+//! content is tested in `lab/src/report/html/test.rs`.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use common::{Answer, Folder, chronoscope};
 
-/// A case of a few milliseconds that any user may run.
+/// A case of a few milliseconds that needs no permission.
 const SHORT: [&str; 9] = [
     "run",
     "switch",

@@ -1,10 +1,11 @@
-//! Peers, by small programs that print what a peer would: what is judged, told and refused.
+//! Peers, replaced by small programs that print a peer's output: judged, reported and refused
+//! results.
 
 mod common;
 
 use common::{Answer, Folder, chronoscope};
 
-/// A study of one peer that takes an operation of `ns`, or does what `script` does.
+/// A study of a peer that takes an operation of `ns`, or runs `script`.
 fn study(script: &str, rest: &str) -> String {
     format!(
         r#"
@@ -29,7 +30,7 @@ fn run(name: &str, study: &str, flags: &[&str]) -> Answer {
     chronoscope(&[&["run", "--study", &study, "-q"], flags].concat())
 }
 
-/// Longer than ours can ever take, an hour an operation; and shorter.
+/// A peer slower than Chronoscope can ever be, an hour for an operation; and a faster one.
 const SLOW: &str = "echo 3600000000 usecs/op";
 const QUICK: &str = "echo 0.000001 usecs/op";
 const JUDGED: &str = r#"beside = [{ ours = "mean", theirs = "operation", within = "10 %" }]"#;
@@ -68,14 +69,15 @@ fn a_median_ratio_beyond_its_tolerance_is_a_limit_missed() {
 #[test]
 fn ours_and_theirs_take_turns_in_going_first() {
     let folder = Folder::new("turns");
-    // Theirs writes down when it began; ours leaves no trace, so the gaps between theirs tell the order: short, long, short.
+    // The peer writes the times of its starts; Chronoscope writes none, so the gaps between the
+    // times show the order: short, long, short.
     let script = format!("date +%s%N >>{}; sleep 0.2; {SLOW}", folder.path("begun"));
     let study = study(&script, SHOWN).replace("loops = 200", "loops = 200000");
     run("order", &study, &["--repeat", "4"]).exits(0);
     let begun = std::fs::read_to_string(folder.path("begun")).unwrap();
     let begun: Vec<u64> = begun.lines().map(|line| line.parse().unwrap()).collect();
     let gaps: Vec<u64> = begun.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // Ours, theirs · theirs, ours · ours, theirs · theirs, ours.
+    // The order is Chronoscope, peer · peer, Chronoscope · Chronoscope, peer · peer, Chronoscope.
     assert!(gaps.len() == 3 && gaps[1] > gaps[0] && gaps[1] > gaps[2], "{gaps:?}");
 }
 

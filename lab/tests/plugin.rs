@@ -1,5 +1,5 @@
-//! QEMU's plugin (`ports/qemu-plugin`): pins and interrupts of an emulated chip, as a waveform. Programs of which each instruction is
-//! known must show as exactly that many.
+//! QEMU's plugin (`ports/qemu-plugin`): pins and interrupts of an emulated chip, as a waveform.
+//! Programs with a known number of instructions must show exactly that number.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn plugin() -> &'static str {
     })
 }
 
-/// What this source is in machine code, from the first byte of memory on.
+/// The machine code of this source, from the first byte of memory on.
 fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
     let llvm = |program: &str, arguments: &[&str]| {
         run(Command::new(program).args(arguments)).exits(0);
@@ -56,9 +56,9 @@ fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
     image
 }
 
-/// The command that runs this image in QEMU: with the plugin, if it is given options.
+/// The command that runs this image in QEMU, with the plugin if it is given options.
 fn qemu(machine: &[&str], clock: &[&str], image: &str, options: Option<&str>) -> Command {
-    // An image that goes astray runs for ever.
+    // A faulty image would run for ever.
     let mut qemu = Command::new("timeout");
     qemu.arg("60")
         .args(machine)
@@ -72,7 +72,7 @@ fn qemu(machine: &[&str], clock: &[&str], image: &str, options: Option<&str>) ->
     qemu
 }
 
-/// Each wire of a waveform, with the times at which it changes. All are low at first.
+/// The times at which each wire of a waveform changes. All wires are low at first.
 fn wires(vcd: &str) -> BTreeMap<String, Vec<u64>> {
     let mut names = BTreeMap::new();
     let mut wires: BTreeMap<String, Vec<u64>> = BTreeMap::new();
@@ -102,7 +102,8 @@ fn wires(vcd: &str) -> BTreeMap<String, Vec<u64>> {
     wires
 }
 
-/// What two starts agree in: QEMU 7.2 has a race, by which one wake-up of some hundred is late (docs/machines/qemu.md, limits).
+/// Repeats a start until two agree: QEMU 7.2 has a race that delays about one wake-up in some
+/// hundred (docs/machines/qemu.md, limits).
 fn agreed<T: PartialEq>(mut start: impl FnMut() -> T) -> T {
     let mut before = Vec::new();
     for _ in 0..6 {
@@ -140,7 +141,7 @@ fn each_pin_and_each_interrupt_is_exact() {
     );
     assert!(first.contains("$scope module cortex-m4 $end"), "{first}");
 
-    // As the source has them. The alarm was set at 23, for 50 ms.
+    // The times follow from the source. The alarm was set at 23, for 50 ms.
     let a = 50_000_023;
     let wires = wires(&first);
     assert_eq!(times(&wires, "D0"), [17, 21]);
@@ -154,10 +155,10 @@ fn each_pin_and_each_interrupt_is_exact() {
     assert_eq!(times(&wires, "irq41"), [a + 20, a + 27, a + 27, a + 34, a + 34, a + 37]);
     assert_eq!(wires.len(), 12, "{wires:?}");
     assert!(first.contains("$comment chronoscope irq41 entered 3 returned 3 $end"), "{first}");
-    // The guest's timer, read one instruction before the pin rises and one after it falls.
+    // The guest reads its timer one instruction before the pin rises and one after it falls.
     assert_eq!(u64::from(around_sleep), times(&wires, "D1")[1] + 1 - (times(&wires, "D1")[0] - 1));
 
-    // Pins alone: the same, at less cost.
+    // Recording only pins gives the same waveform, at less cost.
     let (_, pins) = agreed(|| waveform("pins.vcd", "exceptions=off"));
     let pins = self::wires(&pins);
     assert_eq!(pins.len(), 8);
@@ -180,7 +181,8 @@ fn a_risc_v_program_says_by_bits_which_pins() {
     assert_eq!(wires.values().map(Vec::len).sum::<usize>(), 6, "{wires:?}");
 }
 
-/// A real image: the plugin sees every interrupt of which the image has a sample, and changes nothing that the image measures.
+/// A real image: the plugin records every interrupt of which the image has a sample, and does not
+/// change the image's figures.
 #[test]
 fn it_watches_without_being_felt() {
     chronoscope(&["run", "interrupt", "-q", "--repeat", "1", "--target", "bare@cortex-m4"])

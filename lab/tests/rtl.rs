@@ -1,4 +1,5 @@
-//! The bench board: kernels' images on simulated cores. What it measures is exact, so tests may compare figures.
+//! The bench board: kernels' images on simulated cores. The figures are exact, so tests compare
+//! numbers.
 
 mod common;
 
@@ -97,7 +98,7 @@ fn cycles_are_told_by_function_to_the_last_one() {
     for run in trace.lines() {
         let fields: Vec<&str> = run.splitn(3, ' ').collect();
         let [start, end] = [0, 1].map(|field| fields[field].parse::<u64>().expect("a cycle"));
-        // All cycles are somebody's, but for those in which the core sleeps until an interrupt comes.
+        // Every cycle belongs to a function, except while the core sleeps until an interrupt.
         let wakes = fields[2] == "interrupt entry (hardware)" && last < Some(start);
         assert!(
             start <= end && (wakes || last.is_none_or(|last| last == start)),

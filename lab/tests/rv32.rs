@@ -1,4 +1,4 @@
-//! The machine `rv32`: kernels' images in QEMU. What it measures is exact, so tests may compare figures.
+//! The machine `rv32`: kernels' images in QEMU. The figures are exact, so tests compare numbers.
 
 mod common;
 
@@ -74,7 +74,8 @@ fn every_figure_has_evidence() {
 fn a_mark_takes_a_few_instructions() {
     for target in ["tandem@rv32", "embassy@rv32", "bare@rv32"] {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
-        // A clock read and a store, and the loop around them, which counts and steps by instructions of its own.
+        // The control is a clock read and a store with the loop around them, whose counting takes
+        // instructions too.
         let control = series(case, "control");
         assert!(control["max"].as_f64().unwrap() < 10.0, "{control:#}");
     }
@@ -119,7 +120,7 @@ fn an_alarm_goes_off_at_its_instruction() {
     let case =
         &cases(&["interrupt", "--set", "source=timer", "--repeat", "1", "--target", "bare@rv32"])
             [0];
-    // Of the architecture's own timer a tick is 100 instructions.
+    // A tick of the architecture's own timer is 100 instructions.
     let measured = series(case, "measured");
     assert!(
         measured["max"].as_f64().unwrap() - measured["min"].as_f64().unwrap() < 10.0,

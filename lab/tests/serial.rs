@@ -21,7 +21,8 @@ use common::{Answer, Folder, chronoscope, program, run};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// What the lab says of a board that it waits for without end, as tests go.
+/// Runs `switch` on the board and returns the lab's answer. The watchdog of 60 s is longer than any
+/// test.
 fn run_on(board: &Board, kernel: &str, more: &[&str]) -> Answer {
     let target = board.target(kernel);
     let arguments =
@@ -29,10 +30,10 @@ fn run_on(board: &Board, kernel: &str, more: &[&str]) -> Answer {
     chronoscope(&[&arguments, more].concat())
 }
 
-/// As long as the lab waits for a board that falls silent.
+/// The watchdog's time for a board that falls silent.
 const SILENCE: &str = "4s";
 
-/// One line says why there is nothing to show.
+/// Checks that one line says why there is no result.
 #[track_caller]
 fn fails(board: &Board, kernel: &str, why: &str) {
     let target = board.target(kernel);
@@ -71,7 +72,7 @@ fn hello(request: &str) -> Vec<u8> {
     bytes(&[Record::Hello { version: VERSION, kernel: "bare", release: "1.0", request }])
 }
 
-/// What comes behind the hello.
+/// The records after the hello.
 fn rest() -> Vec<u8> {
     let samples = |series, value| {
         Record::Samples(Samples {
@@ -108,7 +109,7 @@ fn a_board_is_measured() {
     assert_eq!((case["repetitions"].as_u64(), common::median(case)), (Some(2), 300.0), "{case:#}");
     assert_eq!(case["clock"]["domain"], "cycles");
     assert!(!answer.stderr.contains("skipped"), "{answer:?}");
-    // Whatever kernel it runs.
+    // The target accepts any kernel.
     let machine = format!("serial:{}:9600", board.device);
     let arguments = [
         "run",
@@ -233,12 +234,12 @@ fn a_line_that_cannot_be_had() {
 fn a_signal_ends_it_and_leaves_the_line_closed() {
     let (asked, wait) = mpsc::channel();
     let board = Board::new(move |_, request| {
-        // When nobody waits any more, it is an ordinary board.
+        // When the lab has gone, the board is an ordinary one.
         let end = asked.send(()).is_err();
         Some(if end { whole(request) } else { Vec::new() })
     });
     for signal in [Signal::INT, Signal::TERM] {
-        // A lab that waits for long asks again.
+        // A waiting lab repeats its request.
         while wait.try_recv().is_ok() {}
         let mut lab = program();
         lab.args(["run", "switch", "--no-store", "--target", &board.target("bare")]);

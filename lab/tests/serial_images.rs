@@ -1,4 +1,4 @@
-//! Images that talk over a UART, in QEMU, whose UART is a pseudo-terminal's other end.
+//! Images that talk over a UART, in QEMU, whose UART is the other end of a pseudo-terminal.
 
 #[path = "common/board.rs"]
 mod board;
@@ -15,7 +15,8 @@ use board::Board;
 use common::{builder, cases, chronoscope, run};
 use serde_json::Value;
 
-/// The same figures, evidence and all else, whatever they were measured through. (Parameters of a machine are among the others.)
+/// Checks that figures, evidence and all other results are equal, however they were transmitted.
+/// The machine's parameters are ignored.
 #[track_caller]
 fn assert_same(measured: &[Value], own: &[Value]) {
     assert_eq!(measured.len(), own.len());
@@ -74,7 +75,7 @@ fn qemu(chip: &str, profile: &str, kernel: &str) -> Command {
     qemu
 }
 
-/// The chip with an image that talks over its UART, which is a pseudo-terminal's other end.
+/// The chip with an image that talks over its UART, a pseudo-terminal's other end.
 struct Emulated {
     qemu: Child,
     device: String,
@@ -124,7 +125,8 @@ impl Drop for Emulated {
     }
 }
 
-/// Experiments that nothing sleeps in: QEMU wakes late now and then, which only several starts that agree tell.
+/// Experiments in which nothing sleeps: QEMU sometimes wakes late, which only repeated starts would
+/// reveal.
 const AWAKE: [&str; 3] = ["switch", "message", "interrupt"];
 
 #[test]
@@ -161,7 +163,7 @@ fn an_emulated_stm32_answers_over_its_usart() {
     let board = Emulated::new("cortex-m4", "bare");
     let first = ["switch", "--repeat", "1", "--no-store", "--target", &board.target("bare")];
     assert_same(&cases(&first), &own);
-    // QEMU's timers of this chip do not outlive a reset, and the image says so.
+    // QEMU's timers of this chip do not survive a reset, and the image says so.
     let second = chronoscope(&[&["run", "-q", "--watchdog", "15s"], &first[..]].concat());
     second.exits(4).shows("the board said `chronoscope: this QEMU's timers fire after");
 }

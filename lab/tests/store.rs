@@ -1,4 +1,4 @@
-//! The store: what is kept, what is shown again, and what happens when it cannot be kept.
+//! The store: its content, the commands that show it, and the errors when it cannot be written.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::{Answer, Folder, chronoscope, program};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A case of a few milliseconds that any user may run.
+/// A case of a few milliseconds that needs no permission.
 const SHORT: [&str; 9] = [
     "run",
     "switch",
@@ -174,7 +174,8 @@ fn an_interrupted_run_keeps_what_is_complete() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The second line of progress comes seconds after the first case; the doctor may have had its say before.
+    // The second line of progress comes seconds after the first case; the doctor's lines may come
+    // before it.
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     for _ in 0..2 {

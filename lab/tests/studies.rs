@@ -1,7 +1,8 @@
-//! The pages of the five studies of published reports: made from real, short runs, and looked at by a browser for what a reader would
-//! stumble over. The figures of such a run are not the point; those that hold are drawn.
+//! The pages of the five studies of published reports, made from real, short runs and checked in a
+//! browser for faults of layout. The figures of such runs are not tested, except that valid ones
+//! are drawn.
 //!
-//! Pictures of all of it stay in `studies/` under cargo's folder for tests.
+//! Screenshots are kept in `studies/` under Cargo's folder for tests.
 
 mod common;
 mod devtools;
@@ -16,11 +17,12 @@ use devtools::{
 };
 use serde_json::json;
 
-/// A phone's width, a small window's and a large one's.
+/// The widths in pixels of a phone, a small window and a large one.
 const VIEWS: [(u32, &str); 5] =
     [(390, "light"), (390, "dark"), (900, "light"), (1400, "light"), (1400, "dark")];
 
-/// What is wrong with the charts: letters that leave their picture or touch others, and pictures without a mark in them.
+/// The faults of the charts: labels that leave their picture or overlap, and pictures without a
+/// mark.
 const FAULTS: &str = "(() => {
     const faults = [];
     for (const figure of document.querySelectorAll('figure.chart')) {
@@ -28,7 +30,7 @@ const FAULTS: &str = "(() => {
         const frame = figure.querySelector('svg').getBoundingClientRect();
         const inside = ({left, top, right, bottom}) =>
             left >= frame.left - 0.5 && right <= frame.right + 0.5 && top >= frame.top - 0.5 && bottom <= frame.bottom + 0.5;
-        // A line of letters is a little lower than its box.
+        // A line of text is slightly lower than its box.
         const slack = frame.width / 400 * 2;
         const texts = [...figure.querySelectorAll('svg text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
         for (const [index, [text, box]] of texts.entries()) {
@@ -72,7 +74,8 @@ fn p5() {
     looks_right("p5-four-kernels", &["switch", "period", "wakeup"], &[]);
 }
 
-/// Runs a study once, with its samples, and looks at its page; of these experiments, whatever the machine, there are charts.
+/// Runs a study once with its samples and checks its page; these experiments have charts on every
+/// machine.
 fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("studies");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
@@ -80,11 +83,11 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
     let source = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
     let run =
         ["run", "-q", "--study", &source, "--repeat", "1", "--samples", "--no-store", "-o", &file];
-    // Who is not root may not ask for a real-time class.
+    // Only root may request a real-time class.
     let ordinary = ["--set", "policy=other", "--set", "mlock=no"];
     let ordinary = if rustix::process::geteuid().is_root() { &[] } else { &ordinary[..] };
     let answer = chronoscope(&[&run, ordinary, short].concat());
-    // The verdict is not the point here.
+    // The verdict is not tested here.
     assert!(matches!(answer.status, Some(0 | 2 | 4)), "{answer:#?}");
     let mut browser = Page::open(&folder, study);
     for (width, theme) in VIEWS {
@@ -101,12 +104,13 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
         let wide = browser.value("document.documentElement.scrollWidth");
         assert_eq!(wide, width, "{place}: the page is read sideways");
         assert_eq!(browser.value(FAULTS), json!([]), "{place}");
-        // To take so large a picture to pieces takes long: once is enough.
+        // Decoding so large a screenshot takes long: once is enough.
         let picture = (width == 900).then(|| Picture::read(&png));
         for chart in
             picture.iter().flat_map(|_| browser.value(CHARTS).as_array().cloned().expect("a list"))
         {
-            // A hundredth: more than a frame of lines a pixel wide, less than any chart with its letters.
+            // At least 1 % of the pixels: more than a frame of hairlines, less than any chart with
+            // its labels.
             let drawn = picture.as_ref().map(|picture| picture.drawn(&chart));
             assert!(drawn > Some(0.01), "{place}: nothing is drawn of {chart}");
         }
@@ -120,7 +124,7 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
     }
 }
 
-/// A figure is published of what the study sets, and of nothing else.
+/// A published figure belongs only to cases with the settings that it was published for.
 #[test]
 fn published_figures_leave_with_their_case() {
     let study =
@@ -136,7 +140,7 @@ fn published_figures_leave_with_their_case() {
     assert_eq!((published("loops", "20"), published("delay_us", "20000")), (all, 0));
 }
 
-/// What is never to be in a chart, to know that the checks would find it.
+/// A chart with faults, which proves that the checks detect them.
 #[test]
 fn faults_are_seen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("studies");

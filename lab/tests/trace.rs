@@ -1,4 +1,4 @@
-//! `chronoscope trace`: runs as timelines, read back as their readers do.
+//! `chronoscope trace`: runs exported as timelines and read back by the rules of each format.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn run_of(cases: &[Value]) -> String {
         .to_string()
 }
 
-/// Two cases: samples that overlap, of which each is two operations, and a trace; instructions at 500 MHz.
+/// Two cases: overlapping samples of two operations each, and a trace in instructions at 500 MHz.
 fn sample() -> String {
     let overlapping: [&[(f64, f64)]; 2] = [&[(0.0, 10.0), (5.0, 10.0), (30.0, 1.0)], &[(0.0, 7.0)]];
     let untimed: [&[(f64, f64)]; 1] = [&[(0.0, 1.0), (0.0, 2.0)]];
@@ -129,13 +129,14 @@ fn a_kernel_s_trace_is_tasks_processors_and_arrows() {
     );
     let marks: Vec<_> = server.marks.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(marks, ["priority 120 becomes 98", "receives 41", "reply 42 to 11"]);
-    // A handler's wake-up is no work of the task that it interrupts.
+    // A wake-up by a handler is not attributed to the interrupted task.
     assert_eq!(find(&tracks, "processor 0").marks, [("wakes client-11".to_owned(), 32_000)]);
-    // Each from its sender, transactions through the driver: two wake-ups and two transactions.
+    // The events that arrows leave: one for each of two wake-ups; the sender's and the driver's for
+    // each of two transactions.
     assert_eq!(flows.iter().sum::<usize>(), 2 + 2 * 2, "{flows:?}");
 }
 
-/// Two tasks of tandem and a handler, the clock's low half wrapping between them.
+/// Two tasks of tandem and a handler; the clock's low half wraps between them.
 #[test]
 fn tandem_s_trace_is_tasks_and_handlers() {
     let text = "# tandem 1\n4294967000 3 20000300 thread\n4294967100 1 20000600 thread\n4294967200 6 20000300 thread\n\
@@ -157,7 +158,7 @@ fn tandem_s_trace_is_tasks_and_handlers() {
     );
 }
 
-/// The board's pins and the functions whose instructions retired, both from the capture's start.
+/// The board's pins and the functions of the retired instructions, both from the capture's start.
 #[test]
 fn a_board_s_instruments_are_pins_and_functions() {
     let folder = Folder::new("trace-board");
@@ -177,7 +178,7 @@ fn a_board_s_instruments_are_pins_and_functions() {
     let dump = folder.path("run.vcd");
     trace(&file, &["-q", "-o", &dump, "--format", "vcd", "--case", "1"]).exits(0);
     let ours = chronoscope::capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
-    // It has texts beside, which are no pins.
+    // Channels that are not pins, such as texts, are ignored.
     let pulses =
         ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();
     assert_eq!(pulses.edges[..2], [11_905, 12_048]);
@@ -200,7 +201,7 @@ fn what_a_board_did_not_write_is_told() {
         "{answer:?}"
     );
     let (tracks, _) = read(&fs::read(&output).unwrap());
-    // Without a capture time begins with the first instruction.
+    // Without a capture, time begins with the first instruction.
     assert_eq!(slices(find(&tracks, "functions")), [("late", 0, 48), ("f g", 48, 48)]);
     assert!(!tracks.iter().any(|track| track.name == "pins"));
 }
@@ -289,7 +290,7 @@ fn what_cannot_be_shown_is_told_in_a_line() {
     trace("no.json", &[]).complains("is no run");
 }
 
-/// Names of a million characters, numbers that are none, times beyond all clocks.
+/// Hostile input: names of a million characters, invalid numbers, times beyond all clocks.
 #[test]
 fn extremes_are_shown() {
     let long = "x".repeat(1_000_000);

@@ -1,4 +1,4 @@
-//! Whatever a run holds, its timeline is sound.
+//! For any content of a run, its timeline is well formed.
 
 mod common;
 
@@ -10,7 +10,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 use timeline::{FTRACE, case, perfetto_of, read, series, wall};
 
-/// Lines of a trace, whole, cut or made up.
+/// Lines of a trace: whole, cut or invented.
 fn lines() -> impl Strategy<Value = String> {
     let known: Vec<&str> = FTRACE.lines().chain(["CPU:1 [LOST 9 EVENTS]"]).collect();
     let cut = (select(known.clone()), any::<prop::sample::Index>())
@@ -64,7 +64,7 @@ proptest! {
         second in vec((any::<f64>(), any::<f64>()), 0..20),
     ) {
         let samples = series("s", "ns", &[&first, &second]);
-        // Samples that are no numbers cannot be in a file.
+        // A file cannot contain samples that are not numbers.
         if let Ok(case) = serde_json::from_value::<CaseResult>(case("", &wall(), &[samples], None)) {
             read(&perfetto_of(&case));
         }

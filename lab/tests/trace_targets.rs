@@ -1,5 +1,6 @@
-//! Traces of targets, each read back with our own classes and with Perfetto's: time goes forward on every track, slices nest, every arrow
-//! has both ends and points forward. And what each must show.
+//! Traces of targets, read back with this crate's classes and with Perfetto's. On every track time
+//! goes forward and slices nest; every arrow has both ends and points forward. Each target must
+//! also show its own events.
 
 mod common;
 #[path = "common/timeline.rs"]
@@ -14,7 +15,7 @@ use timeline::{Shown, read_twice};
 struct Traced {
     case: Value,
     tracks: Vec<Shown>,
-    /// Of each arrow, what it leaves from.
+    /// For each arrow, the number of events that it leaves.
     flows: Vec<usize>,
 }
 
@@ -23,7 +24,7 @@ impl Traced {
         self.tracks.iter().filter(move |track| track.name.starts_with(start))
     }
 
-    /// Every sample of every measured series is a slice, and no other is.
+    /// Checks that every sample of every measured series is a slice, and no other.
     #[track_caller]
     fn has_all_samples(&self) {
         let series = self.case["series"].as_array().expect("a case has series");
@@ -43,7 +44,8 @@ impl Traced {
         }
     }
 
-    /// The tasks that a handler or another task woke, each so many times, and that then ran.
+    /// Checks the tasks that a handler or another task woke: each as often as given, and each then
+    /// ran.
     #[track_caller]
     fn has_wake_ups(&self, of: &str, least: usize) {
         let ran = |track: &&Shown| {
@@ -58,7 +60,7 @@ impl Traced {
     }
 }
 
-/// The settings of every run here: one repetition, which keeps its samples.
+/// The settings of every run here: a single repetition whose samples are kept.
 const ONCE: [&str; 7] = ["run", "-q", "--no-store", "--repeat", "1", "--samples", "--format=json"];
 
 /// A stored run as a timeline.
@@ -78,14 +80,15 @@ fn traced(name: &str, arguments: &[&str]) -> Traced {
     timeline_of(&folder, &answer.stdout)
 }
 
-/// ftrace on this machine. Where tracefs is not mounted, it is mounted for the case alone, which takes root.
+/// ftrace on this machine. If tracefs is not mounted, it is mounted for the case alone, which takes
+/// root.
 #[test]
 fn this_machine_s_tasks_wake_each_other() {
     let folder = Folder::new("trace-host");
     let short = ["wakeup", "--set", "loops=50", "--set", "policy=other", "--set", "mlock=no"];
     let arguments = [&ONCE[..], &short[..], &["--set", "trace=yes"]].concat();
     let mut command = program();
-    // Root of a container may not.
+    // Root in a container may lack the permission.
     let may_mount = || {
         Command::new("unshare")
             .args(["--mount", "true"])
@@ -95,7 +98,7 @@ fn this_machine_s_tasks_wake_each_other() {
     let is_root = rustix::process::geteuid().is_root();
     if is_root && !Path::new("/sys/kernel/tracing/instances").exists() && may_mount() {
         let path = command.get_program().to_owned();
-        // A mount namespace of its own leaves the machine as it was.
+        // A mount namespace of its own leaves the machine unchanged.
         command = Command::new("unshare");
         let mount = "mount -t tracefs none /sys/kernel/tracing; exec \"$@\"";
         command.args(["--mount", "sh", "-c", mount, "sh"]).arg(path);
@@ -113,7 +116,8 @@ fn this_machine_s_tasks_wake_each_other() {
         );
         return;
     }
-    // Not on this machine, or not for this user: it says so, with the mend. What the suite marked is there all the same.
+    // Without ftrace or permission the case says so with the remedy; the suite's own marks are
+    // present all the same.
     let refusal = answer.exits(4).json()["cases"][0]["verdict"]["reasons"].to_string();
     println!("not traced: {refusal}");
     assert!(
@@ -142,7 +146,8 @@ fn a_guest_s_calls_go_from_client_through_driver_to_server() {
     assert!(count("call") >= 20 && count("reply") >= 20, "{carried:?}");
     let through = guest.flows.iter().filter(|&&leaves| leaves == 2).count();
     assert!(through >= 40 && through <= carried.len(), "{:?}", guest.flows);
-    // Both ends of a call are tasks: one calls and receives the answer, the other receives the call and answers.
+    // Both ends of a call are tasks: the client calls and receives the answer, the server receives
+    // the call and answers.
     let both = |one: &str, other: &str| {
         let has = |track: &&Shown, word: &str| {
             track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20
@@ -164,7 +169,7 @@ fn a_real_time_guest_s_handler_wakes_a_task() {
     let guest = traced("trace-rt", &["wakeup", "--target", "linux-rt@vm", "--set", "loops=50"]);
     guest.has_all_samples();
     guest.has_wake_ups("init-", 50);
-    // What PREEMPT_RT makes threads of, as the timers' soft interrupt.
+    // PREEMPT_RT runs soft interrupts, such as the timers', in threads.
     assert!(guest.named("ktimers/").count() > 0, "{:#?}", guest.tracks);
 }
 
@@ -185,7 +190,8 @@ fn tandem_s_handler_wakes_a_thread() {
     }
 }
 
-/// The image without a trace is the one that figures come from; with it, every switch has three events more to record.
+/// Figures come from the image without a trace; the image with a trace records three more events
+/// for each switch.
 #[test]
 fn tandem_s_figures_know_nothing_of_the_trace() {
     let median = |trace: &str| {

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use common::chronoscope;
 
-/// Those with a server behind. `passthrough` has none: a call with few bytes takes as long as its control, give or take a tick
-/// of the clock, and is inconclusive or not by luck.
+/// The transports with a server. `passthrough` has none: a call with few bytes takes as long as its
+/// control, to within a clock tick, so its verdict depends on chance.
 const SERVED: &str = "transport=unix,seqpacket,pipe,futex,eventfd,process_vm";
 
 fn run(more: &[&str]) -> common::Answer {
@@ -70,7 +70,8 @@ fn google_benchmark_s_names_and_processor_time() {
     assert!(json.to_string().contains("BM_sendVec_unix/4k"));
 }
 
-/// An empty call shows no inversion; a service that works, with others that compete, does. The client's boost ends it.
+/// An empty call shows no priority inversion. A busy service with competitors does, and the
+/// client's boost removes it.
 #[test]
 fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
     let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]

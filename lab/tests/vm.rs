@@ -1,4 +1,4 @@
-//! The machine `vm`: Linux in QEMU. What it measures is exact, so tests may compare figures.
+//! The machine `vm`: Linux in QEMU. The figures are exact, so tests compare numbers.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn the_model_of_preemption_shows_beside_long_system_calls() {
     assert!(none > 1.2 * full && full > 10.0 * real_time, "{maxima:?}");
 }
 
-/// P4: what brings a short program back to the time that it takes alone.
+/// P4: the ways to bring a short program back to the time that it takes alone.
 #[test]
 fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
     let set = ["--set", "class=ordinary,urgent", "--target", "linux-full@vm,linux-rt@vm"];
@@ -109,7 +109,7 @@ fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
     let stretched: Vec<f64> = cases.iter().map(stretched).collect();
     let [ordinary, urgent, ordinary_rt, urgent_rt] = stretched[..] else { panic!("{cases:#?}") };
     assert!(ordinary > 1.6 && urgent < 1.1, "{stretched:?}");
-    // Where in a slice of 4 ms the program of 20 ms begins differs from image to image.
+    // The phase of the 20 ms program within a 4 ms time slice differs between images.
     assert!(
         (ordinary - ordinary_rt).abs() < 0.2 && (urgent - urgent_rt).abs() < 0.05,
         "{stretched:?}"
@@ -173,7 +173,7 @@ fn a_case_keeps_what_it_was_made_with() {
     );
 }
 
-/// Debian's kernel, as a user's own.
+/// Debian's kernel, given as the user's own.
 fn debian_kernel() -> String {
     cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
     let folder = Cache::of_user()

@@ -12,13 +12,14 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 
-/// A board that answers requests as the test says; the end of its answers is the end of the board.
+/// A board that answers requests by a function of the test; when that returns `None`, the board
+/// ends.
 pub struct Board {
     pub device: String,
 }
 
 impl Board {
-    /// `answer` is given how many requests came before, and the request.
+    /// Starts a board. `answer` takes the number of earlier requests and the request.
     pub fn new(mut answer: impl FnMut(usize, &str) -> Option<Vec<u8>> + Send + 'static) -> Self {
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
@@ -30,7 +31,7 @@ impl Board {
             loop {
                 let mut byte = [0];
                 match board.read(&mut byte) {
-                    // Nobody has the line open.
+                    // No program has the line open.
                     Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
                         thread::sleep(Duration::from_millis(2));
                     }

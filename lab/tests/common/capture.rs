@@ -1,16 +1,16 @@
-//! Captures made up for tests, and the bytes that they are in each format.
+//! Artificial captures, and their bytes in each format.
 
-// Each test program uses its own part of this.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 use std::fmt::Write as _;
 
 use chronoscope::capture::{Capture, Channel, Sampling, Source, Tick, sigrok};
 
-/// A request on D0, its answer on D1: `count` rounds of widths that vary.
+/// A request on D0 and its answer on D1: `count` rounds of varying widths.
 pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture {
     let (mut at, mut edges) = (base, [Vec::new(), Vec::new()]);
-    // Small differences without a pattern, the same every time.
+    // Small differences without a pattern, the same in every test.
     let mut state = 1_u64;
     let mut vary = |up_to: u64| {
         state =
@@ -77,7 +77,7 @@ pub fn csv(capture: &Capture) -> Vec<u8> {
     (text + "\n").into_bytes()
 }
 
-/// One channel, as version 0 or 1; the latter in two chunks that touch.
+/// The file of a channel in version 0 or 1; version 1 has two adjacent chunks.
 pub fn binary(capture: &Capture, channel: usize, version: i32) -> Vec<u8> {
     let channel = &capture.channels[channel];
     let mut bytes = b"<SALEAE>".to_vec();
@@ -113,7 +113,7 @@ pub fn binary(capture: &Capture, channel: usize, version: i32) -> Vec<u8> {
     bytes
 }
 
-/// Reads all of a source.
+/// Reads a source to its end.
 pub fn collect(mut source: impl Source) -> anyhow::Result<Capture> {
     Capture::collect(&mut source)
 }

@@ -1,6 +1,6 @@
-//! Running the built program, and what tests ask of its answer.
+//! Runs the built program and checks its answer.
 
-// Each test program uses its own part of this.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 use std::{
@@ -18,26 +18,26 @@ pub fn chronoscope(arguments: &[&str]) -> Answer {
     run(program().args(arguments))
 }
 
-/// The built program, with a store of its own: tests leave the user's alone.
+/// The built program, with a store of its own: tests do not touch the user's.
 pub fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
     program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     program
 }
 
-/// The builder of images, as the program runs it: beside the program.
+/// The builder of images, next to the program as when the program runs it.
 pub fn builder() -> Command {
     Command::new(Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("xtask"))
 }
 
-/// Runs a command, without input.
+/// Runs a command with empty standard input.
 pub fn run(command: &mut Command) -> Answer {
     let shown = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output();
     Answer::of(output.unwrap_or_else(|error| panic!("{shown} does not start: {error}")), shown)
 }
 
-/// What a run of the program gave.
+/// The outcome of a run of the program.
 #[derive(Debug)]
 pub struct Answer {
     pub command: String,
@@ -63,7 +63,7 @@ impl Answer {
         self
     }
 
-    /// Standard output has `text` somewhere.
+    /// Checks that standard output contains `text`.
     #[track_caller]
     pub fn shows(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "no `{text}` in {self:#?}");
@@ -76,7 +76,8 @@ impl Answer {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
     }
 
-    /// An error as every error is told: exit status 1, one line that holds `text`, and nothing on standard output.
+    /// Checks the form of an error: exit status 1, a single line that contains `text`, and an empty
+    /// standard output.
     #[track_caller]
     pub fn complains(&self, text: &str) -> &Self {
         self.exits(1);
@@ -95,7 +96,8 @@ pub fn cases(arguments: &[&str]) -> Vec<Value> {
     answer.json()["cases"].as_array().expect("a run has cases").clone()
 }
 
-/// Runs this twice: both times at least so many lines of CSV, the same bytes; and the same JSON, but for its context.
+/// Runs the command twice and checks that both runs print at least this many lines of CSV with
+/// equal bytes, and equal JSON except for its context.
 #[track_caller]
 pub fn gives_the_same_bytes_twice(arguments: &[&str], lines: usize) {
     let csv = || chronoscope(&[arguments, &["--format", "csv"]].concat()).stdout;
@@ -110,7 +112,7 @@ pub fn gives_the_same_bytes_twice(arguments: &[&str], lines: usize) {
     assert_eq!(json(), json());
 }
 
-/// A case's first series of that role.
+/// The first series of a case with that role.
 #[track_caller]
 pub fn series<'a>(case: &'a Value, role: &str) -> &'a Value {
     let series = case["series"].as_array().expect("a case has series");
@@ -126,14 +128,14 @@ pub fn median(case: &Value) -> f64 {
     series(case, "measured")["p50"].as_f64().unwrap_or_else(|| panic!("no median in {case:#}"))
 }
 
-/// A folder for one test, removed after it.
+/// A folder for a test, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
         let path = env::temp_dir().join(format!("chronoscope-test-{}-{name}", process::id()));
         fs::create_dir_all(&path).expect("the temporary folder is writable");
-        // Also for tests that go on as another user.
+        // Tests that switch to another user need access too.
         fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("the folder is ours");
         Self(path)
     }
@@ -142,7 +144,7 @@ impl Folder {
         self.0.join(name).to_str().expect("the temporary folder's name is UTF-8").to_owned()
     }
 
-    /// Writes a file; the result is its path.
+    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         fs::write(&path, content).expect("the temporary folder is writable");

@@ -1,13 +1,13 @@
-//! Made-up cases of a machine that sees pins and instructions.
+//! Artificial cases of a machine that observes pins and instructions.
 
-// Each test program uses its own part of this.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 use chronoscope::capture::{Capture, Channel, Sampling, Tick};
 use serde_json::{Value, json};
 
-/// Samples of an interrupt's handler: so many pulses of D0, between 12 and 49 cycles wide, each begun by `irq`. The other
-/// core sleeps between them; D7 shows the control, D6 changes in every cycle of a burst.
+/// Samples of an interrupt's handler: `samples` pulses of D0, 12 to 49 cycles wide, each started by
+/// `irq`. The core sleeps between them. D7 shows the control, D6 changes in every cycle of a burst.
 pub fn capture(samples: u64, tick: Tick) -> Capture {
     let width = |index: u64| 12 + index * 7919 % 38;
     let rise = |index: u64| 1_000 + 120 * index + index * 31 % 17;
@@ -40,7 +40,8 @@ pub fn dump(capture: &Capture) -> String {
     String::from_utf8(bytes).expect("a dump is text")
 }
 
-/// A series of the first repetition, with its samples as the timer has them: `less` shorter, and begun later by half of that.
+/// A series of the first repetition with its samples as the timer has them: each `less` ticks
+/// shorter and begun half of that later.
 pub fn series(name: &str, role: &str, capture: &Capture, channel: &str, less: u64) -> Value {
     let pulses: Vec<_> = capture.pulses(channel, true).expect("it has that channel").collect();
     let first = pulses[0].at;
@@ -63,7 +64,8 @@ pub fn series(name: &str, role: &str, capture: &Capture, channel: &str, less: u6
     })
 }
 
-/// A case on the bench board, with all that its instruments tell. `rows`: name, cycles, instructions.
+/// A case on the bench board with the recordings of all its instruments. `rows`: name, cycles,
+/// instructions.
 pub fn case(target: &str, capture: &Capture, rows: &[(&str, u64, u64)]) -> Value {
     let windows = capture.pulses("D0", true).expect("it has that channel").count() as u64;
     let rows: Vec<Value> = rows

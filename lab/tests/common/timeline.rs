@@ -1,6 +1,6 @@
-//! Runs made up for timelines, and traces read back as the rules of their format have it.
+//! Artificial runs for timelines, and readers of traces by the rules of their formats.
 
-// Each test program uses its own part of this.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 use std::{
@@ -16,7 +16,7 @@ use crate::common::run;
 
 pub const FTRACE: &str = include_str!("ftrace.txt");
 
-/// A series with its samples, as starts and values, repetition by repetition.
+/// A series with its samples, as starts and values of each repetition.
 pub fn series(name: &str, unit: &str, repetitions: &[&[(f64, f64)]]) -> Value {
     let by_repetition: Vec<Value> = repetitions
         .iter()
@@ -45,7 +45,7 @@ pub fn wall() -> Value {
     json!({"domain": "wall", "hertz": 1_000_000_000, "resolution": 1})
 }
 
-/// What one track of a Perfetto trace holds.
+/// The content of a track of a Perfetto trace.
 #[derive(Debug, Default)]
 pub struct Shown {
     pub name: String,
@@ -57,20 +57,20 @@ pub struct Shown {
     latest: u64,
 }
 
-/// The outermost message, as its reader has it.
+/// The outermost message of the format.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Trace {
     #[prost(message, repeated, tag = "1")]
     packet: Vec<perfetto::TracePacket>,
 }
 
-/// Reads a trace with what the program writes it with, and holds it against the rules of the format.
+/// Reads a trace with the classes that write it, and checks it against the rules of the format.
 #[track_caller]
 pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
     let trace: Trace = prost::Message::decode(bytes).expect("a trace");
     let mut tracks: BTreeMap<u64, Shown> = BTreeMap::new();
     let mut names = BTreeMap::new();
-    // How often each arrow has left, and when it last did.
+    // For each arrow, the number of events that it left, and the time of the last.
     let (mut begun, mut ended) = (BTreeMap::<u64, (usize, u64)>::new(), BTreeSet::new());
     for packet in trace.packet {
         for name in packet.interned_data.into_iter().flat_map(|data| data.event_names) {
@@ -119,8 +119,8 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
     (tracks.into_values().collect(), begun.into_values().map(|(times, _)| times).collect())
 }
 
-/// Reads a trace as [`read`] does and, where there is a Python that has them, with the classes that Perfetto publishes: both must see the
-/// same.
+/// Reads a trace as [`read`] does and, if a Python with the module is present, with the classes
+/// that Perfetto publishes; both must agree.
 #[track_caller]
 pub fn read_twice(file: &str) -> (Vec<Shown>, Vec<usize>) {
     let (tracks, flows) = read(&fs::read(file).expect("the timeline is there"));

@@ -1,7 +1,7 @@
-//! Headless Chromium, driven through the DevTools protocol over two pipes: JSON messages, each ended by a zero byte
-//! (<https://chromedevtools.github.io/devtools-protocol/>).
+//! Headless Chromium, driven through the DevTools protocol over two pipes: JSON messages, each
+//! ended by a zero byte (<https://chromedevtools.github.io/devtools-protocol/>).
 
-// Each test program uses its own part of this.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 pub mod picture;
@@ -20,15 +20,15 @@ use serde_json::{Value, json};
 
 use crate::common::Folder;
 
-/// An answer that takes longer does not come any more.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One page of a browser of its own.
+/// A page in a browser of its own.
 pub struct Page {
     browser: Child,
     input: ChildStdin,
     output: Receiver<Value>,
-    /// Messages that answer nothing, in the order in which they came.
+    /// Messages that answer no command, in the order of their arrival.
     pub events: Vec<Value>,
     session: Option<String>,
     last: u64,
@@ -36,7 +36,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Starts a browser of that name. Its own words go to a file in `folder`.
+    /// Starts a browser called `name`. Its log goes to a file in `folder`.
     pub fn open(folder: &Path, name: &str) -> Self {
         let log = folder.join(format!("{name}.log"));
         let profile = Folder::new(&format!("chromium-{name}"));
@@ -57,15 +57,16 @@ impl Page {
             "--disable-dev-shm-usage",
             &user_data,
         ]);
-        // As on a phone they take no room; else a screenshot of the whole page, which needs none, moves everything.
+        // Hidden scrollbars take no room, as on a phone; otherwise a screenshot of the whole page,
+        // which needs none, would shift everything.
         command.arg("--hide-scrollbars");
-        // Nothing of the browser's own goes out.
+        // The browser itself must send no requests.
         command.args([
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
         ]);
-        // The browser's sandbox cannot be made as root, and it says so and ends.
+        // The browser cannot create its sandbox as root, and would end.
         command.args(rustix::process::geteuid().is_root().then_some("--no-sandbox"));
         let log = fs::File::create(log).expect("the log can be written");
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn();
@@ -73,7 +74,7 @@ impl Page {
         let input = browser.stdin.take().expect("it is a pipe");
         let messages = BufReader::new(browser.stdout.take().expect("it is a pipe")).split(0);
         let (sender, output) = channel();
-        // Ends with the browser.
+        // The thread ends with the browser.
         thread::spawn(move || {
             for message in messages.map_while(Result::ok) {
                 let message = serde_json::from_slice(&message).expect("the browser writes JSON");
@@ -101,7 +102,7 @@ impl Page {
         page
     }
 
-    /// Sends a command; the result is its answer.
+    /// Sends a command and returns its answer.
     #[track_caller]
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
@@ -134,7 +135,7 @@ impl Page {
         })
     }
 
-    /// Loads a file, and waits until all of it is there.
+    /// Loads a file, and waits until all of it is loaded.
     pub fn load(&mut self, file: &str) {
         self.events.clear();
         self.call("Page.navigate", json!({ "url": format!("file://{file}") }));
@@ -144,7 +145,7 @@ impl Page {
         }
     }
 
-    /// The value of an expression, and of what it promises.
+    /// The value of an expression; a promise is awaited.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
         let asked =
@@ -154,7 +155,7 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true; false when that takes too long.
+    /// Waits until an expression is true; `false` when that takes too long.
     pub fn becomes_true(&mut self, expression: &str) -> bool {
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
@@ -190,7 +191,7 @@ impl Page {
         }
     }
 
-    /// The whole page, above and below what the window shows: a PNG.
+    /// A PNG of the whole page, also above and below the window.
     pub fn screenshot(&mut self, width: u32, height: u32) -> Vec<u8> {
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
         let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
@@ -198,14 +199,14 @@ impl Page {
         base64(answer["data"].as_str().expect("a picture comes as text"))
     }
 
-    /// What the page asked for, as addresses.
+    /// The addresses that the page requested.
     pub fn requests(&self) -> Vec<&str> {
         let requests =
             self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         requests.filter_map(|event| event["params"]["request"]["url"].as_str()).collect()
     }
 
-    /// What the console shows: exceptions, and all that scripts or the browser said.
+    /// The messages on the console: exceptions, and the output of scripts and the browser.
     pub fn complaints(&self) -> Vec<&Value> {
         let kinds = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
         self.events
@@ -217,7 +218,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // Asked to, it ends all of its processes; it may also have ended by itself.
+        // On request the browser ends all of its processes; it may also have ended by itself.
         let _ = self.input.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         let until = Instant::now() + Duration::from_secs(5);
         while matches!(self.browser.try_wait(), Ok(None)) && Instant::now() < until {
@@ -228,7 +229,7 @@ impl Drop for Page {
     }
 }
 
-/// As RFC 4648 has it.
+/// Decodes base64 (RFC 4648).
 fn base64(text: &str) -> Vec<u8> {
     let sextet = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',

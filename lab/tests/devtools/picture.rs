@@ -1,16 +1,16 @@
-//! What a screenshot shows of a page's charts.
+//! The charts of a page, as pixels of a screenshot.
 
 use std::{collections::BTreeMap, io::Cursor};
 
 use serde_json::Value;
 
-/// Where a chart's picture stands, and on what it may be pointed at.
+/// The kind and the rectangle of each chart's picture, in pixels of the page.
 pub const CHARTS: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
     const {x, y, width, height} = figure.querySelector('svg').getBoundingClientRect();
     return {kind: figure.dataset.kind, x: x + scrollX, y: y + scrollY, width, height};
 })";
 
-/// A screenshot, as colours.
+/// A screenshot as colours.
 pub struct Picture {
     width: usize,
     colours: Vec<[u8; 3]>,
@@ -29,7 +29,7 @@ impl Picture {
         Self { width: info.width as usize, colours: colours.collect() }
     }
 
-    /// The share of a chart's pixels that have another colour than most of them.
+    /// The share of a chart's pixels whose colour differs from its most frequent one.
     pub fn drawn(&self, chart: &Value) -> f64 {
         let place = |name: &str| chart[name].as_f64().expect("a place is a number") as usize;
         let (x, y, width, height) = (place("x"), place("y"), place("width"), place("height"));
