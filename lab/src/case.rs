@@ -9,6 +9,7 @@ use crate::{
     machine,
     observation::Analyser,
     study::{Limit, Published},
+    units::words::{hint, nearest},
 };
 
 /// `kernel@machine`.
@@ -256,39 +257,6 @@ pub fn experiment(name: &str) -> Result<&'static Spec> {
     })
 }
 
-/// As [`nearest`], with what parts it from the words after it.
-pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let near = nearest(name, names);
-    if near.is_empty() { ";".to_owned() } else { near }
-}
-
-/// `; did you mean …?`, or nothing when no name is close.
-pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let close = names.map(|other| (distance(name, other), other)).min();
-    match close {
-        Some((far, other)) if far <= 1 + name.chars().count() / 3 => {
-            format!("; did you mean `{other}`?")
-        }
-        _ => String::new(),
-    }
-}
-
-/// Single-character edits between two words (Levenshtein).
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,13 +264,6 @@ mod tests {
     fn settings(text: &[(&str, &str)]) -> Settings {
         let split = |values: &str| values.split(',').map(str::to_owned).collect();
         text.iter().map(|(name, values)| ((*name).to_owned(), split(values))).collect()
-    }
-
-    #[test]
-    fn near_names_are_found() {
-        assert_eq!(nearest("swich", ["switch", "spawn"].into_iter()), "; did you mean `switch`?");
-        assert_eq!(nearest("zebra", ["switch", "spawn"].into_iter()), "");
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use chronoscope::{cli, report};
+use chronoscope::{cli, console};
 
 fn main() -> ExitCode {
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            report::remark(&format!("{error:#}"));
+            console::remark(&format!("{error:#}"));
             ExitCode::from(1)
         }
     }

@@ -7,7 +7,7 @@ use std::{fs::File, io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::Deserialize;
 
 use self::published::PublishedRow;
 pub use self::{
@@ -18,7 +18,8 @@ use crate::{
     case::{self, Case, Plan, Settings, Target},
     observation::Analyser,
     peer::{self, Peer},
-    units,
+    toml_text::{self, from_toml, list, word},
+    units::{self, words},
 };
 
 /// A study as its file says it.
@@ -50,7 +51,7 @@ fn five() -> usize {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     pub experiment: String,
-    #[serde(default = "linux_here", deserialize_with = "words")]
+    #[serde(default = "linux_here", deserialize_with = "toml_text::words")]
     pub target: Vec<String>,
     /// Values of parameters; a list makes a case of each. What only some of the targets know is for these.
     #[serde(default)]
@@ -68,22 +69,6 @@ pub struct Entry {
 
 pub(crate) fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
-}
-
-/// A TOML value as a parameter's value: numbers without their dress, words without quotes.
-fn word(value: &toml::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn list(value: toml::Value) -> Vec<toml::Value> {
-    match value {
-        toml::Value::Array(values) => values,
-        value => vec![value],
-    }
-}
-
-pub(crate) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
 }
 
 /// What the command line has to say about a study.
@@ -109,7 +94,7 @@ impl Overrides {
                 cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             bail!(
                 "no experiment here has a parameter `{name}`{} `chronoscope list EXPERIMENT` shows all",
-                case::hint(name, names)
+                words::hint(name, names)
             );
         }
         if self.loops.is_some() && cases.iter().all(|case| case::loops(case.spec).is_none()) {
@@ -256,7 +241,7 @@ impl Entry {
             bail!(
                 "published: `{}` has no parameter `{name}`{}",
                 spec.name,
-                case::nearest(name, all.iter().copied())
+                words::nearest(name, all.iter().copied())
             );
         }
         let mut cases = Vec::new();
@@ -317,23 +302,4 @@ pub fn load(path: &Path) -> Result<Study> {
 /// With the line.
 pub fn parse(text: &str) -> Result<Study> {
     from_toml(text)
-}
-
-/// Reads TOML; what is wrong is told with the line.
-pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error: toml::de::Error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = 1 + before.matches('\n').count();
-        let message = error.message().lines().next().unwrap_or_default();
-        anyhow!("line {line}: {message}{}", nearest_key(message))
-    })
-}
-
-/// The key that was meant, when the message is serde's of an unknown one: it quotes that first, then all there are.
-fn nearest_key(message: &str) -> String {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    match quoted.next() {
-        Some(unknown) if message.starts_with("unknown field") => case::nearest(unknown, quoted),
-        _ => String::new(),
-    }
 }

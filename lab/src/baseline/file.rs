@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
 use super::{Baseline, Key, Machine, Series};
-use crate::study::from_toml;
+use crate::toml_text::from_toml;
 
 /// The schema version of the file.
 const SCHEMA: u32 = 1;

@@ -7,6 +7,7 @@ use crate::{
     baseline::{self, Baseline, Machine},
     cli::{self, BaselineCommand},
     comparison::{self, Comparison, Finding, Line, Side},
+    console,
     reference::Reference,
     report,
     run::{Context, Run, SCHEMA},
@@ -39,7 +40,7 @@ fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
             .interrupted
             .then(|| format!("{found} was interrupted: it has only what was complete"));
         let left_out = left_out.iter().map(|what| format!("left out: {what}"));
-        interrupted.into_iter().chain(left_out).for_each(|line| report::remark(&line));
+        interrupted.into_iter().chain(left_out).for_each(|line| console::remark(&line));
     }
     Ok(0)
 }

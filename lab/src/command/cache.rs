@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     cache::{Cache, LIMIT, remove},
-    cli, report,
+    cli, console,
     units::printable,
 };
 
@@ -16,7 +16,7 @@ pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     let bytes = megabytes(entries.iter().map(|entry| entry.bytes).sum());
     if arguments.clear {
         entries.iter().try_for_each(remove)?;
-        report::remark(&format!("{bytes} freed in {}", cache.folder().display()));
+        console::remark(&format!("{bytes} freed in {}", cache.folder().display()));
         return Ok(0);
     }
     let mut text =
@@ -24,7 +24,7 @@ pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     for entry in &entries {
         writeln!(text, "  {:>8}  {}", megabytes(entry.bytes), printable(&entry.name))?;
     }
-    report::print(&text)?;
+    console::print(&text)?;
     Ok(0)
 }
 

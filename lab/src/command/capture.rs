@@ -11,6 +11,7 @@ use crate::{
         open,
     },
     cli::{self, Phase},
+    console,
     report::{
         self,
         capture::{Format, convert},
@@ -88,7 +89,7 @@ fn tell_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
     if unseen > 0 && !arguments.quiet {
         let pulses =
             if unseen == 1 { "1 pulse lies".to_owned() } else { format!("{unseen} pulses lie") };
-        report::remark(&format!(
+        console::remark(&format!(
             "{}: {pulses} between two samples, and cannot be seen",
             shown(path)
         ));

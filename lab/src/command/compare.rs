@@ -10,6 +10,7 @@ use crate::{
     case::{Case, experiment},
     cli::{self, CompareFormat},
     comparison::{self, Comparison, Line, Pair, Side},
+    console,
     reference::{self, Reference},
     report,
     run::{CaseResult, Context, Run, SCHEMA},
@@ -52,7 +53,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
     let Some(Outcome { comparison, fresh }) = outcome else {
-        report::remark("interrupted: nothing is compared or stored");
+        console::remark("interrupted: nothing is compared or stored");
         return Ok(130);
     };
     let history = history(arguments, &comparison)?;

@@ -3,15 +3,14 @@
 use anyhow::Result;
 
 use crate::{
-    cli,
+    cli, console,
     doctor::{self, Finding, Level, Report},
-    report,
     verdict::Status,
 };
 
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     let report = doctor::examine();
-    report::print(&match arguments.format {
+    console::print(&match arguments.format {
         cli::DoctorFormat::Table => table(&report),
         cli::DoctorFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use crate::{
     case::experiment,
     cli::{self, PrintFormat},
+    console,
     report::{self, history},
     store::Store,
 };
@@ -49,7 +50,7 @@ fn forget(store: &Store, arguments: &cli::History) -> Result<u8> {
     if let Some(newest) = arguments.keep {
         let gone = store.keep(newest)?;
         if !arguments.print.quiet {
-            report::remark(&format!("{gone} runs forgotten"));
+            console::remark(&format!("{gone} runs forgotten"));
         }
     }
     Ok(0)

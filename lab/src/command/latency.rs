@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, experiment},
-    cli, report,
+    cli, console, report,
     run::{CaseResult, SeriesResult},
     runner,
     statistics::rank,
@@ -99,12 +99,12 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         .is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
     println!("{}", json(case, arguments, passes)?);
     if arguments.boost {
-        report::remark(
+        console::remark(
             "--boost: the client gave the service its class before each call; that is no inheritance of the driver's",
         );
     }
     if missed {
-        report::remark(&format!(
+        console::remark(&format!(
             "a real-time caller waited for more than {} µs",
             arguments.limit.unwrap_or(0)
         ));

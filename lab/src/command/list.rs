@@ -8,8 +8,8 @@ use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 use crate::{
     case::{Target, experiment},
     cli::List,
+    console::print,
     machine::{self, serial},
-    report::print,
 };
 
 pub fn execute(list: &List) -> Result<u8> {

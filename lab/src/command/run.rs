@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, Target, experiment},
-    cli, doctor,
+    cli, console, doctor,
     machine::{
         serial,
         vm::kernel::{self, Own},
@@ -36,13 +36,13 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let (cases, peers) = study.plan(&overrides)?;
     report::check(&arguments.output)?;
     if arguments.output.quiet {
-        report::be_quiet();
+        console::be_quiet();
     }
     let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
     let on_this_machine = all.any(|case| case.target.machine == "host");
     let doctor = if on_this_machine { spoilers() } else { Vec::new() };
     if !arguments.output.quiet {
-        doctor.iter().for_each(|finding| report::remark(&format!("doctor: {finding}")));
+        doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
     }
     let stop = stop_on_signal()?;
     if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
@@ -70,7 +70,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     written.and(stored)?;
     if run.context.interrupted {
         let (complete, all) = (outcome.complete + run.peers.len(), cases.len() + peers.len());
-        report::remark(&format!("interrupted: {complete} of {all} cases are complete"));
+        console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
         return Ok(130);
     }
     Ok(run.status().exit_code())
@@ -95,13 +95,13 @@ pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> 
     let numbers = store.add(runs)?;
     if !quiet {
         let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
-        report::remark(&format!("stored as {}", numbers.join(" and ")));
+        console::remark(&format!("stored as {}", numbers.join(" and ")));
     }
     for (run, number) in runs.iter().zip(numbers) {
         let page = store.page(number);
         report::page(run, &page)?;
         if !quiet {
-            report::remark(&format!("page: {}", page.display()));
+            console::remark(&format!("page: {}", page.display()));
         }
         let captures = report::capture_files::write(run, &page)?;
         if let ([first, rest @ ..], false) = (captures.as_slice(), quiet) {
@@ -110,7 +110,7 @@ pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> 
             } else {
                 format!(" and {} more beside it", rest.len())
             };
-            report::remark(&format!("capture: {}{more}", first.display()));
+            console::remark(&format!("capture: {}{more}", first.display()));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::{
-    cli,
+    cli, console,
     reference::Reference,
     report,
     run::{CaseResult, Run},
@@ -28,7 +28,7 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     }
     report::draw(&mut timeline, arguments.format, arguments.output.as_deref())?;
     if !arguments.quiet {
-        timeline.remarks.iter().for_each(|remark| report::remark(remark));
+        timeline.remarks.iter().for_each(|remark| console::remark(remark));
     }
     Ok(0)
 }

@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::report;
+use crate::console;
 
 /// The most starts of a case. If one start in a hundred differs, four in a row differ once in a
 /// hundred million.
@@ -54,7 +54,7 @@ pub fn run(
             AGREED.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned(), digest);
             let odd = starts - 1 - usize::from(agreed.is_none());
             if odd > 0 {
-                report::note(&format!(
+                console::note(&format!(
                     "left out {odd} of {starts} starts of `{what}`: the others agree"
                 ));
             }

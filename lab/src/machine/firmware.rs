@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::default_in;
-use crate::report;
+use crate::console;
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
 /// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
@@ -94,7 +94,7 @@ pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                report::note(what);
+                console::note(what);
             }
         });
         let outcome = work();

@@ -15,7 +15,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use super::{builder, firmware::once, vm::identity::sha256};
+use super::{builder, firmware::once};
+use crate::digest::sha256;
 
 /// The folder with the index, where it is neither of [`PLACES`].
 const VARIABLE: &str = "CHRONOSCOPE_IMAGES";

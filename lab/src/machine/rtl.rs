@@ -19,9 +19,8 @@ use super::{
     images::{self, Image, Variant},
     scratch::Folder,
     take,
-    vm::identity::sha256,
 };
-use crate::{child, observation::CAPTURE, profile::Retirement, units::parse_hertz};
+use crate::{child, digest::sha256, observation::CAPTURE, profile::Retirement, units::parse_hertz};
 
 /// The cores that there is a board around.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];

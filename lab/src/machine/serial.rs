@@ -29,7 +29,7 @@ use self::{
     line::Line,
 };
 use super::{Machine, Recording, firmware, images};
-use crate::{report, units::printable};
+use crate::{console, units::printable};
 
 pub use flash::flash;
 
@@ -280,7 +280,7 @@ impl<'a> Answer<'a> {
         let (device, said) = (self.board.device.display(), self.said());
         for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
             if bytes > 0 {
-                report::note(&format!(
+                console::note(&format!(
                     "skipped {bytes} bytes on {device} {place} the stream{said}"
                 ));
             }

@@ -114,7 +114,7 @@ mod tests {
         struct Case {
             analyser: Analyser,
         }
-        crate::study::from_toml::<Case>(text)
+        crate::toml_text::from_toml::<Case>(text)
             .map(|case| case.analyser)
             .map_err(|error| error.to_string())
     }

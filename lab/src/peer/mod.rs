@@ -29,8 +29,9 @@ pub use self::{
     result::{Paired, PeerResult, Ratio},
 };
 use crate::{
-    case::{self, Case, Target, nearest},
+    case::{self, Case, Target},
     study::{self, Overrides, Study},
+    units::words::nearest,
 };
 
 /// A peer as a study writes it.
@@ -48,7 +49,7 @@ pub struct Entry {
     /// The case of ours.
     experiment: String,
     /// Where both run: this computer, or Linux guests.
-    #[serde(default = "study::linux_here", deserialize_with = "study::words")]
+    #[serde(default = "study::linux_here", deserialize_with = "crate::toml_text::words")]
     target: Vec<String>,
     #[serde(default)]
     set: toml::Table,
@@ -67,7 +68,7 @@ pub struct Beside {
     /// As in a limit.
     pub ours: Option<String>,
     /// Series of ours: the first of these that the case has.
-    #[serde(default, deserialize_with = "study::words")]
+    #[serde(default, deserialize_with = "crate::toml_text::words")]
     pub series: Vec<String>,
     /// As the format calls it.
     pub theirs: Option<String>,

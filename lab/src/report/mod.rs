@@ -33,13 +33,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-pub use file::{be_quiet, note, print, remark};
 use outcomes::Outcomes;
 pub use paint::Paint;
 
 use crate::{
     cli::{CompareFormat, Format, Output, PrintComparison, TraceFormat},
     comparison::Comparison,
+    console,
     run::Run,
     store::CaseRow,
     timeline::Timeline,
@@ -106,7 +106,7 @@ pub fn page(run: &Run, file: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
-    file.map_or_else(|| print(text), |path| file::write(path, text))
+    file.map_or_else(|| console::print(text), |path| file::write(path, text))
 }
 
 /// Writes a timeline to a file, or to standard output.
@@ -125,6 +125,6 @@ pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path
                 "a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev"
             )
         }
-        None => file::print_with(content),
+        None => console::print_with(content),
     }
 }

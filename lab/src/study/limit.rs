@@ -5,10 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::published::Instrument;
 use crate::{
-    case,
     observation::{by_pin, readings_of},
     run::{CaseResult, SeriesResult},
-    units,
+    units::{self, words::distance},
 };
 
 /// What is told of every series, and the slope over several.
@@ -25,7 +24,7 @@ pub(super) fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
     let lower = name.to_lowercase();
     let percentile =
         lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let alike = STATISTICS.iter().any(|known| case::distance(&lower, known) <= 1);
+    let alike = STATISTICS.iter().any(|known| distance(&lower, known) <= 1);
     if name.is_empty()
         || percentile
         || alike

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{
-    limit::{Quantity, chosen, statistic, statistics_by},
-    list, word, words,
-};
+use super::limit::{Quantity, chosen, statistic, statistics_by};
 use crate::{
     case::Case,
     observation::READINGS,
     run::{CaseResult, SeriesResult},
+    toml_text::{list, word, words},
 };
 
 /// A figure from a public report, shown beside the measured one.

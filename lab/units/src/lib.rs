@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod words;
+
 use anyhow::{Result, bail};
 
 /// The units of time that can be written, and their length in ns.

@@ -1,17 +1,12 @@
-//! The identity of a machine: hashes of everything on which a guest's output depends. Two machines
-//! with equal identities give equal bytes.
+//! The emulator that guests run in: its version and digest, which are part of a guest's identity.
 
-use std::{collections::BTreeMap, env, fs, io::ErrorKind, path::PathBuf, process::Command};
+use std::{env, fs, io::ErrorKind, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
+
+use crate::digest::sha256;
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
-
-/// Returns the SHA-256 digest in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// The installed QEMU.
 #[derive(Clone, Debug)]
@@ -59,13 +54,4 @@ fn path() -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(PROGRAM))
         .find(|path| path.is_file())
-}
-
-/// Properties by name, sorted.
-pub type Identity = BTreeMap<String, String>;
-
-/// Returns a short digest of an identity, 16 hexadecimal digits.
-pub fn key(identity: &Identity) -> String {
-    let text: String = identity.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-    sha256(text.as_bytes())[..16].to_owned()
 }

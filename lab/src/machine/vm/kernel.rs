@@ -12,9 +12,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{bzimage, identity::sha256};
+use super::bzimage;
 use crate::{
     cache::{Cache, KERNELS},
+    digest::sha256,
     machine::firmware::told_when_long,
 };
 

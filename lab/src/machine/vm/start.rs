@@ -15,14 +15,20 @@ use serde_json::{Value, json};
 
 use super::{
     bzimage,
-    identity::{Emulator, Identity, PROGRAM, key, sha256},
+    identity::{Emulator, PROGRAM},
     initramfs,
     kernel::Flavour,
     options::Mode,
     port, programs,
     qmp::{self, Qmp},
 };
-use crate::{cache::Cache, child, machine::firmware::told_when_long, units::printable};
+use crate::{
+    cache::Cache,
+    child,
+    digest::{Identity, key, sha256},
+    machine::firmware::told_when_long,
+    units::printable,
+};
 
 /// The time limit of a boot. A boot takes four seconds, or over a minute on a busy host; after ten
 /// minutes it hangs.

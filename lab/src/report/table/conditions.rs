@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::WIDTH;
 use crate::{
-    machine::vm::identity::key,
+    digest::key,
     report::text_table::wrap,
     run::{CaseResult, FigureResult, Run},
     units::{digits, show},
