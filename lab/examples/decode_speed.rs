@@ -7,8 +7,9 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use chronoscope::{
-    case::{Plan, Target, expand, experiment},
+    case::{Plan, expand, experiment},
     observation::Observation,
+    run::Target,
     statistics::SplitMix64,
     stream::Decoder,
 };

@@ -1,42 +1,18 @@
 //! A case: experiment × target × parameters, and how often to repeat it.
 
-use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+mod analyser;
+
+use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::MAX_REQUEST};
 
+pub use self::analyser::Analyser;
 use crate::{
     machine,
-    observation::Analyser,
-    study::{Limit, Published},
+    run::{Limit, Published, Target},
     units::words::{hint, nearest},
 };
-
-/// `kernel@machine`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Target {
-    pub kernel: String,
-    pub machine: String,
-}
-
-impl FromStr for Target {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text.split_once('@') {
-            Some((kernel, machine)) if !kernel.is_empty() && !machine.is_empty() => {
-                Ok(Self { kernel: kernel.to_owned(), machine: machine.to_owned() })
-            }
-            _ => bail!("`{text}` is not a target: write kernel@machine, as linux@host"),
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.kernel, self.machine)
-    }
-}
 
 /// Values asked for, by parameter: each list makes as many cases.
 pub type Settings = BTreeMap<String, Vec<String>>;
@@ -80,6 +56,11 @@ impl Case {
         // expand() has made the request and checked it.
         let us = Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
         Duration::from_micros(us)
+    }
+
+    /// Whether a published figure belongs to the case: their parameters agree.
+    pub fn has(&self, published: &Published) -> bool {
+        published.when.iter().all(|(name, value)| self.parameter(name) == Some(value))
     }
 
     pub fn parameter(&self, name: &str) -> Option<&str> {

@@ -9,13 +9,16 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
-use crate::store;
+use crate::{
+    report::format::{CompareFormat, Format, TraceFormat},
+    store,
+};
 
 mod baseline;
 mod capture;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
-pub use capture::{Capture, CaptureFormat, Phase};
+pub use capture::{Capture, Phase};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -157,18 +160,6 @@ pub struct Output {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Table,
-    Json,
-    GoogleBenchmark,
-    GoogleBenchmarkConsole,
-    Csv,
-    Junit,
-    Github,
-    Html,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BenchmarkFormat {
     Console,
     Json,
@@ -256,15 +247,6 @@ pub struct Trace {
     pub store: Store,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum TraceFormat {
-    /// Perfetto's protocol buffers.
-    #[default]
-    Perfetto,
-    /// A value change dump, for GTKWave or Surfer.
-    Vcd,
-}
-
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Compare {
@@ -290,15 +272,6 @@ pub struct Compare {
     pub print: PrintComparison,
     #[command(flatten)]
     pub keep: Keep,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    Table,
-    Json,
-    Junit,
-    Github,
-    Html,
 }
 
 impl PrintComparison {

@@ -6,9 +6,8 @@
 use serde::Serialize;
 
 use crate::{
-    run::{CaseResult, Context, Run, SeriesResult},
+    run::{CaseResult, Context, Run, SeriesResult, Status},
     statistics::{self, Rules},
-    verdict::Status,
 };
 
 /// Reference loops that differ by less are taken as equal: what they scatter on a quiet machine.

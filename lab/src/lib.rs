@@ -6,14 +6,18 @@
 //! report ◄─ verdicts ◄─ statistics ◄─ run (stored) ◄─────────┘
 //! ```
 //!
-//! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes; [`stream`] decodes them;
-//! [`observation`] collects the samples of all repetitions; [`verdict`] judges; [`run`] is what remains,
-//! and is written by [`report`], or laid out on a [`timeline`], and kept in the [`store`]. Two of them meet in a
-//! [`comparison`]; what is kept of one to hold later ones against is a [`baseline`].
+//! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes;
+//! [`stream`] decodes them; [`observation`] collects the samples of all repetitions; [`judge`] gives
+//! the verdict; [`run`] is the form that is stored. A [`report`] writes a run, or lays it out on a
+//! [`timeline`]; the [`store`] keeps it. A [`comparison`] holds two runs against each other, and a
+//! [`baseline`] keeps the figures of one for later comparisons.
+//!
+//! Each room imports only rooms on floors below its own; `tests/floors.rs` has the table.
 
 #![forbid(unsafe_code)]
 
 pub use chronoscope_capture as capture;
+pub use chronoscope_run as run;
 pub use chronoscope_statistics as statistics;
 pub use chronoscope_units as units;
 
@@ -28,13 +32,13 @@ pub mod comparison;
 pub mod console;
 mod digest;
 pub mod doctor;
+pub mod judge;
 pub mod machine;
 pub mod observation;
 pub mod peer;
 pub mod profile;
 pub mod reference;
 pub mod report;
-pub mod run;
 pub mod runner;
 pub mod store;
 pub mod stream;
@@ -42,4 +46,3 @@ pub mod study;
 pub mod timeline;
 mod toml_text;
 pub mod variant;
-pub mod verdict;

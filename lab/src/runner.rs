@@ -1,6 +1,10 @@
 //! Running cases: repetition after repetition, all cases in turn, so that what drifts in the machine drifts through all of
 //! them alike. Every second round goes through them backwards, so that of two neighbours neither always goes first.
 
+pub mod context;
+pub mod pairs;
+mod repetition;
+
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -8,20 +12,14 @@ use std::{
 
 use anyhow::Result;
 
+pub use self::repetition::Progress;
+use self::repetition::repetition;
 use crate::{
     case::Case,
     machine::{self, Machine},
     observation::Observation,
     run::CaseResult,
-    stream::Decoder,
 };
-
-/// Told of every step; the progress bar is one.
-pub trait Progress {
-    /// A repetition of `case` is about to run. `done` of `total` seconds, as expected, lie behind.
-    fn step(&mut self, case: &Case, done: Duration, total: Duration);
-    fn finish(&mut self);
-}
 
 /// What came of running.
 pub struct Outcome {
@@ -138,31 +136,4 @@ impl UnderWay<'_> {
             self.observation.fail(format!("{error:#}"));
         }
     }
-}
-
-/// Runs one repetition of the case and takes in what it sends.
-///
-/// # Errors
-/// When the target failed, or its stream is damaged.
-pub fn repetition(
-    machine: &dyn Machine,
-    case: &Case,
-    observation: &mut Observation,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let mut decoder = Decoder::default();
-    let recording =
-        machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
-            decoder.feed(bytes, &mut |record| observation.take(record))
-        })?;
-    decoder.finish()?;
-    observation.record(recording)
-}
-
-/// Expectations are rough, and machines differ: hung is what takes ten times as long.
-pub fn patience(case: &Case, slowness: u32) -> Duration {
-    let patience = Duration::from_secs(10)
-        .saturating_add(case.expected().saturating_mul(10))
-        .saturating_mul(slowness);
-    case.watchdog.unwrap_or(patience)
 }

@@ -1,6 +1,6 @@
 //! Studies: TOML files that name cases, limits, and published figures to show beside.
 
-mod limit;
+mod peer;
 mod published;
 
 use std::{fs::File, io::Read, path::Path, time::Duration};
@@ -9,15 +9,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
 use serde::Deserialize;
 
+pub use self::peer::{Beside, Peer};
 use self::published::PublishedRow;
-pub use self::{
-    limit::{Limit, Quantity, statistics},
-    published::{Instrument, Published},
-};
 use crate::{
-    case::{self, Case, Plan, Settings, Target},
-    observation::Analyser,
-    peer::{self, Peer},
+    case::{self, Analyser, Case, Plan, Settings},
+    run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
     units::{self, words},
 };
@@ -67,7 +63,7 @@ pub struct Entry {
     published: Vec<PublishedRow>,
 }
 
-pub(crate) fn linux_here() -> Vec<String> {
+fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
 }
 
@@ -203,7 +199,7 @@ impl Entry {
         }
     }
 
-    pub(crate) fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
+    fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
         let own = self
             .set

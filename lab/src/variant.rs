@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, str::FromStr};
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    case::{self, Case, Settings, Target},
+    case::{self, Case, Settings},
     machine,
+    run::Target,
     study::{Overrides, Study},
 };
 

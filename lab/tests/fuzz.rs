@@ -2,9 +2,9 @@
 //! survives being stored.
 
 use chronoscope::{
-    case::{Case, Plan, Target, expand, experiment},
+    case::{Case, Plan, expand, experiment},
     observation::Observation,
-    run::CaseResult,
+    run::{CaseResult, Target},
     stream::Decoder,
     study::{self, Overrides},
 };

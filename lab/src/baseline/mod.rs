@@ -13,9 +13,10 @@ pub use file::{load, parse, render};
 
 use crate::{
     comparison::{self, Finding, Line, Pair},
-    run::{CaseResult, Clock, Context, FigureResult, Repetition, Run, SeriesResult},
+    run::{
+        CaseResult, Clock, Context, FigureResult, Repetition, Run, SeriesResult, Status, Verdict,
+    },
     statistics::Summary,
-    verdict::{Status, Verdict},
 };
 
 /// The figures kept of a run.
@@ -223,7 +224,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     /// A run with a case for each series: its name, its clock's domain and the medians of its
     /// repetitions.

@@ -10,9 +10,10 @@ use std::{cmp::Ordering, collections::BTreeMap};
 use super::window::{Taken, Window};
 use crate::{
     capture::{Capture, Channel},
-    observation::{self, CAPTURE},
-    profile::RUNS,
-    run::{CaseResult, SeriesResult},
+    run::{
+        CaseResult, SeriesResult,
+        names::{self, CAPTURE, RUNS},
+    },
     timeline::board::{self, Run},
     units::printable,
 };
@@ -73,7 +74,7 @@ fn by_pin(
     taken: &Taken,
     capture: &Capture,
 ) -> Option<Vec<Span>> {
-    let name = observation::by_pin(&series.name);
+    let name = names::by_pin(&series.name);
     let shown = Taken::first(case, case.series.iter().find(|other| other.name == name)?)?;
     // The samples by marks are those of the pin, in the same order, unless some begin elsewhere.
     let least = shown.windows.iter().map(|window| window.length).fold(f64::INFINITY, f64::min);
@@ -148,7 +149,7 @@ mod tests {
     use super::{super::window::tests::case_of, *};
     use crate::{
         capture::{Sampling, Tick},
-        report::sample,
+        run::sample,
     };
 
     /// Two pulses of D0 before the worst and one after it; the line rises slightly earlier.
@@ -182,7 +183,7 @@ mod tests {
                 .iter()
                 .map(|(from, to)| ((from - 1000) as f64, (to - from) as f64))
                 .collect();
-            let name = observation::by_pin(&case.series[0].name);
+            let name = names::by_pin(&case.series[0].name);
             let beside = case_of(&[&by_pin]).series.swap_remove(0);
             case.series.push(SeriesResult { name, ..beside });
         }

@@ -73,7 +73,7 @@ impl Taken {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     /// A case with a series whose repetitions have these samples.
     pub fn case_of(repetitions: &[&[(f64, f64)]]) -> CaseResult {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::{
     capture::measure::{Measure, Trigger},
+    report::format::CaptureFormat,
     units::parse_hertz,
 };
 
@@ -63,14 +64,6 @@ pub struct Capture {
 pub enum Phase {
     At(f64),
     Random,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CaptureFormat {
-    #[default]
-    Table,
-    Json,
-    Csv,
 }
 
 fn trigger(text: &str) -> Result<Trigger, String> {

@@ -74,7 +74,12 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         only_in_b: checked.new,
         notes,
     };
-    report::write_comparison(&comparison, &[], &arguments.print)?;
+    report::write_comparison(
+        &comparison,
+        &[],
+        arguments.print.format(),
+        arguments.print.output.as_deref(),
+    )?;
     Ok(comparison.verdict.exit_code())
 }
 

@@ -8,17 +8,16 @@ use chronoscope_suite::experiments;
 use super::run;
 use crate::{
     case::{Case, experiment},
-    cli::{self, CompareFormat},
+    cli::{self},
     comparison::{self, Comparison, Line, Pair, Side},
     console,
     reference::{self, Reference},
-    report,
-    run::{CaseResult, Context, Run, SCHEMA},
+    report::{self, format::CompareFormat},
+    run::{CaseResult, Context, Run, SCHEMA, Status},
     runner,
     store::{CaseRow, Store},
     study::{Overrides, Study},
     variant::{self, Variant},
-    verdict::Status,
 };
 
 /// Repetitions of each side: ten find 10 % in noise of 2 % (see [`statistics::compare`](crate::statistics::compare())).
@@ -58,7 +57,12 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     };
     let history = history(arguments, &comparison)?;
     // Each is tried even when the other fails, so that what was measured is not lost.
-    let written = report::write_comparison(&comparison, &history, &arguments.print);
+    let written = report::write_comparison(
+        &comparison,
+        &history,
+        arguments.print.format(),
+        arguments.print.output.as_deref(),
+    );
     let stored =
         run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
     written.and(stored)?;
@@ -232,7 +236,7 @@ fn take_turns(
     let stop = run::stop_on_signal()?;
     let mut progress = report::progress::new(arguments.print.quiet);
     let start = Instant::now();
-    let mut context = Context::now();
+    let mut context = runner::context::now();
     let outcome = runner::run(&cases, false, progress.as_mut(), &stop)?;
     if outcome.interrupted {
         return Ok(None);

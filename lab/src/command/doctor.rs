@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     cli, console,
     doctor::{self, Finding, Level, Report},
-    verdict::Status,
+    run::Status,
 };
 
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {

@@ -6,10 +6,11 @@ use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
 use crate::{
-    case::{Target, experiment},
+    case::experiment,
     cli::List,
     console::print,
     machine::{self, serial},
+    run::Target,
 };
 
 pub fn execute(list: &List) -> Result<u8> {

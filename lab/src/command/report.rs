@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::{
-    cli::{self, Format},
+    cli::{self},
     reference::Reference,
-    report,
+    report::{self, format::Format},
     store::Store,
 };
 
@@ -17,7 +17,9 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
         runs.push((found.to_string(), run));
     }
     match (runs.as_slice(), arguments.output.format()) {
-        ([(_, run)], _) => report::write(run, &arguments.output)?,
+        ([(_, run)], _) => {
+            report::write(run, arguments.output.format(), arguments.output.output.as_deref())?
+        }
         (_, Format::Html) => {
             let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run)).collect();
             report::emit(&report::html::render(&runs), arguments.output.output.as_deref())?;

@@ -9,15 +9,15 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    case::{Settings, Target, experiment},
+    case::{Settings, experiment},
     cli, console, doctor,
     machine::{
         serial,
         vm::kernel::{self, Own},
     },
-    peer, report,
-    run::{Context, Run, SCHEMA},
-    runner,
+    report,
+    run::{Context, Run, SCHEMA, Target},
+    runner::{self, context, pairs},
     store::Store,
     study::{self, Overrides, Study},
 };
@@ -34,7 +34,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
-    report::check(&arguments.output)?;
+    report::check(arguments.output.output.as_deref())?;
     if arguments.output.quiet {
         console::be_quiet();
     }
@@ -50,9 +50,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     }
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
-    let mut context = Context { doctor, ..Context::now() };
+    let mut context = Context { doctor, ..context::now() };
     let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
-    let beside = peer::run(&peers, progress.as_mut(), &stop)?;
+    let beside = pairs::run(&peers, progress.as_mut(), &stop)?;
     context.interrupted = outcome.interrupted || beside.interrupted;
     context.seconds = start.elapsed().as_secs_f64();
     let run = Run {
@@ -65,7 +65,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         peers: beside.results,
     };
     // Each is tried even when the other fails, so that what was measured is not lost.
-    let written = report::write(&run, &arguments.output);
+    let written =
+        report::write(&run, arguments.output.format(), arguments.output.output.as_deref());
     let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
     written.and(stored)?;
     if run.context.interrupted {

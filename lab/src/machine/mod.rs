@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool, time::Duration}
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-use crate::{case::Target, profile::Retirement};
+use crate::{profile::Retirement, run::Target, run::names::HOST};
 
 /// What the figures of a machine are made with.
 #[derive(Clone, Debug, Default)]
@@ -173,9 +173,6 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
 pub fn targets() -> impl Iterator<Item = String> {
     iter::once(HOST.to_owned()).chain(vm::targets()).chain(qemu::targets()).chain(rtl::targets())
 }
-
-/// This computer.
-pub const HOST: &str = "linux@host";
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ use super::{
     scratch::Folder,
     smallest, take,
 };
-use crate::{child, observation::CAPTURE};
+use crate::{child, run::names::CAPTURE};
 
 /// An emulated chip.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use super::{
     scratch::Folder,
     take,
 };
-use crate::{child, digest::sha256, observation::CAPTURE, profile::Retirement, units::parse_hertz};
+use crate::{child, digest::sha256, profile::Retirement, run::names::CAPTURE, units::parse_hertz};
 
 /// The cores that there is a board around.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];

@@ -12,22 +12,20 @@ use chronoscope_suite::{
     wire::{Domain, Record, Role, Unit},
 };
 
-pub use self::analyser::Analyser;
-pub(crate) use self::{
-    analyser::{ROLE as READINGS, readings_of},
-    series::by_pin,
-};
 use self::{pins::Shown, series::Series};
 
 use crate::{
-    case::Case,
+    case::{Analyser, Case},
+    judge::judge,
     machine::{Made, Recording},
-    profile::{Cycles, RUNS, Retirement},
-    run::{CaseResult, Clock, EvidenceResult, FigureResult, SeriesResult},
+    profile::Retirement,
+    run::{
+        CaseResult, Clock, Cycles, EvidenceResult, FigureResult, Published, SeriesResult, Status,
+        Verdict,
+        names::{CAPTURE, RUNS},
+    },
     statistics::slope,
-    study::Published,
     units::printable,
-    verdict::{Status, Verdict, judge},
 };
 
 /// More names of one sort than any experiment has, and more values of a figure in one repetition: beyond it the stream is
@@ -36,9 +34,6 @@ const MAX_NAMES: usize = 256;
 
 /// Of all attachments of a case together, in bytes.
 const MAX_ATTACHED: usize = 16 << 20;
-
-/// The attachment that holds what the pins did.
-pub const CAPTURE: &str = "pins.vcd";
 
 /// More series than any experiment has. Each may take 2 MB.
 const MAX_SERIES: usize = 80;
@@ -353,7 +348,7 @@ impl Observation {
             .map(|(x, p50)| (x * tick, p50))
             .collect();
         let is_shown =
-            |published: &&Published| published.fits(case) && published.is_readable(&series);
+            |published: &&Published| case.has(published) && published.is_readable(&series);
         let published = case.published.iter().filter(is_shown).cloned().collect();
         let mut result = CaseResult {
             experiment: case.spec.name.to_owned(),

@@ -3,10 +3,13 @@
 use anyhow::{Context, Result, bail};
 use chronoscope_suite::wire::{Pin, Sample};
 
-use super::{CAPTURE, MAX_SERIES, Observation, Series, by_pin};
+use super::{MAX_SERIES, Observation, Series};
 use crate::{
     capture::{Capture, Pulse, Tick},
-    run::EvidenceResult,
+    run::{
+        EvidenceResult,
+        names::{CAPTURE, by_pin},
+    },
 };
 
 /// A series that a pin shows.

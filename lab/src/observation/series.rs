@@ -3,7 +3,7 @@
 use chronoscope_suite::wire::{Role, Sample, Series as Announced, Unit};
 
 use crate::{
-    run::{Repetition, SeriesResult},
+    run::{Repetition, SeriesResult, names::by_pin},
     statistics::{Accumulator, MissRate, bootstrap_median},
 };
 
@@ -173,9 +173,4 @@ impl Series {
                 .collect(),
         }
     }
-}
-
-/// What a pin's samples of a series are called.
-pub(crate) fn by_pin(name: &str) -> String {
-    format!("{name} by pin")
 }

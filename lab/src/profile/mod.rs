@@ -6,16 +6,14 @@ mod symbols;
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result, bail};
-use serde::{Deserialize, Serialize};
 
 use symbols::Symbols;
+
+use crate::run::{Cycles, Spent};
 
 /// The cycles that the hardware takes before a handler's first instruction retires; they belong to
 /// no function.
 pub const ENTRY: &str = "interrupt entry (hardware)";
-
-/// The name of the attachment that holds [`Functions::runs`].
-pub const RUNS: &str = "retired.txt";
 
 /// The most runs that are kept, from the start of the trace.
 const MAX_RUNS: usize = 50_000;
@@ -47,69 +45,39 @@ impl Retirement {
     /// If the image has no valid tables, or a line is malformed.
     pub fn by_function(&self) -> Result<Functions> {
         let symbols = Symbols::read(&self.image)?;
-        let cycles = Cycles::read(&self.profile, &symbols)?;
+        let cycles = cycles(&self.profile, &symbols)?;
         let runs = self.trace.as_ref().map(|trace| runs(trace, &symbols)).transpose()?;
         Ok(Functions { cycles, runs })
     }
 }
 
-/// The cycles of all windows, by function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cycles {
-    /// The number of stretches in which the first series' pin was high: each of its samples, or
-    /// every other one.
-    pub windows: u64,
-    /// The cycles of all windows, except those in which the processor slept.
-    pub total: u64,
-    /// The cycles of all windows in which the processor slept.
-    #[serde(default)]
-    pub asleep: u64,
-    /// The functions, the most expensive first.
-    pub rows: Vec<Spent>,
-}
-
-/// The cycles of a function in all windows, without its callees. The cycles between two
-/// instructions count for the later one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    pub name: String,
-    pub cycles: u64,
-    /// The number of retired instructions.
-    pub retired: u64,
-}
-
-impl Cycles {
-    /// Parses a profile; `None` if it has no window.
-    fn read(text: &str, symbols: &Symbols<'_>) -> Result<Option<Self>> {
-        let mut lines = text.lines();
-        let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
-        let ["windows", windows, "cycles", total, "asleep", asleep] = head[..] else {
-            bail!("the profile has no first line")
+/// Parses a profile; `None` if it has no window.
+fn cycles(text: &str, symbols: &Symbols<'_>) -> Result<Option<Cycles>> {
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let ["windows", windows, "cycles", total, "asleep", asleep] = head[..] else {
+        bail!("the profile has no first line")
+    };
+    let [windows, total, asleep] = [windows.parse()?, total.parse()?, asleep.parse()?];
+    let mut by_name: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for line in lines {
+        let Counted { address, cycles, retired, entry } =
+            Counted::parse(line).with_context(|| format!("in the profile: `{line}`"))?;
+        let mut spend = |name: String, cycles: u64, retired: u64| {
+            let spent = by_name.entry(name).or_default();
+            (spent.0, spent.1) = (spent.0.saturating_add(cycles), spent.1.saturating_add(retired));
         };
-        let [windows, total, asleep] = [windows.parse()?, total.parse()?, asleep.parse()?];
-        let mut by_name: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-        for line in lines {
-            let Counted { address, cycles, retired, entry } =
-                Counted::parse(line).with_context(|| format!("in the profile: `{line}`"))?;
-            let mut spend = |name: String, cycles: u64, retired: u64| {
-                let spent = by_name.entry(name).or_default();
-                (spent.0, spent.1) =
-                    (spent.0.saturating_add(cycles), spent.1.saturating_add(retired));
-            };
-            spend(symbols.function(address), cycles - entry, retired);
-            if entry > 0 {
-                spend(ENTRY.to_owned(), entry, 0);
-            }
+        spend(symbols.function(address), cycles - entry, retired);
+        if entry > 0 {
+            spend(ENTRY.to_owned(), entry, 0);
         }
-        let mut rows: Vec<Spent> = by_name
-            .into_iter()
-            .map(|(name, (cycles, retired))| Spent { name, cycles, retired })
-            .collect();
-        rows.sort_by(|one, next| {
-            next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name))
-        });
-        Ok((windows > 0).then_some(Self { windows, total, asleep, rows }))
     }
+    let mut rows: Vec<Spent> = by_name
+        .into_iter()
+        .map(|(name, (cycles, retired))| Spent { name, cycles, retired })
+        .collect();
+    rows.sort_by(|one, next| next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name)));
+    Ok((windows > 0).then_some(Cycles { windows, total, asleep, rows }))
 }
 
 /// A line of a profile.
@@ -200,14 +168,14 @@ mod tests {
         // No code is at these addresses.
         let text =
             "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
-        let cycles = Cycles::read(text, &symbols).unwrap().unwrap();
+        let cycles = super::cycles(text, &symbols).unwrap().unwrap();
         let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
         assert_eq!((cycles.windows, cycles.total, cycles.asleep), (2, 30, 900));
         assert_eq!(
             cycles.rows,
             [row(ENTRY, 14, 0), row("0xfffffffffffffff0", 12, 2), row("0xfffffffffffffff2", 4, 2)]
         );
-        assert_eq!(Cycles::read("windows 0 cycles 0 asleep 0\n", &symbols).unwrap(), None);
+        assert_eq!(super::cycles("windows 0 cycles 0 asleep 0\n", &symbols).unwrap(), None);
     }
 
     #[test]
@@ -221,7 +189,7 @@ mod tests {
             "windows 1 cycles 2 asleep 0\n10 1 1 2\n",
             "windows 1 cycles -2 asleep 0\n",
         ] {
-            assert!(Cycles::read(text, &symbols).is_err(), "{text}");
+            assert!(super::cycles(text, &symbols).is_err(), "{text}");
         }
     }
 

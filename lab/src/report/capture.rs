@@ -18,7 +18,7 @@ use crate::{
         measure::{Analysis, Row},
         sigrok, vcd,
     },
-    cli::CaptureFormat,
+    report::format::CaptureFormat,
     units::{digits, printable, show},
 };
 

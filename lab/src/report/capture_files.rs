@@ -8,10 +8,7 @@ use std::{
 use anyhow::Result;
 
 use super::file;
-use crate::{
-    observation::CAPTURE,
-    run::{CaseResult, Run},
-};
+use crate::run::{CaseResult, Run, names::CAPTURE};
 
 /// A file's name is no longer than this, without its ending: far below what file systems take.
 const MAX_LENGTH: usize = 120;
@@ -53,7 +50,7 @@ mod tests {
     use std::{env, fs, process};
 
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn files_are_named_by_run_and_case() {

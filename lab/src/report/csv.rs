@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    peer::{Paired, PeerResult},
-    run::{CaseResult, Run, SeriesResult},
+    run::{CaseResult, Paired, PeerResult, Run, SeriesResult},
     statistics::median,
 };
 
@@ -162,7 +161,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     /// Reads CSV back, by RFC 4180's grammar.
     fn read(text: &str) -> Vec<Vec<String>> {

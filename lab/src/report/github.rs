@@ -4,7 +4,7 @@
 //! shows ten of each kind for a step, so the first notice is the sum; the log has them all.
 
 use super::outcomes::{Outcome, Outcomes};
-use crate::verdict::Status;
+use crate::run::Status;
 
 pub fn render(outcomes: &Outcomes) -> String {
     let summary =
@@ -43,7 +43,7 @@ fn command(level: &str, title: &str, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn each_verdict_has_its_level() {

@@ -24,9 +24,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::{
-    run::{CaseResult, Repetition, Run, SeriesResult},
+    run::{CaseResult, Repetition, Run, SeriesResult, Status},
     statistics::median,
-    verdict::Status,
 };
 
 #[derive(Serialize)]

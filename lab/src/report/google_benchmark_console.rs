@@ -49,7 +49,7 @@ fn time(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn it_looks_as_google_benchmark_s() {

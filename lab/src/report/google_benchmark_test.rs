@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{google_benchmark::render, sample};
-use crate::run::Run;
+use super::google_benchmark::render;
+use crate::run::{Run, sample};
 
 fn rendered(run: &Run) -> Value {
     serde_json::from_str(&render(run).unwrap()).unwrap()

@@ -17,7 +17,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::report::{csv, sample};
+    use crate::{report::csv, run::sample};
 
     /// Where a value stands, as `run.cases[].series[].p50`; for every key in `value`.
     fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {

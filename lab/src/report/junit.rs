@@ -12,7 +12,7 @@
 use std::fmt::Write as _;
 
 use super::outcomes::{Outcome, Outcomes};
-use crate::verdict::Status;
+use crate::run::Status;
 
 pub fn render(outcomes: &Outcomes) -> String {
     let mut experiments: Vec<&str> = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
     use roxmltree::{Document, Node};
 
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     fn find<'a>(document: &'a Document<'_>, element: &str) -> Vec<Node<'a, 'a>> {
         document.descendants().filter(|node| node.has_tag_name(element)).collect()

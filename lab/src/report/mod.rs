@@ -5,6 +5,7 @@ pub mod capture_files;
 pub mod comparison;
 pub mod csv;
 mod file;
+pub mod format;
 pub mod github;
 pub mod google_benchmark;
 pub mod google_benchmark_console;
@@ -22,8 +23,6 @@ pub mod vcd;
 
 #[cfg(test)]
 mod google_benchmark_test;
-#[cfg(test)]
-pub(crate) mod sample;
 
 use std::{
     fs,
@@ -33,33 +32,27 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use format::{CompareFormat, Format, TraceFormat};
 use outcomes::Outcomes;
 pub use paint::Paint;
 
-use crate::{
-    cli::{CompareFormat, Format, Output, PrintComparison, TraceFormat},
-    comparison::Comparison,
-    console,
-    run::Run,
-    store::CaseRow,
-    timeline::Timeline,
-};
+use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
 
 /// Says before a long run what [`write`] would find wrong after it.
 ///
 /// # Errors
 /// When the file asked for cannot be made.
-pub fn check(output: &Output) -> Result<()> {
-    output.output.as_deref().map_or(Ok(()), file::check)
+pub fn check(file: Option<&Path>) -> Result<()> {
+    file.map_or(Ok(()), file::check)
 }
 
 /// Writes the run as asked: to a file, or to standard output.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(run: &Run, output: &Output) -> Result<()> {
-    let text = match output.format() {
-        Format::Table => table::render(run, Paint::for_output(output.output.as_deref())),
+pub fn write(run: &Run, format: Format, file: Option<&Path>) -> Result<()> {
+    let text = match format {
+        Format::Table => table::render(run, Paint::for_output(file)),
         Format::Json => json::render(run)?,
         Format::GoogleBenchmark => google_benchmark::render(run)?,
         Format::GoogleBenchmarkConsole => google_benchmark_console::render(run),
@@ -68,7 +61,7 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
         Format::Github => github::render(&Outcomes::of_run(run)),
         Format::Html => html::render(&[(String::new(), run)]),
     };
-    emit(&text, output.output.as_deref())
+    emit(&text, file)
 }
 
 /// Writes a comparison as asked; a page also shows the rows of a store.
@@ -78,16 +71,17 @@ pub fn write(run: &Run, output: &Output) -> Result<()> {
 pub fn write_comparison(
     comparison: &Comparison,
     history: &[CaseRow],
-    print: &PrintComparison,
+    format: CompareFormat,
+    file: Option<&Path>,
 ) -> Result<()> {
-    let text = match print.format() {
+    let text = match format {
         CompareFormat::Table => comparison::table(comparison),
         CompareFormat::Json => comparison::json(comparison)?,
         CompareFormat::Junit => junit::render(&Outcomes::of_comparison(comparison)),
         CompareFormat::Github => github::render(&Outcomes::of_comparison(comparison)),
         CompareFormat::Html => html::comparison::render(slice::from_ref(comparison), history),
     };
-    emit(&text, print.output.as_deref())
+    emit(&text, file)
 }
 
 /// Writes the run's page, and makes its folder.

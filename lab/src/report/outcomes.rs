@@ -3,9 +3,8 @@
 
 use crate::{
     comparison::{Comparison, Line},
-    run::{CaseResult, Context, Run, SeriesResult},
+    run::{CaseResult, Context, Run, SeriesResult, Status, Verdict},
     units::show,
-    verdict::{Status, Verdict},
 };
 
 /// Everything that was judged together.

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::verdict::Status;
+use crate::run::Status;
 
 /// How verdicts are printed: as plain words, or in colour.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use rusqlite::{Row, params};
 
 use super::{Store, error::explain};
-use crate::verdict::Status;
+use crate::run::Status;
 
 /// A run as a row of a list.
 #[derive(Debug, serde::Serialize)]

@@ -1,112 +1,14 @@
-//! Published figures, as a study writes them and as a run keeps them.
+//! Published figures, as a study writes them.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
-use super::limit::{Quantity, chosen, statistic, statistics_by};
 use crate::{
-    case::Case,
-    observation::READINGS,
-    run::{CaseResult, SeriesResult},
+    run::{Instrument, Published, Quantity, limit::statistic},
     toml_text::{list, word, words},
 };
-
-/// A figure from a public report, shown beside the measured one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Published {
-    /// As in `P1.switch.timer`.
-    pub source: String,
-    /// What it was measured on.
-    pub on: String,
-    /// The statistic that it is: as in a [`Limit`].
-    pub statistic: String,
-    /// The series that it stands beside; the first measured one, unless given.
-    pub series: Option<String>,
-    /// The instrument that it was read with: `timer`, the target's own marks, unless it says `pin` or `analyser`.
-    #[serde(default, skip_serializing_if = "Instrument::is_timer")]
-    pub instrument: Instrument,
-    /// In ns where it is a time.
-    pub value: f64,
-    /// What it counts, where that is told: `instructions`.
-    #[serde(default)]
-    pub unit: String,
-    /// It is a time by the clock that the case is measured with, so that what is counted here may be told as a time beside it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub same_clock: bool,
-    /// The parameters of the cases that it belongs to.
-    pub when: BTreeMap<String, String>,
-    /// What the reader must know of it.
-    pub note: String,
-}
-
-/// What a figure is read with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Instrument {
-    /// The target's own clock.
-    #[default]
-    Timer,
-    /// A logic analyser on the target's pins.
-    Pin,
-    /// The slower one that the case has, which reads whole samples only.
-    Analyser,
-}
-
-impl Instrument {
-    // As serde calls it.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
-    fn is_timer(&self) -> bool {
-        *self == Self::Timer
-    }
-
-    /// The role of the series that it makes.
-    pub(super) fn role(self) -> &'static str {
-        match self {
-            Self::Timer => "measured",
-            Self::Pin => "pin",
-            Self::Analyser => READINGS,
-        }
-    }
-
-    /// The instrument to stand beside: where there are no pins, as on Linux, the timer is the only one.
-    fn of(self, series: &[SeriesResult]) -> Self {
-        let is_there = series.iter().any(|one| one.role == self.role());
-        if self == Self::Pin && !is_there { Self::Timer } else { self }
-    }
-}
-
-impl Published {
-    /// The figure's sister in the case: series, value with the nominal part, unit.
-    pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
-        statistics_by(
-            case,
-            &self.statistic,
-            self.series.as_deref(),
-            self.instrument.of(&case.series),
-        )
-        .into_iter()
-        .next()
-    }
-
-    /// Whether it is of this series.
-    pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
-        let first =
-            || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
-        first().is_some_and(|first| first.name == series.name)
-    }
-
-    /// Whether there is anything to stand beside: few cases have an analyser of their own.
-    pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
-        self.instrument != Instrument::Analyser || series.iter().any(|one| one.role == READINGS)
-    }
-
-    /// Whether the figure belongs to the case.
-    pub fn fits(&self, case: &Case) -> bool {
-        self.when.iter().all(|(name, value)| case.parameter(name) == Some(value))
-    }
-}
 
 /// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
 #[derive(Clone, Debug, Deserialize)]

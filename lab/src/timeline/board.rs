@@ -7,9 +7,10 @@
 use super::{Event, LATEST, Timeline, TrackId, What, cut, samples};
 use crate::{
     capture::{Capture, Tick},
-    observation::CAPTURE,
-    profile::RUNS,
-    run::CaseResult,
+    run::{
+        CaseResult,
+        names::{CAPTURE, RUNS},
+    },
 };
 
 /// The most pins that are shown; no board has more.

@@ -10,8 +10,7 @@ use super::{
     text::joined,
 };
 use crate::{
-    run::{CaseResult, FigureResult},
-    study::Published,
+    run::{CaseResult, FigureResult, Published},
     units::show,
 };
 

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     comparison::{Comparison, Finding, Line},
+    run::Status,
     store::CaseRow,
     units::{digits, show},
-    verdict::Status,
 };
 
 /// One comparison, with what a store knows of its cases from other runs; or several with the same A.

@@ -12,7 +12,7 @@ use super::{
     svg::{Anchor, SHAPES, Svg, fit, text_width},
     text::joined,
 };
-use crate::profile::Cycles;
+use crate::run::Cycles;
 
 /// Functions of a case that are named; the rest is one part.
 const MAX_NAMED: usize = 8;

@@ -153,7 +153,7 @@ fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn the_ladder_ends_at_the_maximum_with_one_sample_left() {

@@ -3,9 +3,8 @@
 use super::text::{escape, joined};
 use crate::{
     report::{Paint, table},
-    run::Run,
+    run::{Run, Status},
     units::digits,
-    verdict::Status,
 };
 
 /// A verdict's sign, so that it is not told by colour alone.

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{frame::number, text::joined};
 use crate::{
-    run::{CaseResult, Run, SeriesResult},
-    study::{Instrument, Published},
+    run::{CaseResult, Instrument, Published, Run, SeriesResult},
     units::{count, show},
 };
 

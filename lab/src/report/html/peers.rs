@@ -5,7 +5,11 @@ use super::{
     ratio::{self, Heading, Ratio, Tone},
     text::{escape, joined, table},
 };
-use crate::{run::Run, statistics::median, units::show, verdict::Status};
+use crate::{
+    run::{Run, Status},
+    statistics::median,
+    units::show,
+};
 
 pub fn html(name: &str, run: &Run) -> String {
     if run.peers.is_empty() {

@@ -8,7 +8,7 @@ use super::{
     scale::Scale,
     sweep::{self, Curve, Line},
 };
-use crate::study::Published;
+use crate::run::Published;
 
 /// Published points that make a shape.
 const MIN_POINTS: usize = 3;

@@ -10,7 +10,10 @@ use super::{
     svg::{Anchor, Svg},
     text::joined,
 };
-use crate::{run::SeriesResult, study::Published, units::show};
+use crate::{
+    run::{Published, SeriesResult},
+    units::show,
+};
 
 /// Two points are a pair; three show how the cost grows.
 const MIN_POINTS: usize = 3;

@@ -4,11 +4,8 @@ use super::{panel, panel::Subject, render};
 use crate::{
     cause::schedule,
     comparison,
-    report::sample,
-    run::{CaseResult, Run, SeriesResult},
+    run::{CaseResult, Published, Run, SeriesResult, Status, Verdict, sample},
     store::CaseRow,
-    study::Published,
-    verdict::{Status, Verdict},
 };
 
 /// Elements that have no end.

@@ -2,9 +2,8 @@
 
 use super::{name, truncate_start};
 use crate::{
-    profile::{Cycles, Spent},
     report::text_table::{Side, TextTable},
-    run::{CaseResult, Run},
+    run::{CaseResult, Cycles, Run, Spent},
     units::digits,
 };
 
@@ -81,7 +80,7 @@ fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn each_function_is_told_for_one_sample() {

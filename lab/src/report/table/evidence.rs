@@ -86,7 +86,7 @@ fn figure_text(figure: &FigureResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample::{evidence, figure};
+    use crate::run::sample::{evidence, figure};
 
     #[test]
     fn evidence_is_told_with_its_bounds() {

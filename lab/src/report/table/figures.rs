@@ -4,12 +4,11 @@ use chronoscope_suite::experiments;
 
 use super::{Group, WIDTH};
 use crate::{
-    observation::READINGS,
     report::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Run, SeriesResult},
+    run::{CaseResult, Run, SeriesResult, names::READINGS},
     statistics::{Slope, median},
     units::{digits, show, show_range},
 };
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn misses_are_told_with_what_they_prove() {
-        let mut series = crate::report::sample::series("switch", 2_900.0);
+        let mut series = crate::run::sample::series("switch", 2_900.0);
         assert_eq!(misses(&series), None);
         (series.deadline, series.misses) = (Some(100e3), Some(MissRate::new(0, 5_000)));
         let line = misses(&series).unwrap();

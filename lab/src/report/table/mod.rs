@@ -109,7 +109,7 @@ pub(in crate::report) fn reasons(run: &Run, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{report::sample, verdict::Status};
+    use crate::run::{Status, sample};
 
     fn text(run: &Run) -> String {
         render(run, Paint::Plain)
@@ -197,10 +197,8 @@ mod tests {
     fn a_reason_of_many_cases_is_told_once() {
         let mut run = sample::run();
         for case in &mut run.cases[..3] {
-            case.verdict = crate::verdict::Verdict::new(
-                Status::Inconclusive,
-                "needs CAP_SYS_NICE: run as root",
-            );
+            case.verdict =
+                crate::run::Verdict::new(Status::Inconclusive, "needs CAP_SYS_NICE: run as root");
         }
         let text = text(&run);
         assert_eq!(text.matches("needs CAP_SYS_NICE").count(), 1);
@@ -257,7 +255,7 @@ mod tests {
     fn published_times_of_the_same_clock_stand_beside_ours_in_its_time() {
         let mut run = sample::run();
         let published =
-            crate::study::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
+            crate::run::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
         run.cases[0].published = vec![published];
         run.cases[0].series[0].unit = "instructions".to_owned();
         run.cases[0].clock = Some(crate::run::Clock {

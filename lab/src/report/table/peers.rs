@@ -1,16 +1,13 @@
 //! Peers: ours beside theirs, and the ratio; below, what ran and how the two differ.
 
 use crate::{
-    machine::HOST,
-    peer::{Paired, PeerResult},
     report::{
         Paint,
         text_table::{Side, TextTable},
     },
-    run::Run,
+    run::{Paired, PeerResult, Run, Status, names::HOST},
     statistics::median,
     units::{digits, show},
-    verdict::Status,
 };
 
 pub fn section(run: &Run, paint: Paint) -> String {
@@ -95,7 +92,7 @@ fn notes(peer: &PeerResult, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::run::sample;
 
     #[test]
     fn ours_and_theirs_stand_beside_their_ratio() {
@@ -123,7 +120,7 @@ mod tests {
         run.peers[0].statistics[0].within = None;
         assert!(section(&run, Paint::Plain).contains("not judged"));
         run.peers[0].verdict =
-            crate::verdict::Verdict::new(Status::Inconclusive, "perf is not installed");
+            crate::run::Verdict::new(Status::Inconclusive, "perf is not installed");
         let text = section(&run, Paint::Plain);
         assert!(
             !text.contains("not judged") && text.contains("inconclusive: perf is not installed")

@@ -3,8 +3,7 @@
 use super::{Group, figures::with_nominal};
 use crate::{
     report::text_table::{Side, TextTable},
-    run::{CaseResult, Clock, Run},
-    study::{Instrument, Published},
+    run::{CaseResult, Clock, Instrument, Published, Run},
     units::digits,
 };
 

@@ -14,7 +14,7 @@ use self::{
 use super::{cases::ProvenCase, figure::Figure, text::joined};
 use crate::{
     capture::{Capture, Pulse, Sampling},
-    observation::CAPTURE,
+    run::names::CAPTURE,
     units::{count, show},
 };
 

@@ -3,8 +3,7 @@
 use super::super::{cases::Unit, text::joined};
 use crate::{
     capture::{Capture, Channel, Pulse, Tick},
-    observation::by_pin,
-    run::{CaseResult, SeriesResult},
+    run::{CaseResult, SeriesResult, names::by_pin},
     units::show,
 };
 

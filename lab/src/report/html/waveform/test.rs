@@ -5,13 +5,8 @@ use std::time::Instant;
 use super::*;
 use crate::{
     capture::{Channel, Tick},
-    observation::by_pin,
-    profile::{Cycles, Spent},
-    report::{
-        html::test::{charts, page_of, run_of},
-        sample,
-    },
-    run::{CaseResult, Clock, Repetition, SeriesResult},
+    report::html::test::{charts, page_of, run_of},
+    run::{CaseResult, Clock, Cycles, Repetition, SeriesResult, Spent, names::by_pin, sample},
 };
 
 /// Three pulses of D0, 100, 140 and 120 cycles wide at 84 MHz; `irq` rises 9 before each.

@@ -1,14 +1,11 @@
-//! What remains of a peer in a run.
+//! The results of a peer, a well-known tool that was run beside a case.
 
 use std::collections::BTreeMap;
 
+use chronoscope_statistics::median;
 use serde::{Deserialize, Serialize};
 
-use super::Peer;
-use crate::{
-    statistics::median,
-    verdict::{Status, Verdict},
-};
+use crate::verdict::Verdict;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerResult {
@@ -51,55 +48,7 @@ pub struct Ratio {
     pub max: f64,
 }
 
-impl PeerResult {
-    pub(super) fn new(
-        peer: &Peer,
-        statistics: Vec<Paired>,
-        pairs: usize,
-        failures: &[String],
-        trouble: Option<Verdict>,
-    ) -> Self {
-        let given_up = trouble.is_some();
-        let again = failures.iter().filter(|_| !given_up);
-        let again: String =
-            again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
-        Self {
-            name: peer.name.clone(),
-            command: peer.command.clone(),
-            experiment: peer.case.spec.name.to_owned(),
-            target: peer.case.target.to_string(),
-            parameters: peer.case.parameters.iter().cloned().collect(),
-            label: peer.case.label(),
-            pairs,
-            verdict: trouble.unwrap_or_else(|| judge(&statistics)),
-            statistics,
-            note: again + &peer.note,
-        }
-    }
-}
-
-/// Each median ratio must lie within its tolerance.
-fn judge(statistics: &[Paired]) -> Verdict {
-    let missed: Vec<String> = statistics.iter().filter_map(Paired::missed).collect();
-    let status = if missed.is_empty() { Status::Pass } else { Status::LimitMissed };
-    Verdict { status, reasons: missed }
-}
-
 impl Paired {
-    fn missed(&self) -> Option<String> {
-        let (ratio, within) = self.ratio.zip(self.within)?;
-        ((ratio.median - 1.0).abs() > within).then(|| {
-            format!(
-                "{} is {:.3} of theirs ({:.3} to {:.3}), not within {} %",
-                self.ours_is,
-                ratio.median,
-                ratio.min,
-                ratio.max,
-                100.0 * within
-            )
-        })
-    }
-
     /// Both names, or one where both are the same or there is one.
     pub fn name(&self) -> String {
         match (self.ours_is.as_str(), self.theirs_is.as_str()) {
@@ -110,7 +59,7 @@ impl Paired {
     }
 
     /// Completes the pairs' ratios.
-    pub(crate) fn finish(mut self) -> Self {
+    pub fn finish(mut self) -> Self {
         let ratios = self
             .ours
             .iter()
@@ -149,19 +98,5 @@ mod tests {
         // The machine was ten times slower in the second pair, for both.
         let ratio = paired(&[100.0, 1000.0, 120.0], &[100.0, 1100.0, 100.0], None).ratio.unwrap();
         assert_eq!((ratio.median, ratio.max), (1.0, 1.2));
-    }
-
-    #[test]
-    fn the_median_ratio_is_judged() {
-        let theirs = [100.0; 5];
-        let ours = [100.0, 104.0, 109.0, 150.0, 160.0];
-        assert_eq!(judge(&[paired(&ours, &theirs, Some(0.1))]).status, Status::Pass);
-        let missed = judge(&[paired(&ours, &theirs, Some(0.05))]);
-        assert_eq!(missed.status, Status::LimitMissed);
-        assert_eq!(missed.reasons, ["p50 is 1.090 of theirs (1.000 to 1.600), not within 5 %"]);
-        assert_eq!(
-            judge(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status,
-            Status::Pass
-        );
     }
 }

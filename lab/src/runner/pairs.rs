@@ -9,17 +9,14 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{
-    Beside, Peer, Reading,
-    result::{Paired, PeerResult},
-};
+use super::repetition::{Progress, patience, repetition};
 use crate::{
+    judge::judge_peer,
     machine::{self, Machine, Program},
     observation::Observation,
-    run::CaseResult,
-    runner::{self, Progress},
-    study,
-    verdict::{Status, Verdict},
+    peer::Reading,
+    run::{CaseResult, Paired, PeerResult, Status, Verdict, statistics},
+    study::{Beside, Peer},
 };
 
 /// More than any peer's output; the rest of a longer one is no output of a peer.
@@ -76,7 +73,7 @@ impl<'a> UnderWay<'a> {
         Ok(Self {
             peer,
             machine: machine::with_programs(&peer.case.target, &peer.programs())?,
-            statistics: peer.beside.iter().map(Paired::of).collect(),
+            statistics: peer.beside.iter().map(unmeasured).collect(),
             pairs: 0,
             spent: Duration::ZERO,
             failures: Vec::new(),
@@ -106,7 +103,7 @@ impl<'a> UnderWay<'a> {
         let start = Instant::now();
         let outcome = self.both(stop).and_then(|(ours, theirs)| {
             let mut besides = self.statistics.iter_mut().zip(&self.peer.beside);
-            besides.try_for_each(|(paired, beside)| paired.push(beside, &ours, &theirs))
+            besides.try_for_each(|(paired, beside)| push(paired, beside, &ours, &theirs))
         });
         self.spent += start.elapsed();
         match outcome {
@@ -142,7 +139,7 @@ impl<'a> UnderWay<'a> {
     fn ours(&self, stop: &AtomicBool) -> Result<CaseResult> {
         let case = &self.peer.case;
         let mut observation = Observation::new(case, false);
-        runner::repetition(self.machine.as_ref(), case, &mut observation, stop).context("ours")?;
+        repetition(self.machine.as_ref(), case, &mut observation, stop).context("ours")?;
         let result = observation.finish(case);
         if result.verdict.status != Status::Pass {
             bail!(
@@ -158,7 +155,7 @@ impl<'a> UnderWay<'a> {
         let peer = self.peer;
         let mut output = Vec::new();
         let program = Program { name: &peer.name, command: &peer.command };
-        let patience = runner::patience(&peer.case, self.machine.slowness());
+        let patience = patience(&peer.case, self.machine.slowness());
         self.machine
             .run_program(&program, &peer.case.request(), patience, stop, &mut |bytes| {
                 output.extend_from_slice(bytes);
@@ -176,48 +173,73 @@ impl<'a> UnderWay<'a> {
 
     fn finish(self) -> PeerResult {
         let statistics = self.statistics.into_iter().map(Paired::finish).collect();
-        PeerResult::new(self.peer, statistics, self.pairs, &self.failures, self.trouble)
+        result(self.peer, statistics, self.pairs, &self.failures, self.trouble)
     }
 }
 
-impl Paired {
-    fn of(beside: &Beside) -> Self {
-        Self {
-            ours_is: beside.ours.clone().unwrap_or_default(),
-            theirs_is: beside.theirs.clone().unwrap_or_default(),
-            unit: String::new(),
-            ours: Vec::new(),
-            theirs: Vec::new(),
-            ratio: None,
-            within: beside.within,
-        }
+/// A pair of statistics without a value yet.
+fn unmeasured(beside: &Beside) -> Paired {
+    Paired {
+        ours_is: beside.ours.clone().unwrap_or_default(),
+        theirs_is: beside.theirs.clone().unwrap_or_default(),
+        unit: String::new(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        ratio: None,
+        within: beside.within,
     }
+}
 
-    fn push(&mut self, beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<()> {
-        let mut units = Vec::new();
-        if let Some(statistic) = &beside.ours {
-            let (value, unit) = of_ours(ours, statistic, &beside.series)?;
-            self.ours.push(value);
-            units.push(unit);
+/// Adds the values of one pair.
+fn push(paired: &mut Paired, beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<()> {
+    let mut units = Vec::new();
+    if let Some(statistic) = &beside.ours {
+        let (value, unit) = of_ours(ours, statistic, &beside.series)?;
+        paired.ours.push(value);
+        units.push(unit);
+    }
+    if let Some(statistic) = &beside.theirs {
+        let reading = theirs.iter().find(|reading| reading.name == statistic);
+        let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
+        let reading = &by_clock(reading, ours);
+        if reading.value <= 0.0 && beside.ours.is_some() {
+            bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
         }
-        if let Some(statistic) = &beside.theirs {
-            let reading = theirs.iter().find(|reading| reading.name == statistic);
-            let reading =
-                reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
-            let reading = &by_clock(reading, ours);
-            if reading.value <= 0.0 && beside.ours.is_some() {
-                bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
-            }
-            self.theirs.push(reading.value * beside.scale);
-            units.push(reading.unit.to_owned());
-        }
-        if let [ours, theirs] = units.as_slice()
-            && ours != theirs
-        {
-            bail!("{} is in {ours}, and {} in {theirs}", self.ours_is, self.theirs_is);
-        }
-        self.unit = units.pop().unwrap_or_default();
-        Ok(())
+        paired.theirs.push(reading.value * beside.scale);
+        units.push(reading.unit.to_owned());
+    }
+    if let [ours, theirs] = units.as_slice()
+        && ours != theirs
+    {
+        bail!("{} is in {ours}, and {} in {theirs}", paired.ours_is, paired.theirs_is);
+    }
+    paired.unit = units.pop().unwrap_or_default();
+    Ok(())
+}
+
+/// The result of a peer, from its statistics of all pairs.
+fn result(
+    peer: &Peer,
+    statistics: Vec<Paired>,
+    pairs: usize,
+    failures: &[String],
+    trouble: Option<Verdict>,
+) -> PeerResult {
+    let given_up = trouble.is_some();
+    let again = failures.iter().filter(|_| !given_up);
+    let again: String =
+        again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
+    PeerResult {
+        name: peer.name.clone(),
+        command: peer.command.clone(),
+        experiment: peer.case.spec.name.to_owned(),
+        target: peer.case.target.to_string(),
+        parameters: peer.case.parameters.iter().cloned().collect(),
+        label: peer.case.label(),
+        pairs,
+        verdict: trouble.unwrap_or_else(|| judge_peer(&statistics)),
+        statistics,
+        note: again + &peer.note,
     }
 }
 
@@ -236,9 +258,9 @@ fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
 
 fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
     let found = match series {
-        [] => study::statistics(result, statistic, None),
+        [] => statistics(result, statistic, None),
         series => {
-            let each = series.iter().map(|name| study::statistics(result, statistic, Some(name)));
+            let each = series.iter().map(|name| statistics(result, statistic, Some(name)));
             each.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
         }
     };

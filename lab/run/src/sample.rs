@@ -3,16 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use chronoscope_statistics::{Interval, MissRate, Slope, Summary, Worst};
+
 use crate::{
-    peer::{Paired, PeerResult},
-    profile::{Cycles, Spent},
-    run::{
-        CaseResult, Clock, Context, EvidenceResult, FigureResult, Repetition, Run, SCHEMA,
-        SeriesResult,
-    },
-    statistics::{Interval, MissRate, Slope, Summary, Worst},
-    study::{Instrument, Limit, Published, Quantity},
-    verdict::{Status, Verdict},
+    CaseResult, Clock, Context, Cycles, EvidenceResult, FigureResult, Instrument, Limit, Paired,
+    PeerResult, Published, Quantity, Repetition, Run, SCHEMA, SeriesResult, Spent, Status, Verdict,
 };
 
 pub fn run() -> Run {

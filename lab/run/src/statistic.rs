@@ -1,104 +1,16 @@
-//! Limits, and the statistics that they, published figures and peers name.
+//! Statistics of a case by their names, and what limits and published figures make of them.
 
-use anyhow::{Result, bail};
-use serde::{Deserialize, Deserializer, Serialize};
+use chronoscope_units as units;
 
-use super::published::Instrument;
 use crate::{
-    observation::{by_pin, readings_of},
-    run::{CaseResult, SeriesResult},
-    units::{self, words::distance},
+    case::CaseResult,
+    limit::{Limit, Quantity},
+    names::{READINGS, by_pin, readings_of},
+    published::{Instrument, Published},
+    series::SeriesResult,
 };
 
-/// What is told of every series, and the slope over several.
-const STATISTICS: [&str; 11] =
-    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
-
-/// A statistic's name. Any other name may be that of a figure, which only the experiment knows; but not one that looks like
-/// a statistic's.
-pub(super) fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    if STATISTICS.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    let lower = name.to_lowercase();
-    let percentile =
-        lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let alike = STATISTICS.iter().any(|known| distance(&lower, known) <= 1);
-    if name.is_empty()
-        || percentile
-        || alike
-        || ["avg", "average", "median", "stddev"].contains(&lower.as_str())
-    {
-        let all = STATISTICS.join(", ");
-        return Err(serde::de::Error::custom(format!(
-            "there is no statistic `{name}`: there are {all}, and figures"
-        )));
-    }
-    Ok(name)
-}
-
-/// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Limit {
-    /// One of [`STATISTICS`], or a figure's name.
-    #[serde(deserialize_with = "statistic")]
-    pub statistic: String,
-    /// The series that it is for; all measured ones, unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<Quantity>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_least: Option<Quantity>,
-}
-
-/// A number, or a time such as `50 us`, which is kept in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "NumberOrText", into = "f64")]
-pub struct Quantity(pub f64);
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "write a number, or a time such as \"50 us\"")]
-enum NumberOrText {
-    Number(f64),
-    Text(String),
-}
-
-impl TryFrom<NumberOrText> for Quantity {
-    type Error = anyhow::Error;
-
-    fn try_from(value: NumberOrText) -> Result<Self> {
-        match value {
-            NumberOrText::Number(number) if number.is_finite() => Ok(Self(number)),
-            NumberOrText::Number(number) => bail!("`{number}` is no quantity"),
-            NumberOrText::Text(text) => Ok(Self(units::parse_time(&text)?)),
-        }
-    }
-}
-
-impl From<Quantity> for f64 {
-    fn from(quantity: Quantity) -> Self {
-        quantity.0
-    }
-}
-
 impl Limit {
-    pub(super) fn check(&self, deadline: Option<f64>) -> Result<()> {
-        let name = &self.statistic;
-        match (self.at_least, self.at_most) {
-            (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
-            (Some(least), Some(most)) if least.0 > most.0 => {
-                bail!("nothing keeps the limits on `{name}`")
-            }
-            _ if name == "misses" && deadline.is_none() => {
-                bail!("a limit on `misses` needs a deadline")
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Whether the case has what the limit is for. Too few samples for a percentile are the usual reason that it has not.
     pub fn applies(&self, case: &CaseResult) -> bool {
         !statistics(case, &self.statistic, self.series.as_deref()).is_empty()
@@ -123,6 +35,40 @@ impl Limit {
             exceeded(name.trim_start(), *value, unit, self.at_most, self.at_least)
         });
         missed.collect()
+    }
+}
+
+impl Instrument {
+    /// The instrument to stand beside: where there are no pins, as on Linux, the timer is the only one.
+    fn of(self, series: &[SeriesResult]) -> Self {
+        let is_there = series.iter().any(|one| one.role == self.role());
+        if self == Self::Pin && !is_there { Self::Timer } else { self }
+    }
+}
+
+impl Published {
+    /// The figure's sister in the case: series, value with the nominal part, unit.
+    pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
+        statistics_by(
+            case,
+            &self.statistic,
+            self.series.as_deref(),
+            self.instrument.of(&case.series),
+        )
+        .into_iter()
+        .next()
+    }
+
+    /// Whether it is of this series.
+    pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
+        let first =
+            || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
+        first().is_some_and(|first| first.name == series.name)
+    }
+
+    /// Whether there is anything to stand beside: few cases have an analyser of their own.
+    pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
+        self.instrument != Instrument::Analyser || series.iter().any(|one| one.role == READINGS)
     }
 }
 
@@ -151,7 +97,7 @@ pub fn statistics(
 }
 
 /// As [`statistics`], by one of the instruments.
-pub(super) fn statistics_by(
+fn statistics_by(
     case: &CaseResult,
     statistic: &str,
     series: Option<&str>,
@@ -174,7 +120,7 @@ pub(super) fn statistics_by(
 }
 
 /// The series named, or all measured ones, as an instrument shows them.
-pub(super) fn chosen<'a>(
+fn chosen<'a>(
     case: &'a CaseResult,
     series: Option<&str>,
     instrument: Instrument,
@@ -209,7 +155,7 @@ fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{report::sample, run::FigureResult};
+    use crate::{FigureResult, Quantity, sample};
 
     #[test]
     fn one_bad_repetition_breaks_a_limit_on_a_figure() {

@@ -1,58 +1,9 @@
-//! Verdicts: what may be said of a case, and why.
-
-use serde::{Deserialize, Serialize};
+//! Judging: from the figures of a case, or of a peer, to its verdict.
 
 use crate::{
-    run::CaseResult,
+    run::{CaseResult, Paired, Status, Verdict},
     units::{count, show},
 };
-
-/// Ordered from good to bad; the worst of a run is the run's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    Pass,
-    /// This kernel has no such thing; nobody's fault, and no failure of the run.
-    NotOffered,
-    Inconclusive,
-    Regression,
-    LimitMissed,
-}
-
-impl Status {
-    /// The program's exit status. 1 is for errors.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Status::Pass | Status::NotOffered => 0,
-            Status::LimitMissed => 2,
-            Status::Regression => 3,
-            Status::Inconclusive => 4,
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Status::Pass => "pass",
-            Status::NotOffered => "not offered",
-            Status::Inconclusive => "inconclusive",
-            Status::Regression => "regression",
-            Status::LimitMissed => "limit missed",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    pub status: Status,
-    /// Empty for a pass.
-    pub reasons: Vec<String>,
-}
-
-impl Verdict {
-    pub fn new(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, reasons: vec![reason.into()] }
-    }
-}
 
 /// Judges a case that ran. Without evidence, or where the instrument costs as much as what it
 /// measures, there is nothing to judge: inconclusive. Else its limits decide.
@@ -108,4 +59,58 @@ fn doubts(case: &CaseResult) -> Vec<String> {
         }
     }
     doubts
+}
+
+/// Each median ratio must lie within its tolerance.
+pub fn judge_peer(statistics: &[Paired]) -> Verdict {
+    let missed: Vec<String> = statistics.iter().filter_map(missed).collect();
+    let status = if missed.is_empty() { Status::Pass } else { Status::LimitMissed };
+    Verdict { status, reasons: missed }
+}
+
+fn missed(paired: &Paired) -> Option<String> {
+    let (ratio, within) = paired.ratio.zip(paired.within)?;
+    ((ratio.median - 1.0).abs() > within).then(|| {
+        format!(
+            "{} is {:.3} of theirs ({:.3} to {:.3}), not within {} %",
+            paired.ours_is,
+            ratio.median,
+            ratio.min,
+            ratio.max,
+            100.0 * within
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paired(ours: &[f64], theirs: &[f64], within: Option<f64>) -> Paired {
+        let (ours, theirs) = (ours.to_vec(), theirs.to_vec());
+        let paired = Paired {
+            ours_is: "p50".into(),
+            theirs_is: "p50".into(),
+            unit: "ns".into(),
+            ours,
+            theirs,
+            ratio: None,
+            within,
+        };
+        paired.finish()
+    }
+
+    #[test]
+    fn the_median_ratio_is_judged() {
+        let theirs = [100.0; 5];
+        let ours = [100.0, 104.0, 109.0, 150.0, 160.0];
+        assert_eq!(judge_peer(&[paired(&ours, &theirs, Some(0.1))]).status, Status::Pass);
+        let missed = judge_peer(&[paired(&ours, &theirs, Some(0.05))]);
+        assert_eq!(missed.status, Status::LimitMissed);
+        assert_eq!(missed.reasons, ["p50 is 1.090 of theirs (1.000 to 1.600), not within 5 %"]);
+        assert_eq!(
+            judge_peer(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status,
+            Status::Pass
+        );
+    }
 }

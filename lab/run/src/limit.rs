@@ -1,0 +1,95 @@
+//! Limits on statistics, as a study sets them and a run keeps them.
+
+use anyhow::{Result, bail};
+use chronoscope_units::{self as units, words::distance};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What is told of every series, and the slope over several.
+const STATISTICS: [&str; 11] =
+    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
+
+/// A statistic's name. Any other name may be that of a figure, which only the experiment knows; but not one that looks like
+/// a statistic's.
+pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if STATISTICS.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    let lower = name.to_lowercase();
+    let percentile =
+        lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let alike = STATISTICS.iter().any(|known| distance(&lower, known) <= 1);
+    if name.is_empty()
+        || percentile
+        || alike
+        || ["avg", "average", "median", "stddev"].contains(&lower.as_str())
+    {
+        let all = STATISTICS.join(", ");
+        return Err(serde::de::Error::custom(format!(
+            "there is no statistic `{name}`: there are {all}, and figures"
+        )));
+    }
+    Ok(name)
+}
+
+/// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limit {
+    /// One of [`STATISTICS`], or a figure's name.
+    #[serde(deserialize_with = "statistic")]
+    pub statistic: String,
+    /// The series that it is for; all measured ones, unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Quantity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<Quantity>,
+}
+
+/// A number, or a time such as `50 us`, which is kept in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrText", into = "f64")]
+pub struct Quantity(pub f64);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "write a number, or a time such as \"50 us\"")]
+enum NumberOrText {
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<NumberOrText> for Quantity {
+    type Error = anyhow::Error;
+
+    fn try_from(value: NumberOrText) -> Result<Self> {
+        match value {
+            NumberOrText::Number(number) if number.is_finite() => Ok(Self(number)),
+            NumberOrText::Number(number) => bail!("`{number}` is no quantity"),
+            NumberOrText::Text(text) => Ok(Self(units::parse_time(&text)?)),
+        }
+    }
+}
+
+impl From<Quantity> for f64 {
+    fn from(quantity: Quantity) -> Self {
+        quantity.0
+    }
+}
+
+impl Limit {
+    pub fn check(&self, deadline: Option<f64>) -> Result<()> {
+        let name = &self.statistic;
+        match (self.at_least, self.at_most) {
+            (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
+            (Some(least), Some(most)) if least.0 > most.0 => {
+                bail!("nothing keeps the limits on `{name}`")
+            }
+            _ if name == "misses" && deadline.is_none() => {
+                bail!("a limit on `misses` needs a deadline")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Names that a run uses for its parts: attachments, roles, and series that pins show.
+
+/// This computer, as a target.
+pub const HOST: &str = "linux@host";
+
+/// The attachment that holds what the pins did, as a value change dump.
+pub const CAPTURE: &str = "pins.vcd";
+
+/// The attachment that holds runs of one function, in cycles: lines `START END name`.
+pub const RUNS: &str = "retired.txt";
+
+/// The role of a series that a slower analyser read.
+pub const READINGS: &str = "pin-analyser";
+
+/// The name of the samples of a series as its pin shows them.
+pub fn by_pin(name: &str) -> String {
+    format!("{name} by pin")
+}
+
+/// The beginning of the names of all readings of a series by a slower analyser.
+pub fn readings_of(name: &str) -> String {
+    format!("{} at ", by_pin(name))
+}

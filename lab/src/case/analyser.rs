@@ -1,0 +1,106 @@
+//! An analyser that looks at the pins so many times a second, as a study asks for it: `analyser = { rate = "2MHz", phase = 0.25 }`.
+
+use anyhow::{Error, Result};
+use serde::Deserialize;
+
+use crate::{
+    capture,
+    run::names::readings_of,
+    units::{parse_hertz, show},
+};
+
+/// An analyser that looks at all pins at once, at a fixed rate.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Text")]
+pub struct Analyser {
+    hertz: u64,
+    phase: f64,
+    looks: capture::Analyser,
+}
+
+/// As a study writes it.
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "write { rate = \"2MHz\" }, and a phase if it is to be another than 0"
+)]
+struct Text {
+    rate: String,
+    /// When it looks first, in periods after the capture's start: from 0 to below 1.
+    #[serde(default)]
+    phase: f64,
+}
+
+impl TryFrom<Text> for Analyser {
+    type Error = Error;
+
+    fn try_from(Text { rate, phase }: Text) -> Result<Self> {
+        let hertz = parse_hertz(&rate)?;
+        Ok(Self { hertz, phase, looks: capture::Analyser::new(hertz, phase)? })
+    }
+}
+
+impl Analyser {
+    /// The analyser as captures know it.
+    pub fn looks(self) -> capture::Analyser {
+        self.looks
+    }
+
+    /// What the samples of a series are called that it reads: `switch by pin at 2 MS/s`.
+    pub fn name(self, of: &str) -> String {
+        let (scale, unit) = if self.hertz < 1_000_000 { (1e3, "kS/s") } else { (1e6, "MS/s") };
+        format!("{}{} {unit}", readings_of(of), self.hertz as f64 / scale)
+    }
+
+    /// How to read its readings.
+    pub fn remark(self) -> String {
+        let period = show(1e9 / self.hertz as f64, "ns");
+        format!(
+            "a reading by the analyser is a whole number of its samples, {period} apart; the first is {} of that after the start",
+            self.phase
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Analyser, String> {
+        #[derive(Deserialize)]
+        struct Case {
+            analyser: Analyser,
+        }
+        crate::toml_text::from_toml::<Case>(text)
+            .map(|case| case.analyser)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn it_is_named_by_its_rate() {
+        let name = |text| read(text).unwrap().name("switch");
+        assert_eq!(name("analyser = { rate = \"2MHz\" }"), "switch by pin at 2 MS/s");
+        assert_eq!(
+            name("analyser = { rate = \"62.5kHz\", phase = 0.5 }"),
+            "switch by pin at 62.5 kS/s"
+        );
+        let remark = read("analyser = { rate = \"2MHz\", phase = 0.25 }").unwrap().remark();
+        assert!(remark.contains("500 ns apart") && remark.contains("0.25 of that"), "{remark}");
+    }
+
+    #[test]
+    fn what_is_no_analyser_is_told_in_one_line() {
+        for (text, why) in [
+            ("analyser = { rate = \"fast\" }", "line 1: `fast` is not a rate"),
+            ("analyser = { rate = \"0Hz\" }", "from 1"),
+            ("analyser = { rate = \"2MHz\", phase = 1 }", "a phase of 1 is none"),
+            ("analyser = { rate = \"2MHz\", phase = nan }", "a phase of NaN is none"),
+            ("analyser = { rate = \"2MHz\", phases = 0 }", "unknown field `phases`"),
+            ("analyser = { phase = 0 }", "missing field `rate`"),
+            ("analyser = \"2MHz\"", "write { rate = \"2MHz\" }"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+}

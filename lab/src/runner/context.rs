@@ -1,0 +1,34 @@
+//! The context of a run: this machine, and this program.
+
+use std::{env, ffi::CStr, fs, thread};
+
+use jiff::Timestamp;
+use rustix::system::uname;
+
+use crate::run::Context;
+
+/// The context of a run that starts now, on this machine.
+pub fn now() -> Context {
+    let system = uname();
+    let text = |part: &CStr| part.to_string_lossy().into_owned();
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let fact = |name: &str| {
+        cpuinfo.lines().find_map(|line| Some(line.strip_prefix(name)?.split_once(": ")?.1))
+    };
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    Context {
+        date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        seconds: 0.0,
+        host: text(system.nodename()),
+        system: [system.sysname(), system.release(), system.version()].map(text).join(" "),
+        processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned),
+        processors: thread::available_parallelism().map_or(1, usize::from),
+        megahertz: fact("cpu MHz").and_then(|number| number.parse().ok()),
+        load: load.split(' ').take(3).filter_map(|number| number.parse().ok()).collect(),
+        build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+        program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
+        command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        doctor: Vec::new(),
+        interrupted: false,
+    }
+}

@@ -1,0 +1,41 @@
+//! One repetition of a case on its machine, and how progress is reported.
+
+use std::{sync::atomic::AtomicBool, time::Duration};
+
+use anyhow::Result;
+
+use crate::{case::Case, machine::Machine, observation::Observation, stream::Decoder};
+
+/// Told of every step; the progress bar is one.
+pub trait Progress {
+    /// A repetition of `case` is about to run. `done` of `total` seconds, as expected, lie behind.
+    fn step(&mut self, case: &Case, done: Duration, total: Duration);
+    fn finish(&mut self);
+}
+
+/// Runs one repetition of the case and takes in what it sends.
+///
+/// # Errors
+/// When the target failed, or its stream is damaged.
+pub fn repetition(
+    machine: &dyn Machine,
+    case: &Case,
+    observation: &mut Observation,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut decoder = Decoder::default();
+    let recording =
+        machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
+            decoder.feed(bytes, &mut |record| observation.take(record))
+        })?;
+    decoder.finish()?;
+    observation.record(recording)
+}
+
+/// Expectations are rough, and machines differ: hung is what takes ten times as long.
+pub fn patience(case: &Case, slowness: u32) -> Duration {
+    let patience = Duration::from_secs(10)
+        .saturating_add(case.expected().saturating_mul(10))
+        .saturating_mul(slowness);
+    case.watchdog.unwrap_or(patience)
+}
