@@ -1,5 +1,5 @@
-//! A run made up for tests: a plain case with its sister, several series with a nominal part, a slope, a case without proof,
-//! and one that its kernel does not offer.
+//! A run made up for tests: a plain case with its sister, several series with a nominal part, a
+//! slope, a case without proof, and one that its kernel does not offer.
 
 use std::collections::BTreeMap;
 

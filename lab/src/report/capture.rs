@@ -1,4 +1,5 @@
-//! What was measured of captures: a table with a histogram a row, JSON, CSV; and captures themselves, in another format.
+//! Renders the measurements of captures as a table, as JSON or as CSV, and converts captures from
+//! one file format to another.
 
 use std::{ffi::OsStr, io, path::Path};
 
@@ -22,10 +23,11 @@ use crate::{
     units::{digits, printable, show},
 };
 
-/// Bars of a histogram.
+/// Number of bars in a table row's histogram.
 const MAX_BARS: usize = 16;
 
-/// The columns of CSV, in their order. New ones come at the end.
+/// The columns of the CSV, in order. New columns are appended, so that readers by index keep
+/// working.
 pub const COLUMNS: [&str; 19] = [
     "file",
     "channel",
@@ -48,8 +50,10 @@ pub const COLUMNS: [&str; 19] = [
     "sampled",
 ];
 
+/// Renders the analyses of one or more capture files.
+///
 /// # Errors
-/// Never in practice: there is nothing that JSON cannot hold.
+/// When JSON serialization fails; the analyses hold no value for which it does.
 pub fn render(analyses: &[Analysis], format: CaptureFormat) -> Result<String> {
     Ok(match format {
         CaptureFormat::Table => table(analyses),
@@ -135,7 +139,8 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-/// From the least value to the greatest; heights are logarithmic, so that one late pulse in a million is seen.
+/// A one-line histogram from the smallest value to the largest. Heights are logarithmic, so that
+/// one late pulse in a million is visible.
 fn histogram_bars(histogram: &[(f64, u64)]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let (Some((low, _)), Some((high, _))) = (histogram.first(), histogram.last()) else {
@@ -159,7 +164,7 @@ fn histogram_bars(histogram: &[(f64, u64)]) -> String {
     bins.into_iter().map(bar).collect()
 }
 
-/// `2 MHz`.
+/// A sampling rate with its unit, as `2 MHz`.
 fn rate(hertz: u64) -> String {
     let (size, unit) = match hertz {
         1_000_000_000.. => (1e9, "GHz"),
@@ -170,7 +175,7 @@ fn rate(hertz: u64) -> String {
     format!("{} {unit}", digits(hertz as f64 / size))
 }
 
-/// One object a file.
+/// The JSON document, with one object for each capture file.
 fn json(analyses: &[Analysis]) -> Result<String> {
     let of = |analysis: &Analysis| {
         let (numerator, denominator) = analysis.header.tick.fraction();
@@ -227,7 +232,7 @@ fn csv_rows(analyses: &[Analysis]) -> String {
     text
 }
 
-/// What a capture can be written as.
+/// The file formats that captures can be converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Vcd,
@@ -235,7 +240,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By a file's name.
+    /// The format that a file's extension names, if any.
     pub fn of(file: &Path) -> Option<Self> {
         match file.extension().and_then(OsStr::to_str) {
             Some("vcd") => Some(Self::Vcd),
@@ -245,10 +250,12 @@ impl Format {
     }
 }
 
-/// Writes these channels of a capture, or all, as another file.
+/// Converts a capture to another file format. `channels` selects channels by name; an empty slice
+/// selects all. `sampled` overrides the sampling rate in the header, in Hz.
 ///
 /// # Errors
-/// What is wrong with the capture, or with the file. Then there is none, or the one that was there before.
+/// When a channel is unknown, the capture cannot be read, or the file cannot be written. The file
+/// at `path` is then unchanged, or absent if it did not exist.
 pub fn convert(
     source: &mut dyn Source,
     channels: &[String],
@@ -274,9 +281,9 @@ pub fn convert(
                 .and_then(|mut writer| source.read(&wanted, &mut writer)),
         };
         outcome.map_err(|error| match error.downcast::<io::Error>() {
-            // Of writing.
+            // The error occurred while writing the file.
             Ok(error) => error,
-            // Of reading: told as it is.
+            // The error occurred while reading the capture: it is returned unchanged below.
             Err(error) => {
                 failure = Some(error);
                 io::Error::other("the capture cannot be read")

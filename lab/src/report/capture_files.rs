@@ -1,4 +1,5 @@
-//! The captures of a run, as files beside its page, for viewers of waveforms and `chronoscope capture`.
+//! Writes the captures of a run as VCD files next to its page, for waveform viewers and
+//! `chronoscope capture`.
 
 use std::{
     collections::BTreeSet,
@@ -10,13 +11,14 @@ use anyhow::Result;
 use super::file;
 use crate::run::{CaseResult, Run, names::CAPTURE};
 
-/// A file's name is no longer than this, without its ending: far below what file systems take.
+/// Longest file name in characters, without its extension; far below the limits of file systems.
 const MAX_LENGTH: usize = 120;
 
-/// Writes the captures beside the page; the result is their files.
+/// Writes each case's capture to a file in the folder of `page`, and returns the paths of the
+/// files.
 ///
 /// # Errors
-/// When one cannot be written.
+/// When a file cannot be written. Files written before the error remain.
 pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
     let stem = page.file_stem().unwrap_or_default().to_string_lossy();
     let mut known = BTreeSet::new();
@@ -24,7 +26,7 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
     for case in &run.cases {
         let Some(dump) = case.attachments.get(CAPTURE) else { continue };
         let name = file_stem(&stem, case);
-        // Names that were cut, or differ in signs only, are told apart by number.
+        // Names that collide after shortening and replacing characters get a number.
         let numbered =
             |number: usize| if number == 1 { name.clone() } else { format!("{name}-{number}") };
         let name =
@@ -36,7 +38,7 @@ pub fn write(run: &Run, page: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// `7-switch-tandem-ibex-tasks-2-pins-yes`.
+/// The file name without extension, as `7-switch-tandem-ibex-tasks-2-pins-yes`.
 fn file_stem(stem: &str, case: &CaseResult) -> String {
     let words = format!("{stem} {} {} {}", case.experiment, case.target, case.label);
     let parts =

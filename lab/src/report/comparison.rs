@@ -1,4 +1,5 @@
-//! What `compare` prints: one line a series, then why a verdict is not a pass, what was left out, and the sum.
+//! The output of `compare`: one row for each series, then the reasons of verdicts that are not a
+//! pass, the unmatched cases, and the overall verdict.
 
 use anyhow::Result;
 
@@ -12,13 +13,15 @@ use crate::{
     units::{digits, show},
 };
 
+/// The comparison as JSON.
+///
 /// # Errors
-/// Never in practice: a comparison holds nothing that JSON cannot.
+/// When serialization fails; a comparison holds no value for which it does.
 pub fn json(comparison: &Comparison) -> Result<String> {
     Ok(serde_json::to_string_pretty(comparison)? + "\n")
 }
 
-/// The table, ready to print.
+/// The comparison as text for a terminal.
 pub fn table(comparison: &Comparison) -> String {
     let mut text = side("A", &comparison.a) + &side("B", &comparison.b);
     if !comparison.lines.is_empty() {
@@ -43,7 +46,7 @@ pub fn table(comparison: &Comparison) -> String {
 fn side(letter: &str, side: &Side) -> String {
     let Context { date, host, system, .. } = &side.context;
     let system = system.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    // A baseline knows less of itself than a run.
+    // A baseline has no date, host or system.
     let known = [&side.name, date, host, &system].into_iter().filter(|text| !text.is_empty());
     format!("{letter}: {}\n", known.map(String::as_str).collect::<Vec<_>>().join(" · "))
 }
@@ -83,7 +86,7 @@ fn figures(lines: &[Line]) -> String {
     table.render()
 }
 
-/// The series, and what its values are counted from.
+/// The name of the series, with the nominal value that its figures exclude.
 fn series(line: &Line) -> String {
     match line.nominal {
         0.0 => line.series.clone(),
@@ -99,7 +102,7 @@ fn name(line: &Line) -> String {
         .replace("  ", " ")
 }
 
-/// Three decimals: a tenth of a percent.
+/// A ratio with three decimals, which resolve a tenth of a percent.
 fn ratio(ratio: f64) -> String {
     if ratio < 10.0 { format!("× {ratio:.3}") } else { format!("× {}", digits(ratio)) }
 }
@@ -108,7 +111,8 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// `1 regression · 3 pass: regression`, with how it was compared.
+/// The last line: the overall verdict, the number of lines by finding, and the comparison's
+/// settings, as `regression: 1 regression · 3 pass · threshold 5 %`.
 fn summary(comparison: &Comparison) -> String {
     let counted = [
         Finding::Regression,
@@ -137,7 +141,8 @@ fn summary(comparison: &Comparison) -> String {
     format!("\n{}: {}\n", comparison.verdict.words(), parts.join(" · "))
 }
 
-/// What the reference loops say of times measured at different times.
+/// The drift of the machine between A and B, according to the reference loops. `None` when no line
+/// is in nanoseconds.
 fn drift(lines: &[Line]) -> Option<String> {
     let times = || lines.iter().filter(|line| line.unit == "ns");
     let ratios = || times().filter_map(|line| line.reference);

@@ -1,7 +1,7 @@
-//! CSV: one row a series. `docs/run-file.md` describes the columns.
+//! CSV: one row for each series. `docs/run-file.md` describes the columns.
 //!
-//! Two runs that measured the same give the same bytes: nothing here tells of the day, the host or its load. So
-//! figures that a machine adds of itself (steal, load) are left to the JSON.
+//! Runs with identical results give identical bytes: no column holds the date, the host or its
+//! load. Figures about the machine (steal, load) are in the JSON alone.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     statistics::median,
 };
 
-/// The columns, in their order. New ones come at the end.
+/// The columns, in order. New columns are appended, so that readers by index keep working.
 pub const COLUMNS: [&str; 33] = [
     "experiment",
     "target",
@@ -47,7 +47,7 @@ pub const COLUMNS: [&str; 33] = [
     "verdict",
 ];
 
-/// The header and all rows. A case without any series has a row of its own.
+/// Renders the header and all rows. A case without series gets one row with empty series columns.
 pub fn render(run: &Run) -> String {
     let mut text = record(COLUMNS.iter().map(|name| (*name).to_owned()));
     for case in &run.cases {
@@ -62,7 +62,8 @@ pub fn render(run: &Run) -> String {
     text
 }
 
-/// A row each for ours, theirs and their ratio, over the pairs.
+/// The rows of one statistic of a peer: Chronoscope's values (`ours`), the peer's (`theirs`) and
+/// their ratio, each summarized over the pairs. A row without values is left out.
 fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
     let ratios: Vec<f64> =
         paired.ratio.iter().flat_map(|ratio| [ratio.min, ratio.median, ratio.max]).collect();
@@ -140,16 +141,19 @@ fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
     ])
 }
 
-/// In full, as short as it can be read back exactly; empty where there is none.
+/// A number in the shortest form that parses back to the same value; empty for `None` and for
+/// values that are not finite.
 pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
+/// One CSV record with its line feed.
 pub(super) fn record(fields: impl IntoIterator<Item = String>) -> String {
     fields.into_iter().map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// As RFC 4180 has it: a field that holds a comma, a quote or a line break stands in quotes, its quotes doubled.
+/// Quotes a field by RFC 4180: fields with a comma, a quote or a line break are enclosed in quotes,
+/// with quotes inside doubled.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -163,7 +167,7 @@ mod tests {
     use super::*;
     use crate::run::sample;
 
-    /// Reads CSV back, by RFC 4180's grammar.
+    /// Parses CSV by the grammar of RFC 4180.
     fn read(text: &str) -> Vec<Vec<String>> {
         let (mut records, mut fields, mut field, mut quotes) =
             (Vec::new(), Vec::new(), String::new(), false);

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that are replaced as a whole or left unchanged.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,10 +10,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 
-/// Says before a long run what [`write`] would find wrong after it.
+/// Checks before a long run that [`write`] will be able to write `path`.
 ///
 /// # Errors
-/// When the file cannot be made there.
+/// When `path` is a folder or has no file name, or its folder is missing or not writable.
 pub fn check(path: &Path) -> Result<()> {
     let shown = path.display();
     if path.is_dir() {
@@ -31,19 +31,19 @@ pub fn check(path: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {shown}"))
 }
 
-/// Writes a file: under another name first, so that under its own there is never a part of it. A
-/// device or a pipe is written to as it is.
+/// Writes a file atomically: to a temporary file in the same folder, which is then renamed. Devices
+/// and pipes are written to directly. The file keeps the permissions of the one it replaces.
 ///
 /// # Errors
-/// When it cannot be written; what was there before is then still there.
+/// When the file cannot be written; an existing file is then unchanged.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     write_with(path, |file| file.write_all(text.as_bytes()))
 }
 
-/// As [`write`], piece by piece, for what is too long to be kept.
+/// Writes a file atomically as [`write`] does, from a stream: for content too large for memory.
 ///
 /// # Errors
-/// When it cannot be written; what was there before is then still there.
+/// When `content` fails or the file cannot be written; an existing file is then unchanged.
 pub fn write_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -67,7 +67,7 @@ fn buffered(
 }
 
 fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // A link stays a link: what it points to is replaced.
+    // A symbolic link is kept; its target is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let temporary =
         TemporaryFile(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
@@ -75,12 +75,12 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(old.permissions())?;
     }
-    // Some file systems tell only now that they are full.
+    // Some file systems report that they are full only here.
     file.sync_all()?;
     fs::rename(&temporary.0, &path)
 }
 
-/// Removed when it was not renamed.
+/// A temporary file; deleted on drop unless it has been renamed to its final name.
 struct TemporaryFile(PathBuf);
 
 impl Drop for TemporaryFile {

@@ -1,7 +1,9 @@
-//! GitHub's workflow commands: lines on standard output that a workflow's page shows as annotations.
+//! GitHub's workflow commands: lines on standard output that a workflow's page shows as
+//! annotations.
 //!
-//! A missed limit and a regression are errors, what is inconclusive is a warning, what a kernel does not offer is a notice. GitHub
-//! shows ten of each kind for a step, so the first notice is the sum; the log has them all.
+//! A missed limit and a regression are errors, an inconclusive case is a warning, and a case that
+//! its kernel does not offer is a notice. GitHub shows ten annotations of each kind for a step, so
+//! the first notice is the summary; the log holds all of them.
 
 use super::outcomes::{Outcome, Outcomes};
 use crate::run::Status;
@@ -29,8 +31,9 @@ fn annotation(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// Escaped as GitHub's own toolkit does it (<https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts>): so no text
-/// can end its line and begin a command of its own.
+/// One workflow command. Text is escaped as by GitHub's toolkit (`packages/core/src/command.ts` of
+/// <https://github.com/actions/toolkit>), so that no text can end the line and start another
+/// command.
 fn command(level: &str, title: &str, message: &str) -> String {
     let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     format!(

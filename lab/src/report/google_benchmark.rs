@@ -1,22 +1,23 @@
-//! JSON as Google Benchmark writes it (its `json_schema_version` 1), so that its `tools/compare.py` reads it.
+//! JSON in Google Benchmark's format (its `json_schema_version` 1), readable by its
+//! `tools/compare.py`.
 //!
-//! Each measured series of a case, and each that a pin shows of those, is one benchmark, each repetition one entry of type `iteration`, followed by the
-//! aggregates that Google Benchmark makes of two repetitions or more: mean, median, stddev, cv. What its words
-//! mean here:
+//! Each measured series of a case, and each pin series, is one benchmark. Each repetition is one
+//! entry of type `iteration`; two or more repetitions are followed by Google Benchmark's aggregates
+//! mean, median, stddev and cv. The fields have these meanings:
 //!
-//! - `name`: `switch/pair:thread-thread/tasks:2`, from the parameters that were asked for; after them the target
-//!   where a run has several, and the series where a case has several. `transaction` is named as Android's benchmarks name it:
-//!   `BM_sendVec_binderize/64`.
-//! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark; with the nominal part (a delay of 50 ms is
-//!   told as 50.06 ms). The counters `p50`, `p99` and `max` tell what a mean hides; `p99` is there when every repetition
-//!   had the samples for it.
-//! - `cpu_time`: the mean of the case's series `processor time`, where the experiment has one (`transaction`); else the same as
-//!   `real_time`, because compare.py needs one.
-//! - `iterations`: the samples of the repetition.
-//! - `time_unit`: always `ns`. Where the values are instructions, cycles or counts, for which Google Benchmark has no unit,
-//!   `label` says so.
-//! - A case that is inconclusive without figures has `error_occurred` and why; one that its kernel does not offer has
-//!   `skipped`. As in Google Benchmark, its times are then 0.
+//! - `name`: the experiment and the requested parameters, as `switch/pair:thread-thread/tasks:2`;
+//!   then the target if the run has several, and the series if the case has several. `transaction`
+//!   is named as by Android's benchmarks: `BM_sendVec_binderize/64`.
+//! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark, including the
+//!   nominal part: 50.06 ms for a delay of 50 ms. The counters `p50`, `p99` and `max` add the
+//!   distribution; `p99` is present when every repetition has enough samples for it.
+//! - `cpu_time`: the mean of the case's series `processor time` if the experiment has one
+//!   (`transaction`); otherwise equal to `real_time`, because compare.py requires it.
+//! - `iterations`: the number of samples in the repetition.
+//! - `time_unit`: always `ns`. Google Benchmark has no unit for instructions, cycles or counts;
+//!   `label` names such a unit.
+//! - An inconclusive case without figures has `error_occurred` and the reason; a case that its
+//!   kernel does not offer has `skipped`. Their times are 0, as in Google Benchmark.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ struct File<'a> {
     benchmarks: Vec<Entry>,
 }
 
-/// Google Benchmark's context, in its order. What is not known is left out, as there.
+/// Google Benchmark's context object, in its order of fields. Unknown values are omitted, as there.
 #[derive(Serialize)]
 struct Context<'a> {
     date: &'a str,
@@ -43,17 +44,18 @@ struct Context<'a> {
     num_cpus: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     mhz_per_cpu: Option<i64>,
-    /// Not asked for; Google Benchmark writes an empty list where it does not know.
+    /// Always empty, which Google Benchmark writes for unknown caches.
     caches: [u8; 0],
     load_avg: &'a [f64],
     library_version: &'a str,
     library_build_type: &'a str,
     json_schema_version: u32,
-    /// Its users may add words of their own.
+    /// A custom field, which Google Benchmark's format allows.
     study: &'a str,
 }
 
-/// One benchmark's repetition, or an aggregate of all; the fields in Google Benchmark's order.
+/// One repetition of a benchmark or one aggregate over its repetitions, in Google Benchmark's order
+/// of fields.
 #[derive(Clone, Default, Serialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -92,8 +94,10 @@ pub(super) enum Problem {
     Skipped { skipped: bool, skip_message: String },
 }
 
+/// Renders a run in Google Benchmark's JSON format.
+///
 /// # Errors
-/// Never in practice: all numbers are finite.
+/// When serialization fails; a run holds no value for which it does.
 pub fn render(run: &Run) -> Result<String> {
     let context = &run.context;
     let file = File {
@@ -117,7 +121,7 @@ pub fn render(run: &Run) -> Result<String> {
 
 pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
     let several_targets = run.cases.iter().any(|case| case.target != run.cases[0].target);
-    // A family is an experiment on a target; its instances are numbered in the order of the run.
+    // A family is an experiment on a target; its instances are numbered in run order.
     let mut families: Vec<(&str, &str, usize)> = Vec::new();
     let mut entries = Vec::new();
     for case in &run.cases {
@@ -168,7 +172,7 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
     entries
 }
 
-/// Why a case has no figures, if it has none.
+/// The reason why a case has no figures; `None` when it has figures.
 fn problem(case: &CaseResult) -> Option<Problem> {
     let message = case.verdict.reasons.join("; ");
     if case.verdict.status == Status::NotOffered {
@@ -179,7 +183,7 @@ fn problem(case: &CaseResult) -> Option<Problem> {
     (!has_figures).then_some(Problem::Error { error_occurred: true, error_message: message })
 }
 
-/// The words of a case's name.
+/// The parts of a case's benchmark name, which are joined by `/`.
 fn name(case: &CaseResult) -> Vec<String> {
     let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
         "transaction" => {
@@ -195,7 +199,7 @@ fn name(case: &CaseResult) -> Vec<String> {
     words
 }
 
-/// As Android's benchmarks of binder and hwbinder have it.
+/// The name that Android's benchmarks of binder and hwbinder give a transaction case.
 fn send_vec(case: &CaseResult) -> Vec<String> {
     let parameter = |name: &str| case.parameters.get(name).map_or("", String::as_str);
     let transport = match parameter("transport") {
@@ -211,7 +215,8 @@ fn send_vec(case: &CaseResult) -> Vec<String> {
 
 fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec<Entry> {
     let all = &series.by_repetition;
-    // One sample a repetition, which repetitions keep apart as their cold one: so of all together.
+    // Each repetition has a single such sample and counts it as cold: the mean is of all
+    // repetitions.
     let processor_time = case.series.iter().find(|series| series.name == "processor time");
     let processor_time = processor_time.and_then(|series| series.summary.mean);
     let label =
@@ -238,7 +243,7 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
     [repetitions, aggregates].concat()
 }
 
-/// A counter that one repetition has, all must have.
+/// The counters of a repetition. A counter is included only if every repetition has it.
 fn counters(
     repetition: &Repetition,
     all: &[Repetition],
@@ -251,7 +256,7 @@ fn counters(
 
 type Statistic = fn(&[f64]) -> f64;
 
-/// In Google Benchmark's order.
+/// The aggregates over repetitions, in Google Benchmark's order.
 const AGGREGATES: [(&str, &str, Statistic); 4] =
     [
         ("mean", "time", mean),
@@ -287,7 +292,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sample standard deviation.
+/// The sample standard deviation (n − 1). `values` must hold at least two.
 fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

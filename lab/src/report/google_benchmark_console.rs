@@ -1,9 +1,10 @@
-//! The table that Google Benchmark prints on a terminal, without colours and user counters: for eyes and scripts that know it.
+//! The table that Google Benchmark prints on a terminal, without colours and user counters, for
+//! readers and scripts that expect its layout.
 
 use super::google_benchmark::{Entry, Problem, benchmarks};
 use crate::run::Run;
 
-/// As wide as Google Benchmark makes the names at least.
+/// Google Benchmark's minimum width of the name column, in characters.
 const MIN_NAME_WIDTH: usize = 10;
 
 pub fn render(run: &Run) -> String {
@@ -35,7 +36,7 @@ fn row(entry: &Entry) -> String {
     if entry.label.is_empty() { row } else { format!("{row} {}", entry.label) }
 }
 
-/// To about as many digits as the ten places of a time's column hold.
+/// Formats a time in ten characters, with Google Benchmark's number of decimals.
 fn time(value: f64) -> String {
     let digits = match value {
         ..1.0 => 3,

@@ -1,4 +1,4 @@
-//! The JSON for Google Benchmark's tools has what those tools need.
+//! Tests that the Google Benchmark JSON holds the fields that its tools require.
 
 use serde_json::Value;
 

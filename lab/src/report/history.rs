@@ -1,4 +1,4 @@
-//! What `history` prints: the runs in the store, or how the cases of an experiment went from run to run.
+//! The output of `history`: the runs in the store, or an experiment's cases from run to run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,15 @@ use crate::{
     units::{show, show_all},
 };
 
+/// Rows of the store as JSON.
+///
 /// # Errors
-/// Never in practice: the rows hold nothing that JSON cannot.
+/// When serialization fails; the rows hold no value for which it does.
 pub fn json(rows: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(rows)? + "\n")
 }
 
-/// The list of runs, as they come.
+/// The table of runs, in the order of `rows`.
 pub fn runs(rows: &[RunRow]) -> String {
     let mut table = TextTable::new(&[
         ("run", Right),
@@ -50,7 +52,8 @@ fn date(text: &str) -> String {
     text.replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-/// One line for each series of each case on each host, the oldest run first.
+/// A table with one line for each series of each case on each host. `rows` must be ordered from the
+/// oldest run to the newest; the last p50 and the unit come from the newest.
 pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
     let mut lines: Vec<Vec<&CaseRow>> = Vec::new();
     for row in rows {
@@ -106,11 +109,12 @@ fn run_range(line: &[&CaseRow]) -> String {
     }
 }
 
-/// What tells the cases apart, by key: what was asked for, and whatever else is not the same in all of them.
+/// The label of each case by its key: the requested parameters, and any parameter that differs
+/// between cases.
 fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
     let keys: BTreeMap<&str, &str> =
         rows.iter().map(|row| (row.key.as_str(), row.label.as_str())).collect();
-    // A key is the experiment, the target and the parameters, with spaces between.
+    // A key is the experiment, the target and the parameters, separated by spaces.
     let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
     let label = |key: &str, asked: &str| {
         let distinguishes =
@@ -120,8 +124,8 @@ fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
     keys.iter().map(|(key, asked)| (*key, label(key, asked))).collect()
 }
 
-/// A bar for each value, from the least to the greatest. A tenth of the least is the smallest full height, so that noise does not look
-/// like mountains.
+/// One bar for each value, `?` for a missing one. The full height spans at least 10 % of the
+/// smallest value, so that noise stays small.
 fn sparkline(values: &[Option<f64>]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let known = || values.iter().flatten().copied();
@@ -129,7 +133,7 @@ fn sparkline(values: &[Option<f64>]) -> String {
     let high = known().fold(low * 1.1, f64::max);
     let bar = |value: f64| {
         let height = ((value - low) / (high - low) * 7.0).round();
-        // Not a number where all are zero.
+        // The height is NaN when all values are zero.
         BARS[if height.is_finite() { (height as usize).min(7) } else { 0 }]
     };
     values.iter().map(|value| value.map_or('?', bar)).collect()

@@ -1,11 +1,13 @@
-//! Our own JSON: the whole run, as `docs/run-file.md` describes it.
+//! Chronoscope's JSON: the complete run, as documented in `docs/run-file.md`.
 
 use anyhow::Result;
 
 use crate::run::Run;
 
+/// Renders a run as JSON.
+///
 /// # Errors
-/// Never in practice: a run holds nothing that JSON cannot.
+/// When serialization fails; a run holds no value for which it does.
 pub fn render(run: &Run) -> Result<String> {
     Ok(serde_json::to_string_pretty(run)? + "\n")
 }
@@ -19,13 +21,13 @@ mod tests {
     use super::*;
     use crate::{report::csv, run::sample};
 
-    /// Where a value stands, as `run.cases[].series[].p50`; for every key in `value`.
+    /// Collects the path of every key in `value`, as `run.cases[].series[].p50`.
     fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     let path = format!("{at}.{name}");
-                    // The keys of these are names of parameters, of facts and of files.
+                    // The keys of these maps are data: names of parameters, facts and files.
                     if !["parameters", "when", "identity", "attachments"].contains(&name.as_str()) {
                         paths(value, &path, found);
                     }
@@ -39,7 +41,8 @@ mod tests {
         }
     }
 
-    /// The keys that the document describes: the first cells of its tables, under the path that their heading names.
+    /// The keys described by the document: the first cells of its tables, prefixed with the path in
+    /// the heading above.
     fn described() -> BTreeSet<String> {
         let (mut under, mut found) = ("", BTreeSet::new());
         for line in include_str!("../../../docs/run-file.md").lines() {

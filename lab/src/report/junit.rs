@@ -1,13 +1,14 @@
-//! JUnit's XML, which most CI systems show: a `testsuite` for each experiment, a `testcase` for each case.
+//! JUnit XML, which most CI systems display: a `testsuite` for each experiment and a `testcase` for
+//! each case.
 //!
 //! | verdict | element |
 //! |---|---|
 //! | pass | none |
 //! | limit missed, regression | `failure` |
-//! | inconclusive | `error`: the test could not be carried out. `skipped` would show green what measured nothing, beside an exit status of 4 |
+//! | inconclusive | `error`: nothing was measured; `skipped` would look like a success |
 //! | not offered | `skipped` |
 //!
-//! A `testcase` has no `time`: repetitions of all cases take turns, so none has a time of its own.
+//! A `testcase` has no `time`: the repetitions of all cases are interleaved.
 
 use std::fmt::Write as _;
 
@@ -75,7 +76,7 @@ fn testcase(outcome: &Outcome) -> String {
         let words = outcome.status.words();
         let message =
             if outcome.reasons.is_empty() { words.to_owned() } else { outcome.reasons.join("; ") };
-        // The form has no type for what is skipped.
+        // JUnit's schema gives `skipped` no type.
         let kind =
             if element == "skipped" { String::new() } else { attributes(&[("type", words)]) };
         let _ = writeln!(
@@ -95,16 +96,17 @@ fn testcase(outcome: &Outcome) -> String {
     text + "    </testcase>\n"
 }
 
-/// What is empty is left out.
+/// Formats attributes, leaving out those with an empty value.
 fn attributes(attributes: &[(&str, &str)]) -> String {
     let present = attributes.iter().filter(|(_, value)| !value.is_empty());
-    // A reader would make a space of a line break.
+    // XML parsers normalize a literal line break in an attribute to a space.
     present
         .map(|(name, value)| format!(" {name}=\"{}\"", escaped(value).replace('\n', "&#10;")))
         .collect()
 }
 
-/// Without the characters that XML 1.0 cannot have or advises against: controls, and what is no character.
+/// Escapes text for XML 1.0. Characters that it forbids or discourages, controls and noncharacters,
+/// are removed; a tab becomes a space.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
@@ -167,7 +169,7 @@ mod tests {
         let sums = ["tests", "failures", "errors", "skipped"]
             .map(|sum| find(&document, "testsuites")[0].attribute(sum));
         assert_eq!(sums, ["7", "1", "1", "1"].map(Some));
-        // A case without proof shows no figures.
+        // A case without evidence shows no figures.
         let unproven = find(&document, "error")[0].parent().unwrap();
         assert!(unproven.children().all(|child| !child.has_tag_name("system-out")), "{text}");
     }

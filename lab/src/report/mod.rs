@@ -1,4 +1,5 @@
-//! Showing a run, one file a format.
+//! Renders runs, comparisons, captures and timelines, one module for each format. Modules here read
+//! results and never change them; measuring and judging happen below.
 
 pub mod capture;
 pub mod capture_files;
@@ -38,18 +39,18 @@ pub use paint::Paint;
 
 use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
 
-/// Says before a long run what [`write`] would find wrong after it.
+/// Checks before a long run that [`write`] will be able to write its output.
 ///
 /// # Errors
-/// When the file asked for cannot be made.
+/// When the requested file cannot be created.
 pub fn check(file: Option<&Path>) -> Result<()> {
     file.map_or(Ok(()), file::check)
 }
 
-/// Writes the run as asked: to a file, or to standard output.
+/// Writes a run in the requested format, to a file or to standard output.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When rendering fails, or the output cannot be written.
 pub fn write(run: &Run, format: Format, file: Option<&Path>) -> Result<()> {
     let text = match format {
         Format::Table => table::render(run, Paint::for_output(file)),
@@ -64,10 +65,11 @@ pub fn write(run: &Run, format: Format, file: Option<&Path>) -> Result<()> {
     emit(&text, file)
 }
 
-/// Writes a comparison as asked; a page also shows the rows of a store.
+/// Writes a comparison in the requested format, to a file or to standard output. Only the page uses
+/// `history`, the store's rows of earlier runs.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When rendering fails, or the output cannot be written.
 pub fn write_comparison(
     comparison: &Comparison,
     history: &[CaseRow],
@@ -84,10 +86,10 @@ pub fn write_comparison(
     emit(&text, file)
 }
 
-/// Writes the run's page, and makes its folder.
+/// Writes a run's page to `file`, creating the file's folder if it is missing.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the folder cannot be created, or the file cannot be written.
 pub fn page(run: &Run, file: &Path) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)
@@ -95,18 +97,18 @@ pub fn page(run: &Run, file: &Path) -> Result<()> {
     file::write(file, &html::render(&[(String::new(), run)]))
 }
 
-/// Writes a finished text to a file, or to standard output.
+/// Writes a rendered text to a file, or to standard output when `file` is `None`.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the output cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
     file.map_or_else(|| console::print(text), |path| file::write(path, text))
 }
 
-/// Writes a timeline to a file, or to standard output.
+/// Writes a timeline to a file, or to standard output when `file` is `None`.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the output cannot be written, or a binary format would go to a terminal.
 pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path>) -> Result<()> {
     let content = |output: &mut dyn Write| match format {
         TraceFormat::Perfetto => perfetto::write(timeline, output),

@@ -1,5 +1,5 @@
-//! What was judged, one entry a verdict, whatever judged it: a run's own evidence and limits, a comparison, or a baseline. The
-//! formats of CI systems ([`junit`](super::junit), [`github`](super::github)) are made from it.
+//! The verdicts of a run, a comparison or a baseline check in one common form, from which the
+//! formats for CI systems (JUnit, GitHub) are rendered.
 
 use crate::{
     comparison::{Comparison, Line},
@@ -7,9 +7,9 @@ use crate::{
     units::show,
 };
 
-/// Everything that was judged together.
+/// All verdicts of one run or comparison.
 pub struct Outcomes {
-    /// What the whole is called: the study, or the two sides of a comparison.
+    /// The study's name, or the names of the two sides of a comparison.
     pub name: String,
     pub context: Context,
     pub all: Vec<Outcome>,
@@ -19,17 +19,17 @@ pub struct Outcomes {
 #[derive(Clone)]
 pub struct Outcome {
     pub experiment: String,
-    /// Tells it from the others of its experiment.
+    /// Unique within the experiment: target and label, or case and series.
     pub name: String,
     pub status: Status,
-    /// Empty for a pass.
+    /// The reasons of the status; empty for a pass.
     pub reasons: Vec<String>,
-    /// The figures, one a line.
+    /// The figures as text, one line each.
     pub figures: Vec<String>,
 }
 
 impl Outcomes {
-    /// A run's cases, then its peers.
+    /// The verdicts of a run's cases, followed by those of its peers.
     pub fn of_run(run: &Run) -> Self {
         let cases = run.cases.iter().map(case_outcome);
         let peers = run.peers.iter().map(|peer| Outcome {
@@ -42,7 +42,7 @@ impl Outcomes {
         Self { name, context: run.context.clone(), all: cases.chain(peers).collect() }
     }
 
-    /// A comparison's lines, then what only one side has.
+    /// The verdicts of a comparison's lines, followed by the cases that only one side has.
     pub fn of_comparison(comparison: &Comparison) -> Self {
         let (a, b) = (&comparison.a.name, &comparison.b.name);
         let unmatched = |keys: &[String], status: Status, reason: String| -> Vec<Outcome> {
@@ -63,7 +63,7 @@ impl Outcomes {
             Status::Inconclusive,
             format!("only in {a}: it was not measured again"),
         );
-        // As what a kernel does not offer: there is nothing to judge, and nothing is wrong.
+        // A new case cannot be judged and is no failure, like a case that a kernel does not offer.
         let new = unmatched(
             &comparison.only_in_b,
             Status::NotOffered,
@@ -80,7 +80,7 @@ impl Outcomes {
         self.all.iter().filter(|outcome| outcome.status == status).count()
     }
 
-    /// `1 limit missed · 3 pass`, the worst first.
+    /// The number of outcomes by status, the worst status first, as `1 limit missed · 3 pass`.
     pub fn summary(&self) -> String {
         let worst_first = [
             Status::LimitMissed,
@@ -103,13 +103,13 @@ fn case_outcome(case: &CaseResult) -> Outcome {
     Outcome {
         experiment: case.experiment.clone(),
         name: words(&[&case.target, &case.label]),
-        // Without evidence that holds, samples are no figures of their case.
+        // A case without evidence has no figures.
         figures: case.series.iter().filter(|_| proven).map(figures).collect(),
         ..from_verdict(&case.verdict)
     }
 }
 
-/// `switch: n 5000, p50 2.90 µs, p99 4.35 µs, max 69.6 µs`.
+/// A series in one line, as `switch: n 5000, p50 2.90 µs, p99 4.35 µs, max 69.6 µs`.
 fn figures(series: &SeriesResult) -> String {
     let summary = &series.summary;
     let value = |value: Option<f64>| value.map(|value| show(value + series.nominal, &series.unit));
@@ -128,7 +128,7 @@ fn line_outcome(line: &Line) -> Outcome {
         let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
         Some(format!("p50 {a} → {b}{ratio}"))
     });
-    // What a comparison decides by figures alone has them as its reason.
+    // A finding decided by the figures alone has no other reason.
     let needs_reason = line.reasons.is_empty() && line.finding.status() != Status::Pass;
     Outcome {
         experiment: line.experiment.clone(),
@@ -144,7 +144,7 @@ fn line_outcome(line: &Line) -> Outcome {
     }
 }
 
-/// An outcome of that verdict, without a name yet.
+/// An outcome with this verdict's status and reasons; the other fields are empty.
 fn from_verdict(verdict: &Verdict) -> Outcome {
     Outcome {
         experiment: String::new(),

@@ -1,7 +1,8 @@
-//! Perfetto's trace format: protocol buffers, one packet an event (<https://perfetto.dev/docs/reference/trace-packet-proto>).
+//! Perfetto's trace format: protocol buffers, one packet for each event
+//! (<https://perfetto.dev/docs/reference/trace-packet-proto>).
 //!
-//! Only the messages and fields that are written stand here, under the numbers of `protos/perfetto/trace/`, which never change
-//! their meaning.
+//! Only the messages and fields written here are declared, with the field numbers of Perfetto's
+//! `protos/perfetto/trace/`, which are stable.
 
 use std::io::{self, Write};
 
@@ -12,10 +13,10 @@ use crate::timeline::{Arrow, Event, Timeline, TrackId, What};
 /// `Trace.packet`, the only field of the outermost message.
 const PACKET: u32 = 1;
 
-/// All packets are written by one writer, in one sequence. 1 is the tracing service's own.
+/// The sequence id of all packets, as there is one writer. Id 1 belongs to the tracing service.
 const SEQUENCE: u32 = 2;
 
-/// Numbers of tracks are to be unlike those of other writers.
+/// UUID of the first track, chosen not to collide with other writers' tracks in a merged trace.
 const FIRST_TRACK: u64 = 0x6368_726f_6e6f_0000;
 
 #[derive(Clone, PartialEq, Message)]
@@ -36,8 +37,9 @@ pub struct TracePacket {
     pub first_packet_on_sequence: Option<bool>,
 }
 
-/// [`TracePacket::sequence_flags`]: names are numbered anew, and: what follows uses such numbers.
+/// Value of [`TracePacket::sequence_flags`]: interned names are reset.
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// Value of [`TracePacket::sequence_flags`]: the packet refers to interned names.
 const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -62,7 +64,7 @@ pub struct TrackDescriptor {
 #[repr(i32)]
 pub enum ChildOrdering {
     Unknown = 0,
-    /// By [`TrackDescriptor::sibling_order_rank`].
+    /// Sorted by [`TrackDescriptor::sibling_order_rank`].
     Explicit = 3,
 }
 
@@ -70,7 +72,7 @@ pub enum ChildOrdering {
 #[repr(i32)]
 pub enum SiblingMerge {
     Unspecified = 0,
-    /// Tracks of one name stay two.
+    /// Tracks with the same name are not merged.
     None = 2,
 }
 
@@ -111,10 +113,10 @@ pub struct EventName {
     pub name: Option<String>,
 }
 
-/// Writes the timeline, packet by packet.
+/// Writes a timeline and consumes its events, one packet at a time.
 ///
 /// # Errors
-/// When `output` fails.
+/// When writing to `output` fails.
 pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut packets = Packets { output, bytes: Vec::new() };
     packets.write(&TracePacket {
@@ -139,7 +141,7 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
             ..TracePacket::default()
         })?;
     }
-    // Of each name, whether it has been told.
+    // For each name, whether a packet has interned it.
     let mut interned = Vec::new();
     for event in timeline.events() {
         packets.write(&packet(&event, timeline, &mut interned))?;
@@ -157,7 +159,7 @@ fn packet(event: &Event, timeline: &Timeline<'_>, interned: &mut Vec<bool>) -> T
         What::End => (Type::SliceEnd, None),
         What::Mark(name) => (Type::Instant, Some(name)),
     };
-    // 0 is no number.
+    // 0 is not a valid id.
     let iid = name.map(|name| name.index() as u64 + 1);
     let new = name.filter(|name| {
         interned.resize(interned.len().max(name.index() + 1), false);
@@ -187,7 +189,7 @@ fn packet(event: &Event, timeline: &Timeline<'_>, interned: &mut Vec<bool>) -> T
 
 struct Packets<'a> {
     output: &'a mut dyn Write,
-    /// One packet, encoded.
+    /// Buffer for the encoding of one packet.
     bytes: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Progress: a bar on a terminal, plain lines where there is none.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{case::Case, runner::Progress};
 
-/// The progress display for this terminal.
+/// The progress display for standard error; `quiet` gives one that prints nothing.
 pub fn new(quiet: bool) -> Box<dyn Progress> {
     match (quiet, stderr().is_terminal()) {
         (true, _) => Box::new(Silent),
@@ -55,7 +55,7 @@ impl Progress for Bar {
     }
 }
 
-/// A line every few seconds.
+/// Prints a line every five seconds.
 struct Lines {
     next: Instant,
 }
@@ -67,7 +67,7 @@ impl Progress for Lines {
         }
         self.next = Instant::now() + Duration::from_secs(5);
         let percent = 100 * done.as_millis() / total.as_millis().max(1);
-        // A run does not end because nobody listens to its progress.
+        // A closed standard error must not end the run.
         let _ = writeln!(stderr(), "{percent:>3} %  {}", name(case));
     }
 

@@ -1,6 +1,6 @@
-//! A table of text: columns as wide as they need to be, one rule under the header.
+//! A plain-text table: columns as wide as their widest cell, and a rule under the header.
 
-/// Which side a column's cells lean to.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Left,
@@ -14,7 +14,7 @@ pub struct TextTable {
 
 enum Row {
     Cells(Vec<String>),
-    /// Runs across the columns, and makes none of them wider.
+    /// Text that spans all columns without widening them.
     Line(String),
 }
 
@@ -31,14 +31,14 @@ impl TextTable {
         self.rows.push(Row::Line(text.into()));
     }
 
-    /// An empty line, but none before the first row.
+    /// Adds an empty line, except before the first row.
     pub fn gap(&mut self) {
         if !self.rows.is_empty() {
             self.line("");
         }
     }
 
-    /// The table; a column without any text is left out.
+    /// Renders the table; columns whose cells are all empty are left out.
     pub fn render(&self) -> String {
         let cells = || {
             self.rows
@@ -79,7 +79,7 @@ fn pad(text: &str, to: usize, side: Side) -> String {
     }
 }
 
-/// Characters that a terminal shows: colours take no room.
+/// The number of characters that a terminal shows; ANSI colour codes count as none.
 fn width(text: &str) -> usize {
     let mut in_colour = false;
     let shown = text.chars().filter(|&character| {
@@ -90,8 +90,8 @@ fn width(text: &str) -> usize {
     shown.count()
 }
 
-/// Joins items by ` · `, in lines of at most `columns` characters, each but the first starting with `indent` spaces; the
-/// first is taken to stand behind as many characters.
+/// Joins items by ` · ` and wraps between items at `columns` characters. All lines but the first
+/// are indented by `indent` spaces; the first is assumed to follow a prefix of that width.
 pub fn wrap(items: &[String], indent: usize, columns: usize) -> String {
     let mut text = String::new();
     let mut column = indent;

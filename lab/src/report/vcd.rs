@@ -1,7 +1,9 @@
-//! A value change dump (IEEE 1364, 18), which viewers of waveforms open.
+//! Writes a timeline as a value change dump (IEEE 1364, clause 18) for waveform viewers.
 //!
-//! A pin is a wire. Each other track is a variable whose value is the name of the innermost slice, `-` outside of any; where a track has marks, a
-//! second one tells the latest, and an event when. Strings are no part of the standard, but of every viewer. Flows are not shown.
+//! A pin becomes a wire. Any other track becomes a string variable that holds the name of the
+//! innermost slice, or `-` outside slices. A track with marks gets a second variable with the
+//! latest mark, and an event that fires at each mark. String variables are not in the standard, but
+//! viewers support them. Flows are left out.
 
 use std::{
     collections::BTreeSet,
@@ -15,24 +17,25 @@ use crate::{
     timeline::{NameId, Timeline, What},
 };
 
-/// The value outside of any slice.
+/// The value of a track outside slices.
 const OUTSIDE: &str = "-";
 
-/// What one track is written as; a group has none.
+/// The variables of one track; a group of tracks has none.
 #[derive(Default)]
 struct Variables {
     state: Option<IdCode>,
-    /// The state is a level.
+    /// The state variable is a wire.
     is_pin: bool,
-    /// The latest mark, and when it came.
+    /// The variable with the latest mark, and the event that fires with it.
     mark: Option<(IdCode, IdCode)>,
+    /// Names of the open slices, the innermost last.
     open: Vec<NameId>,
 }
 
-/// Writes the timeline, change by change.
+/// Writes a timeline and consumes its events, one change at a time.
 ///
 /// # Errors
-/// When `output` fails.
+/// When writing to `output` fails.
 pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(output);
     writer.version(concat!("chronoscope ", env!("CARGO_PKG_VERSION")))?;
@@ -79,7 +82,7 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// Defines a scope for each track that others stand under, and variables for each other one.
+/// Defines a scope for each track with children, and the variables of each other track.
 fn define<W: Write>(timeline: &Timeline<'_>, writer: &mut Writer<W>) -> io::Result<Vec<Variables>> {
     let tracks = timeline.tracks();
     let mut children = vec![Vec::new(); tracks.len()];
@@ -104,7 +107,7 @@ struct Definitions<'a, W: Write> {
 }
 
 impl<W: Write> Definitions<'_, W> {
-    /// Defines sisters, in their order. A track stands at most three deep.
+    /// Defines sibling tracks by rank, and their children recursively (depth at most three).
     fn define_siblings(&mut self, mut places: Vec<usize>) -> io::Result<()> {
         let tracks = self.timeline.tracks();
         places.sort_by_key(|place| tracks[*place].rank);
@@ -134,7 +137,8 @@ impl<W: Write> Definitions<'_, W> {
     }
 }
 
-/// A name as a string's value, which ends at a space. What is not ASCII is escaped as in C, which viewers undo.
+/// Encodes a name as a string value. A space would end the value and becomes `_`; bytes outside
+/// printable ASCII are escaped as in C, which viewers decode.
 fn string_value(name: &str) -> String {
     let mut value = String::new();
     for byte in name.bytes() {

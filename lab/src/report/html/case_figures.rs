@@ -1,5 +1,6 @@
-//! Numbers that a case found besides its samples, one row each, where a study holds a published one or a limit against them: a ratio of two
-//! times, or the longest stretch with interrupts off.
+//! Charts of a case's figures that are no statistics of samples, such as a ratio of two times or
+//! the longest time with interrupts masked. A figure is drawn if the study has a published value or
+//! a limit for it.
 
 use super::{
     figure::Figure,
@@ -14,7 +15,7 @@ use crate::{
     units::show,
 };
 
-/// Rows of a picture.
+/// Most rows of a chart; further rows continue in the next one.
 const MAX_ROWS: usize = 16;
 
 const ROW_HEIGHT: f64 = 32.0;
@@ -22,13 +23,14 @@ const LINE_HEIGHT: f64 = 13.0;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
-/// What one row shows.
+/// A row of the chart: a measured figure with its limits, or a published one.
 enum Row<'a> {
     Measured { name: String, figure: &'a FigureResult, limits: Vec<(&'static str, f64)> },
     Published(&'a Published),
 }
 
 impl Row<'_> {
+    /// The name and the value of the row.
     fn label(&self) -> (String, f64) {
         match self {
             Row::Measured { name, figure, .. } => (name.clone(), figure.value),
@@ -36,6 +38,7 @@ impl Row<'_> {
         }
     }
 
+    /// All finite values that the row draws, for the scale.
     fn values(&self) -> Vec<f64> {
         let values = match self {
             Row::Measured { figure, limits, .. } => [figure.min, figure.value, figure.max]
@@ -95,7 +98,7 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
             words(one).into_iter().filter(|word| !common.contains(word)).collect();
         let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
         rows.push(Row::Measured { name, figure, limits: limits(case, number) });
-        // Once after all cases in a row that it belongs to.
+        // A published figure follows the last of the consecutive cases that it applies to.
         let published = |case: &CaseResult| -> Vec<(String, u64)> {
             comparable(case, figure)
                 .map(|figure| (figure.on.clone(), figure.value.to_bits()))
@@ -121,7 +124,8 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         .collect()
 }
 
-/// Published figures that may stand on one axis with ours. Ratios have no clock; a rate is by its clock, and an emulator's is no time.
+/// The published figures that may share an axis with a measured one: same name, same unit, and no
+/// rate by an emulator's clock, which is not time. Ratios have no clock.
 fn comparable<'a>(
     case: &'a CaseResult,
     measured: &FigureResult,
@@ -138,6 +142,7 @@ fn has_reference(case: &CaseResult, figure: &FigureResult) -> bool {
     comparable(case, figure).next().is_some() || !limits(case, &figure.name).is_empty()
 }
 
+/// The limits on a figure, each as `at least` or `at most` with its value.
 fn limits(case: &CaseResult, number: &str) -> Vec<(&'static str, f64)> {
     let limits = case.limits.iter().filter(|limit| limit.statistic == number);
     let ends = limits.flat_map(|limit| [("at least", limit.at_least), ("at most", limit.at_most)]);

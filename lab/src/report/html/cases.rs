@@ -1,4 +1,4 @@
-//! Cases as a whole, for charts that show more of a case than its series.
+//! Whole cases, for charts of cycle profiles and captures.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use super::{
 };
 use crate::{run::CaseResult, units::show};
 
-/// A proven case of an experiment.
+/// A case with evidence, prepared for a chart.
 pub struct ProvenCase<'a> {
     pub experiment: &'a str,
     pub case: &'a CaseResult,
-    /// Its target, with the run's name in a page of several.
+    /// The case's target, preceded by the run's name if the page shows several runs.
     pub target: String,
-    /// The words of its label that not all have.
+    /// The words of the case's label that are not common to all cases of the experiment.
     pub label: String,
 }
 
 impl<'a> ProvenCase<'a> {
-    /// Without proof a case is not drawn.
+    /// The cases of an experiment that have evidence.
     pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
         let of =
             |subject: &'a Subject<'a>| subject.run.cases.iter().map(move |case| (subject, case));
@@ -47,7 +47,7 @@ impl<'a> ProvenCase<'a> {
     }
 }
 
-/// What a time is told in: of a clock on the wall in units of time, else in the clock's own ticks.
+/// The unit in which times of a case are shown: ns for a wall clock, otherwise ticks of the clock.
 #[derive(Clone, Copy)]
 pub struct Unit<'a>(&'a str);
 

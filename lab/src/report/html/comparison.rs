@@ -1,4 +1,5 @@
-//! The page of a comparison: each case's ratio with its interval, then the figures and the reasons.
+//! The page of a comparison: its verdict, the reasons, each case's ratio with its interval, and the
+//! figures.
 
 use super::{
     brief,
@@ -16,7 +17,8 @@ use crate::{
     units::{digits, show},
 };
 
-/// One comparison, with what a store knows of its cases from other runs; or several with the same A.
+/// Renders one comparison, with the trend of its cases over `history`, the store's rows; or several
+/// comparisons with the same A, for which `history` is not used.
 pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     let names: Vec<&str> = comparisons.iter().map(|comparison| brief(&comparison.b.name)).collect();
     let first = comparisons.first().map_or("", |comparison| brief(&comparison.a.name));
@@ -77,7 +79,7 @@ fn section(comparison: &Comparison) -> String {
         side("B", &comparison.b),
         status_counts(&statuses),
         escape(&how),
-        list("reasons", "What to know of it", &reasons),
+        list("reasons", "Reasons and notes", &reasons),
         charts(comparison),
         figures(&comparison.lines),
     )

@@ -1,5 +1,5 @@
-//! Where the cycles went: for each case a bar of what one sample takes, function by function. A function has the same colour and
-//! sign in all bars of an experiment, so that kernels compare.
+//! Charts of cycles by function: for each case a bar of one sample's cycles, split by function. A
+//! function has the same colour and sign in all bars of an experiment, so that kernels compare.
 
 use std::collections::HashMap;
 
@@ -14,29 +14,31 @@ use super::{
 };
 use crate::run::Cycles;
 
-/// Functions of a case that are named; the rest is one part.
+/// Most functions named in a bar; the others are summed in one part.
 const MAX_NAMED: usize = 8;
 
-/// Cases of a picture, and pictures of an experiment.
+/// Most cases of a chart, and most charts of an experiment.
 const CASES_PER_CHART: usize = 4;
 const MAX_CHARTS: usize = 4;
 
-/// Rows of a case in the table.
+/// Most rows of a case in the table of numbers.
 const MAX_ROWS: usize = 12;
 
 const LEFT: f64 = 8.0;
 const LINE: f64 = 15.0;
 const BAR: f64 = 16.0;
 
+/// The name of the part that sums all unnamed functions.
 const REST: &str = "all others";
 
+/// A case with its cycle profile.
 type Profiled<'a> = (&'a ProvenCase<'a>, &'a Cycles);
 
 pub fn figures(cases: &[ProvenCase<'_>]) -> Vec<Figure> {
     let profiled = cases.iter().filter_map(|shown| Some((shown, shown.case.cycles.as_ref()?)));
     let mut profiled: Vec<Profiled<'_>> =
         profiled.filter(|(_, cycles)| cycles.windows > 0).collect();
-    // Targets of one label stand together.
+    // Group the targets of one label.
     profiled.sort_by_key(|(shown, _)| cases.iter().position(|other| other.label == shown.label));
     let all = profiled.len();
     profiled.truncate(CASES_PER_CHART * MAX_CHARTS);
@@ -101,7 +103,7 @@ fn figure(page: &[Profiled<'_>], scale: &Scale, styles: &Styles<'_>, part: &str)
     }
 }
 
-/// A case: its name and what a sample takes, the bar, and what its parts are.
+/// Draws a case below `top`: its name and cycles per sample, the bar, and a line for each part.
 fn draw(
     svg: &mut Svg,
     (shown, cycles): Profiled<'_>,
@@ -118,7 +120,7 @@ fn draw(
         let (sign, class) = styles.of_function(name);
         let ends = [from, from + taken].map(|value| scale.at(value));
         let tip = format!("{}: {} cycles of {total}", fit(name, 600.0), tenths(taken));
-        // A line of ground between parts.
+        // A gap separates the parts.
         svg.bar(&class, [ends[0], top + LINE + 2.0], [ends[1] - ends[0] - 0.8, BAR - 3.0], &tip);
         from += taken;
         line += LINE;
@@ -129,17 +131,17 @@ fn draw(
     }
 }
 
-/// What one sample takes.
+/// The mean of a cycle count over the windows of the profile.
 fn per_sample(cycles: u64, of: &Cycles) -> f64 {
     cycles as f64 / of.windows.max(1) as f64
 }
 
-/// A mean of whole numbers.
+/// A number rounded to one decimal.
 fn tenths(value: f64) -> String {
     number((value * 10.0).round() / 10.0)
 }
 
-/// The functions that are named, and the rest.
+/// The parts of a bar: the most expensive functions and the sum of the rest, in cycles per sample.
 fn parts(cycles: &Cycles) -> Vec<(&str, f64)> {
     let named = cycles.rows.iter().take(MAX_NAMED);
     let mut parts: Vec<(&str, f64)> =
@@ -152,15 +154,15 @@ fn parts(cycles: &Cycles) -> Vec<(&str, f64)> {
     parts
 }
 
-/// The colour and the sign of each function that is named.
+/// The style of each named function: its colour, and its position, which gives its sign.
 struct Styles<'a>(HashMap<&'a str, (usize, usize)>);
 
-/// As many as the style has.
+/// Number of series colours in the style sheet.
 const COLOURS: usize = 8;
 
 impl<'a> Styles<'a> {
-    /// Those that most cases have come first. No two of a case have one colour, as far as there are enough, and then as few in all
-    /// as can be.
+    /// Assigns colours greedily, to the functions of most cases first. A function gets the colour
+    /// used least within its cases, and among those the colour used least overall.
     fn of(profiled: &[Profiled<'a>]) -> Self {
         let named =
             |cycles: &'a Cycles| cycles.rows.iter().take(MAX_NAMED).map(|row| row.name.as_str());
@@ -190,6 +192,7 @@ impl<'a> Styles<'a> {
         Self(styles)
     }
 
+    /// The sign and the CSS class of a function.
     fn of_function(&self, name: &str) -> (&'static str, String) {
         match self.0.get(name) {
             Some((colour, place)) => (SHAPES[place % SHAPES.len()], format!("c{colour}")),

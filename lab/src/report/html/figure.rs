@@ -1,24 +1,26 @@
-//! A chart as it stands in the page: picture, legend, caption, notes, and the numbers behind it.
+//! A chart on the page: picture, legend, caption, notes, and its numbers as a table.
 
 use super::{
     svg::SHAPES,
     text::{escape, table},
 };
 
+/// The parts of a chart, ready to be placed on a page.
 #[derive(Default)]
 pub struct Figure {
-    /// What kind of chart it is, for whoever looks for one.
+    /// The kind of chart, its `data-kind` attribute; `docs/report.md` lists them.
     pub kind: &'static str,
     pub title: String,
-    /// How to read it.
+    /// An explanation of how to read the chart; may be empty.
     pub reading: String,
-    /// Clock, control, evidence, number of samples.
+    /// Clock, control, evidence and number of samples.
     pub facts: String,
     pub svg: String,
-    /// Names of what is drawn in the colours and shapes from the first on.
+    /// The names of the drawn series, in the order of colours and shapes.
     pub legend: Vec<String>,
     /// Published figures, and other footnotes.
     pub notes: Vec<String>,
+    /// The header of the folded table of numbers.
     pub header: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
 }
@@ -67,7 +69,7 @@ impl Figure {
             self.kind,
             escape(&self.title),
             self.svg,
-            // A fact breaks between its items alone.
+            // Lines break between facts only.
             escape(&self.facts.replace("n = ", "n\u{a0}=\u{a0}")),
         )
     }

@@ -1,4 +1,4 @@
-//! The frame of a chart with two axes: ticks, their labels, and a grid.
+//! The frame of a chart with two axes: ticks, labels and grid. All positions are in SVG units.
 
 use super::{
     scale::Scale,
@@ -12,6 +12,7 @@ pub const RIGHT: f64 = WIDTH - 12.0;
 pub const TOP: f64 = 36.0;
 pub const BOTTOM: f64 = HEIGHT - 40.0;
 
+/// A scale with its title and ticks (value and label).
 pub struct Axis {
     pub scale: Scale,
     title: String,
@@ -19,7 +20,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of values of `unit`. On a linear one the unit stands in the title, on a logarithmic one with each tick.
+    /// An axis for values in `unit`. A logarithmic axis of times has a unit at each tick; others
+    /// have it in the title.
     pub fn of(scale: Scale, title: &str, unit: &str) -> Self {
         let (name, size) = units::scale(scale.low.abs().max(scale.high.abs()), unit);
         if scale.log && unit == "ns" {
@@ -31,23 +33,23 @@ impl Axis {
         Self { scale, title, ticks }
     }
 
-    /// An axis with ticks of its own.
+    /// An axis with custom ticks.
     pub fn with(scale: Scale, title: &str, ticks: Vec<(f64, String)>) -> Self {
         Self { scale, title: title.to_owned(), ticks }
     }
 }
 
-/// The x scale's place in a frame.
+/// The left and right end of the x axis.
 pub fn x_range() -> (f64, f64) {
     (LEFT, RIGHT)
 }
 
-/// The y scale's place in a frame.
+/// The lower and upper end of the y axis.
 pub fn y_range() -> (f64, f64) {
     (BOTTOM, TOP)
 }
 
-/// An empty chart.
+/// Draws a chart's axes and grid.
 pub fn draw(x: &Axis, y: &Axis) -> Svg {
     let mut svg = Svg::new(HEIGHT);
     for (value, label) in &y.ticks {
@@ -61,14 +63,15 @@ pub fn draw(x: &Axis, y: &Axis) -> Svg {
     svg
 }
 
-/// The ticks of an x axis, its labels and its title below `base`, and a grid up to `top`.
+/// Draws an x axis at height `base`: labels and title below, a grid up to `top`. Labels that would
+/// overlap are left out.
 pub fn x_axis(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
     let mut free = 0.0;
     for (value, label) in &x.ticks {
         let place = x.scale.at(*value);
         svg.line("grid", [place, base], [place, top]);
         let half = 0.5 * text_width(label);
-        // A label stays within the picture, and does not touch the one before.
+        // A label stays within the picture and clear of its neighbour.
         let middle = place.min(WIDTH - half - 4.0).max(half);
         if middle - half >= free {
             svg.text("", [middle, base + 14.0], Anchor::Middle, label);
@@ -78,7 +81,7 @@ pub fn x_axis(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
     svg.text("title", [(left + RIGHT) / 2.0, base + 31.0], Anchor::Middle, &x.title);
 }
 
-/// A tick's number: as short as it can be.
+/// A number in few digits, with the suffix k, M or G.
 pub fn number(value: f64) -> String {
     let (value, suffix) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
@@ -97,7 +100,7 @@ pub fn number(value: f64) -> String {
     format!("{text}{suffix}")
 }
 
-/// A tick's time, with its unit.
+/// A tick's time in ns, with a suitable unit.
 fn time(ns: f64) -> String {
     let (name, size) = units::scale(ns, "ns");
     format!("{} {name}", number(ns / size))

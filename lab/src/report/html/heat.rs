@@ -1,4 +1,4 @@
-//! Loads against targets: the maximum of each pair, since the maximum is what load lengthens.
+//! A heat map of the maximum for each load and target, because load lengthens the maximum.
 
 use super::{
     figure::Figure,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::units::{digits, show};
 
-/// What a machine is put under while it is measured.
+/// The parameter that names the load on the machine.
 const PARAMETER: &str = "load";
 
 const LEFT: f64 = 74.0;
@@ -31,11 +31,11 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     if loads.len() < 2 || targets.len() < 2 {
         return Vec::new();
     }
-    // Every five targets have a picture: more columns could not be read.
+    // Five targets for each chart: more columns would be unreadable.
     targets.chunks(5).map(|targets| figure(panel, &entries, &loads, targets)).collect()
 }
 
-/// `maximum, instructions`: cells of times tell their own unit.
+/// The chart's quantity, with the unit unless cells show it: times have one in each cell.
 fn axis_title(panel: &Panel<'_>) -> String {
     let what = panel.beyond("maximum");
     if panel.unit == "ns" { what } else { format!("{what}, {}", panel.unit) }
@@ -47,7 +47,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
             entry.case.target == target
                 && entry.case.parameters.get(PARAMETER).is_some_and(|own| own == load)
         };
-        // Of several that differ in something else, the worst.
+        // The largest of cases that differ in other parameters.
         entries.iter().filter(is_here).filter_map(|entry| entry.series.summary.max).reduce(f64::max)
     };
     let all: Vec<f64> = entries
@@ -83,7 +83,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
             };
             let share =
                 if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
-            // Five steps, so that equal looks equal.
+            // Five steps, so that nearly equal values look equal.
             let step = (share * 4.0).round() as usize;
             let text = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
             svg.bar(
@@ -112,7 +112,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
     names.append(&mut rows);
     Figure {
         kind: "heat",
-        title: format!("{}: the longest, by load and target", panel.experiment),
+        title: format!("{}: maximum by load and target", panel.experiment),
         reading: "Darker is longer, in equal steps of the logarithm.".to_owned(),
         facts: panel.facts(entries),
         svg: svg.finish(&format!("Maxima of {} by load and target", panel.experiment)),

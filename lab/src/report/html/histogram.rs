@@ -1,5 +1,5 @@
-//! The latency histogram of a case: linear across, logarithmic upwards, as plots of acceptance tests are, since
-//! the one late sample in a million is what is looked for.
+//! Latency histograms of series. The value axis is linear and the count axis logarithmic, as in
+//! plots of acceptance tests, so that one late sample in a million is visible.
 
 use super::{
     figure::Figure,
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::units::show;
 
-/// Bars across the picture.
+/// Number of bars, unless each value has its own.
 const MAX_BARS: usize = 60;
 
-/// Fewer samples, or fewer values, make no shape.
+/// Fewest samples, and fewest distinct values, that give a histogram.
 const MIN_SAMPLES: u64 = 100;
 const MIN_VALUES: usize = 8;
 
-/// So many of an experiment are drawn, those with the longest maxima; all stand in the table.
+/// Most histograms of a panel: those with the largest maxima are drawn.
 const MAX_CHARTS: usize = 8;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
@@ -52,7 +52,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let bins = bins(&series.histogram, &x, count);
     let most = bins.iter().map(|bin| bin.1).max().unwrap_or(1) as f64;
     let (base, top) = y_range();
-    // From under one, so that a single sample is seen.
+    // The scale starts below 1, so that a single sample is visible.
     let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
     let mut svg = draw(
         &Axis::of(x, &panel.beyond("from start to end"), &series.unit),
@@ -105,15 +105,17 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     }
 }
 
-/// What a device asserts comes at any phase of the program: the distribution is over these.
+/// An addition to the title for interrupts from an external source, whose distribution is over the
+/// phases of the program in which the interrupt arrives.
 fn stimulus_note(entry: &Entry<'_>) -> &'static str {
     let is_external =
         entry.case.parameters.get("source").is_some_and(|source| source.starts_with("external"));
     if is_external { ", over phases of the stimulus" } else { "" }
 }
 
-/// Lines with names on top; a name that would touch the one before is left out, its line stays.
+/// Draws vertical lines with names on top. A name that would overlap the previous one is left out.
 struct Labels<'a> {
+    /// The right end of the last name.
     free: f64,
     svg: &'a mut super::svg::Svg,
 }
@@ -131,7 +133,7 @@ impl Labels<'_> {
     }
 }
 
-/// The number of bars where each value has its own: counts of cycles, few enough.
+/// The number of bars with one bar for each value; `None` if values are not whole or span too many.
 fn unit_bins(histogram: &[(f64, u64)], low: f64, high: f64) -> Option<usize> {
     let is_whole = histogram.iter().all(|(value, _)| value.fract() == 0.0) && low.fract() == 0.0;
     (is_whole && high - low < (MAX_BARS - 1) as f64).then_some((high - low) as usize + 1)
@@ -142,7 +144,8 @@ fn value_range(entry: &Entry<'_>) -> (f64, f64) {
     (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// The bars that are not empty, and the samples in each.
+/// The index and sample count of each bar that is not empty. Values outside the scale count in the
+/// first or last bar.
 fn bins(histogram: &[(f64, u64)], x: &Scale, count: usize) -> Vec<(usize, u64)> {
     let mut bins = vec![0_u64; count];
     for (value, samples) in histogram {

@@ -1,5 +1,5 @@
-//! The percentile ladder: what share of samples took no longer than a value. Each rung is a tenth as many samples, so that
-//! the tail has as much room as the rest.
+//! The percentile ladder: a quantile plot on the scale −log10(1 − share), on which each step holds
+//! a tenth of the samples of the previous one, so that the tail gets as much room as the rest.
 
 use super::{
     figure::Figure,
@@ -9,15 +9,16 @@ use super::{
 };
 use crate::{run::SeriesResult, units::show};
 
-/// More lines than this are not told apart.
+/// Most lines of a chart: those with the largest maxima are drawn.
 const MAX_LINES: usize = 6;
 
-/// Fewer samples have no tail.
+/// Fewest samples that show a tail.
 const MIN_SAMPLES: u64 = 1_000;
 
-/// An emulator gives few values, again and again: there is no tail to see.
+/// Number of distinct values that a series must exceed; an emulator's few values have no tail.
 const MIN_VALUES: usize = 20;
 
+/// The quantiles at the ticks. The first five have a mark on each line.
 const QUANTILES: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -66,7 +67,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
         entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
     let low = lows.fold(f64::INFINITY, f64::min);
     let high = entries.iter().map(|entry| longest(entry)).fold(0.0, f64::max);
-    // A tail ten times as long as the rest would press that flat.
+    // A linear scale would flatten the rest below a tail ten times as long.
     let y = match low > 0.0 && high > 10.0 * low {
         true => Scale::log(low, high, base, top),
         false => Scale::fitting([low, high].into_iter(), base, top),
@@ -118,12 +119,13 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     }
 }
 
-/// Where a share stands: as many steps as the samples above it are tenths of all.
+/// The position of a quantile on the x axis: −log10(1 − share), so 1 for p90 and 2 for p99.
 fn tail_position(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// Steps from the smallest value to the largest: each bucket starts where those before it end.
+/// The quantile function as steps, from the smallest value to the largest: pairs of x position and
+/// value.
 fn quantile_steps(series: &SeriesResult) -> Vec<(f64, f64)> {
     let all =
         series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
@@ -131,13 +133,13 @@ fn quantile_steps(series: &SeriesResult) -> Vec<(f64, f64)> {
     for (value, samples) in &series.histogram {
         points.push((tail_position(before as f64 / all as f64), *value));
         before = before.saturating_add(*samples);
-        // The last step ends where one sample is left.
+        // The last step ends at the position of the last sample, not at infinity.
         points.push((tail_position(before.min(all - 1) as f64 / all as f64), *value));
     }
     points
 }
 
-/// Leaves out points that no eye can tell from the one before.
+/// Drops points closer than 1.5 SVG units to the previous one in both directions; the last is kept.
 fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut kept: Vec<[f64; 2]> = Vec::new();
     for (index, point) in points.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! The page: one file that shows a run, or several, to people. `docs/report.md` says why it looks as it does.
+//! The page: one HTML file that shows one or more runs. `docs/report.md` explains its design.
 //!
-//! Everything is in it: no script, style, letter or picture comes from elsewhere, and the page forbids itself to ask for any.
+//! The page is self-contained: it loads no script, style, font or picture, and its content security
+//! policy forbids it to.
 
 mod case_figures;
 mod cases;
@@ -38,7 +39,7 @@ use crate::{report::table::conditions, run::Run};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page of a run, or of several side by side, each with its name.
+/// Renders the page of one run, or of several named runs side by side.
 pub fn render(runs: &[(String, &Run)]) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
@@ -78,12 +79,12 @@ pub fn render(runs: &[(String, &Run)]) -> String {
     )
 }
 
-/// A file's name without its folders; other names as they are.
+/// The part of a name after the last `/`: a file's name without its folders.
 fn brief(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Links to the experiments, where there are enough to look for one.
+/// Links to the experiments' sections; empty for fewer than three experiments.
 fn contents(experiments: &[&str]) -> String {
     if experiments.len() < 3 {
         return String::new();
@@ -92,7 +93,7 @@ fn contents(experiments: &[&str]) -> String {
     format!("<nav>{}</nav>\n", experiments.iter().map(link).collect::<Vec<_>>().join(" "))
 }
 
-/// How to read the run, and all that is known of the machine.
+/// The last section: the study's notes, the machine's conditions and the command line.
 fn context(name: &str, run: &Run) -> String {
     let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
     let notes: String =
@@ -109,7 +110,7 @@ fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text.trim()))
 }
 
-/// The frame of every page.
+/// A complete HTML document around `body`.
 fn page(title: &str, body: &str) -> String {
     let title = escape(if title.is_empty() { "Chronoscope" } else { title });
     format!(

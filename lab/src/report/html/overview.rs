@@ -1,4 +1,4 @@
-//! The top of the page: what was measured, on what, and what came of it.
+//! The top of the page: targets, machine, date, verdicts, and remarks.
 
 use super::text::{escape, joined};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     units::digits,
 };
 
-/// A verdict's sign, so that it is not told by colour alone.
+/// A status' sign and CSS class. The sign makes it recognizable without colour.
 pub fn sign(status: Status) -> (&'static str, &'static str) {
     match status {
         Status::Pass => ("✓", "good"),
@@ -18,12 +18,13 @@ pub fn sign(status: Status) -> (&'static str, &'static str) {
     }
 }
 
+/// A status as a coloured label.
 pub fn verdict(status: Status) -> String {
     let (sign, class) = sign(status);
     format!("<span class=\"verdict {class}\">{sign} {}</span>", status.words())
 }
 
-/// `✓ 12 pass  ✗ 1 limit missed`.
+/// The number of verdicts by status, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
 pub fn status_counts(statuses: &[Status]) -> String {
     let order = [
         Status::LimitMissed,
@@ -42,7 +43,7 @@ pub fn status_counts(statuses: &[Status]) -> String {
     format!("<p class=\"verdicts\">{}</p>\n", chips.collect::<Vec<_>>().join(" "))
 }
 
-/// Of one run; `name` tells it from others, where there are any.
+/// The overview of a run. `name` is its display name, empty if the page shows one run.
 pub fn html(name: &str, run: &Run) -> String {
     let context = &run.context;
     let mut targets: Vec<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
@@ -67,13 +68,12 @@ pub fn html(name: &str, run: &Run) -> String {
     text.push_str(&status_counts(&statuses));
     text.push_str(&remarks(run));
     let all_pass = statuses.iter().all(|status| *status == Status::Pass);
-    let reasons =
-        if all_pass { "What targets said" } else { "Why a case is no pass, and what targets said" };
+    let reasons = if all_pass { "Notes from targets" } else { "Reasons and notes from targets" };
     text.push_str(&list("reasons", reasons, &table::reasons(run, Paint::Plain)));
     text
 }
 
-/// What the reader must know before any figure.
+/// Remarks that concern the whole run, shown before any figure.
 fn remarks(run: &Run) -> String {
     let mut remarks = Vec::new();
     if run.cases.is_empty() && run.peers.is_empty() {
@@ -85,7 +85,7 @@ fn remarks(run: &Run) -> String {
         remarks
             .push("The run was interrupted; every repetition that is here is complete.".to_owned());
     }
-    // What runs elsewhere than here is always built to be fast.
+    // Only targets on the host run code of the program's build; images are always optimized.
     if run.context.build == "debug" && run.cases.iter().any(|case| case.target.ends_with("@host")) {
         remarks.push("A debug build measured: the code around the kernel is slow.".to_owned());
     }
@@ -106,7 +106,7 @@ fn line(class: &str, text: &str) -> String {
     }
 }
 
-/// Lines as a list; a long one is folded.
+/// Lines as a list with a title; more than six are folded.
 pub fn list(class: &str, title: &str, lines: &str) -> String {
     if lines.trim().is_empty() {
         return String::new();

@@ -1,4 +1,5 @@
-//! What one chart may hold: figures of one experiment, in one unit of one clock.
+//! Panels: the series of an experiment that may share an axis, because they have one clock, one
+//! unit and one nominal value.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +9,20 @@ use crate::{
     units::{count, show},
 };
 
-/// A run in a page, and what it is called where there are several.
+/// A run on the page, with its display name.
 pub struct Subject<'a> {
     pub name: String,
     pub run: &'a Run,
 }
 
-/// A series of a case.
+/// A series on a panel.
 #[derive(Clone)]
 pub struct Entry<'a> {
     pub case: &'a CaseResult,
     pub series: &'a SeriesResult,
     /// The run's name; empty in a page of one run.
     pub subject: &'a str,
-    /// What tells it from the others of its panel.
+    /// The words that distinguish the entry from the panel's others, joined by ` · `.
     pub name: String,
 }
 
@@ -31,13 +32,14 @@ pub struct Panel<'a> {
     /// The clock's domain; empty where nothing is timed.
     pub domain: &'a str,
     pub unit: &'a str,
-    /// What all values are beyond.
+    /// The nominal value that all values exclude, in `unit`.
     pub nominal: f64,
     pub entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Panel<'a> {
-    /// The panels of an experiment: proven series only, those that a study holds a published figure against among them.
+    /// The panels of an experiment. They hold the series of cases with evidence that are measured
+    /// or have a published figure.
     pub fn all(experiment: &'a str, subjects: &'a [Subject<'a>]) -> Vec<Self> {
         let mut panels: Vec<Self> = Vec::new();
         for subject in subjects {
@@ -78,11 +80,11 @@ impl<'a> Panel<'a> {
         panels
     }
 
-    /// Gives each entry the words that not all have.
+    /// Names each entry by the words that are not common to all entries.
     fn name_entries(&mut self) {
         let mut words: Vec<Vec<String>> =
             self.entries.iter().map(|entry| self::words(entry, false)).collect();
-        // Unless that alone tells two apart.
+        // Include `loops` where only that distinguishes two entries.
         if words.iter().collect::<BTreeSet<_>>().len() < words.len() {
             words = self.entries.iter().map(|entry| self::words(entry, true)).collect();
         }
@@ -103,13 +105,13 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// The clocks of cases.
+    /// The clocks of cases, joined by `; `.
     pub fn clocks<'c>(cases: impl Iterator<Item = &'c CaseResult>) -> String {
         let clocks: BTreeSet<String> = cases.map(|case| clock(domain(case))).collect();
         clocks.into_iter().collect::<Vec<_>>().join("; ")
     }
 
-    /// What is measured, in a word.
+    /// The measured quantity, as `time` or `counts`.
     pub fn measure(&self) -> String {
         match (self.unit, self.nominal > 0.0) {
             ("ns", true) => format!("time beyond {}", show(self.nominal, "ns")),
@@ -119,7 +121,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// `p50 beyond 50 ms`.
+    /// A quantity with the panel's nominal value, as `p50 beyond 50 ms`.
     pub fn beyond(&self, what: &str) -> String {
         match (self.nominal > 0.0, self.unit) {
             (true, "ns") => format!("{what} beyond {}", show(self.nominal, "ns")),
@@ -128,7 +130,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Clock, control, evidence and number of samples of what a chart shows.
+    /// The facts line of a chart of these entries: clock, control, evidence and number of samples.
     pub fn facts(&self, entries: &[&Entry<'_>]) -> String {
         let clock = clock(self.domain);
         let samples = entries.iter().map(|entry| entry.series.summary.count);
@@ -141,7 +143,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// What was counted or timed with.
+/// The description of a clock domain; the empty domain is that of counts.
 fn clock(domain: &str) -> String {
     match domain {
         "" => "counted, not timed".to_owned(),
@@ -150,7 +152,8 @@ fn clock(domain: &str) -> String {
     }
 }
 
-/// What a series is called by, word by word, its target first. How often it was measured is told by n.
+/// The words that identify a series: run, target, parameters and series. `loops=` is left out
+/// unless `with_loops` is set, because charts show n.
 fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     let mut words = vec![entry.subject.to_owned(), entry.case.target.clone()];
     let label = entry
@@ -164,29 +167,32 @@ fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     words
 }
 
-/// The unit of a series' values. What `image` counts is bytes, for which the stream of records has no word.
+/// The unit of a series' values. The counts of `image` are bytes, a unit that the record stream
+/// lacks.
 fn unit<'a>(case: &CaseResult, series: &'a SeriesResult) -> &'a str {
     if case.experiment == "image" && series.unit == "count" { "bytes" } else { &series.unit }
 }
 
-/// It has figures, and all of them are numbers.
+/// Whether a series has a maximum and all its figures are finite.
 fn can_be_drawn(series: &SeriesResult) -> bool {
     let summary = &series.summary;
     let mut figures = [summary.min, summary.p50, summary.p99, summary.max].into_iter().flatten();
     summary.max.is_some() && figures.all(f64::is_finite)
 }
 
+/// Whether a published figure names this series, or is of the pin that shows it.
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
     let is_requested =
         |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
     case.published.iter().filter(is_requested).any(|figure| figure.is_of(case, series))
 }
 
+/// The domain of a case's clock; empty without a clock.
 pub fn domain(case: &CaseResult) -> &str {
     case.clock.as_ref().map_or("", |clock| clock.domain.as_str())
 }
 
-/// `control 20…22 ns`.
+/// The range of the cases' controls, as `control 20 ns to 22 ns`.
 fn control(entries: &[&Entry<'_>]) -> String {
     let costs = entries.iter().filter_map(|entry| {
         let control = entry.case.control()?;
@@ -195,7 +201,7 @@ fn control(entries: &[&Entry<'_>]) -> String {
     let low = costs.clone().min_by(|one, other| one.0.total_cmp(&other.0));
     let high = costs.max_by(|one, other| one.0.total_cmp(&other.0));
     let Some(((low, unit), (high, _))) = low.zip(high) else { return "no control".to_owned() };
-    // A mean of many may lie a hair beside a whole number.
+    // A mean of many whole numbers may be off by a rounding error.
     let shown = [low, high].map(|cost| show((cost * 100.0).round() / 100.0, unit));
     if shown[0] == shown[1] {
         format!("control {}", shown[0])
@@ -204,7 +210,7 @@ fn control(entries: &[&Entry<'_>]) -> String {
     }
 }
 
-/// The first proof, told in full where one case is shown.
+/// The first evidence of the first case, with its value if the entries are of one case.
 fn evidence(entries: &[&Entry<'_>]) -> String {
     let mut cases: Vec<&CaseResult> = entries.iter().map(|entry| entry.case).collect();
     cases.dedup_by(|one, other| std::ptr::eq(*one, *other));
@@ -216,10 +222,10 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
     }
 }
 
-/// A published figure's value beside values of the panel's unit, without the nominal part; `None` where it was taken with
-/// another clock: such figures share no axis.
+/// A published figure's value on the panel's axis, without the nominal part. `None` if the figure
+/// was measured with another clock or unit and cannot share the axis.
 pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
-    // What is no statistic of samples is no time: a ratio, or a rate.
+    // Figures that are no statistics of samples, such as ratios and rates, are not times.
     let is_of_samples =
         STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
     let plain =
@@ -235,11 +241,11 @@ pub fn applies_to(figure: &Published, entry: &Entry<'_>) -> bool {
     figure.is_of(entry.case, entry.series)
 }
 
-/// What [`statistic`] knows.
+/// The names that [`statistic`] accepts.
 const STATISTICS: [&str; 9] =
     ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
 
-/// What a case found under this name: a statistic of the series, or a number besides its samples.
+/// The value of a name in a case: a statistic of the series, or one of the case's figures.
 pub fn value_of(entry: &Entry<'_>, name: &str) -> Option<f64> {
     statistic(entry.series, name).or_else(|| entry.case.figure(name).map(|figure| figure.value))
 }
@@ -261,7 +267,7 @@ pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
     }
 }
 
-/// As many of them as may be drawn, those with the longest maxima, in their order.
+/// The `shown` entries with the largest maxima, in their original order. `shown` must be positive.
 pub fn worst<'p, 'a>(
     entries: &'p [&'p Entry<'a>],
     shown: usize,

@@ -1,4 +1,4 @@
-//! Tools that ran beside cases of ours, pair by pair.
+//! Peers: tools that ran in turn with cases, pair by pair.
 
 use super::{
     overview::verdict,
@@ -36,10 +36,10 @@ pub fn html(name: &str, run: &Run) -> String {
         })
         .collect();
     let heading = Heading {
-        title: "ours / theirs".to_owned(),
+        title: "Chronoscope / peer".to_owned(),
         reading: "Median of the pairs and their range; the band is what the study allows."
             .to_owned(),
-        axis: "ours / theirs (logarithmic)",
+        axis: "Chronoscope / peer (logarithmic)",
         facts: "both sides in turn, each a fresh process".to_owned(),
     };
     let charts: String =
@@ -77,7 +77,7 @@ pub fn html(name: &str, run: &Run) -> String {
                 escape(&case),
                 verdict(status),
                 escape(&peer.note),
-                table("numbers", &["ours", "median", "theirs", "median"], &rows)
+                table("numbers", &["Chronoscope", "median", "peer", "median"], &rows)
             )
         })
         .collect();

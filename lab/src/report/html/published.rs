@@ -1,4 +1,5 @@
-//! All published figures beside ours, in a table: also those that were taken with another clock, which no chart can show.
+//! The table of all published figures next to the measured ones, including those of other clocks,
+//! which no chart shows.
 
 use super::text::{escape, grouped};
 use crate::{

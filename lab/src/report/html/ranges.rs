@@ -1,5 +1,6 @@
-//! Cases side by side, one row each: median, range, limit; and the published figures that were taken with the same clock, as rows of
-//! their own. Where a kernel called `bare` is among them, it is the floor: what no kernel can be below.
+//! Range charts: one row for each case with median, range and limits, and rows for published
+//! figures of the same clock. The kernel `bare` gives the floor of a group, the cost without a
+//! kernel.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +18,14 @@ use crate::units::{digits, show};
 const ROW: f64 = 32.0;
 const LINE: f64 = 13.0;
 
-/// Bold letters are wider, so fewer have room.
+/// The share of letters that fits the same width in bold.
 pub const BOLD: f64 = 0.85;
 const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    // Series over an x have a picture that says more; so have sweeps, unless targets are to be held against each other, and
-    // one picture is enough for that.
+    // Series with an x value have the slope chart. Sweeps have their own chart too, and appear here
+    // only to compare several targets in a single chart.
     let targets: BTreeSet<&str> =
         panel.entries.iter().map(|entry| entry.case.target.as_str()).collect();
     let drawn_as_sweep = if targets.len() < 2 || panel.entries.len() > ROWS {
@@ -41,7 +42,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         return Vec::new();
     }
     let values: Vec<f64> = rows.iter().flat_map(|row| values(row, panel)).collect();
-    // A bar's length is its value, which a logarithm would belie.
+    // The length of a bar represents its value, which requires a linear scale from zero.
     let scale = match panel.unit {
         "bytes" => {
             Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0)
@@ -141,22 +142,22 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     }
 }
 
-/// What the case takes without a kernel.
+/// The floor of a group: the p50 of the kernel `bare`. `None` if another row is below it.
 fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
     let bare = rows.iter().find(|row| row.name.starts_with("bare@"));
     let Kind::Measured(entry) = bare?.kind else { return None };
     let floor = statistic(entry.series, "p50").filter(|_| rows.len() > 1)?;
-    // What another is below is no floor: memory without a kernel may hold more stacks than with one.
+    // Memory without a kernel may hold more stacks than with one, and is then not a floor.
     let measured = rows.iter().filter(|row| matches!(row.kind, Kind::Measured(_)));
     measured.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
 }
 
-/// A row's name, in two lines where one is too short.
+/// A row's name, in one or two lines.
 fn lines(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<String> {
     wrap(&row.name, RIGHT - LEFT - text_width(&label(row, panel)) - 10.0)
 }
 
-/// A row's value, in short. The axis tells the unit; times have different ones.
+/// A row's value in few digits. Times have a unit; the unit of others is on the axis.
 fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
     match middle(row) {
         time if panel.unit == "ns" => show(time, "ns"),
@@ -165,7 +166,7 @@ fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
     }
 }
 
-/// What a row's mark stands for.
+/// The value at a row's mark.
 fn middle(row: &Row<'_, '_>) -> f64 {
     match &row.kind {
         Kind::Published { value, .. } => *value,
@@ -176,7 +177,7 @@ fn middle(row: &Row<'_, '_>) -> f64 {
     }
 }
 
-/// Draws the row, and tells its value.
+/// Draws a row below `top`, and returns its value as text.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
     let middle = top + 21.0;
     let format_value = |value: f64| show(value, panel.unit);

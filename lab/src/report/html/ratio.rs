@@ -1,4 +1,5 @@
-//! Ratios with their ranges, one row each, around 1: B / A of two runs, or ours / theirs of a peer.
+//! Ratio charts: one row for each ratio with its range, around 1. A ratio is B / A of two runs, or
+//! Chronoscope / peer.
 
 use super::{
     figure::Figure,
@@ -7,21 +8,22 @@ use super::{
     svg::{Anchor, Svg, fit, text_width},
 };
 
-/// Rows of a picture.
+/// Most rows of a chart; further rows continue in the next one.
 const MAX_ROWS: usize = 14;
 
 const ROW_HEIGHT: f64 = 30.0;
 const LEFT: f64 = 10.0;
 const TOP: f64 = 6.0;
 
+/// A row of the chart.
 pub struct Ratio {
     pub name: String,
     pub value: f64,
-    /// From where to where, when that is known.
+    /// The lower and upper end of the ratio's interval or range.
     pub range: Option<(f64, f64)>,
-    /// How far it may lie from 1.
+    /// The tolerated distance from 1, drawn as a band.
     pub within: Option<f64>,
-    /// What is said of it; shape and colour follow.
+    /// The words of the verdict; may be empty.
     pub verdict: &'static str,
     pub tone: Tone,
 }
@@ -35,6 +37,7 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// The mark's shape and CSS class.
     fn class(self) -> (usize, &'static str) {
         match self {
             Tone::Good => (4, "good"),
@@ -45,7 +48,7 @@ impl Tone {
     }
 }
 
-/// What all pictures of a list share.
+/// The texts common to all charts of a list of ratios.
 pub struct Heading {
     pub title: String,
     pub reading: String,

@@ -1,4 +1,4 @@
-//! The rows of a chart that sets cases side by side: ours, and what is published beside them.
+//! The rows of a range chart: measured series, each group followed by its published figures.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,24 @@ use super::{
     text::joined,
 };
 
-/// Rows of a picture; more go on in the next, with the same scale.
+/// Most rows of a chart; further rows continue in the next one, with the same scale.
 pub const ROWS: usize = 14;
 
-/// Where a row has its mark: the first of these that is published.
+/// The statistics that may be a published row's mark, in order of preference.
 const CENTRES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
 
 pub struct Row<'p, 'a> {
-    /// What those that compare directly have in common.
+    /// The label common to rows that are directly comparable; empty without groups.
     pub group: String,
     pub name: String,
-    /// It belongs to no row before it.
+    /// The row starts a new group, even if the label is that of the previous row.
     starts_group: bool,
     pub kind: Kind<'p, 'a>,
 }
 
 pub enum Kind<'p, 'a> {
     Measured(&'p Entry<'a>),
-    /// A value, and its range where that is published too.
+    /// A published value, with its range if that is published too.
     Published {
         value: f64,
         range: Option<(f64, f64)>,
@@ -32,14 +32,15 @@ pub enum Kind<'p, 'a> {
     },
 }
 
-/// Ours, and after those of one group what is published beside them, once.
+/// The rows of all entries: those of a group are consecutive, followed by the group's published
+/// figures, without duplicates.
 pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<'p, 'a>> {
     let targets: BTreeSet<&str> = entries.iter().map(|entry| entry.case.target.as_str()).collect();
     let group = |entry: &Entry<'_>| {
         let words = entry.name.split(" · ").filter(|word| *word != entry.case.target);
         if targets.len() > 1 { joined(&words.collect::<Vec<_>>()) } else { String::new() }
     };
-    // Without two targets of one group there is nothing to stand under a title.
+    // Group titles are useful only if some group has at least two targets.
     let names: BTreeSet<String> = entries.iter().map(|entry| group(entry)).collect();
     let is_grouped = targets.len() > 1 && names.len() < entries.len();
     let group = |entry: &Entry<'_>| if is_grouped { group(entry) } else { String::new() };
@@ -71,7 +72,8 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
     rows
 }
 
-/// One row for each place of measurement: its middle, with the ends where they are published too.
+/// One row for each machine with published figures: the mark, and the range from published minimum
+/// to maximum.
 fn published<'p, 'a>(
     panel: &Panel<'_>,
     members: &[&'p Entry<'a>],
@@ -88,7 +90,7 @@ fn published<'p, 'a>(
                     .find(|figure| figure.on == on && figure.statistic == statistic)
                     .zip(Some(statistic))
             };
-            // A sigma has no place on an axis of durations.
+            // A standard deviation is no position on an axis of durations.
             let Some((figure, statistic)) = CENTRES.iter().find_map(|statistic| find(statistic))
             else {
                 continue;
@@ -109,7 +111,7 @@ fn published<'p, 'a>(
     rows
 }
 
-/// Limits of the entry's own series, on values that the axis shows.
+/// The upper limits on an entry's statistics that the axis can show, without the nominal part.
 pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
     let limits = entry
         .case
@@ -124,6 +126,7 @@ pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
         .collect()
 }
 
+/// All values that a row draws, for the scale.
 pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {
     match &row.kind {
         Kind::Measured(entry) => {
@@ -138,9 +141,9 @@ pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {
     }
 }
 
-/// Rows of a picture each, about as many in all; groups stay together where they fit.
+/// Splits rows into charts of similar size. A group is split only if it exceeds [`ROWS`].
 pub fn pages<'r, 'p, 'a>(rows: &'r [Row<'p, 'a>]) -> Vec<Vec<&'r Row<'p, 'a>>> {
-    // Two more, so that a group that breaks leaves no row alone.
+    // The tolerance of two rows keeps a split group from leaving a single row.
     let most = rows.len().div_ceil(rows.len().div_ceil(ROWS)) + 2;
     let mut pages: Vec<Vec<&Row<'_, '_>>> = Vec::new();
     for group in rows.chunk_by(|one, next| one.group == next.group && !next.starts_group) {

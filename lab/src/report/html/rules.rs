@@ -1,5 +1,5 @@
-//! Which charts an experiment gets: whatever its figures have the shape for. A rule draws nothing where they
-//! have another. A new kind of chart is a file and a line here.
+//! The rules that choose an experiment's charts by the shape of its figures. A rule returns no
+//! chart where the figures do not fit. A new kind of chart is one file and one line here.
 
 use super::{
     cases::ProvenCase,
@@ -12,36 +12,37 @@ use super::{
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
 
-/// In the order in which the charts stand: from the answer to its details.
+/// The rules in the order of charts on the page: from overview to detail.
 const RULES: [Draw; 8] = [
-    // Cases have a `load`, and there are two loads and two targets.
+    // Cases have a `load` parameter, with at least two loads and two targets.
     heat::figures,
-    // Three cases differ in one number alone.
+    // At least three cases differ in one numeric parameter only.
     sweep::figures,
-    // So do published ones, taken with another clock.
+    // Published figures, measured with another clock, vary with such a parameter too.
     shape::figures,
-    // The series of a case have an x, and a slope.
+    // The series of a case have an x value, and the case a slope.
     slope::figures,
-    // There are two series, or a published figure, on one axis.
+    // At least two series, or a series and a published figure, share an axis.
     ranges::figures,
-    // Samples were kept.
+    // Raw samples were kept.
     timeline::figures,
-    // A series has a thousand samples, of more than twenty values.
+    // A series has at least 1000 samples of more than 20 values.
     ladder::figures,
-    // A series has a hundred samples, of eight values.
+    // A series has at least 100 samples of 8 values.
     histogram::figures,
 ];
 
+/// The charts of a panel's series.
 pub fn charts(panel: &Panel<'_>) -> Vec<Figure> {
     RULES.iter().flat_map(|draw| draw(panel)).collect()
 }
 
-/// Charts of what is known of cases besides their series, and what there is to say where one cannot be drawn.
+/// The charts of cycle profiles and captures, and remarks on captures that cannot be drawn.
 pub fn charts_of_cases(experiment: &str, subjects: &[Subject<'_>]) -> (Vec<Figure>, Vec<String>) {
     let cases = ProvenCase::all(experiment, subjects);
-    // Where a machine saw every instruction.
+    // The machine traced every instruction.
     let mut figures = cycles::figures(&cases);
-    // What pins did was captured.
+    // The pins were captured.
     let (waveforms, remarks) = waveform::figures(&cases);
     figures.extend(waveforms);
     (figures, remarks)

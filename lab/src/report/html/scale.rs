@@ -1,6 +1,6 @@
-//! From values to places in a picture, and where an axis has its ticks.
+//! Scales map values to positions in a picture, and choose an axis' ticks.
 
-/// A scale of an axis: values from `low` to `high` lie between `from` and `to`, in the picture's units.
+/// An axis' scale: maps the values `low` to `high` to the positions `from` to `to`, in SVG units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub low: f64,
@@ -10,12 +10,12 @@ pub struct Scale {
     pub log: bool,
 }
 
-/// Values that span more than this factor are shown on a logarithmic scale: the smallest of them would be a
-/// hundredth of the picture.
+/// Ratio of the largest to the smallest value above which a scale is logarithmic: a linear one
+/// would squeeze the smallest into a hundredth of the picture.
 const LOG_RATIO: f64 = 100.0;
 
 impl Scale {
-    /// A linear scale; its ends are rounded outwards to ticks.
+    /// A linear scale whose ends are rounded outwards to ticks.
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = distinct(low, high);
         let step = step(low, high);
@@ -28,15 +28,17 @@ impl Scale {
         }
     }
 
-    /// A logarithmic scale that holds both ends, which must be above zero.
+    /// A logarithmic scale that includes both ends. Ends must be positive; others are clamped to
+    /// the smallest positive number.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = distinct(low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
-        // A little air, so that no mark lies on the frame.
+        // A margin keeps marks off the frame.
         let margin = (high / low).powf(0.04);
         Self { low: low / margin, high: high * margin, from, to, log: true }
     }
 
-    /// Logarithmic where the values span much, else linear from zero.
+    /// A logarithmic scale for positive values that span more than [`LOG_RATIO`], otherwise a
+    /// linear one that includes zero. Values that are not finite are ignored.
     pub fn fitting(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let low = finite.clone().fold(f64::INFINITY, f64::min);
@@ -48,6 +50,7 @@ impl Scale {
         }
     }
 
+    /// The position of a value, clamped to the ends of the scale.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -57,7 +60,7 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Round values, few enough that their labels do not touch.
+    /// Round values for ticks, few enough for labels not to overlap.
     pub fn ticks(&self) -> Vec<f64> {
         if !self.log {
             let step = step(self.low, self.high);
@@ -76,7 +79,7 @@ impl Scale {
         };
         match decades {
             small if small < 0.8 => {
-                // Too little for 1, 2, 5: round values of a linear scale, which then lie unevenly.
+                // The span is too small for 1, 2, 5: ticks are those of a linear scale.
                 let step = step(self.low, self.high);
                 let first = (self.low / step).ceil() as i64;
                 (first..)
@@ -91,7 +94,7 @@ impl Scale {
     }
 }
 
-/// The ends in order, finite, and not the same.
+/// Makes the ends of a scale finite, ordered and distinct.
 fn distinct(low: f64, high: f64) -> (f64, f64) {
     match (low, high) {
         _ if !low.is_finite() || !high.is_finite() => (0.0, 1.0),
@@ -101,7 +104,7 @@ fn distinct(low: f64, high: f64) -> (f64, f64) {
     }
 }
 
-/// 1, 2 or 5 times a power of ten: three to six steps from one end to the other.
+/// The distance of linear ticks: 1, 2 or 5 times a power of ten, for three to six steps.
 fn step(low: f64, high: f64) -> f64 {
     let rough = (high - low) / 5.0;
     let power = 10_f64.powf(rough.log10().floor());

@@ -1,4 +1,4 @@
-//! One experiment: what it is, its charts, its figures, and what proves them.
+//! The section of one experiment: its events, charts, table of figures, and evidence.
 
 use chronoscope_suite::experiments;
 
@@ -32,7 +32,7 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let mut charts: String =
         case_figures::charts(experiment, subjects).iter().map(Figure::html).collect();
     for panel in &panels {
-        // Charts of two clocks look alike: the title tells them apart.
+        // Charts of different clocks look alike: the title names the measure.
         let of = if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
         for mut figure in rules::charts(panel) {
             figure.title.push_str(&of);
@@ -63,14 +63,14 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     )
 }
 
-/// An experiment's name as a place in the page.
+/// The HTML id of an experiment's section.
 pub fn anchor(experiment: &str) -> String {
     let letters =
         experiment.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
     format!("experiment-{}", letters.collect::<String>())
 }
 
-/// The table of all figures; a case without proof has none.
+/// The table of all figures; a case without evidence shows only its verdict.
 fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
     let header = ["case", "n", "cold", "p50", "95 %", "p99", "max", "control", "verdict"];
     let head: String = header.iter().map(|name| format!("<th>{name}</th>")).collect();
@@ -125,7 +125,7 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         summary.count.to_string(),
         plain(median(&summary.cold)),
         plain(summary.p50),
-        // One repetition tells nothing of others.
+        // A single repetition gives no interval between repetitions.
         interval.filter(|_| case.repetitions > 1).map_or(NONE.to_owned(), |(ends, p50)| {
             match ends.low == ends.high {
                 true => "±0".to_owned(),
@@ -143,11 +143,12 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     )
 }
 
-/// Cells are narrow.
+/// A unit's name, abbreviated to fit a narrow cell.
 fn short(unit: &str) -> &str {
     if unit == "instructions" { "instr" } else { unit }
 }
 
+/// The evidence and counters of an experiment's cases, folded.
 fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let mut lists = String::new();
     for subject in subjects {
@@ -174,6 +175,6 @@ fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
         return lists;
     }
     format!(
-        "<details class=\"evidence\"><summary>evidence, and what else was counted</summary>\n<dl>\n{lists}</dl></details>\n"
+        "<details class=\"evidence\"><summary>evidence and counters</summary>\n<dl>\n{lists}</dl></details>\n"
     )
 }

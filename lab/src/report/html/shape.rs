@@ -1,5 +1,5 @@
-//! The shape of a cost against one number, beside published ones that were taken with another clock: each curve is divided by its own first
-//! value, so the clocks fall out, and what is left is how it grows.
+//! Shape charts: a cost as a function of one parameter, next to published curves of another clock.
+//! Each curve is divided by its first value, which cancels the clock and leaves the growth.
 
 use super::{
     figure::Figure,
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::run::Published;
 
-/// Published points that make a shape.
+/// Fewest published points of a curve.
 const MIN_POINTS: usize = 3;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    // Durations, if not times: what is counted has no clock to fall out.
+    // Only durations in ticks: a count has no clock to cancel.
     if !["instructions", "cycles"].contains(&panel.unit) || panel.nominal > 0.0 {
         return Vec::new();
     }
@@ -40,7 +40,7 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     let mut curves = sweep::curves(parameter, &[line], value);
     curves.retain(|curve| curve.points.len() >= MIN_POINTS);
     let first = line.points[0].0;
-    // All start at one place, or their shapes do not compare.
+    // Shapes compare only if the curves start at the same parameter.
     curves.retain(|curve| curve.points[0].0 == first && curve.points[0].1 > 0.0);
     let ours =
         line.points.iter().filter_map(|(at, entry)| Some((*at, statistic(entry.series, &name)?)));
@@ -89,13 +89,13 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     })
 }
 
-/// A published time, which may not stand on the panel's axis.
+/// Whether a figure is a published time that cannot share the panel's axis.
 fn is_foreign_time(figure: &Published, panel: &Panel<'_>) -> bool {
     let is_duration = ["mean", "p50", "p99", "max", "min"].contains(&figure.statistic.as_str());
     is_duration && figure.unit.is_empty() && comparable_value(figure, panel).is_none()
 }
 
-/// Points divided by the first one's value.
+/// Divides all points by the value of the first; `None` unless that is positive.
 fn normalized(points: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
     let first = points.first()?.1;
     (first > 0.0).then(|| points.iter().map(|(at, value)| (*at, value / first)).collect())

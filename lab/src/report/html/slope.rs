@@ -1,5 +1,6 @@
-//! What a case costs more for each unit of something else: series over their x, and the line through their medians. A
-//! protocol against priority inversion is told by its slope: 0 where the urgent task does not wait for the hog, 1 where it does.
+//! Slope charts: the medians of a case's series over their x values, with the fitted line. In
+//! priority inversion, the slope is 0 if the urgent task never waits for the hog, and 1 if it
+//! always does.
 
 use super::{
     figure::Figure,
@@ -9,6 +10,7 @@ use super::{
 };
 use crate::{statistics::Slope, units::show};
 
+/// Most lines of a chart; further cases continue in the next one.
 const MAX_LINES: usize = 6;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
@@ -76,14 +78,15 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
     }
 }
 
-/// The words of an entry's name that are not its series'.
+/// The case's name: the words of an entry's name without the series.
 fn case_name(case: &[&Entry<'_>]) -> String {
     let words = case[0].name.split(" · ").filter(|word| *word != case[0].series.name);
     let name = words.collect::<Vec<_>>().join(" · ");
     if name.is_empty() { case[0].case.experiment.clone() } else { name }
 }
 
-/// The word that all series' names start with: `hog` of `hog 0 us`, `hog 2000 us`.
+/// The first word common to the names of all series, as `hog` of `hog 0 us` and `hog 2000 us`; `x`
+/// if there is none.
 fn common_word(case: &[&Entry<'_>]) -> String {
     let first =
         |entry: &Entry<'_>| entry.series.name.split(' ').next().unwrap_or_default().to_owned();
@@ -99,7 +102,7 @@ fn ticks(case: &[&Entry<'_>]) -> Vec<(f64, String)> {
     case.iter().filter_map(|entry| Some((entry.series.x?, label(entry)))).collect()
 }
 
-/// With as many places as the error has two digits of.
+/// The slope with its standard error, to two digits of the error.
 fn slope_text(slope: &Slope) -> String {
     match slope.standard_error.filter(|error| *error > 0.0) {
         Some(error) => {

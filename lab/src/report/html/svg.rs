@@ -1,25 +1,28 @@
-//! Pictures: the few SVG elements that charts are made of.
+//! A writer for the few SVG elements that charts consist of.
 //!
-//! A picture is drawn 400 units wide, about as wide as a phone's screen, so that its letters keep their size there; on a
-//! wider one, charts stand beside each other instead of growing.
+//! A chart is 400 units wide, about the width of a phone's screen, so that text keeps its size
+//! there. On wider screens the page places several charts in a row instead of enlarging them.
 
 use std::fmt::Write as _;
 
 use super::text::escape;
 
+/// The width of a chart, in SVG units.
 pub const WIDTH: f64 = 400.0;
 
-/// How wide a text of an axis is at most, in the widest of the style's fonts (DejaVu Sans): its digits, and few letters, are as wide as that.
+/// An upper bound of an axis label's width, in SVG units. It is based on the digits of DejaVu Sans,
+/// the widest of the style's fonts.
 pub fn text_width(text: &str) -> f64 {
     7.05 * text.chars().count() as f64
 }
 
-/// About how wide a letter of a name is.
+/// The average width of a letter in a name, in SVG units.
 const LETTER_WIDTH: f64 = 6.1;
 
-/// Colours and shapes that tell series apart; both go round.
+/// The marks that distinguish series, used cyclically.
 pub const SHAPES: [&str; 7] = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
 
+/// An SVG picture under construction. Texts are escaped; coordinates are in SVG units.
 pub struct Svg {
     width: f64,
     height: f64,
@@ -34,7 +37,7 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// As wide as a chart.
+    /// An empty picture of a chart's width.
     pub fn new(height: f64) -> Self {
         Self::sized(WIDTH, height)
     }
@@ -48,7 +51,7 @@ impl Svg {
         self.add(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     }
 
-    /// A line through points.
+    /// A line through points; nothing for fewer than two.
     pub fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
         if points.len() < 2 {
             return;
@@ -74,7 +77,7 @@ impl Svg {
         ));
     }
 
-    /// A rectangle that stands for a value, and tells it when it is pointed at.
+    /// A rectangle that represents a value and shows `tip` under the pointer.
     pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
         let (x, y, width, height) =
             (coordinate(x), coordinate(y), coordinate(width.max(0.6)), coordinate(height.max(0.6)));
@@ -84,7 +87,8 @@ impl Svg {
         ));
     }
 
-    /// A mark that stands for a value, and tells it when it is pointed at.
+    /// A mark that represents a value and shows `tip` under the pointer. `shape` indexes
+    /// [`SHAPES`], modulo their number.
     pub fn mark(&mut self, shape: usize, class: &str, [x, y]: [f64; 2], tip: &str) {
         let outline = match shape % SHAPES.len() {
             0 => "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -115,7 +119,7 @@ impl Svg {
         ));
     }
 
-    /// The whole picture; `label` is read aloud in its place.
+    /// The finished picture; `label` is its text for screen readers.
     pub fn finish(self, label: &str) -> String {
         let (width, height, label) =
             (coordinate(self.width), coordinate(self.height), escape(label));
@@ -126,19 +130,19 @@ impl Svg {
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
 }
 
-/// At most one decimal: finer than a pixel.
+/// A coordinate with at most one decimal, finer than a pixel; 0 if it is not finite.
 pub fn coordinate(place: f64) -> String {
     let place = if place.is_finite() { place } else { 0.0 };
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The text, shortened in its middle where it is wider than `width`.
+/// Shortens a text in its middle to fit `width` SVG units, but to no fewer than three characters.
 pub fn fit(text: &str, width: f64) -> String {
     let letters: Vec<char> = text.chars().collect();
     let room = ((width / LETTER_WIDTH) as usize).max(3);
@@ -149,7 +153,8 @@ pub fn fit(text: &str, width: f64) -> String {
     letters[..front].iter().chain(&['…']).chain(&letters[letters.len() - back..]).collect()
 }
 
-/// The text in at most two lines, broken between words; what is wider still is shortened.
+/// Breaks a text between words into at most two lines of `width` SVG units; longer lines are
+/// shortened.
 pub fn wrap(text: &str, width: f64) -> Vec<String> {
     let room = ((width / LETTER_WIDTH) as usize).max(3);
     let end = text.char_indices().nth(room).map(|(end, _)| end);

@@ -1,4 +1,5 @@
-//! Cost against one number: cases that differ in nothing else, joined by a line, with published curves behind.
+//! Sweep charts: a cost as a function of one numeric parameter. A line joins cases that differ in
+//! that parameter only; published curves are drawn with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +16,23 @@ use crate::{
     units::show,
 };
 
-/// Two points are a pair; three show how the cost grows.
+/// Fewest points of a line: growth shows from three points on.
 const MIN_POINTS: usize = 3;
 
-/// More lines than this are not told apart.
+/// Most lines of a chart that can be distinguished.
 const MAX_LINES: usize = 6;
 
-/// Cases that differ in the number alone.
+/// Series of cases that differ in one parameter only.
 pub struct Line<'p, 'a> {
     pub name: String,
-    /// What it has in common with other targets' lines.
+    /// The name without the target, common to the lines of all targets.
     label: String,
+    /// The entries by the value of the parameter, ascending.
     pub points: Vec<(f64, &'p Entry<'a>)>,
 }
 
 impl Line<'_, '_> {
-    /// What stands beside a case has pictures of its own, by its name.
+    /// The name of an auxiliary series, which has charts of its own; empty for a measured one.
     fn measure(&self) -> &str {
         let series = self.points[0].1.series;
         if series.role == "measured" { "" } else { &series.name }
@@ -42,6 +44,7 @@ impl Line<'_, '_> {
 pub struct Curve {
     pub name: String,
     pub note: String,
+    /// Pairs of parameter and value, by ascending parameter.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -60,6 +63,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     parameters(panel).into_iter().flat_map(of).collect()
 }
 
+/// The names of all parameters of the panel's cases.
 pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
     panel
         .entries
@@ -68,18 +72,18 @@ pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// The series that a line goes through.
+/// The series that are part of any line.
 pub fn series_drawn<'a>(panel: &Panel<'a>) -> Vec<&'a SeriesResult> {
     let lines = parameters(panel).into_iter().flat_map(|parameter| lines(panel, parameter));
     lines.flat_map(|line| line.points.into_iter().map(|(_, entry)| entry.series)).collect()
 }
 
-/// Lines that measure the same thing.
+/// The charts of lines that measure the same quantity.
 fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) -> Vec<Figure> {
     let statistic_name = published_statistic(lines, panel).unwrap_or("p50").to_owned();
     let targets: BTreeSet<&str> =
         lines.iter().map(|line| line.points[0].1.case.target.as_str()).collect();
-    // Many lines: those that may be held against each other stand in one picture, and what stands alone in another.
+    // If there are many lines, those with a common label share a chart, and single ones another.
     let mut groups: Vec<Vec<&Line<'_, '_>>> = Vec::new();
     for &line in lines {
         let alike = |other: &Line<'_, '_>| other.label == line.label;
@@ -98,7 +102,7 @@ fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) 
             None => groups.push(vec![line]),
         }
     }
-    // On one scale, so that pictures compare.
+    // All charts have one scale, so that they compare.
     let value = |entry: &Entry<'_>| value_of(entry, &statistic_name).unwrap_or(f64::NAN);
     let ours = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
     let published = curves(parameter, lines, |figure| comparable_value(figure, panel))
@@ -109,6 +113,7 @@ fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) 
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
+/// The lines over a numeric parameter with at least three points.
 pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>> {
     let mut found: BTreeMap<(usize, String), Vec<(f64, &Entry<'_>)>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
@@ -152,7 +157,7 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
     .collect()
 }
 
-/// What most published figures are of, so that ours are of the same.
+/// The most frequent statistic among the published figures, which the chart then shows.
 fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option<&'a str> {
     let entries = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| entry));
     let figures = entries.flat_map(|entry| {
@@ -165,7 +170,8 @@ fn published_statistic<'a>(lines: &[&Line<'_, 'a>], panel: &Panel<'_>) -> Option
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
-/// The published curves of these lines; `value` tells what a figure stands for, if it may stand here.
+/// The published curves of these lines. `value` returns a figure's value on the chart's axis, or
+/// `None` to leave it out.
 pub fn curves(
     parameter: &str,
     lines: &[&Line<'_, '_>],
@@ -204,7 +210,7 @@ fn figure(
     let entries: Vec<&Entry<'_>> =
         lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
     let curves = curves(parameter, lines, |figure| comparable_value(figure, panel));
-    // What stands beside a case is named; what it measures goes without saying.
+    // An auxiliary series is named; the measured one is obvious.
     let what = match entries.first().filter(|entry| entry.series.role != "measured") {
         Some(entry) => format!("{statistic_name} of {}", entry.series.name),
         None => statistic_name.to_owned(),
@@ -213,7 +219,7 @@ fn figure(
     let xs: Vec<f64> =
         lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
     let (from, to) = x_range();
-    // Room at the right for the letters of published curves.
+    // Leave room at the right for the letters of published curves.
     let x =
         Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
     let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit));
@@ -257,7 +263,7 @@ fn figure(
     }
 }
 
-/// Sizes in bytes grow by powers of two, and are told so.
+/// The x axis of a parameter; a logarithmic `size` has ticks at powers of two bytes.
 pub fn axis(x: Scale, parameter: &str) -> Axis {
     if parameter != "size" || !x.log {
         return Axis::of(x, parameter, "");
@@ -279,7 +285,7 @@ fn letter(index: usize) -> char {
     char::from(b'a' + (index % 26) as u8)
 }
 
-/// What the letters of published curves stand for.
+/// The legend of published curves, by letter.
 pub fn notes(curves: &[Curve]) -> Vec<String> {
     let note = |(index, curve): (usize, &Curve)| {
         format!("{} published: {} ({})", letter(index), curve.name, curve.note)
@@ -287,7 +293,8 @@ pub fn notes(curves: &[Curve]) -> Vec<String> {
     curves.iter().enumerate().map(note).collect()
 }
 
-/// Dashed, hollow, and named by a letter at the end, which makes way for others.
+/// Draws published curves dashed with hollow marks, each with a letter at its end; letters are
+/// moved down where they would overlap. Returns the rows for the table of numbers.
 pub fn draw_curves(
     svg: &mut Svg,
     curves: &[Curve],

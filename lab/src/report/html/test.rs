@@ -17,7 +17,8 @@ pub(super) fn page_of(run: &Run) -> String {
     text
 }
 
-/// Every element ends, in order; every attribute is quoted; nothing is fetched; no control is in it.
+/// Every element ends, in order; every attribute is quoted; nothing is fetched; no control is in
+/// it.
 fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
@@ -156,7 +157,8 @@ fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
     let start = std::time::Instant::now();
     let text = page_of(&run);
     assert!(text.len() < 2_000_000, "{} bytes", text.len());
-    // In a release build it takes a tenth of a second; a shared machine and a debug build take longer.
+    // In a release build it takes a tenth of a second; a shared machine and a debug build take
+    // longer.
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     assert_eq!(charts(&text, "histogram"), 80);
 }

@@ -1,7 +1,7 @@
-//! Text from elsewhere in the page.
+//! Text on the page: escaping and formatting.
 
-/// The text for an element or a quoted attribute. Controls, which HTML forbids, and marks that would turn the direction of the
-/// text after them are shown as replacement characters.
+/// Escapes text for an element or a quoted attribute. Control characters, which HTML forbids, and
+/// bidirectional overrides become replacement characters; line breaks and tabs become spaces.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -22,7 +22,8 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// A number of many digits in groups of three; a narrow space parts them, where no line breaks.
+/// Groups the first number of a text by thousands if it has five digits or more, with narrow
+/// no-break spaces.
 pub fn grouped(text: &str) -> String {
     let whole = text.chars().take_while(|letter| !letter.is_ascii_digit()).count();
     let digits = text.chars().skip(whole).take_while(char::is_ascii_digit).count();
@@ -40,7 +41,7 @@ pub fn grouped(text: &str) -> String {
     grouped
 }
 
-/// A table with a header; columns of numbers lean right. It scrolls in itself where it is wider than the page.
+/// An HTML table with a header; cells are escaped. A table wider than the page scrolls by itself.
 pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
     let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
         cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
@@ -55,7 +56,7 @@ pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
     )
 }
 
-/// Items joined by a dot, without empty ones.
+/// Joins the items that are not empty by ` · `.
 pub fn joined<S: AsRef<str>>(items: &[S]) -> String {
     let items: Vec<&str> =
         items.iter().map(AsRef::as_ref).filter(|item| !item.is_empty()).collect();

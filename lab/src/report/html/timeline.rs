@@ -1,4 +1,5 @@
-//! Samples in the order in which they were taken, where the run kept them: whether the worst come alone, in bursts, or with a period.
+//! Timeline charts: a series' raw samples in order, which show whether the worst occur singly, in
+//! bursts or periodically.
 
 use super::{
     figure::Figure,
@@ -8,19 +9,20 @@ use super::{
 };
 use crate::{cause, units::show};
 
-/// The picture is so many columns wide; each shows its smallest and its largest sample.
+/// Number of columns; each shows its smallest and its largest sample.
 const COLUMNS: usize = 300;
 
+/// Number of worst samples that are marked.
 const MAX_MARKED: usize = 8;
 
-/// So many of an experiment are drawn, those with the longest maxima.
+/// Most charts of a panel: those with the largest maxima are drawn.
 const MAX_CHARTS: usize = 4;
 
-/// Fewer samples have no order that could be seen.
+/// Fewest samples of a chart.
 const MIN_SAMPLES: usize = 20;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    // Where all are the same, none is the worst.
+    // Equal samples have no worst one.
     let varies = |entry: &&Entry<'_>| {
         entry.series.samples.iter().any(|sample| sample.1 != entry.series.samples[0].1)
     };
@@ -41,7 +43,9 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     figures
 }
 
-/// Starts are counted from each repetition's first sample; here the repetitions stand one after the other.
+/// Concatenates the repetitions, whose samples have starts relative to the repetition's first
+/// sample. Returns the samples with absolute starts, and the start of each repetition but the
+/// first.
 fn concatenate(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
     let (mut placed, mut boundaries) = (Vec::with_capacity(samples.len()), Vec::new());
     let (mut offset, mut last, mut count) = (0.0, f64::NEG_INFINITY, 0.0);
@@ -49,7 +53,7 @@ fn concatenate(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
         samples.iter().filter(|(start, value)| start.is_finite() && value.is_finite())
     {
         if *start < last {
-            // As far from the last sample as samples lie apart: the two have nothing to do with each other.
+            // The gap between repetitions is arbitrary: the mean distance between samples.
             offset += last + last / (count - 1.0_f64).max(1.0);
             boundaries.push(offset);
             count = 0.0;
@@ -74,7 +78,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     for boundary in &boundaries {
         svg.line("floor", [x.at(*boundary), TOP], [x.at(*boundary), BOTTOM]);
     }
-    // Where there is room for it, a sample is a dot.
+    // Few samples are drawn as dots.
     let class = if samples.len() < COLUMNS { "samples few c0" } else { "samples c0" };
     for (place, low, high) in columns(&samples, &x) {
         svg.line(class, [place, y.at(low) + 0.8], [place, y.at(high) - 0.8]);
@@ -118,7 +122,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     }
 }
 
-/// For each column that has samples: its place, its smallest, and its largest.
+/// The position, smallest and largest sample of each column that has samples.
 fn columns(samples: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64, f64)> {
     let mut columns: Vec<Option<(f64, f64)>> = vec![None; COLUMNS];
     for (start, value) in samples {

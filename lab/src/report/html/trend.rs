@@ -1,4 +1,5 @@
-//! How each case went from run to run, where there are more than two: a small line for each series, its verdicts and its figures.
+//! The trend of each case over three or more runs: a small line for each series, with its first and
+//! last figure, their ratio and the verdict.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,10 +19,10 @@ const WIDTH: f64 = 160.0;
 const HEIGHT: f64 = 26.0;
 const MARGIN: f64 = 5.0;
 
-/// Two runs are compared already: a trend begins with three.
+/// Fewest runs of a trend; two are already compared.
 const MIN_RUNS: usize = 3;
 
-/// A series of a case over the runs, the first among them; none where a run has no figure of it.
+/// The p50 of a series in each run, oldest first; `None` for a run without a figure.
 struct Trend<'a> {
     name: String,
     unit: &'a str,
@@ -29,7 +30,8 @@ struct Trend<'a> {
     finding: Finding,
 }
 
-/// Of one comparison's cases: every run on B's machine among these rows of the store, the oldest first.
+/// The trends of a comparison's cases over the store's runs on B's host, by run number. Empty for
+/// fewer than three runs.
 pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
     let rows: Vec<&CaseRow> =
         rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
@@ -61,7 +63,7 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
     section(&trends, &names, &which, "verdict on B")
 }
 
-/// Of comparisons with one and the same A.
+/// The trends over the runs of several comparisons with the same A, which is the first of `runs`.
 pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
     let mut trends: Vec<Trend<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
@@ -122,7 +124,7 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
     )
 }
 
-/// From zero: a change looks as large as it is.
+/// The small line chart of a trend. Its scale starts at zero, so that changes are in proportion.
 fn line(values: &[Option<f64>], tips: &[String]) -> String {
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();

@@ -1,4 +1,5 @@
-//! What the machines did meanwhile, over all cases.
+//! The conditions of the machines during a run, over all cases: clock, load, steal, throttling,
+//! timer slack, drift, and the origin of images.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::{
     units::{digits, show},
 };
 
-/// What a target tells of its machine with every case.
+/// The figures about its machine that a target reports with each case.
 const CONDITIONS: [&str; 6] = [
     "steal",
     "thermal throttling",
@@ -20,9 +21,10 @@ const CONDITIONS: [&str; 6] = [
     "reference loop after",
 ];
 
-/// Above this share, times of two repetitions do not compare.
+/// Relative spread of the reference loop's times above which the machine counts as noisy.
 const NOISE_LIMIT: f64 = 0.1;
 
+/// Whether a figure describes the machine rather than the case.
 pub fn is_condition(figure: &FigureResult) -> bool {
     CONDITIONS.contains(&figure.name.as_str())
 }
@@ -43,7 +45,7 @@ pub fn section(run: &Run) -> String {
     machines.collect::<String>() + &end + "\n"
 }
 
-/// `5 cases`, `5 cases and 1 peer`, `6 peers`.
+/// The size of a run, as `5 cases`, `5 cases and 1 peer` or `6 peers`.
 fn run_size(run: &Run) -> String {
     let number =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -114,12 +116,13 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     }
 }
 
-/// What the figures follow from, in short; the run keeps all of it.
+/// The versions of emulator, simulator, core and kernel, and a key of the whole identity; the full
+/// identity is in the run's JSON.
 fn provenance(cases: &[&CaseResult]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty())
     {
-        // Each begins with a name and a version, unless it is a file's name.
+        // Each fact begins with a name and a version, or is a file's name.
         let facts = ["emulator", "simulator", "core's source", "kernel's origin"]
             .iter()
             .filter_map(|name| identity.get(*name));
@@ -143,7 +146,7 @@ fn range(values: &[f64], show: impl Fn(f64) -> String) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// How far the times of one and the same loop lie apart.
+/// The relative spread of a reference loop's times; `None` without positive times.
 fn reference_spread(times: &[f64]) -> Option<String> {
     let low = times.iter().copied().reduce(f64::min).filter(|low| *low > 0.0)?;
     let spread = times.iter().copied().fold(low, f64::max) / low - 1.0;

@@ -1,4 +1,4 @@
-//! Where the cycles went, case by case.
+//! Cycles by function, case by case.
 
 use super::{name, truncate_start};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     units::digits,
 };
 
-/// Functions that are told of a case; the others are summed.
+/// Number of functions listed for a case; the others are summed.
 const MAX_ROWS: usize = 8;
 
-/// A name may take this much of a line.
+/// Longest function name in characters; a longer one is shortened.
 const MAX_NAME: usize = 72;
 
 pub fn section(run: &Run) -> String {

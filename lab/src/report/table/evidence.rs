@@ -1,4 +1,5 @@
-//! What was measured from where to where, what proves it, and what else was counted.
+//! The evidence section: each experiment's start and end events, the evidence of its cases, and
+//! their other figures.
 
 use super::{Group, WIDTH};
 use crate::{
@@ -33,7 +34,8 @@ fn group_text(group: &Group<'_>) -> String {
     text
 }
 
-/// What proves each case, and what else was counted; first what is so of all.
+/// The evidence and figures of each case in a group. Items common to all cases come first, under
+/// `all cases`; cases without further items are left out.
 pub fn lines(group: &Group<'_>) -> Vec<(String, Vec<String>)> {
     let mut lines: Vec<(String, Vec<String>)> = group
         .cases
@@ -58,7 +60,7 @@ fn items(case: &CaseResult) -> Vec<String> {
     evidence.chain(figures).collect()
 }
 
-/// `✓ switches 5004 ≥ 4954`.
+/// Evidence with its bounds, as `✓ switches 5004 ≥ 4954`.
 fn evidence_text(evidence: &EvidenceResult) -> String {
     let EvidenceResult { name, value, low, high, holds } = evidence;
     let bounds = match high {
@@ -73,7 +75,7 @@ fn evidence_text(evidence: &EvidenceResult) -> String {
     format!("{} {name} {bounds}", if *holds { '✓' } else { '✗' })
 }
 
-/// The median over the repetitions, with its range where they differ.
+/// A figure's median over the repetitions, with its range if they differ.
 fn figure_text(figure: &FigureResult) -> String {
     let FigureResult { name, unit, value, min, max } = figure;
     let value = show(*value, unit);

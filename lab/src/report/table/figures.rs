@@ -1,4 +1,4 @@
-//! The figures themselves.
+//! The table of figures: one row for each series, with the case's verdict in the first.
 
 use chronoscope_suite::experiments;
 
@@ -13,10 +13,10 @@ use crate::{
     units::{digits, show, show_range},
 };
 
-/// A label longer than this has a line of its own, and does not make its column wider.
+/// Longest label in characters that shares a row with figures; a longer one gets a line of its own.
 const MAX_LABEL: usize = 40;
 
-/// In place of a number that there is not.
+/// Shown for a missing value.
 const NONE: &str = "–";
 
 pub fn section(run: &Run, paint: Paint) -> String {
@@ -60,7 +60,7 @@ fn footnotes(run: &Run) -> String {
     if notes.is_empty() { notes } else { format!("\n{notes}") }
 }
 
-/// In ms; of a case whose figures are shown.
+/// The largest steal time of a case's repetitions in ms; 0 for a case without evidence.
 fn stolen_from(case: &CaseResult) -> f64 {
     case.figure("steal").filter(|_| case.is_proven()).map_or(0.0, |steal| steal.max)
 }
@@ -83,14 +83,14 @@ fn title(table: &mut TextTable, group: &Group<'_>) {
 struct Rows<'a> {
     case: &'a CaseResult,
     paint: Paint,
-    /// Some maximum of the table has a star, so the others leave room for one.
+    /// Some maximum in the table is marked by a star; the others are padded to align.
     some_stolen: bool,
 }
 
 impl Rows<'_> {
     fn add(&self, table: &mut TextTable, label: &str) {
         let status = self.paint.status(self.case.verdict.status);
-        // Without proof a sample is no figure of this case, whatever it says.
+        // Samples without evidence are not figures of the case.
         if !self.case.is_proven() || self.case.measured().next().is_none() {
             let label = if label.is_empty() { "this case" } else { label };
             let mut cells = vec![String::new(); 9];
@@ -169,7 +169,8 @@ impl Rows<'_> {
     }
 }
 
-/// `50 ms + 61.2 µs`: three digits of the sum would not show the excess.
+/// Shows a value as nominal part plus excess, as `50 ms + 61.2 µs`: three digits of the sum would
+/// hide the excess.
 pub fn with_nominal(excess: f64, nominal: f64, unit: &str) -> String {
     match excess {
         _ if nominal == 0.0 => show(excess, unit),
@@ -178,7 +179,7 @@ pub fn with_nominal(excess: f64, nominal: f64, unit: &str) -> String {
     }
 }
 
-/// Cells are narrow.
+/// A unit's name, abbreviated to fit a narrow cell.
 fn short_unit(unit: &str) -> &str {
     if unit == "instructions" { "instr" } else { unit }
 }
@@ -202,7 +203,7 @@ fn slope_line(slope: &Slope, unit: &str) -> String {
             format!("{:.places$} ± {error:.places$} (standard error)", slope.slope)
         }
         Some(_) => format!("{:.3} ± 0", slope.slope),
-        None => format!("{:.3} (of two points: no error can be told)", slope.slope),
+        None => format!("{:.3} (two points: no standard error)", slope.slope),
     };
     format!("slope {value} · {} at 0", show(slope.intercept, unit))
 }
@@ -226,7 +227,7 @@ mod tests {
         };
         assert_eq!(line(Some(0.00031)), "slope 0.99984 ± 0.00031 (standard error) · 2.07 ms at 0");
         assert_eq!(line(Some(0.12)), "slope 1.00 ± 0.12 (standard error) · 2.07 ms at 0");
-        assert!(line(None).starts_with("slope 1.000 (of two points"));
+        assert!(line(None).starts_with("slope 1.000 (two points"));
     }
 
     #[test]

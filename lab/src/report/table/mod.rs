@@ -1,5 +1,6 @@
-//! The table that `run` prints: one line a series, verdict last; below it why a verdict is not a pass, what proves the
-//! figures, what is published, and what the machine did meanwhile.
+//! The table that `run` prints: one line for each series with the verdict last, followed by the
+//! reasons of verdicts, the evidence, cycles by function, published figures, peers and the
+//! machine's conditions. Each section is a submodule.
 
 pub(in crate::report) mod conditions;
 mod cycles;
@@ -13,10 +14,10 @@ use crate::{
     run::{CaseResult, Run},
 };
 
-/// Lines that can be broken are no longer than this.
+/// Line width in characters at which wrappable lines are broken.
 const WIDTH: usize = 120;
 
-/// Renders the whole table, ready to print.
+/// Renders a run as text for a terminal.
 pub fn render(run: &Run, paint: Paint) -> String {
     let mut sections = vec![
         run.title.clone(),
@@ -37,12 +38,12 @@ pub fn render(run: &Run, paint: Paint) -> String {
         .join("\n")
 }
 
-/// A case's name in full, for places where it stands alone.
+/// A case's full name: experiment and label.
 fn name(case: &CaseResult) -> String {
     format!("{} {}", case.experiment, case.label).trim_end().to_owned()
 }
 
-/// At most so many characters: the end, where a path has its function.
+/// Shortens a name to `most` characters. The end is kept, as it holds a path's function name.
 fn truncate_start(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
@@ -52,14 +53,15 @@ fn truncate_start(name: &str, most: usize) -> String {
     }
 }
 
-/// Cases that stand together: neighbours with one experiment and one target.
+/// Consecutive cases of one experiment on one target, which share a heading.
 pub(in crate::report) struct Group<'a> {
     pub(in crate::report) cases: &'a [CaseResult],
-    /// The words that all labels have, and that therefore tell no case from another.
+    /// The words common to the labels of all cases; shown once, in the heading.
     common: Vec<&'a str>,
 }
 
 impl<'a> Group<'a> {
+    /// The groups of a run, in run order.
     pub(in crate::report) fn all(run: &'a Run) -> impl Iterator<Item = Self> {
         run.cases
             .chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target)
@@ -75,7 +77,8 @@ impl<'a> Group<'a> {
             })
     }
 
-    /// What tells a case from the others of its group; empty when it is alone and nothing was asked for.
+    /// The words of a case's label that are not common to the group; `defaults` if there are none,
+    /// or empty if the case is alone in its group.
     fn label(&self, case: &'a CaseResult) -> String {
         let own = case.label.split_whitespace().filter(|word| !self.common.contains(word));
         let label = own.collect::<Vec<_>>().join(" ");
@@ -83,7 +86,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Why cases are no passes, and what targets had to say; each thing once, with the cases that it is true of.
+/// The reasons of verdicts and the notes that targets logged, one line each. A line common to
+/// several cases appears once, followed by their names.
 pub(in crate::report) fn reasons(run: &Run, paint: Paint) -> String {
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
     for case in &run.cases {

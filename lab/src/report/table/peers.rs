@@ -1,4 +1,5 @@
-//! Peers: ours beside theirs, and the ratio; below, what ran and how the two differ.
+//! Peers: Chronoscope's statistics next to another tool's, and their ratio; below, the commands and
+//! the study's notes on differences.
 
 use crate::{
     report::{
@@ -18,8 +19,8 @@ pub fn section(run: &Run, paint: Paint) -> String {
     let mut table = TextTable::new(&[
         left("peer and statistic"),
         right("pairs"),
-        right("ours"),
-        right("theirs"),
+        right("Chronoscope"),
+        right("peer"),
         right("ratio"),
         right("range"),
         right("within"),
@@ -29,7 +30,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
         table.gap();
         let place = if peer.target == HOST { String::new() } else { format!("{} ", peer.target) };
         table.line(
-            format!("{}, beside {} {place}{}", peer.name, peer.experiment, peer.label).trim_end(),
+            format!("{}, peer of {} {place}{}", peer.name, peer.experiment, peer.label).trim_end(),
         );
         for (index, paired) in peer.statistics.iter().enumerate() {
             table.row(row(
@@ -40,11 +41,11 @@ pub fn section(run: &Run, paint: Paint) -> String {
         }
     }
     let mut notes: Vec<String> = run.peers.iter().map(|peer| notes(peer, paint)).collect();
-    // One peer beside several cases may have run with the same command.
+    // Cases with the same peer may share its command.
     notes.dedup();
     let notes = notes.concat();
     format!(
-        "Beside the peers: medians of the pairs; the ratio is the median of the pairs' ratios\n{}\n{notes}",
+        "Peers: medians of the pairs; the ratio is the median of the pairs' ratios\n{}\n{notes}",
         table.render()
     )
 }
@@ -65,7 +66,7 @@ fn row(peer: &PeerResult, paired: &Paired, verdict: String) -> Vec<String> {
     ]
 }
 
-/// Where nothing is judged, to have run is no merit.
+/// The verdict of a peer; `not judged` instead of a pass when the study sets no tolerance.
 fn verdict(peer: &PeerResult, paint: Paint) -> String {
     let judged = peer.statistics.iter().any(|paired| paired.within.is_some());
     if peer.verdict.status == Status::Pass && !judged {
@@ -75,7 +76,7 @@ fn verdict(peer: &PeerResult, paint: Paint) -> String {
     }
 }
 
-/// Why the verdict is no pass, the command, and the study's note.
+/// The reasons of the verdict, the peer's command and the study's note.
 fn notes(peer: &PeerResult, paint: Paint) -> String {
     let status = paint.status(peer.verdict.status);
     let mut text: String = peer
@@ -99,8 +100,8 @@ mod tests {
         let text = section(&sample::full(), Paint::Plain);
         let line = |word: &str| text.lines().find(|line| line.contains(word)).unwrap();
         assert!(
-            line("beside switch")
-                .starts_with("perf bench sched pipe, beside switch pair=process-process")
+            line("peer of switch")
+                .starts_with("perf bench sched pipe, peer of switch pair=process-process")
         );
         let mean = line("mean / operation");
         for cell in ["3 µs", "2.91 µs", "1.031", "1.01…1.06", "5 %"] {

@@ -1,4 +1,5 @@
-//! The published figures beside the measured ones. No ratio: the machines differ, and often the clocks.
+//! Published figures next to the measured ones. No ratio is shown, because the machines differ, and
+//! often the clocks.
 
 use super::{Group, figures::with_nominal};
 use crate::{
@@ -7,13 +8,15 @@ use crate::{
     units::digits,
 };
 
-/// The published figures by their source, and the notes that their marks refer to.
+/// The published figures of a run as table rows, grouped by source.
 pub struct Sources<'a> {
+    /// Each source with its rows: case, statistic, measured value, published value.
     pub sources: Vec<(String, Vec<Vec<String>>)>,
+    /// The notes that the marks in rows refer to: `[1]` is the first.
     pub notes: Vec<&'a str>,
 }
 
-/// In the order in which the cases name the sources.
+/// Collects the published figures of all cases; sources are in the order of their first case.
 pub fn sources(run: &Run) -> Sources<'_> {
     let mut notes: Vec<&str> = Vec::new();
     let mut sources: Vec<(String, Vec<Vec<String>>)> = Vec::new();
@@ -54,15 +57,16 @@ pub fn section(run: &Run) -> String {
     }
     let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
     format!(
-        "Beside the published figures, which were measured on other machines: compare shapes, not sizes\n{}{}{}",
+        "Published figures, measured on other machines: compare shapes, not sizes\n{}{}{}",
         table.render(),
         notes.collect::<String>(),
         conversions(run)
     )
 }
 
-/// The clock whose ticks stand as times beside figures that are times: the one that these were taken by, or one that counts cycles,
-/// at the rate that the board was given.
+/// The clock that converts a case's ticks to time for comparison with a published time. That is the
+/// case's clock if the figure was measured by the same one, or if it counts cycles at a known rate.
+/// `None` if the figure is no time.
 fn conversion_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
     let is_convertible =
         |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
@@ -72,7 +76,7 @@ fn conversion_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a 
         .filter(is_convertible)
 }
 
-/// What such a time is worth, for each clock.
+/// One line for each clock used for conversion, with its ticks per microsecond.
 fn conversions(run: &Run) -> String {
     let figures =
         run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
@@ -93,7 +97,7 @@ fn conversions(run: &Run) -> String {
     lines.concat()
 }
 
-/// The number of the figure's note; a note is printed once.
+/// The mark of a figure's note, as ` [1]`; adds the note unless it is known already.
 fn note_mark<'a>(figure: &'a Published, notes: &mut Vec<&'a str>) -> String {
     if figure.note.is_empty() {
         return String::new();
@@ -119,7 +123,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         .map_or(0.0, |one| one.nominal);
     let clock = conversion_clock(case, figure).filter(|clock| clock.domain == unit);
     let time = |clock: &Clock, ticks: f64| ticks * 1e9 / clock.hertz as f64;
-    // What is a time here, in whatever clock, is published in ns, unless the study says otherwise.
+    // A duration in any clock is published in ns, unless the study gives a unit.
     let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());
     let (published, published_nominal) = match (is_time, unit.as_str()) {
         _ if figure.unit == unit => (unit.as_str(), nominal),
@@ -137,7 +141,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
     let shown = |value| {
         with_nominal(value - nominal, nominal, &unit) + &by_clock(value).unwrap_or_default()
     };
-    // One of several series, or one that is not the obvious one.
+    // The series is named where it is not obvious.
     let is_named = figure.series.is_some()
         || figure.instrument != Instrument::Timer
         || case.measured().count() > 1;

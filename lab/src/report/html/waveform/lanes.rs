@@ -48,7 +48,8 @@ impl Window<'_> {
     }
 }
 
-/// The level as a line. Where it changes more often than the picture is fine, one change stands for all of a place.
+/// The level as a line. Where it changes more often than the picture is fine, one change stands for
+/// all of a place.
 pub fn draw(
     svg: &mut Svg,
     channel: &Channel,

@@ -1,5 +1,5 @@
-//! What the pins did: the first samples that a pin shows, and the widest, with their widths measured, as a logic analyser's
-//! screen has them.
+//! What the pins did: the first samples that a pin shows, and the widest, with their widths
+//! measured, as a logic analyser's screen has them.
 
 mod lanes;
 mod pins;

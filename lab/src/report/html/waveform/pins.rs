@@ -1,4 +1,5 @@
-//! Which pin shows which samples, and where the marks of the target's own timer lie among its edges.
+//! Which pin shows which samples, and where the marks of the target's own timer lie among its
+//! edges.
 
 use super::super::{cases::Unit, text::joined};
 use crate::{
@@ -64,8 +65,8 @@ pub struct Focus<'a> {
 }
 
 impl<'a> Focus<'a> {
-    /// The pin of the first measured series that one shows; or else the bench's line, until the handler's pin rises; or else the
-    /// first pin that has a pulse. `None` where none has.
+    /// The pin of the first measured series that one shows; or else the bench's line, until the
+    /// handler's pin rises; or else the first pin that has a pulse. `None` where none has.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
         let timebase = Timebase::of(case, capture);
         let own = case.series.iter().filter(|series| !series.role.starts_with("pin"));
@@ -164,7 +165,8 @@ fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
     (!samples.is_empty()).then_some((line, samples))
 }
 
-/// The samples of a series' first repetition, if that is what the channel shows: as pulses, or from each edge to the next.
+/// The samples of a series' first repetition, if that is what the channel shows: as pulses, or from
+/// each edge to the next.
 fn samples(
     channel: &Channel,
     series: &SeriesResult,
@@ -192,7 +194,8 @@ fn samples(
     pulses.or_else(|| Some(channel.edges.windows(2).map(between).collect()).filter(matches_summary))
 }
 
-/// The timer's samples among the edges: starts and ends in the case's unit, from the time at which ticks begin.
+/// The timer's samples among the edges: starts and ends in the case's unit, from the time at which
+/// ticks begin.
 pub struct Marks {
     pub spans: Vec<(f64, f64)>,
     /// By so much they may lie earlier or later, all of them together.
@@ -200,8 +203,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// A pin is set before the first mark of a sample, and cleared after the last. The timer's starts are counted from its
-    /// first; that lies where every sample fits into its pulse.
+    /// A pin is set before the first mark of a sample, and cleared after the last. The timer's
+    /// starts are counted from its first; that lies where every sample fits into its pulse.
     fn place(
         samples: &[(f64, f64)],
         series: &SeriesResult,

@@ -52,7 +52,8 @@ fn case(capture: &Capture) -> CaseResult {
     let mut case = sample::case("switch", "pins=yes");
     case.target = "tandem@ibex".to_owned();
     case.clock = Some(Clock { domain: "cycles".to_owned(), hertz: 84_000_000, resolution: 1 });
-    // Each begins 2 cycles after its pulse does, or a little later, and ends 2 before, or a little earlier.
+    // Each begins 2 cycles after its pulse does, or a little later, and ends 2 before, or a little
+    // earlier.
     case.series = vec![
         series("full", "measured", &[(0.0, 96.0), (301.0, 134.0), (600.0, 116.0)]),
         series(&by_pin("full"), "pin", &[(0.0, 100.0), (300.0, 140.0), (600.0, 120.0)]),
@@ -86,7 +87,8 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
         let focus = Focus::find(&case, &capture).unwrap();
         let timebase = Timebase::of(&case, &capture);
         let marks = focus.marks(&timebase).expect("they fit");
-        // The first begins between 1000 and 1003: the second, 301 later, must end by 1440, and is 134 long.
+        // The first begins between 1000 and 1003: the second, 301 later, must end by 1440, and is
+        // 134 long.
         assert_eq!((marks.spans[0], marks.uncertainty), ((1_002.0, 1_098.0), 2.0));
     }
     case.series[0].samples[1].1 = 141.0;

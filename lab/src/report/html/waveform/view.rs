@@ -1,4 +1,5 @@
-//! The picture: one or two stretches of the capture, each with a lane for every pin, an axis, and the widths of samples.
+//! The picture: one or two stretches of the capture, each with a lane for every pin, an axis, and
+//! the widths of samples.
 
 use super::{
     super::{
@@ -107,8 +108,8 @@ fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u6
     (from.saturating_sub(margin).max(capture.start), to.saturating_add(margin).min(capture.end))
 }
 
-/// Cursors where samples begin and end, and the widths between them. A width for which there is no room is left out: a
-/// pointer finds it.
+/// Cursors where samples begin and end, and the widths between them. A width for which there is no
+/// room is left out: a pointer finds it.
 fn measure(
     svg: &mut Svg,
     focus: &Focus<'_>,
