@@ -108,7 +108,7 @@ fn names_do_not_tell_formats_and_a_rate_that_is_not_told_is_not_known() {
     measure(&[&files[3].0]).shows("four");
     let all: Vec<&str> = files.iter().map(|(file, _)| file.as_str()).collect();
     let table = measure(&all);
-    table.shows("sampled at 1 MHz").shows("sampled, at a rate that the file does not tell");
+    table.shows("sampled at 1 MHz").shows("sampled at an unknown rate");
     assert_eq!(table.stdout.matches("width").count(), 8);
 }
 

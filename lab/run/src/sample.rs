@@ -1,5 +1,5 @@
-//! A run made up for tests: a plain case with its sister, several series with a nominal part, a
-//! slope, a case without proof, and one that its kernel does not offer.
+//! A synthetic run for tests. Its cases have one series, several series with a nominal part, a
+//! slope, no evidence, or a kernel that does not offer them.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub fn run() -> Run {
     }
 }
 
-/// A run in which no field is left empty, so that its JSON has every key there is.
+/// A run in which every optional field has a value in some case, so that its JSON has all keys.
 pub fn full() -> Run {
     let mut run = run();
     let first = &mut run.cases[0];
@@ -142,7 +142,7 @@ fn context() -> Context {
     }
 }
 
-/// A case that passes, with one series of its experiment's name.
+/// A passing case with a measured series, named as its experiment, and a control.
 pub fn case(experiment: &str, label: &str) -> CaseResult {
     let words = label.split_whitespace().filter_map(|word| word.split_once('='));
     CaseResult {
@@ -192,7 +192,7 @@ pub fn evidence(name: &str, value: f64, low: f64, high: Option<f64>) -> Evidence
     EvidenceResult { name: name.to_owned(), value, low, high, holds }
 }
 
-/// A measured series around `p50` ns.
+/// A measured series of 5 × 1000 samples, with its median at `p50` ns.
 pub fn series(name: &str, p50: f64) -> SeriesResult {
     let repetition = |index: u32| Repetition {
         count: 1_000,

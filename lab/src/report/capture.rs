@@ -82,7 +82,7 @@ fn table(analyses: &[Analysis]) -> String {
         let sampling = match analysis.header.sampling {
             Sampling::Exact => "exact edges".to_owned(),
             Sampling::At(hertz) => format!("sampled at {}", rate(hertz)),
-            Sampling::Unknown => "sampled, at a rate that the file does not tell".to_owned(),
+            Sampling::Unknown => "sampled at an unknown rate".to_owned(),
         };
         let (source, length) = (printable(&analysis.header.source), show(analysis.length, "ns"));
         table.line(format!("{source} · {sampling} · {length}"));
@@ -94,7 +94,7 @@ fn table(analyses: &[Analysis]) -> String {
     let all = || analyses.iter().flat_map(|analysis| &analysis.rows);
     if all().any(|row| row.statistics.rounded) {
         text.push_str(
-            "\n~ so many different values that percentiles are rounded up, by 0.1 % at most\n",
+            "\n~ percentiles are rounded up by at most 0.1 %: too many distinct values\n",
         );
     }
     for row in all().filter(|row| row.unanswered > 0) {
@@ -104,7 +104,7 @@ fn table(analyses: &[Analysis]) -> String {
             format!("{} starts came", row.unanswered)
         };
         text.push_str(&format!(
-            "\n{}: {starts} before the end of an earlier one, and had no end\n",
+            "\n{}: {starts} before the end of an earlier one and had no end\n",
             printable(&row.channel)
         ));
     }

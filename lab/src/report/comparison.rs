@@ -154,6 +154,6 @@ fn drift(lines: &[Line]) -> Option<String> {
         (Some(low), Some(high)) => {
             format!("reference loops B / A {} … {}", ratio(low), ratio(high))
         }
-        _ => "no reference loops: nothing tells whether the machine drifted".to_owned(),
+        _ => "no reference loops: drift of the machine unknown".to_owned(),
     })
 }

@@ -147,7 +147,7 @@ pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
-/// One CSV record with its line feed.
+/// Formats a CSV record, including its line feed.
 pub(super) fn record(fields: impl IntoIterator<Item = String>) -> String {
     fields.into_iter().map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
 }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_have_rows_for_ours_theirs_and_their_ratio() {
+    fn peers_have_rows_for_both_sides_and_their_ratio() {
         let records = read(&render(&sample::full()));
         let cell = |record: &[String], name: &str| {
             record[COLUMNS.iter().position(|column| *column == name).unwrap()].clone()
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_differ_between_identical_runs_is_not_in_it() {
+    fn identical_runs_give_identical_rows() {
         let run = sample::run();
         let mut later = run.clone();
         later.context.date = "2027-02-02T02:02:02Z".to_owned();

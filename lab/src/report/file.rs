@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_with_its_place() {
-        let folder = scratch("told");
+    fn an_error_names_the_path() {
+        let folder = scratch("error");
         let why = |path: &Path| format!("{:#}", write(path, "text").unwrap_err());
         assert!(why(&folder).contains("it is a folder"), "{}", why(&folder));
         assert!(why(&folder.join("no/file")).contains("there is no folder"));

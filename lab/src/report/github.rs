@@ -31,9 +31,9 @@ fn annotation(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// One workflow command. Text is escaped as by GitHub's toolkit (`packages/core/src/command.ts` of
-/// <https://github.com/actions/toolkit>), so that no text can end the line and start another
-/// command.
+/// Formats a workflow command. Text is escaped as by GitHub's toolkit
+/// (`packages/core/src/command.ts` of <https://github.com/actions/toolkit>), so that no text can
+/// end the line and start another command.
 fn command(level: &str, title: &str, message: &str) -> String {
     let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     format!(

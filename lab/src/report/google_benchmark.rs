@@ -54,8 +54,8 @@ struct Context<'a> {
     study: &'a str,
 }
 
-/// One repetition of a benchmark or one aggregate over its repetitions, in Google Benchmark's order
-/// of fields.
+/// A repetition of a benchmark or an aggregate over its repetitions, in Google Benchmark's order of
+/// fields.
 #[derive(Clone, Default, Serialize)]
 pub(super) struct Entry {
     pub(super) name: String,

@@ -53,7 +53,7 @@ mod tests {
     use crate::run::sample;
 
     #[test]
-    fn it_looks_as_google_benchmark_s() {
+    fn it_looks_like_google_benchmark() {
         let text = render(&sample::run());
         let lines: Vec<&str> = text.lines().collect();
         assert!(

@@ -49,7 +49,7 @@ fn text<'a>(entry: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn a_case_is_named_by_what_was_asked_for() {
+fn a_case_is_named_by_requested_parameters() {
     let file = rendered(&sample::run());
     let mut names: Vec<&str> = entries(&file).iter().map(|entry| text(entry, "run_name")).collect();
     names.dedup();
@@ -94,7 +94,7 @@ fn times_are_means_and_aggregates_are_over_repetitions() {
 }
 
 #[test]
-fn what_has_no_figures_says_why() {
+fn a_case_without_figures_has_a_reason() {
     let file = rendered(&sample::run());
     let by_name = |name: &str| entries(&file).iter().find(|entry| entry["name"] == name).unwrap();
     let refused = by_name("interrupt");

@@ -97,7 +97,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
         ]);
     }
     format!(
-        "{experiment}: p50 of each case, the newest last; `?` where a run proved nothing\n{}",
+        "{experiment}: p50 of each case, the newest last; `?` for a run without evidence\n{}",
         table.render()
     )
 }
@@ -124,7 +124,7 @@ fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
     keys.iter().map(|(key, asked)| (*key, label(key, asked))).collect()
 }
 
-/// One bar for each value, `?` for a missing one. The full height spans at least 10 % of the
+/// A bar for each value, `?` for a missing one. The full height spans at least 10 % of the
 /// smallest value, so that noise stays small.
 fn sparkline(values: &[Option<f64>]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_with_one_label_are_told_apart() {
+    fn cases_with_one_label_are_distinguished() {
         let rows = [
             row(1, "switch linux@host loops=10 tasks=2", "tasks=2", Some(2000.0), "pass"),
             row(2, "switch linux@host loops=10 tasks=2", "tasks=2", Some(3000.0), "inconclusive"),

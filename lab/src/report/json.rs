@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn written_runs_can_be_read() {
         let mut run = sample::full();
         run.cases[0].figures[0].value = f64::NAN;
         run.cases[0].evidence[0].low = f64::NEG_INFINITY;

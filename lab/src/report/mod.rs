@@ -118,7 +118,7 @@ pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path
         Some(path) => file::write_with(path, content),
         None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
             bail!(
-                "a terminal cannot show this: name a file, -o run.pftrace, and open it in https://ui.perfetto.dev"
+                "a terminal cannot show a Perfetto trace: write it to a file (-o run.pftrace) and open that in https://ui.perfetto.dev"
             )
         }
         None => console::print_with(content),

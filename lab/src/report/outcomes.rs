@@ -15,7 +15,7 @@ pub struct Outcomes {
     pub all: Vec<Outcome>,
 }
 
-/// One verdict.
+/// A verdict with its name, reasons and figures.
 #[derive(Clone)]
 pub struct Outcome {
     pub experiment: String,

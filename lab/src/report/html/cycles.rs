@@ -87,13 +87,13 @@ fn figure(page: &[Profiled<'_>], scale: &Scale, styles: &Styles<'_>, part: &str)
     let experiment = page[0].0.experiment;
     Figure {
         kind: "cycles",
-        title: format!("{experiment}: where the cycles went{part}"),
-        reading: "What the instructions of each function took while D0 was high, without functions that it called; \
-                  what the hardware takes to enter a handler is a row of its own. Sleep is left out."
+        title: format!("{experiment}: cycles by function{part}"),
+        reading: "Cycles of each function while D0 was high, without the functions that it calls; \
+                  entering a handler is a row of its own. Sleep is left out."
             .to_owned(),
         facts: joined(&[
             "cycles clock".to_owned(),
-            "mean of a stretch".to_owned(),
+            "mean of a window".to_owned(),
             format!("n = {}", windows.min().unwrap_or_default()),
         ]),
         svg: svg.finish(&format!("{experiment}: cycles by function")),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_told_shortly() {
+    fn ticks_are_short() {
         assert_eq!(
             [0.0, 0.1, 2.5, 40.0, 1000.0, 25_000.0, 3e6, 0.0005].map(number),
             ["0", "0.1", "2.5", "40", "1000", "25k", "3M", "0.0005"]

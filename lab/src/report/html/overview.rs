@@ -79,11 +79,10 @@ fn remarks(run: &Run) -> String {
     if run.cases.is_empty() && run.peers.is_empty() {
         remarks.push("This run holds no case: there is nothing to show.".to_owned());
     } else if !run.cases.is_empty() && run.cases.iter().all(|case| !case.is_proven()) {
-        remarks.push("No case of this run is proven, so there is no figure to draw.".to_owned());
+        remarks.push("No case of this run has evidence, so there is no figure to draw.".to_owned());
     }
     if run.context.interrupted {
-        remarks
-            .push("The run was interrupted; every repetition that is here is complete.".to_owned());
+        remarks.push("The run was interrupted; all its repetitions are complete.".to_owned());
     }
     // Only targets on the host run code of the program's build; images are always optimized.
     if run.context.build == "debug" && run.cases.iter().any(|case| case.target.ends_with("@host")) {

@@ -1,16 +1,16 @@
 "use strict";
-// Light or dark: as the system has it, until the reader says otherwise.
+// The theme follows the system until the reader chooses one with the button.
 {
   const root = document.documentElement, button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const theme = () => root.dataset.theme || (system.matches ? "dark" : "light");
   const label = () => { button.textContent = theme() === "dark" ? "light" : "dark"; };
-  // A page opened from disk may be refused its storage.
+  // Browsers may refuse storage to a page opened from disk.
   const remember = (value) => { try { localStorage.setItem("chronoscope-theme", value); } catch { /* not remembered */ } };
   try {
     const known = localStorage.getItem("chronoscope-theme");
     if (known === "light" || known === "dark") root.dataset.theme = known;
-  } catch { /* as the system has it */ }
+  } catch { /* the system decides */ }
   button.hidden = false;
   button.setAttribute("aria-label", "change between light and dark");
   button.addEventListener("click", () => {
@@ -21,7 +21,7 @@
   system.addEventListener("change", label);
   label();
 }
-// What a mark stands for: pointed at, or walked to with the arrow keys in a chart that has the focus.
+// Tips of marks: shown under the pointer, and by the arrow keys in the focused chart.
 {
   const tip = document.getElementById("tip");
   let current = null;
@@ -60,5 +60,5 @@
   document.addEventListener("focusout", hide);
   addEventListener("scroll", hide, { passive: true });
 }
-// Printed: all numbers behind the charts stay folded, the text of the page does not.
+// When printing, reasons and evidence are unfolded; the tables of numbers stay folded.
 addEventListener("beforeprint", () => document.querySelectorAll("details.evidence, details.reasons").forEach((one) => { one.open = true; }));

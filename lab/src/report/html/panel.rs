@@ -173,14 +173,14 @@ fn unit<'a>(case: &CaseResult, series: &'a SeriesResult) -> &'a str {
     if case.experiment == "image" && series.unit == "count" { "bytes" } else { &series.unit }
 }
 
-/// Whether a series has a maximum and all its figures are finite.
+/// Returns whether a series has a maximum and all its figures are finite.
 fn can_be_drawn(series: &SeriesResult) -> bool {
     let summary = &series.summary;
     let mut figures = [summary.min, summary.p50, summary.p99, summary.max].into_iter().flatten();
     summary.max.is_some() && figures.all(f64::is_finite)
 }
 
-/// Whether a published figure names this series, or is of the pin that shows it.
+/// Returns whether a published figure names this series, or is of the pin that shows it.
 fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
     let is_requested =
         |figure: &&Published| figure.series.is_some() || figure.instrument == Instrument::Pin;
@@ -236,7 +236,7 @@ pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     Some(figure.value - nominal).filter(|value| same && value.is_finite())
 }
 
-/// Whether a published figure is of this series.
+/// Returns whether a published figure is of this entry's series.
 pub fn applies_to(figure: &Published, entry: &Entry<'_>) -> bool {
     figure.is_of(entry.case, entry.series)
 }

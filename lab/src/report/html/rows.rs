@@ -72,8 +72,8 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
     rows
 }
 
-/// One row for each machine with published figures: the mark, and the range from published minimum
-/// to maximum.
+/// The published rows of a group, one for each machine: the mark, and the range from the published
+/// minimum to the maximum.
 fn published<'p, 'a>(
     panel: &Panel<'_>,
     members: &[&'p Entry<'a>],

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spans_much_is_logarithmic() {
+    fn wide_spans_are_logarithmic() {
         assert!(Scale::fitting([1.0, 1e6].into_iter(), 0.0, 1.0).log);
         assert!(!Scale::fitting([50.0, 60.0].into_iter(), 0.0, 1.0).log);
         assert!(!Scale::fitting([0.0, 1e6].into_iter(), 0.0, 1.0).log, "zero has no logarithm");

@@ -42,9 +42,9 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     let first = line.points[0].0;
     // Shapes compare only if the curves start at the same parameter.
     curves.retain(|curve| curve.points[0].0 == first && curve.points[0].1 > 0.0);
-    let ours =
+    let measured =
         line.points.iter().filter_map(|(at, entry)| Some((*at, statistic(entry.series, &name)?)));
-    let ours = normalized(&ours.collect::<Vec<_>>())?;
+    let measured = normalized(&measured.collect::<Vec<_>>())?;
     let curves: Vec<Curve> = curves
         .into_iter()
         .filter_map(|curve| Some(Curve { points: normalized(&curve.points)?, ..curve }))
@@ -54,17 +54,18 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     }
     let (from, to) = x_range();
     let (base, top) = y_range();
-    let all = || ours.iter().chain(curves.iter().flat_map(|curve| &curve.points));
+    let all = || measured.iter().chain(curves.iter().flat_map(|curve| &curve.points));
     let x = Scale::fitting(all().map(|point| point.0), from, to - 12.0);
     let y = Scale::fitting(all().map(|point| point.1), base, top);
     let title = format!("{name}, times that at {parameter} = {first}");
     let mut svg = draw(&sweep::axis(x, parameter), &Axis::of(y, &title, ""));
     let format_value = |value: f64| format!("×{value:.3}");
     let mut published = sweep::draw_curves(&mut svg, &curves, &x, &y, format_value);
-    let points: Vec<[f64; 2]> = ours.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
+    let points: Vec<[f64; 2]> =
+        measured.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     let mut rows = Vec::new();
-    for ((at, value), point) in ours.iter().zip(&points) {
+    for ((at, value), point) in measured.iter().zip(&points) {
         svg.mark(
             0,
             "c0",
@@ -89,7 +90,7 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     })
 }
 
-/// Whether a figure is a published time that cannot share the panel's axis.
+/// Returns whether a figure is a published time that cannot share the panel's axis.
 fn is_foreign_time(figure: &Published, panel: &Panel<'_>) -> bool {
     let is_duration = ["mean", "p50", "p99", "max", "min"].contains(&figure.statistic.as_str());
     is_duration && figure.unit.is_empty() && comparable_value(figure, panel).is_none()

@@ -104,12 +104,12 @@ fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) 
     }
     // All charts have one scale, so that they compare.
     let value = |entry: &Entry<'_>| value_of(entry, &statistic_name).unwrap_or(f64::NAN);
-    let ours = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
+    let measured = lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| value(entry)));
     let published = curves(parameter, lines, |figure| comparable_value(figure, panel))
         .into_iter()
         .flat_map(|curve| curve.points.into_iter().map(|point| point.1));
     let (base, top) = y_range();
-    let y = Scale::fitting(ours.chain(published).collect::<Vec<_>>().into_iter(), base, top);
+    let y = Scale::fitting(measured.chain(published).collect::<Vec<_>>().into_iter(), base, top);
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
@@ -232,7 +232,7 @@ fn figure(
         joined(&own)
     };
     let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit));
-    let mut ours = Vec::new();
+    let mut measured = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let points: Vec<[f64; 2]> =
             line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
@@ -245,10 +245,10 @@ fn figure(
                 *point,
                 &format!("{}, {parameter}={at}: {text}", line.name),
             );
-            ours.push(vec![line.name.clone(), at.to_string(), text]);
+            measured.push(vec![line.name.clone(), at.to_string(), text]);
         }
     }
-    ours.append(&mut rows);
+    measured.append(&mut rows);
     let of = if common.is_empty() { String::new() } else { format!(" · {}", joined(&common)) };
     Figure {
         kind: if parameter == "size" { "payload" } else { "sweep" },
@@ -258,7 +258,7 @@ fn figure(
         legend: lines.iter().map(|line| own(line)).collect(),
         notes: notes(&curves),
         header: vec!["case", "at", "value"],
-        rows: ours,
+        rows: measured,
         ..Figure::default()
     }
 }

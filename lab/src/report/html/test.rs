@@ -8,7 +8,7 @@ use crate::{
     store::CaseRow,
 };
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
 
 pub(super) fn page_of(run: &Run) -> String {
@@ -17,8 +17,8 @@ pub(super) fn page_of(run: &Run) -> String {
     text
 }
 
-/// Every element ends, in order; every attribute is quoted; nothing is fetched; no control is in
-/// it.
+/// Asserts that elements nest and end, attributes are quoted, nothing is fetched, and no control
+/// character is left.
 fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
@@ -49,7 +49,7 @@ fn check(page: &str) {
     assert!(page.chars().all(|letter| !letter.is_control() || letter == '\n'), "a control is left");
 }
 
-/// How many charts of a kind there are.
+/// The number of charts of a kind.
 pub(super) fn charts(page: &str, kind: &str) -> usize {
     page.matches(&format!("<figure class=\"chart\" data-kind=\"{kind}\">")).count()
 }
@@ -58,7 +58,7 @@ pub(super) fn run_of(cases: Vec<CaseResult>) -> Run {
     Run { cases, ..sample::run() }
 }
 
-/// A case with so much to draw as a real one.
+/// A case with as many values as a real one.
 fn rich(experiment: &str, label: &str) -> CaseResult {
     let mut case = sample::case(experiment, label);
     let series = &mut case.series[0];
@@ -172,14 +172,14 @@ fn a_run_without_figures_says_so() {
         Verdict::new(Status::Inconclusive, "no evidence that the mechanism happened");
     let text = page_of(&run_of(vec![unproven]));
     assert!(
-        text.contains("No case of this run is proven")
+        text.contains("No case of this run has evidence")
             && text.contains("no evidence that the mechanism")
     );
     assert_eq!(text.matches("class=\"chart\"").count(), 0, "no empty chart");
 }
 
 #[test]
-fn numbers_that_are_none_break_no_chart() {
+fn numbers_that_are_not_finite_break_no_chart() {
     let mut case = rich("switch", "tasks=2");
     case.series[0].histogram = vec![(f64::NAN, 1), (f64::INFINITY, 2), (0.0, u64::MAX), (-5.0, 1)];
     case.series[0].samples = vec![(f64::NAN, 1.0), (0.0, f64::NAN), (5.0, -1.0)];
@@ -205,7 +205,7 @@ fn clocks_never_share_an_axis() {
 }
 
 #[test]
-fn a_published_time_stands_beside_times_only() {
+fn a_published_time_is_drawn_with_times_only() {
     let mut case = sample::case("switch", "pair=thread-thread");
     case.published = vec![sample::published("p50", 3595.2)];
     let text = page_of(&run_of(vec![case.clone()]));
@@ -240,7 +240,7 @@ fn loads_and_targets_make_a_map() {
 }
 
 #[test]
-fn images_are_bytes_beside_published_ones() {
+fn images_are_drawn_in_bytes_with_published_ones() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
         .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
         .to_vec();
@@ -254,7 +254,7 @@ fn images_are_bytes_beside_published_ones() {
 }
 
 #[test]
-fn what_another_is_below_is_no_floor() {
+fn a_floor_above_another_row_is_not_drawn() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
         .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
         .to_vec();
@@ -282,7 +282,7 @@ fn samples_that_are_all_alike_have_no_worst() {
 }
 
 #[test]
-fn a_worst_sample_s_cause_is_told() {
+fn the_cause_of_a_worst_sample_is_named() {
     let mut case = sample::case("switch", "");
     case.series[0].samples =
         (0..100).map(|index| (f64::from(index), f64::from(index % 7))).collect();
@@ -294,20 +294,20 @@ fn a_worst_sample_s_cause_is_told() {
 }
 
 #[test]
-fn what_ran_beside_the_worst_sample_is_told() {
+fn tasks_during_the_worst_sample_are_named() {
     let mut case = schedule::tests::case(schedule::tests::RECORD);
     let series = &mut case.series[0];
-    // Fewer make no chart; these lie beyond the record's end.
+    // Samples beyond the record's end, to reach the number that gives a chart.
     series.samples.extend((4..24).map(|index| (f64::from(index) * 100e3, 20e3)));
     series.by_repetition[0].count = 24;
-    let told = "processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean sample";
-    assert!(page_of(&run_of(vec![case.clone()])).contains(told));
+    let cause = "processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean sample";
+    assert!(page_of(&run_of(vec![case.clone()])).contains(cause));
     case.attachments.clear();
     assert!(!page_of(&run_of(vec![case])).contains("While the worst was taken"));
 }
 
 #[test]
-fn a_published_ratio_stands_beside_ours() {
+fn a_published_ratio_is_drawn_with_the_measured_one() {
     let mut case = CaseResult {
         target: "linux-rt@vm".to_owned(),
         ..sample::case("interference", "class=ordinary")
@@ -327,7 +327,7 @@ fn a_published_ratio_stands_beside_ours() {
 }
 
 #[test]
-fn curves_of_other_clocks_are_compared_by_their_shape() {
+fn curves_of_other_clocks_are_compared_by_shape() {
     let cases = [4, 64, 1024].map(|size| {
         let mut case = sample::case("transaction", &format!("size={size}"));
         case.clock.as_mut().unwrap().domain = "instructions".to_owned();
@@ -348,7 +348,7 @@ fn curves_of_other_clocks_are_compared_by_their_shape() {
 }
 
 #[test]
-fn what_stands_beside_a_case_has_a_curve_of_its_own() {
+fn an_auxiliary_series_has_a_curve_of_its_own() {
     let cases = [2, 5, 10].map(|tasks| {
         let mut case = sample::case("ticks", &format!("tasks={tasks}"));
         case.series.push(SeriesResult {
@@ -369,7 +369,7 @@ fn what_stands_beside_a_case_has_a_curve_of_its_own() {
 }
 
 #[test]
-fn several_runs_stand_in_one_page() {
+fn several_runs_share_one_page() {
     let run = sample::run();
     let text = render(&[("run 1".to_owned(), &run), ("run 2".to_owned(), &run)]);
     check(&text);
@@ -388,7 +388,7 @@ fn a_comparison_is_a_page_too() {
 }
 
 #[test]
-fn two_runs_have_the_store_s_course() {
+fn two_runs_show_the_trend_of_the_store() {
     let comparison = compared("<b>");
     let line =
         comparison.lines.iter().find(|line| line.figures.is_some()).expect("a case has figures");
@@ -421,16 +421,16 @@ fn two_runs_have_the_store_s_course() {
 }
 
 #[test]
-fn many_runs_have_a_course() {
+fn many_runs_show_a_trend() {
     let text = super::comparison::render(&[compared("<b>"), compared("<c>")], &[]);
     check(&text);
     assert!(text.contains("From run to run") && text.contains("&lt;a&gt; · &lt;b&gt; · &lt;c&gt;"));
-    // Two comparisons have a chart each; the rest are small lines of three runs.
-    let courses = text.matches("<svg ").count() - text.matches("class=\"chart\"").count();
-    assert!(courses > 0 && text.matches("<b>: ").count() == 0 && text.contains("&lt;c&gt;: "));
+    // Two comparisons have a chart each; the other pictures are trends of three runs.
+    let trends = text.matches("<svg ").count() - text.matches("class=\"chart\"").count();
+    assert!(trends > 0 && text.matches("<b>: ").count() == 0 && text.contains("&lt;c&gt;: "));
 }
 
-/// A run against itself, and more.
+/// A comparison of the sample run with the full sample run.
 fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, |_| true);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_from_elsewhere_is_markup() {
+    fn no_text_becomes_markup() {
         assert_eq!(
             escape("<script>alert('a' & \"b\")</script>"),
             "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"

@@ -24,7 +24,7 @@ const CONDITIONS: [&str; 6] = [
 /// Relative spread of the reference loop's times above which the machine counts as noisy.
 const NOISE_LIMIT: f64 = 0.1;
 
-/// Whether a figure describes the machine rather than the case.
+/// Returns whether a figure describes the machine rather than the case.
 pub fn is_condition(figure: &FigureResult) -> bool {
     CONDITIONS.contains(&figure.name.as_str())
 }

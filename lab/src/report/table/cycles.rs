@@ -15,7 +15,7 @@ const MAX_NAME: usize = 72;
 
 pub fn section(run: &Run) -> String {
     let mut table = TextTable::new(&[
-        ("where the cycles went", Side::Left),
+        ("cycles by function", Side::Left),
         ("cycles", Side::Right),
         ("%", Side::Right),
         ("instructions", Side::Right),
@@ -37,9 +37,9 @@ pub fn section(run: &Run) -> String {
 fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
     let target = if several { format!(" {}", case.target) } else { String::new() };
     let of = if cycles.windows == 1 {
-        "1 stretch".to_owned()
+        "1 window".to_owned()
     } else {
-        format!("one of {} stretches", cycles.windows)
+        format!("mean of {} windows", cycles.windows)
     };
     let asleep = match cycles.asleep {
         0 => String::new(),
@@ -48,7 +48,7 @@ fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
             digits(asleep as f64 / cycles.windows.max(1) as f64)
         ),
     };
-    format!("{}{target}: {of} in which D0 was high{asleep}", name(case))
+    format!("{}{target}: {of} with D0 high{asleep}", name(case))
 }
 
 fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
@@ -83,7 +83,7 @@ mod tests {
     use crate::run::sample;
 
     #[test]
-    fn each_function_is_told_for_one_sample() {
+    fn cycles_are_means_of_one_sample() {
         let mut run = sample::run();
         assert_eq!(section(&run), "");
         let spent = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
         assert!(
-            text.contains("one of 10 stretches in which D0 was high, and 500 more cycles asleep\n"),
+            text.contains("mean of 10 windows with D0 high, and 500 more cycles asleep\n"),
             "{text}"
         );
     }

@@ -91,7 +91,7 @@ mod tests {
     use crate::run::sample::{evidence, figure};
 
     #[test]
-    fn evidence_is_told_with_its_bounds() {
+    fn evidence_has_its_bounds() {
         let texts = [
             evidence("switches", 5_004.0, 4_953.96, None),
             evidence("switches", 17.0, 4_953.96, None),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_tell_their_range() {
+    fn figures_have_their_range() {
         assert_eq!(figure_text(&figure("skipped periods", "", 0.0)), "skipped periods 0");
         let ranging = FigureResult { min: 1.0, max: 1.4, ..figure("switches per step", "", 1.33) };
         assert_eq!(figure_text(&ranging), "switches per step 1.33 (1…1.40)");

@@ -214,7 +214,7 @@ mod tests {
     use crate::statistics::MissRate;
 
     #[test]
-    fn nominal_parts_are_told_apart() {
+    fn nominal_parts_are_shown_apart() {
         assert_eq!(with_nominal(61_200.0, 50e6, "ns"), "50 ms + 61.2 µs");
         assert_eq!(with_nominal(-5_000.0, 50e6, "ns"), "50 ms − 5 µs");
         assert_eq!(with_nominal(61_200.0, 0.0, "ns"), "61.2 µs");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn misses_are_told_with_what_they_prove() {
+    fn misses_have_the_bound_that_they_prove() {
         let mut series = crate::run::sample::series("switch", 2_900.0);
         assert_eq!(misses(&series), None);
         (series.deadline, series.misses) = (Some(100e3), Some(MissRate::new(0, 5_000)));

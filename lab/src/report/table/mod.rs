@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_stand_last_and_numbers_in_their_units() {
+    fn verdicts_are_last_and_numbers_have_their_units() {
         let text = text(&sample::run());
         let switch = line(&text, &["pair=thread-thread", "pass"]);
         for cell in ["5000", "11.6 µs", "2.90 µs", "2.85…2.95", "4.35 µs", "69.6 µs", "10.5 ns"]
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_all_cases_share_are_told_once() {
+    fn words_common_to_all_cases_are_shown_once() {
         let text = text(&sample::run());
         assert!(line(&text, &["switch ·", "wall"]).contains("tasks=2"));
         assert!(!line(&text, &["pair=thread-thread", "pass"]).contains("tasks=2"));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_told_with_its_error_and_auxiliary_series_beside() {
+    fn a_slope_has_its_error_and_auxiliary_series_are_in_brackets() {
         let text = text(&sample::run());
         assert!(line(&text, &["slope"]).contains("0.99984 ± 0.00031"));
         assert!(line(&text, &["lock that nobody holds"]).contains("(lock that nobody holds)"));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_proven_is_no_number() {
+    fn a_case_without_evidence_shows_no_number() {
         let text = text(&sample::run());
         let row = line(&text, &["protocol=ceiling", "inconclusive"]);
         assert!(!row.contains("µs") && row.contains('–'), "{row}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_proves_all_cases_alike_is_told_once() {
+    fn evidence_common_to_all_cases_is_shown_once() {
         let mut run = sample::run();
         run.cases[0].evidence.push(sample::evidence("switches by name", 7.0, 7.0, Some(7.0)));
         let text = text(&run);
@@ -186,7 +186,7 @@ mod tests {
             line(evidence, &["pair=thread-thread"]),
             "  pair=thread-thread  ✓ switches by name 7 of 7 · switches per step 1"
         );
-        assert!(!evidence.contains("pair=process-process"), "there is nothing left to tell of it");
+        assert!(!evidence.contains("pair=process-process"), "it has nothing of its own");
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_of_many_cases_is_told_once() {
+    fn a_reason_of_many_cases_is_shown_once() {
         let mut run = sample::run();
         for case in &mut run.cases[..3] {
             case.verdict =
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn published_figures_stand_beside_the_measured() {
+    fn published_figures_are_next_to_measured_ones() {
         let mut run = sample::run();
         run.cases[0].published = vec![sample::published("mean", 3595.2)];
         run.cases[2].published = vec![sample::published("mean", 50.05e6)];
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn published_times_stay_times_beside_other_clocks() {
+    fn published_times_stay_times_next_to_other_clocks() {
         let mut run = sample::run();
         run.cases[0].published = vec![sample::published("p50", 3595.2)];
         run.cases[0].series[0].unit = "cycles".to_owned();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn published_times_of_the_same_clock_stand_beside_ours_in_its_time() {
+    fn ticks_of_the_same_clock_are_converted_to_time() {
         let mut run = sample::run();
         let published =
             crate::run::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_figures_follow_from_is_told_in_short() {
+    fn the_origin_of_figures_is_abbreviated() {
         let mut run = sample::run();
         for case in &mut run.cases {
             let facts = [

@@ -96,7 +96,7 @@ mod tests {
     use crate::run::sample;
 
     #[test]
-    fn ours_and_theirs_stand_beside_their_ratio() {
+    fn both_sides_and_their_ratio_are_shown() {
         let text = section(&sample::full(), Paint::Plain);
         let line = |word: &str| text.lines().find(|line| line.contains(word)).unwrap();
         assert!(

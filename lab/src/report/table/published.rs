@@ -76,7 +76,7 @@ fn conversion_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a 
         .filter(is_convertible)
 }
 
-/// One line for each clock used for conversion, with its ticks per microsecond.
+/// The footnotes on conversion: for each clock in use, its ticks per microsecond.
 fn conversions(run: &Run) -> String {
     let figures =
         run.cases.iter().flat_map(|case| case.published.iter().map(move |figure| (case, figure)));
@@ -85,9 +85,9 @@ fn conversions(run: &Run) -> String {
         .map(|Clock { domain, hertz, .. }| {
             let count = digits(*hertz as f64 / 1e6);
             match domain.as_str() {
-                "cycles" => format!("\n= µs: by the rate that the board's clock was given, {count} cycles a µs"),
+                "cycles" => format!("\n= µs: at the rate of the board's clock, {count} cycles a µs"),
                 _ => format!(
-                    "\n= µs: by the clock that both were measured with, {count} {domain} a µs; no processor's time"
+                    "\n= µs: at the rate of the common clock, {count} {domain} a µs; not time on a processor"
                 ),
             }
         })

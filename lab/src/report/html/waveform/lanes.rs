@@ -1,4 +1,4 @@
-//! One pin over a stretch of time.
+//! Lanes of a waveform: one pin, or the timer's samples, over a window of time.
 
 use std::ops::Range;
 
@@ -8,25 +8,25 @@ use super::{
 };
 use crate::capture::{Channel, Pulse};
 
-/// From high to low.
+/// The heights of the two levels below the top of a lane, in SVG units.
 const HIGH: f64 = 5.0;
 const LOW: f64 = 19.0;
 
-/// More pulses than can be pointed at.
+/// Most pulses of a lane that get a tip.
 const MAX_TIPS: usize = 40;
 
-/// What of a capture is drawn, in ticks, and where.
+/// A window of a capture, in ticks of the capture, and its scale.
 pub struct Window<'a> {
     pub from: u64,
     pub to: u64,
-    /// Where the axis has its 0.
+    /// The time at the axis' 0.
     pub origin: u64,
     pub x: Scale,
     pub timebase: &'a Timebase<'a>,
 }
 
 impl Window<'_> {
-    /// The place of a time.
+    /// The horizontal position of a time, in SVG units.
     pub fn at(&self, ticks: u64) -> f64 {
         let timebase = self.timebase;
         self.x.at(if ticks < self.origin {
@@ -36,7 +36,7 @@ impl Window<'_> {
         })
     }
 
-    /// The part of these, in the order of time, that is seen.
+    /// The indices of the items that overlap the window. Items must be in order of time.
     fn visible<T>(
         &self,
         all: &[T],
@@ -48,8 +48,9 @@ impl Window<'_> {
     }
 }
 
-/// The level as a line. Where it changes more often than the picture is fine, one change stands for
-/// all of a place.
+/// Draws a channel's level as a line below `top`. Edges within one SVG unit are drawn as one. Tips
+/// are added to `samples`, a slice and the visible range in it, or else to the channel's high
+/// pulses if there are at most [`MAX_TIPS`].
 pub fn draw(
     svg: &mut Svg,
     channel: &Channel,
@@ -93,7 +94,7 @@ pub fn draw(
             }
         }
         None if edges.len() <= 2 * MAX_TIPS => {
-            // One more before, which may reach into the stretch.
+            // The pulse before may extend into the window.
             let near = Channel {
                 name: String::new(),
                 initial: channel.initial != (visible.start.saturating_sub(1) % 2 == 1),
@@ -108,7 +109,7 @@ pub fn draw(
     svg.curve(&format!("wave {class}"), &points);
 }
 
-/// The samples as the timer has them.
+/// Draws the samples by the timer's marks as bars below `top`, [`MAX_TIPS`] at most.
 pub fn timer(svg: &mut Svg, marks: &Marks, window: &Window<'_>, top: f64) {
     let origin = window.timebase.value(window.origin);
     let (low, high) = (window.x.low + origin, window.x.high + origin);

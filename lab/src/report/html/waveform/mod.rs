@@ -1,5 +1,5 @@
-//! What the pins did: the first samples that a pin shows, and the widest, with their widths
-//! measured, as a logic analyser's screen has them.
+//! Waveform charts of captured pins: the first samples and the widest, with measured widths, like
+//! the screen of a logic analyser.
 
 mod lanes;
 mod pins;
@@ -18,13 +18,13 @@ use crate::{
     units::{count, show},
 };
 
-/// So many of an experiment are drawn.
+/// Most waveforms of an experiment: those of the first cases are drawn.
 const MAX_CHARTS: usize = 8;
 
-/// Rows of the table.
+/// Most rows of the table of numbers.
 const MAX_ROWS: usize = 20;
 
-/// The figures, and a line about each capture that cannot be drawn.
+/// The charts, and a remark on each capture that cannot be drawn.
 pub fn figures(cases: &[ProvenCase<'_>]) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut remarks) = (Vec::new(), Vec::new());
     let captured: Vec<(&ProvenCase<'_>, &String)> = cases
@@ -94,7 +94,7 @@ fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figur
     }
 }
 
-/// The first widths, and what the timer says of them.
+/// The first samples with their widths by the pin and, if known, by the timer.
 fn rows(
     focus: &Focus<'_>,
     timebase: &Timebase<'_>,

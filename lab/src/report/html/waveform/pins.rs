@@ -1,5 +1,5 @@
-//! Which pin shows which samples, and where the marks of the target's own timer lie among its
-//! edges.
+//! Matches pins to series by the widths of their pulses, and places the marks of the target's timer
+//! among the edges of a pin.
 
 use super::super::{cases::Unit, text::joined};
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
     units::show,
 };
 
-/// From ticks of a capture to what the case's values are told in.
+/// Converts ticks of a capture to the unit of the case's values.
 pub struct Timebase<'a> {
     pub unit: Unit<'a>,
     tick: Tick,
-    /// Ticks of the target's clock in a second, where values are such ticks.
+    /// The rate of the target's clock in Hz, for values in its ticks.
     hertz: f64,
-    /// The clock was given a rate, so that its ticks are times too.
+    /// The clock has a known rate, so that its ticks convert to time.
     has_rate: bool,
 }
 
@@ -22,11 +22,12 @@ impl<'a> Timebase<'a> {
     pub fn of(case: &'a CaseResult, capture: &Capture) -> Self {
         let unit = Unit::of(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
-        // A simulation's tick is a nanosecond as long as nobody says more.
+        // Simulations without a given clock rate use ticks of 1 ns.
         let has_rate = !unit.is_time() && capture.tick != Tick::NANOSECOND;
         Self { unit, tick: capture.tick, hertz: hertz as f64, has_rate }
     }
 
+    /// A duration in the unit of the case's values.
     pub fn value(&self, ticks: u64) -> f64 {
         let ns = self.tick.ns(ticks);
         if self.unit.is_time() { ns } else { (ns * self.hertz / 1e9).round() }
@@ -36,44 +37,46 @@ impl<'a> Timebase<'a> {
         self.unit.show(self.value(ticks))
     }
 
-    /// In units of time, where that says more.
+    /// A duration in units of time; `None` if [`Self::show`] gives time already or the rate is
+    /// unknown.
     pub fn time(&self, ticks: u64) -> Option<String> {
         self.has_rate.then(|| show(self.tick.ns(ticks), "ns"))
     }
 
-    /// Both.
+    /// A duration in the unit of the case's values, and in time where [`Self::time`] is known.
     pub fn full(&self, ticks: u64) -> String {
         joined(&[self.show(ticks), self.time(ticks).unwrap_or_default()])
     }
 
-    /// How long a tick is: `11.9 ns each`.
+    /// The duration of a tick of the capture, as `11.9 ns each`; empty if unknown.
     pub fn rate(&self) -> String {
         self.time(1).map_or(String::new(), |time| format!("{time} each"))
     }
 }
 
-/// The pin that is looked at.
+/// The pin whose samples a chart shows.
 pub struct Focus<'a> {
     pub channel: &'a Channel,
-    /// What it shows, where a series says the same widths.
+    /// The series that the pin shows, if the widths of one match.
     pub series: Option<&'a SeriesResult>,
     pub samples: Vec<Pulse>,
-    /// What they are read from: `D0`, `irq to D0`.
+    /// The origin of the samples, as `D0` or `irq to D0`.
     pub source: String,
-    /// Of all pins, which series each shows.
+    /// The channel and series of every pin that shows one.
     series_by_pin: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Focus<'a> {
-    /// The pin of the first measured series that one shows; or else the bench's line, until the
-    /// handler's pin rises; or else the first pin that has a pulse. `None` where none has.
+    /// Chooses the pin of the first measured series that a pin shows. Otherwise, takes the times
+    /// from the bench's line to the handler's pin, or else the first pin with a pulse. `None`
+    /// without pulses.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
         let timebase = Timebase::of(case, capture);
         let own = case.series.iter().filter(|series| !series.role.starts_with("pin"));
         let mut found: Vec<(&SeriesResult, &Channel, Vec<Pulse>)> = Vec::new();
         for series in own {
             let name = by_pin(&series.name);
-            let Some(beside) = case.series.iter().find(|other| other.name == name) else {
+            let Some(pin_series) = case.series.iter().find(|other| other.name == name) else {
                 continue;
             };
             let is_free = |channel: &&Channel| {
@@ -81,7 +84,9 @@ impl<'a> Focus<'a> {
             };
             let free = capture.channels.iter().filter(is_free);
             let fitting = free
-                .filter_map(|channel| Some((series, channel, samples(channel, beside, &timebase)?)))
+                .filter_map(|channel| {
+                    Some((series, channel, samples(channel, pin_series, &timebase)?))
+                })
                 .next();
             found.extend(fitting);
         }
@@ -117,7 +122,7 @@ impl<'a> Focus<'a> {
         Some(Self { channel, series: None, samples, source: channel.name.clone(), series_by_pin })
     }
 
-    /// `D0: switch, D7: mark to mark`.
+    /// The pins with their series, as `D0: switch, D7: mark to mark`.
     pub fn names(&self) -> String {
         let names: Vec<String> = self
             .series_by_pin
@@ -127,13 +132,14 @@ impl<'a> Focus<'a> {
         names.join(", ")
     }
 
-    /// The widest sample's place.
+    /// The index of the widest sample, the first of equal ones.
     pub fn widest(&self) -> usize {
         let widths = self.samples.iter().enumerate().rev();
         widths.max_by_key(|(_, sample)| sample.width).map_or(0, |(place, _)| place)
     }
 
-    /// Where the timer's marks lie, if its samples were kept and each lies within one of the pin's.
+    /// The timer's marks on the time axis of the capture. `None` unless the samples of the first
+    /// repetition were kept and each fits within its pulse.
     pub fn marks(&self, timebase: &Timebase<'_>) -> Option<Marks> {
         let series = self.series?;
         let is_whole = series
@@ -145,11 +151,12 @@ impl<'a> Focus<'a> {
     }
 }
 
-/// The line that a bench raises, and the pin that its handler does.
+/// The channel of the bench's interrupt line, and the pin set by the interrupt's handler.
 const STIMULUS: &str = "irq";
 const HANDLER: &str = "D0";
 
-/// From each rise of the bench's line to that of the handler's pin, before the next.
+/// The time from each rise of the bench's line to the handler's rise, if that comes before the next
+/// rise of the line. `None` if there is no such pair.
 fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
     let rises = |channel: &Channel| -> Vec<u64> {
         channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
@@ -165,8 +172,8 @@ fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
     (!samples.is_empty()).then_some((line, samples))
 }
 
-/// The samples of a series' first repetition, if that is what the channel shows: as pulses, or from
-/// each edge to the next.
+/// The samples of a series' first repetition on a channel, as high pulses or from each edge to the
+/// next. `None` unless number, minimum and maximum match the repetition.
 fn samples(
     channel: &Channel,
     series: &SeriesResult,
@@ -181,7 +188,7 @@ fn samples(
         };
         let (min, max) =
             (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        // Values of a distribution are kept within 0.1 %.
+        // Distributions are stored with an error of up to 0.1 %.
         let is_near =
             |one: f64, other: f64| (one - other).abs() <= 0.002 * one.abs().max(other.abs()) + 1e-6;
         first.count == samples.len() as u64
@@ -194,17 +201,17 @@ fn samples(
     pulses.or_else(|| Some(channel.edges.windows(2).map(between).collect()).filter(matches_summary))
 }
 
-/// The timer's samples among the edges: starts and ends in the case's unit, from the time at which
-/// ticks begin.
+/// The timer's samples on the time axis of the capture, in the unit of the case's values.
 pub struct Marks {
     pub spans: Vec<(f64, f64)>,
-    /// By so much they may lie earlier or later, all of them together.
+    /// The bound by which all spans together may be shifted.
     pub uncertainty: f64,
 }
 
 impl Marks {
-    /// A pin is set before the first mark of a sample, and cleared after the last. The timer's
-    /// starts are counted from its first; that lies where every sample fits into its pulse.
+    /// Finds the offset of the timer's time axis. A pin is set before the first mark of a sample
+    /// and cleared after the last, so the offset must place every sample within its pulse. Returns
+    /// the middle of the possible offsets, or `None` if there are none.
     fn place(
         samples: &[(f64, f64)],
         series: &SeriesResult,

@@ -1,4 +1,4 @@
-//! Waveforms of a small made-up capture, of a huge one, and of what is none.
+//! Tests with a small synthetic capture, a huge one, and invalid ones.
 
 use std::time::Instant;
 
@@ -126,7 +126,7 @@ fn pins_that_show_no_series_are_read_by_themselves() {
 }
 
 #[test]
-fn a_capture_that_cannot_be_drawn_is_told_in_a_line() {
+fn a_capture_that_cannot_be_drawn_has_a_remark() {
     let mut cases = vec![case(&capture()), case(&capture()), case(&capture())];
     let broken = cases[0].attachments[CAPTURE].replace("#1100", "#9");
     cases[0].attachments.insert(CAPTURE.to_owned(), broken);

@@ -1,5 +1,5 @@
-//! The picture: one or two stretches of the capture, each with a lane for every pin, an axis, and
-//! the widths of samples.
+//! The waveform chart: one or two windows of the capture, each with a lane for every pin, an axis,
+//! and the measured widths of samples.
 
 use super::{
     super::{
@@ -13,30 +13,30 @@ use super::{
 };
 use crate::capture::{Capture, Channel};
 
-/// Where lanes begin; names stand before.
+/// The left end of lanes, in SVG units; names are left of it.
 const LEFT: f64 = 58.0;
-/// From one lane to the next.
+/// The distance between lanes.
 const LANE_HEIGHT: f64 = 24.0;
-/// Above the first lane: what the stretch shows, and the measured widths.
+/// The height above the first lane, for the window's title and the measured widths.
 const HEAD: f64 = 46.0;
-/// Below the last: the axis, and room to the next stretch.
+/// The height below the last lane, for the axis and the distance to the next window.
 const FOOT: f64 = 44.0;
 
-/// More pins than a picture has room for.
+/// Most lanes of a window.
 const MAX_LANES: usize = 12;
 
-/// As many samples at first, where each is then wide enough to be seen.
+/// Most samples in the first window, and the least share of the window that each must take.
 const MAX_FIRST: usize = 4;
 const MIN_SHARE: f64 = 0.04;
 
-/// The picture, and how to read it.
+/// Draws the chart, and returns it with its explanation.
 pub fn draw(
     capture: &Capture,
     focus: &Focus<'_>,
     timebase: &Timebase<'_>,
     marks: Option<&Marks>,
 ) -> (Svg, String) {
-    // A pin that never changes says nothing.
+    // Pins that never change are left out.
     let changing: Vec<&Channel> =
         capture.channels.iter().filter(|channel| !channel.edges.is_empty()).collect();
     let others = changing.iter().copied().filter(|channel| !std::ptr::eq(*channel, focus.channel));
@@ -87,7 +87,7 @@ pub fn draw(
     (svg, reading(focus, timebase, count, left_out))
 }
 
-/// The first samples, as many as can be seen in one stretch.
+/// The window of the first samples and their number: as many as are wide enough to be visible.
 fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
     let count = focus.samples.len().min(MAX_FIRST);
     let is_seen = |count: &usize| {
@@ -100,7 +100,7 @@ fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
     (around(capture, focus, 0, count - 1), count)
 }
 
-/// From before the one sample to after the other, with room to see what led there.
+/// The window from one sample to another, with a margin on both sides.
 fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u64, u64) {
     let (from, last) = (focus.samples[one].at, focus.samples[other]);
     let to = last.at.saturating_add(last.width);
@@ -108,8 +108,8 @@ fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u6
     (from.saturating_sub(margin).max(capture.start), to.saturating_add(margin).min(capture.end))
 }
 
-/// Cursors where samples begin and end, and the widths between them. A width for which there is no
-/// room is left out: a pointer finds it.
+/// Draws cursors at the start and end of samples, and the widths between them. A width that would
+/// overlap another is left out; tips show it.
 fn measure(
     svg: &mut Svg,
     focus: &Focus<'_>,
@@ -139,6 +139,8 @@ fn measure(
     }
 }
 
+/// The explanation: the distance of the first two samples if the first window shows one, and the
+/// number of pins left out.
 fn reading(focus: &Focus<'_>, timebase: &Timebase<'_>, count: usize, left_out: usize) -> String {
     let mut parts = Vec::new();
     if let (1, [one, next, ..]) = (count, focus.samples.as_slice()) {
