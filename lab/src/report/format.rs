@@ -35,7 +35,7 @@ pub enum TraceFormat {
     Vcd,
 }
 
-/// Formats of what was measured of captures.
+/// Formats of the measurements of captures.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum CaptureFormat {
     #[default]
