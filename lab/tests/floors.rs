@@ -1,0 +1,342 @@
+//! The floors of `lab/src`: each room (a module of the program's root, a file or a folder) imports
+//! only rooms on floors below its own. An import of the own floor is refused too, so that no circle
+//! of rooms can arise.
+//!
+//! The test reads the sources: `use` declarations and paths that begin with `crate::`,
+//! `chronoscope::` (in `main.rs`) or enough `super::` to leave the room. Test modules count.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The rooms from the top floor to the ground. A new room needs a row here.
+const FLOORS: [&[&str]; 17] = [
+    &["main"],
+    &["command"],
+    &["cli"],
+    &["report"],
+    &["baseline", "cause", "reference"],
+    &["comparison", "store", "timeline"],
+    &["runner"],
+    &["observation", "variant"],
+    &["judge", "study"],
+    &["case", "doctor"],
+    &["machine"],
+    &["profile"],
+    &["cache", "child", "console", "digest", "peer", "stream", "toml_text"],
+    &["run"],
+    &["capture"],
+    &["statistics"],
+    &["units"],
+];
+
+/// The rooms that are crates of their own, in `lab/NAME`; the compiler refuses their upward imports.
+const CRATES: [&str; 4] = ["capture", "run", "statistics", "units"];
+
+/// The floor of a room, from 0 at the top.
+fn floor(room: &str) -> Option<usize> {
+    FLOORS.iter().position(|rooms| rooms.contains(&room))
+}
+
+/// Splits source text into identifiers and signs. Comments and literals are left out.
+fn tokens(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text[at..];
+        let length = match bytes[at] {
+            b'/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            b'/' if rest.starts_with("/*") => comment(rest),
+            b'r' | b'b' if raw_string(rest).is_some() => raw_string(rest).unwrap_or(1),
+            b'"' => string(rest),
+            b'\'' => character(rest),
+            first if first.is_ascii_alphabetic() || first == b'_' => {
+                let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
+                found.push(&rest[..length]);
+                length
+            }
+            b':' if rest.starts_with("::") => {
+                found.push("::");
+                2
+            }
+            b'{' | b'}' | b',' | b';' | b'*' => {
+                found.push(&rest[..1]);
+                1
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        at += length;
+    }
+    found
+}
+
+/// The length of a block comment, which may hold others.
+fn comment(rest: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < rest.len() {
+        if rest.as_bytes()[at..].starts_with(b"/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.as_bytes()[at..].starts_with(b"*/") {
+            (depth, at) = (depth - 1, at + 2);
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    rest.len()
+}
+
+/// The length of a raw string literal, if one begins here.
+fn raw_string(rest: &str) -> Option<usize> {
+    let after = rest.strip_prefix("br").or_else(|| rest.strip_prefix('r'))?;
+    let hashes = after.len() - after.trim_start_matches('#').len();
+    let text = after[hashes..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let length = text.find(&end).map_or(text.len(), |place| place + end.len());
+    Some(rest.len() - text.len() + length)
+}
+
+/// The length of a string literal.
+fn string(rest: &str) -> usize {
+    let mut escaped = false;
+    for (at, letter) in rest.char_indices().skip(1) {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The length of a character literal; 1, the quote alone, of a lifetime.
+fn character(rest: &str) -> usize {
+    let mut letters = rest.char_indices().skip(1);
+    match letters.next() {
+        Some((_, '\\')) => {
+            let after = letters.next().map_or(rest.len(), |(at, letter)| at + letter.len_utf8());
+            rest[after..].find('\'').map_or(rest.len(), |end| after + end + 1)
+        }
+        Some(_) => match letters.next() {
+            Some((at, '\'')) => at + 1,
+            _ => 1,
+        },
+        None => 1,
+    }
+}
+
+/// All paths from the root of the program that a file names, such as `report::html::render`.
+/// `module` is the file's own path from the root.
+fn paths(text: &str, module: &[&str]) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let mut inline: Vec<usize> = Vec::new();
+    let mut depth = 0;
+    let mut found = BTreeSet::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let continues = at > 0 && tokens[at - 1] == "::";
+        match tokens[at] {
+            "{" => {
+                depth += 1;
+                if at >= 2 && tokens[at - 2] == "mod" {
+                    inline.push(depth);
+                }
+            }
+            "}" => {
+                if inline.last() == Some(&depth) {
+                    inline.pop();
+                }
+                depth -= 1;
+            }
+            "crate" | "chronoscope" if !continues && tokens.get(at + 1) == Some(&"::") => {
+                at = tree(&tokens, at + 2, &[], &mut found);
+                continue;
+            }
+            "super" if !continues && tokens.get(at + 1) == Some(&"::") => {
+                let mut own: Vec<&str> = module.to_vec();
+                own.extend(inline.iter().map(|_| "(inline)"));
+                let mut next = at;
+                while tokens.get(next) == Some(&"super") && tokens.get(next + 1) == Some(&"::") {
+                    own.pop();
+                    next += 2;
+                }
+                at = tree(&tokens, next, &own, &mut found).max(at + 1);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Adds the paths of a tree such as `a::{b, c::d}`, each behind `before`; the result is the place
+/// behind the tree.
+fn tree(tokens: &[&str], at: usize, before: &[&str], found: &mut BTreeSet<String>) -> usize {
+    let mut path = before.to_vec();
+    let mut at = at;
+    loop {
+        match tokens.get(at) {
+            Some(&"{") => {
+                at += 1;
+                while let Some(token) = tokens.get(at) {
+                    match *token {
+                        "}" => return at + 1,
+                        "super" if tokens.get(at + 1) == Some(&"::") => {
+                            let mut own = path.clone();
+                            while tokens.get(at) == Some(&"super") {
+                                own.pop();
+                                at += 2;
+                            }
+                            at = tree(tokens, at, &own, found);
+                        }
+                        "as" => at += 2,
+                        "," => at += 1,
+                        _ => at = tree(tokens, at, &path, found),
+                    }
+                }
+                return at;
+            }
+            Some(name) if *name != "}" && *name != ";" && *name != "," => {
+                path.push(name);
+                at += 1;
+                if tokens.get(at) != Some(&"::") {
+                    found.insert(path.join("::"));
+                    return at;
+                }
+                at += 1;
+            }
+            _ => return at + 1,
+        }
+    }
+}
+
+/// The file that holds the beginning of a path from the root, as far as there are files.
+fn file_of(root: &Path, path: &str) -> PathBuf {
+    let mut place = root.to_owned();
+    let mut file = None;
+    for name in path.split("::") {
+        place.push(name);
+        let candidates = [place.with_extension("rs"), place.join("mod.rs")];
+        match candidates.into_iter().find(|candidate| candidate.is_file()) {
+            Some(known) => file = Some(known),
+            None => break,
+        }
+    }
+    file.unwrap_or_else(|| root.join(path.split("::").next().unwrap_or_default()))
+}
+
+/// The imports of a file that do not go down.
+fn upward(root: &Path, file: &str, text: &str) -> Vec<String> {
+    let path = file.strip_suffix(".rs").unwrap_or(file);
+    let module: Vec<&str> = path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect();
+    let Some(room) = module.first() else { return Vec::new() };
+    let own = floor(room);
+    let mut found = Vec::new();
+    for path in paths(text, &module) {
+        let other = path.split("::").next().unwrap_or_default();
+        let goes_down = own.zip(floor(other)).is_some_and(|(own, other)| other > own);
+        if other != *room && !goes_down {
+            let target = file_of(root, &path);
+            let target = target.strip_prefix(root).unwrap_or(&target).display().to_string();
+            found.push(format!(
+                "src/{file} imports `{path}` of src/{target}, which is not below it"
+            ));
+        }
+    }
+    found
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// All source files, relative to the root.
+fn sources(folder: &Path, root: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, root, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[test]
+fn every_import_goes_down() {
+    let root = root();
+    let mut files = Vec::new();
+    sources(&root, &root, &mut files);
+    assert!(files.len() > 100, "the sources were found");
+    let found: Vec<String> = files
+        .iter()
+        .flat_map(|file| upward(&root, file, &fs::read_to_string(root.join(file)).unwrap()))
+        .collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+#[test]
+fn every_room_has_a_floor() {
+    let rooms: BTreeSet<String> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|room| room != "lib")
+        .chain(CRATES.map(str::to_owned))
+        .collect();
+    let named: Vec<&str> = FLOORS.concat();
+    let table: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
+    assert_eq!(table.len(), named.len(), "a room is on two floors");
+    assert_eq!(rooms, table);
+    for name in CRATES {
+        assert!(root().with_file_name(name).join("Cargo.toml").is_file(), "{name}");
+    }
+}
+
+#[test]
+fn an_upward_import_is_named_with_both_files() {
+    let root = root();
+    let check = |file: &str, text: &str| upward(&root, file, text);
+    assert_eq!(
+        check("machine/qemu.rs", "use crate::{child, report::html::{self, render}};"),
+        [
+            "src/machine/qemu.rs imports `report::html::render` of src/report/html/mod.rs, which is not below it",
+            "src/machine/qemu.rs imports `report::html::self` of src/report/html/mod.rs, which is not below it",
+        ]
+    );
+    // By `super`, in a path, and in a test module.
+    assert_eq!(check("case/analyser.rs", "use super::super::runner::Progress;").len(), 1);
+    assert_eq!(check("case.rs", "fn f() -> crate::study::Study {}").len(), 1);
+    assert_eq!(check("case.rs", "mod tests { use super::super::study; }").len(), 1);
+    assert_eq!(check("case.rs", "mod tests { use super::{super::study, Case}; }").len(), 1);
+    // The own floor is not below.
+    assert_eq!(check("judge.rs", "use crate::study::Study;").len(), 1);
+}
+
+#[test]
+fn imports_that_go_down_are_allowed() {
+    let root = root();
+    for (file, text) in [
+        ("report/mod.rs", "use crate::{run::Run, report::html, comparison::{self as c, Line}};"),
+        ("report/html/svg.rs", "use super::super::text_table::wrap;"),
+        (
+            "case.rs",
+            "// use crate::report;\n/* crate::report::x /* */ crate::cli */ const A: &str = \"crate::cli\";",
+        ),
+        (
+            "case.rs",
+            "const A: &str = r#\"\"crate::cli\"#; const B: char = '\"'; fn f<'a>() -> &'a str {}",
+        ),
+        ("case.rs", "mod tests { use super::*; } use chronoscope_suite::wire;"),
+        ("main.rs", "use chronoscope::{cli, console};"),
+    ] {
+        assert!(upward(&root, file, text).is_empty(), "{file}: {text}");
+    }
+}
