@@ -1,8 +1,7 @@
-//! All the memory an experiment uses, handed out once and never taken back.
+//! The memory of an experiment: allocated once and never freed.
 //!
-//! A case runs in a fresh process, or on a freshly reset chip, so nothing needs to be freed and
-//! everything placed here is `'static`. A port whose tasks are processes gives the arena a region
-//! that they share.
+//! A case runs in a fresh process, or on a freshly reset chip, so every value in the arena is
+//! `'static`. A port whose tasks are processes must give the arena a region of shared memory.
 
 use core::{
     cell::Cell,
@@ -12,30 +11,32 @@ use core::{
 
 use crate::refusal::Refusal;
 
-/// A bump allocator over one `'static` region.
+/// A bump allocator over one `'static` region. Values are never dropped. Not `Sync`: only the
+/// director allocates.
 pub struct Arena {
     left: Cell<&'static mut [MaybeUninit<u8>]>,
 }
 
 impl Arena {
-    /// Takes the region for good.
+    /// Creates an arena that owns `region`.
     pub fn new(region: &'static mut [MaybeUninit<u8>]) -> Self {
         Self { left: Cell::new(region) }
     }
 
-    /// Moves `value` into the arena.
+    /// Moves `value` into the arena, aligned for its type. Constant time.
     ///
     /// # Errors
-    /// [`Refusal`] when the region is full: the case asks for more than this target holds.
+    /// [`Refusal::full`] when the region has no room left. The arena stays usable.
     pub fn place<T: 'static>(&self, value: T) -> Result<&'static T, Refusal> {
         let slot = &mut self.carve::<T>(1)?[0];
         Ok(slot.write(value))
     }
 
-    /// `count` values made by `make(0)`, `make(1)`, …
+    /// Places `count` adjacent values, made by `make(0)`, `make(1)`, …
     ///
     /// # Errors
-    /// As [`place`](Self::place), and whatever `make` refuses.
+    /// [`Refusal::full`] when the region has no room left; a refusal by `make`, which leaves the
+    /// memory of the slice allocated.
     pub fn fill<T: 'static>(
         &self,
         count: usize,
@@ -44,10 +45,10 @@ impl Arena {
         self.lend(count, make).map(|values| &*values)
     }
 
-    /// As [`fill`](Self::fill), for one task to have to itself.
+    /// Places values like [`fill`](Self::fill), and returns them for one task's exclusive use.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
+    /// The errors of [`fill`](Self::fill).
     pub fn lend<T: 'static>(
         &self,
         count: usize,
@@ -57,7 +58,8 @@ impl Arena {
         for (index, slot) in slots.iter_mut().enumerate() {
             slot.write(make(index)?);
         }
-        // SAFETY: the loop above has written every slot, and nobody else has them.
+        // SAFETY: the loop above has written every slot, and `carve` has returned the only
+        // reference.
         Ok(unsafe { slice::from_raw_parts_mut(slots.as_mut_ptr().cast::<T>(), count) })
     }
 

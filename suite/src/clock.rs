@@ -4,44 +4,47 @@ use core::sync::atomic::{self, Ordering::Relaxed};
 
 use crate::wire::Domain;
 
-/// The clock that marks read and delays are due on.
+/// The clock that marks read and that the due times of delays refer to.
 pub trait Clock {
-    /// Where a mark stores what it read: `AtomicU32` or `AtomicU64`, as wide as the clock's counter.
+    /// The type that stores a raw counter value: `AtomicU32` or `AtomicU64`, as wide as the
+    /// counter.
     type Slot: Slot;
-    /// What the ticks of this clock mean.
+    /// The clock domain: the meaning of a tick.
     const DOMAIN: Domain;
 
-    /// What they mean in this run, where that is known only then.
+    /// Returns the clock domain of this run. Override it if the domain is known only at run time.
     fn domain(&self) -> Domain {
         Self::DOMAIN
     }
 
-    /// Reads the counter: the cheapest read there is.
+    /// Reads the raw counter by the cheapest means. Its cost is the cost of a mark.
     fn read(&self) -> <Self::Slot as Slot>::Raw;
 
-    /// Ticks since some fixed point; never wraps during a case. Its low bits are those of [`read`](Self::read).
+    /// Returns the ticks since an arbitrary fixed point. It never wraps during a case; its low bits
+    /// equal those of [`read`](Self::read).
     fn now(&self) -> u64;
 
-    /// Ticks per second.
+    /// Returns the frequency in ticks per second.
     fn hertz(&self) -> u64;
 
-    /// Sets a pin for a logic analyser, at the cost of one store. Nothing at all where the image drives no pins, which is the
-    /// usual one: a store between two marks would be in every figure.
+    /// Sets the level of a pin for a logic analyser, at the cost of one store. Compiles to nothing
+    /// in the usual image, which drives no pins: a store between two marks would be part of every
+    /// figure.
     #[inline(always)]
     fn drive(&self, _pin: u8, _high: bool) {}
 }
 
-/// A place for one clock value, as wide as the clock's counter.
+/// Storage for one raw clock value, written and read by relaxed atomic operations.
 pub trait Slot: Sync + Sized + 'static {
     type Raw: Copy + Send + 'static;
 
     fn empty() -> Self;
     fn store(&self, raw: Self::Raw);
     fn load(&self) -> Self::Raw;
-    /// The counter's low bits of a 64-bit time.
+    /// Returns the low bits of a 64-bit time, as wide as the counter.
     fn truncate(time: u64) -> Self::Raw;
-    /// Ticks from `start` to `end`, right across one wrap of the counter; negative when `end`
-    /// comes first. The two must lie less than half the counter's range apart.
+    /// Returns the ticks from `start` to `end`, correct across one wrap of the counter, and
+    /// negative if `end` comes first. The two must be less than half the counter's range apart.
     fn between(start: Self::Raw, end: Self::Raw) -> i64;
 }
 
@@ -81,5 +84,5 @@ slot!(atomic::AtomicU32, u32, i32);
 #[cfg(target_has_atomic = "64")]
 slot!(atomic::AtomicU64, u64, i64);
 
-/// The raw counter value of a clock.
+/// The raw counter value of clock `C`.
 pub type Raw<C> = <<C as Clock>::Slot as Slot>::Raw;

@@ -1,13 +1,13 @@
-//! What a kernel must offer so that experiments can run on it: the traits that a port implements.
+//! The port contract: the traits through which experiments use a kernel.
 //!
-//! [`Kernel`] and [`Tasks`] are the base. The other traits are capabilities: an experiment names those it
-//! needs in its bounds, and a port that lacks one does not list the experiment; the lab then shows
-//! *not offered by this kernel*.
+//! Every port implements [`Kernel`] and [`Tasks`]. The other traits are capabilities: an experiment
+//! names those that it needs in its bounds and in its row of the table, a port names those that it
+//! has in [`offers!`](crate::offers), and the lab shows *not offered by this kernel* for the rest.
 //!
 //! A kernel has up to three kinds of task, each a type that implements [`Tasks`]: threads (own
 //! stack), coroutines (futures), processes (own address space). Every operation that may wait
-//! returns a future. A coroutine's futures suspend; a thread's and a process's block inside `poll`
-//! ([`task::Block`](crate::task::Block)), so the compiler leaves no state machine between two marks.
+//! returns a future. The futures of a coroutine suspend. Those of a thread or process block inside
+//! `poll` ([`task::Block`](crate::task::Block)), so no state machine is left between two marks.
 
 use crate::{arena::Arena, clock::Raw};
 
@@ -16,122 +16,125 @@ pub use crate::{
     refusal::{Reason, Refusal},
 };
 
-/// How urgent a task is.
+/// The priority of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Runs when nothing else can.
+    /// Runs when no other task is ready.
     Idle,
-    /// The kernel's default for work without a deadline.
+    /// The kernel's default for work without deadlines.
     Ordinary,
-    /// Real-time. A higher number pre-empts a lower one. Experiments use 1 to 8.
+    /// Real-time: a higher number pre-empts a lower one. Experiments use 1 to 8.
     Urgent(u8),
 }
 
-/// The kernel under test. One value serves the whole case.
+/// The kernel under test. One value exists per case.
 pub trait Kernel: Clock + Sync + Sized + 'static {
-    /// The kind of task that the experiment's own main function runs as. It sets up, waits while
-    /// the measurement runs, and reports; its priority is [`Priority::Ordinary`].
+    /// The kind of the director: the task that sets up the experiment, waits while it runs, and
+    /// reports. Its priority is [`Priority::Ordinary`].
     type Director: Tasks<Kernel = Self>;
 
-    /// A counting semaphore, the same object for every kind of task and for handlers.
+    /// A counting semaphore, shared by all kinds of task and by interrupt handlers.
     type Semaphore: Sync + 'static;
 
-    /// Where delays end with a tick: how many microseconds lie between two. 0: they end when they are due.
+    /// The period of the kernel's tick in microseconds, if delays end with a tick; 0 if they end
+    /// when they are due.
     const TICK_US: u64 = 0;
 
-    /// Makes a semaphore. It is used only after it has been placed in the arena.
+    /// Creates a semaphore. The caller moves it into the arena before its first use.
     ///
     /// # Errors
-    /// [`Refusal`] when the kernel has no more of them.
+    /// [`Refusal`] when the kernel has no more semaphores.
     fn semaphore(&self, initial: u32) -> Result<Self::Semaphore, Refusal>;
 
-    /// Adds one to the semaphore and wakes a waiting task. Never waits; handlers may call it.
+    /// Adds one to the semaphore and wakes a waiting task. Never waits; callable from interrupt
+    /// handlers. A woken task of higher priority runs before this returns, unless the kernel cannot
+    /// pre-empt.
     fn give(&self, semaphore: &'static Self::Semaphore);
 
-    /// Told when the first sample of a series started, before its samples are sent, which does not tell that. A port that
-    /// records what else happened can note it, so that the two can be laid beside each other.
+    /// Receives the time of the first sample of a series, before the samples are sent; the stream
+    /// holds no absolute times. A port that records a trace notes it to align the two.
     #[inline(always)]
     fn series_starts(&self, _name: &str, _first: Raw<Self>) {}
 
-    /// Instructions that the processor has executed so far, all tasks and the kernel included. Differences
-    /// count; the start is arbitrary. `None`: they are not counted here.
+    /// Returns the number of instructions executed by the processor, all tasks and the kernel
+    /// included, from an arbitrary start; `None` if nothing counts them.
     fn instructions(&self) -> Option<u64> {
         None
     }
 }
 
-/// One kind of task. See the [module](self) for how the futures behave.
+/// A kind of task. The [module](self) describes the behaviour of the futures.
 pub trait Tasks: Sized + 'static {
     type Kernel: Kernel;
     /// `thread`, `coroutine` or `process`.
     const KIND: &'static str;
 
-    /// Creates a task that runs `body` at `priority`. `body` may hold only references into the arena
-    /// and to the kernel.
+    /// Creates a ready task that runs `body` at `priority`. It may run before this returns. `body`
+    /// may hold only numbers and references into the arena and to the kernel; it is not dropped.
     ///
     /// # Errors
-    /// [`Refusal`] when there is no room, or the priority is not permitted.
+    /// [`Refusal`] when there is no room for the task, or the priority is not permitted.
     fn spawn<F>(kernel: &'static Self::Kernel, priority: Priority, body: F) -> Result<(), Refusal>
     where
         F: Future<Output = ()> + Send + 'static;
 
-    /// Waits until one task that the caller spawned has ended; `false` when none is left.
-    /// The caller must be a task of this same kind.
+    /// Waits until a task that the caller spawned has ended; returns `false` if none is left. The
+    /// caller must be a task of this kind.
     fn reap(kernel: &'static Self::Kernel) -> impl Future<Output = bool> + Send;
 
-    /// Lets the next ready task of the same priority run.
+    /// Puts the caller behind the ready tasks of its priority.
     fn yield_now(kernel: &'static Self::Kernel) -> impl Future<Output = ()> + Send;
 
-    /// Waits until [`Clock::now`] has reached `due`.
+    /// Waits until [`Clock::now`] has reached `due`; returns at once if it has.
     fn delay_until(kernel: &'static Self::Kernel, due: u64) -> impl Future<Output = ()> + Send;
 
-    /// Takes one from the semaphore; waits while it is zero.
+    /// Subtracts one from the semaphore; waits while it is zero.
     fn take(
         kernel: &'static Self::Kernel,
         semaphore: &'static <Self::Kernel as Kernel>::Semaphore,
     ) -> impl Future<Output = ()> + Send;
 
-    /// How often the kernel has switched to the calling task so far, by the kernel's own count.
-    /// Differences count; the start is arbitrary. `None`: this kernel does not count.
+    /// Returns how often the kernel has switched to the calling task, by the kernel's own count
+    /// from an arbitrary start; `None` if the kernel does not count.
     fn switches(kernel: &'static Self::Kernel) -> Option<u32>;
 }
 
-/// Switches to the calling task since [`Tasks::switches`] said `before`; 0 where the kernel does not count, so that
-/// evidence made of it fails.
+/// Returns the number of switches to the calling task since [`Tasks::switches`] returned `before`;
+/// 0 if the kernel does not count, so that evidence based on it fails.
 pub fn switches_since<T: Tasks>(kernel: &'static T::Kernel, before: Option<u32>) -> u32 {
     T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before))
 }
 
-/// Messages of one 32-bit word, in order, through a bounded queue.
+/// Bounded first-in, first-out queues of 32-bit words, with one sender and one receiver.
 pub trait Messages: Tasks {
     type Queue: Sync + 'static;
 
     /// # Errors
-    /// [`Refusal`] when the kernel has no more of them.
+    /// [`Refusal`] when the kernel has no more queues, or none of this capacity.
     fn queue(kernel: &'static Self::Kernel, capacity: usize) -> Result<Self::Queue, Refusal>;
 
-    /// Waits while the queue is full.
+    /// Appends a word; waits while the queue is full.
     fn send(
         kernel: &'static Self::Kernel,
         queue: &'static Self::Queue,
         word: u32,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Waits while the queue is empty.
+    /// Removes the first word; waits while the queue is empty.
     fn receive(
         kernel: &'static Self::Kernel,
         queue: &'static Self::Queue,
     ) -> impl Future<Output = u32> + Send;
 }
 
-/// What a mutex does about priority inversion.
+/// The protocol of a mutex against priority inversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Nothing.
+    /// No protocol.
     None,
-    /// The owner runs at the priority of the most urgent task that waits.
+    /// Priority inheritance: the owner runs at the priority of the most urgent waiting task.
     Inheritance,
-    /// The owner runs at the mutex's own priority, fixed when it is made.
+    /// Priority ceiling: the owner runs at the mutex's own priority, fixed at its creation.
     Ceiling(Priority),
 }
 
@@ -139,7 +142,7 @@ pub enum Protocol {
 pub trait Mutexes: Tasks {
     type Mutex: Sync + 'static;
 
-    /// Makes a mutex in the arena, where it stays: a POSIX mutex may not move once it is made.
+    /// Creates a mutex in place in the arena: a POSIX mutex must not move after its creation.
     ///
     /// # Errors
     /// [`Refusal`] when the kernel lacks the protocol, or the arena is full.
@@ -154,102 +157,106 @@ pub trait Mutexes: Tasks {
         mutex: &'static Self::Mutex,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Called by the task that locked it.
+    /// Unlocks a mutex. The caller must be the task that locked it.
     fn unlock(kernel: &'static Self::Kernel, mutex: &'static Self::Mutex);
 }
 
-/// What raises an interrupt.
+/// The source of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The program itself.
+    /// The program.
     Software,
     Timer,
-    /// A line from outside the processor, that a bench raises when the program cannot know.
+    /// A line from outside the processor, which a bench raises at a time unknown to the program.
     External,
 }
 
-/// Code in interrupt context. It may read the clock, store marks and give semaphores.
+/// Code that runs in interrupt context. It may only read the clock, store marks and give
+/// semaphores.
 pub type Handler = &'static (dyn Fn() + Sync);
 
-/// The ticks among which chance chooses when an external line rises.
+/// The length, in ticks, of the interval in which an external line rises at a random time.
 pub const PHASES: u64 = 256;
 
-/// Interrupts, or what the kernel has in their place (signals on Linux).
+/// Interrupts, or signals on Linux.
 pub trait Interrupts: Kernel {
-    /// Sets the handler of `source`, once in a case. It runs on top of the task that calls this.
+    /// Sets the handler of `source`, once in a case. The handler interrupts the calling task.
     ///
     /// # Errors
-    /// [`Refusal`] when the source is not to be had.
+    /// [`Refusal`] when the target lacks the source.
     fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal>;
 
-    /// Raises the software interrupt. The handler has run when this returns.
+    /// Raises the software interrupt. Returns after the handler, and after the more urgent tasks
+    /// that it has woken.
     fn raise(&self);
 
-    /// Sets the timer interrupt to fire once, when [`Clock::now`] reaches `due`.
+    /// Sets the timer interrupt to fire once, when [`Clock::now`] reaches `due`; at once if it has.
     fn arm(&self, due: u64);
 
-    /// Has the bench raise its line once: at `due`, or up to [`PHASES`] ticks later, as chance has it. Called only where
-    /// [`Source::External`] is to be had.
+    /// Asks the bench to raise its line once, at a random time from `due` up to [`PHASES`] ticks
+    /// later. Called only after [`Source::External`] was attached.
     fn stimulate(&self, _due: u64) {}
 
-    /// When the line rose last, by the clock.
+    /// Returns the time of the line's last rise, by this clock.
     fn stimulated(&self) -> u64 {
         0
     }
 }
 
-/// Processor time of the calling task.
+/// The kernel's accounting of processor time.
 pub trait ProcessorTime: Tasks {
-    /// Ticks that the calling task has run, by the kernel's own account.
+    /// Returns the processor time of the calling task, in ticks of the clock, by the kernel's
+    /// accounting.
     fn processor_time(kernel: &'static Self::Kernel) -> u64;
 }
 
-/// Why a call to a server came to nothing.
+/// The reason why a call to a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallFailure {
-    /// The server is no more.
+    /// The server has ended.
     Dead,
-    /// What carries the call would not take it: it is too long, or there is no room for it.
+    /// The transport refused the call: it is too long, or there is no room for it.
     Refused,
     /// The server did not answer in time.
     TimedOut,
-    /// The client has no connection, for want of what a connection needs; with the system's error number.
+    /// The client could not connect for lack of a resource; with the system's error number.
     Unconnected(i32),
-    /// Any other error of the system's, by its number.
+    /// Any other error, by the system's error number.
     Failed(i32),
 }
 
-/// What a client is made to lack or to do, to see what becomes of it.
+/// A fault injected into a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It gives back no answer's memory.
+    /// The client frees no answer's memory.
     Hoard,
-    /// It may open no more files when it connects.
+    /// The client has no free file descriptors when it connects.
     Descriptors,
-    /// It may have no more memory when it connects.
+    /// The client gets no memory when it connects.
     Memory,
 }
 
 /// Calls that carry bytes from a client to a server in another task, and back.
 ///
-/// All services of a case are made together, so that each task can let go of those ends that are not its own. A server that
-/// dies is noticed by its clients only if nobody else holds its end.
+/// All services of a case are created together, so that each task can close the ends that are not
+/// its own: clients notice a server's death only if no other task holds its end.
 pub trait Transport: Sized + 'static {
     type Kernel: Kernel;
-    /// What servers and clients must know of each other; in the arena.
+    /// The state that servers and clients share, in the arena.
     type Services: Sync + 'static;
-    /// A client's ways to all services, kept by the client's task. When it is dropped, the services learn that
-    /// this client has left.
+    /// A client's connections to all services, owned by the client's task. Dropping it disconnects
+    /// the client.
     type Client: Send;
-    /// The server is a task of its own. If not, a call is a call of a function.
+    /// `true` if servers are tasks of their own; `false` if a call is a function call.
     const SERVED: bool = true;
-    /// Clients can be made to have a [`Fault`].
+    /// `true` if the transport can inject a [`Fault`] into a client.
     const FAULTS: bool = false;
 
-    /// Called by the director before it creates the tasks. `largest`: of all messages, in bytes.
+    /// Creates all services. The director calls it before it creates the tasks. `largest` is the
+    /// length of the longest message, in bytes.
     ///
     /// # Errors
-    /// [`Refusal`] when the kernel has no such transport, or not for this user.
+    /// [`Refusal`] when the kernel lacks the transport, or denies it to this user.
     fn services(
         kernel: &'static Self::Kernel,
         arena: &Arena,
@@ -258,11 +265,11 @@ pub trait Transport: Sized + 'static {
         largest: usize,
     ) -> Result<&'static Self::Services, Refusal>;
 
-    /// Called by the director when all tasks have been created: it lets go of its own ends.
+    /// Closes the director's ends. The director calls it after it has created all tasks.
     fn release(_services: &'static Self::Services) {}
 
-    /// The life of a server: answers calls until all clients have left. `answer` makes the message of a call into its answer,
-    /// of the same length; when it says `false`, the server ends instead.
+    /// Serves calls until all clients have disconnected. `answer` turns the message of a call into
+    /// its answer, of the same length, in place; if it returns `false`, the server ends instead.
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -272,7 +279,7 @@ pub trait Transport: Sized + 'static {
         answer: impl FnMut(&mut [u8]) -> bool,
     ) -> Result<(), CallFailure>;
 
-    /// Called once by each client, in its own task.
+    /// Connects a client to all services. Each client calls it once, in its own task.
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -281,7 +288,8 @@ pub trait Transport: Sized + 'static {
         client: usize,
     ) -> Result<Self::Client, CallFailure>;
 
-    /// As [`connect`](Self::connect), but to have this fault; asked for only with [`FAULTS`](Self::FAULTS).
+    /// Connects a client like [`connect`](Self::connect), with an injected fault. Called only if
+    /// [`FAULTS`](Self::FAULTS).
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -293,12 +301,13 @@ pub trait Transport: Sized + 'static {
         Self::connect(services, client)
     }
 
-    /// How many calls of this client's task a driver has carried so far, by the driver's own account, where it has one.
+    /// Returns the number of calls of this client's task that a driver has carried, by the driver's
+    /// own count; `None` without such a count.
     fn counted(_client: &Self::Client) -> Option<u32> {
         None
     }
 
-    /// One call. Returns when the answer is there, which stays until the next call.
+    /// Calls a service and waits for the answer, which stays valid until the next call.
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -308,16 +317,18 @@ pub trait Transport: Sized + 'static {
         bytes: &[u8],
     ) -> Result<&'a [u8], CallFailure>;
 
-    /// Called by a thread of the client's that has called, before it ends, if the client has several.
+    /// Releases the resources of a calling thread. A client with several threads calls it in each
+    /// before the thread ends.
     fn end_thread(_client: &mut Self::Client) {}
 }
 
-/// The kernel's usual way to log.
+/// The usual log of the kernel's users.
 pub trait Log: Kernel {
-    /// Writes one line: `round` and a clock value, formatted as the kernel's users would. It may wait for the
-    /// line to leave, but not without end: a line that cannot be written is refused whole.
+    /// Writes a line with `round` and a clock value. It may wait for the line's output, but not for
+    /// ever: a line that cannot be written is dropped whole.
     fn log(&self, round: u32, ticks: u64);
 
-    /// Bytes accepted so far by what carries the log. A refused line leaves it as it was.
+    /// Returns the number of bytes accepted by the log's transport. A dropped line does not change
+    /// it.
     fn logged(&self) -> u64;
 }

@@ -1,15 +1,15 @@
 //! The part of Chronoscope that runs on the target, whichever kernel that is.
 //!
 //! An experiment is written once, against the traits in [`kernel`]. A *port* implements the traits
-//! for one kernel and hands a [`Trial`](trial::Trial) to [`experiments`]. What the experiment finds
-//! leaves the target as a stream of [`wire`] records; every statistic is made by the lab afterwards.
+//! for one kernel and hands a [`Trial`](trial::Trial) to [`experiments`]. The samples leave the
+//! target as a stream of [`wire`] records. The lab computes all statistics afterwards.
 //!
 //! Rules of this crate:
 //!
 //! - It builds without `std` and without `alloc`. Memory comes from one [`arena`](arena::Arena).
-//! - While a measurement runs, the suite reads the clock and stores the value ([`mark`]), no more.
-//! - It needs loads and stores from atomics, but no compare-and-swap: some cores have none.
-//! - Tasks share nothing but what stands in the arena, so a task may be a process.
+//! - While a measurement runs, the suite only reads the clock and stores the value ([`mark`]).
+//! - It uses atomic loads and stores, but no compare-and-swap, which some cores lack.
+//! - Tasks share only objects in the arena, so a task may be a process.
 
 #![no_std]
 

@@ -1,30 +1,32 @@
-//! Marks: one clock read and one store each, into memory laid out beforehand.
+//! Marks: one clock read and one store each, into preallocated memory.
 //!
-//! Each place in a buffer has one writer, chosen by number (task 3 of 5 writes places 3, 8, 13 …), so
-//! tasks and handlers share no cursor and need no lock. The buffer is read after its writers are done.
+//! Each place in a buffer has one writer, chosen by number (task 3 of 5 writes places 3, 8, 13 …),
+//! so tasks and handlers share no cursor and need no lock. Buffers are read after their writers
+//! have ended.
 //!
-//! Where the image drives pins ([`Clock::drive`]), marks that bound an interval show it to a logic analyser as well. The pin is
-//! set outside of the marks, so that these tell the same as without it, and the pulse is longer by two marks and a store.
+//! In an image that drives pins ([`Clock::drive`]), the marks of an interval also drive a pin for a
+//! logic analyser. The pin changes outside the interval between the marks, so the figures equal
+//! those of an image without pins, and the pulse is longer by two marks and a store.
 
 use crate::{arena::Arena, refusal::Refusal};
 
 pub use crate::clock::{Clock, Raw, Slot};
 
-/// The pin of the measured series, or of the first one. D1 to D4 are those of its sisters.
+/// The pin of the first measured series. Pins 1 to 4 belong to the next ones.
 pub const MEASURED: u8 = 0;
 
-/// The pin of a stretch of work that is measured for itself.
+/// The pin of a measured block of work.
 pub const BLOCK: u8 = 6;
 
 /// The pin of the control.
 pub const CONTROL: u8 = 7;
 
-/// The pin of a task, or of one of several series, counted from 0: the first five have one.
+/// Returns the pin of a task or series by its number, from 0. Only the first five have one.
 pub fn pin_of(number: usize) -> Option<u8> {
     (number < 5).then_some(MEASURED + number as u8)
 }
 
-/// Sets a pin, if there is one.
+/// Sets the level of `pin`; does nothing for `None`.
 #[inline(always)]
 pub fn drive<C: Clock>(clock: &C, pin: impl Into<Option<u8>>, high: bool) {
     if let Some(pin) = pin.into() {
@@ -32,7 +34,7 @@ pub fn drive<C: Clock>(clock: &C, pin: impl Into<Option<u8>>, high: bool) {
     }
 }
 
-/// A buffer of marks.
+/// A buffer of marks in the arena. Copies of a buffer share its memory.
 pub struct Marks<C: Clock> {
     slots: &'static [C::Slot],
 }
@@ -44,7 +46,8 @@ impl<C: Clock> Marks<C> {
         Ok(Self { slots: arena.fill(count, |_| Ok(C::Slot::empty()))? })
     }
 
-    /// Stores the clock's value at `place`. A place beyond the end is ignored.
+    /// Stores the clock's value at `place`: one bounds check, one clock read, one store. Ignores a
+    /// place beyond the end.
     #[inline(always)]
     pub fn mark(&self, clock: &C, place: usize) {
         if let Some(slot) = self.slots.get(place) {
@@ -52,7 +55,7 @@ impl<C: Clock> Marks<C> {
         }
     }
 
-    /// The mark that starts an interval: before it the pin rises.
+    /// Marks the start of an interval; the pin rises before the mark.
     #[inline(always)]
     pub fn start(&self, clock: &C, place: usize, pin: impl Into<Option<u8>>) {
         if let Some(slot) = self.slots.get(place) {
@@ -61,7 +64,7 @@ impl<C: Clock> Marks<C> {
         }
     }
 
-    /// The mark that ends an interval: after it the pin falls.
+    /// Marks the end of an interval; the pin falls after the mark.
     #[inline(always)]
     pub fn end(&self, clock: &C, place: usize, pin: impl Into<Option<u8>>) {
         if let Some(slot) = self.slots.get(place) {
@@ -70,7 +73,8 @@ impl<C: Clock> Marks<C> {
         }
     }
 
-    /// A mark that ends an interval and starts the next: after it the pin rises at even places, and falls at odd ones.
+    /// Marks the end of an interval and the start of the next. After the mark the pin rises at even
+    /// places, and falls at odd ones.
     #[inline(always)]
     pub fn edge(&self, clock: &C, place: usize, pin: u8) {
         if let Some(slot) = self.slots.get(place) {
@@ -79,22 +83,24 @@ impl<C: Clock> Marks<C> {
         }
     }
 
-    /// Stores a known time, such as the one that a timer is set to, at `place`. Panics beyond the end.
+    /// Stores a known time, such as a timer's due time, at `place`. Panics beyond the end.
     pub fn set(&self, place: usize, time: u64) {
         self.slots[place].store(C::Slot::truncate(time));
     }
 
-    /// The mark at `place` as a time that does not wrap. `now`: a time less than half the counter's range away.
+    /// Extends the mark at `place` to a 64-bit time. `now` must be less than half the counter's
+    /// range away from it.
     pub fn time(&self, place: usize, now: u64) -> u64 {
         now.wrapping_sub_signed(C::Slot::between(self.at(place), C::Slot::truncate(now)))
     }
 
-    /// Ticks from the time `due` to the mark at `place`: negative when the mark is early.
+    /// Returns the ticks from the time `due` to the mark at `place`; negative if the mark is early.
+    /// The two must be less than half the counter's range apart.
     pub fn lateness(&self, place: usize, due: u64) -> i64 {
         C::Slot::between(C::Slot::truncate(due), self.at(place))
     }
 
-    /// The first `count` marks.
+    /// Returns a buffer of the first `count` marks, in the same memory.
     #[must_use]
     pub fn first(&self, count: usize) -> Self {
         Self { slots: &self.slots[..count.min(self.len())] }
@@ -108,23 +114,25 @@ impl<C: Clock> Marks<C> {
         self.slots.is_empty()
     }
 
-    /// The value at `place`. Panics beyond the end.
+    /// Returns the raw value at `place`. Panics beyond the end.
     pub fn at(&self, place: usize) -> Raw<C> {
         self.slots[place].load()
     }
 
-    /// Ticks from the mark at `place` of `self` to the mark at `other_place` of `other`.
+    /// Returns the ticks from the mark at `place` of `self` to the mark at `other_place` of
+    /// `other`: negative if the second is earlier. The two must be less than half the counter's
+    /// range apart.
     pub fn until(&self, place: usize, other: &Self, other_place: usize) -> i64 {
         C::Slot::between(self.at(place), other.at(other_place))
     }
 
-    /// Whether the marks are in the order of their times already.
+    /// Returns `true` if the marks are in ascending order of time.
     pub fn are_sorted(&self) -> bool {
         (1..self.len()).all(|place| self.until(place - 1, self, place) >= 0)
     }
 
-    /// Puts the marks in the order of their times. Insertion sort: marks that many tasks set in
-    /// turn are nearly in order, and then it takes one pass.
+    /// Sorts the marks by time. Insertion sort: one pass over marks that tasks set in turn, which
+    /// are nearly in order; quadratic at worst.
     pub fn sort(&self) {
         for end in 1..self.len() {
             let value = self.at(end);
@@ -137,8 +145,8 @@ impl<C: Clock> Marks<C> {
         }
     }
 
-    /// Sets every mark, one straight after the other: the cost of a mark itself. It is the control
-    /// of experiments whose measured path holds one operation between two marks.
+    /// Sets all marks in a row, which gives the cost of a mark. This is the control of experiments
+    /// that measure one operation between two marks.
     #[inline(never)]
     pub fn control(&self, clock: &C) {
         for (place, slot) in self.slots.iter().enumerate() {
@@ -165,7 +173,7 @@ mod tests {
     }
     use Event::{Pin, Read};
 
-    /// It writes down what is asked of it, and counts that as its time.
+    /// A clock that records each call; its time is the number of calls.
     #[derive(Default)]
     struct Recorder(RefCell<Vec<Event>>);
 

@@ -1,4 +1,4 @@
-//! Which experiments a port runs, from its kinds of task and their capabilities.
+//! The macro by which a port offers experiments, from its kinds of task and their capabilities.
 
 /// Defines `run`, which runs the experiment that a trial's request names.
 ///
@@ -28,7 +28,7 @@
 ///
 /// | capability | promises |
 /// |---|---|
-/// | `delays` | [`delay_until`](crate::Tasks::delay_until) lets other tasks run, by priority where there are priorities |
+/// | `delays` | [`delay_until`](crate::Tasks::delay_until) lets other tasks run meanwhile |
 /// | `reaping` | [`reap`](crate::Tasks::reap) waits for a task that has ended |
 /// | `messages` | [`Messages`](crate::kernel::Messages) |
 /// | `mutexes` | [`Mutexes`](crate::kernel::Mutexes) |
@@ -42,17 +42,20 @@
 #[macro_export]
 macro_rules! offers {
     // One experiment, by its row's choice. Falls through where the port does not offer it.
-    (@one kind $module:ident $needs:tt $at:tt $of_kernel:tt [$([$kind:literal $task:ty: $of_kind:tt])*] $pairs:tt) => {
+    (@one kind $module:ident $needs:tt $at:tt $of_kernel:tt
+        [$([$kind:literal $task:ty: $of_kind:tt])*] $pairs:tt) => {
         $($crate::offers! { @given $needs $of_kernel $of_kind {
             $crate::offers! { @run $at $kind $module [$task] }
         } })*
     };
-    (@one pair $module:ident $needs:tt $at:tt $of_kernel:tt $kinds:tt [$([$pair:literal $first:ty, $second:ty])*]) => {
+    (@one pair $module:ident $needs:tt $at:tt $of_kernel:tt $kinds:tt
+        [$([$pair:literal $first:ty, $second:ty])*]) => {
         $($crate::offers! { @given $needs $of_kernel [] {
             $crate::offers! { @run $at $pair $module [$first, $second] }
         } })*
     };
-    (@one kernel $module:ident $needs:tt [$trial:ident $tasks:ident] $of_kernel:tt $kinds:tt $pairs:tt) => {
+    (@one kernel $module:ident $needs:tt [$trial:ident $tasks:ident]
+        $of_kernel:tt $kinds:tt $pairs:tt) => {
         $crate::offers! { @given $needs $of_kernel [] {
             return $crate::experiments::$module::run($trial).await;
         } }
@@ -72,14 +75,30 @@ macro_rules! offers {
             { [$($more)*] [$($of_kernel)*] [$($of_kind)*] $code } }
     };
     (@find $need:ident [] $rest:tt) => {};
-    (@find delays [delays $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find reaping [reaping $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find messages [messages $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find mutexes [mutexes $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find processor_time [processor_time $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find interrupts [interrupts $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find masking [masking $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
-    (@find log [log $($_:ident)*] { $($rest:tt)* }) => { $crate::offers! { @given $($rest)* } };
+    (@find delays [delays $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find reaping [reaping $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find messages [messages $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find mutexes [mutexes $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find processor_time [processor_time $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find interrupts [interrupts $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find masking [masking $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
+    (@find log [log $($_:ident)*] { $($rest:tt)* }) => {
+        $crate::offers! { @given $($rest)* }
+    };
     (@find $need:ident [$_:ident $($more:ident)*] $rest:tt) => {
         $crate::offers! { @find $need [$($more)*] $rest }
     };
@@ -101,7 +120,8 @@ macro_rules! offers {
         $($($crate::offers! { @known $need })*)*
         match $name {
             $(stringify!($module) => {
-                $crate::offers! { @one $choice $module [$($need)*] [$trial $tasks] $of_kernel $kinds $pairs }
+                $crate::offers! { @one $choice $module [$($need)*] [$trial $tasks]
+                    $of_kernel $kinds $pairs }
             })*
             _ => {}
         }

@@ -1,10 +1,10 @@
-//! A generated signal, in place of an ADC's: the same on every target.
+//! A generated ADC signal, identical on every target.
 
-/// Middle of the ADC's range.
+/// The middle of the ADC's range.
 pub const MIDDLE: f32 = 2048.0;
 
-/// A sine with a dither of a few steps, as an ADC of 12 bits reads it. The phase counts in parts of a period, `rate` of
-/// them, so it is exact for ever.
+/// A sine with a dither of a few steps, as a 12-bit ADC reads it. The phase is counted in
+/// `rate`-ths of a period, so no rounding error adds up.
 pub struct Adc {
     /// Samples per second.
     rate: u64,
@@ -19,18 +19,19 @@ impl Adc {
         Self { rate, frequency, phase: 0, noise: seed }
     }
 
-    /// The next sample: 0 to 4095.
+    /// Returns the next sample, 0 to 4095.
     pub fn read(&mut self) -> u16 {
         const AMPLITUDE: f32 = 1800.0;
         self.phase = (self.phase + self.frequency) % self.rate;
         self.noise = self.noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let dither = (self.noise >> 29) as f32 - 3.5;
-        // Always positive, so that adding a half and cutting rounds.
+        // The value is positive, so the cast after adding 0.5 rounds to nearest.
         (MIDDLE + AMPLITUDE * sine(self.phase as f32 / self.rate as f32) + dither + 0.5) as u16
     }
 }
 
-/// Sine of a part of a turn, 0 to 1: Taylor's series, whose error (4e-6) is far below a step of 12 bits.
+/// Returns the sine of an angle in turns, 0 to 1, by a Taylor series. Its error of 4e-6 is far
+/// below a step of 12 bits.
 fn sine(turn: f32) -> f32 {
     let folded = match turn {
         ..0.25 => turn,

@@ -1,36 +1,37 @@
-//! What an experiment says of itself: one plain table, from which the lab makes `list`, checks
-//! parameters, lays out reports and writes the documentation.
+//! The description of an experiment as data. The lab makes `list`, the parameter checks, the layout
+//! of reports and the documentation from it.
 
 pub mod request;
 
 use self::request::Request;
 
-/// One experiment.
+/// The description of an experiment.
 pub struct Spec {
     pub name: &'static str,
-    /// One line for `list`.
+    /// The line in `list`.
     pub summary: &'static str,
     /// The event that a sample starts at.
     pub start: &'static str,
     /// The event that a sample ends at.
     pub end: &'static str,
-    /// What one sample is, and what is told of the samples besides the usual statistics.
+    /// The meaning of a sample, and the figures derived from the samples besides the usual
+    /// statistics.
     pub statistic: &'static str,
-    /// How the instrument's own cost is measured.
+    /// The measurement of the instrument's own cost.
     pub control: &'static str,
-    /// What proves that the named mechanism happened.
+    /// The proof that the named mechanism happened.
     pub evidence: &'static str,
-    /// What pins show of it to a logic analyser, where they are driven; empty for nothing.
+    /// The signals on the pins in an image that drives pins; empty for none.
     pub pin: &'static str,
-    /// Where the procedure comes from.
+    /// The source of the procedure.
     pub source: &'static str,
     pub parameters: &'static [Parameter],
-    /// How long one repetition takes, in microseconds, on a machine as fast as a laptop: for progress
-    /// bars and watchdogs, so an estimate that is right within a factor of three is good.
+    /// Estimates the duration of one repetition, in microseconds, on a machine as fast as a laptop.
+    /// Progress bars and watchdogs use it; a factor of three is good enough.
     pub duration_us: fn(&Request<'_>) -> u64,
 }
 
-/// One parameter of an experiment.
+/// A parameter of an experiment.
 pub struct Parameter {
     pub name: &'static str,
     /// `us`, `ms`, `ns`, or empty for plain counts and words.
@@ -40,18 +41,18 @@ pub struct Parameter {
     pub help: &'static str,
 }
 
-/// What a parameter may be.
+/// The values that a parameter accepts.
 pub enum Values {
-    /// A whole number, both ends included.
+    /// A whole number in a closed range.
     Number(u64, u64),
-    /// One of these words.
+    /// A word of the list.
     Word(&'static [&'static str]),
-    /// A word that the machine reads itself, of the kind that is told here: `a rate, as 84MHz`.
+    /// A word that the machine parses, described by the text: `a rate, as 84MHz`.
     Text(&'static str),
 }
 
 impl Values {
-    /// Whether `text` is one of the values.
+    /// Returns `true` if `text` is an accepted value.
     pub fn contain(&self, text: &str) -> bool {
         match self {
             Values::Number(low, high) => {
@@ -64,7 +65,7 @@ impl Values {
     }
 }
 
-/// `kind=…`, for experiments with one kind of task.
+/// The parameter `kind` of experiments with one kind of task.
 pub const KIND: Parameter = Parameter {
     name: "kind",
     unit: "",

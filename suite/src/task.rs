@@ -1,4 +1,4 @@
-//! Running a future to its end, futures that block, and tasks that wait without blocking.
+//! Helpers for tasks: futures that block, an executor for a thread, and a step of a spinning wait.
 
 use core::{
     future::Future,
@@ -9,8 +9,7 @@ use core::{
 
 use crate::kernel::Tasks;
 
-/// A future that does its waiting inside `poll` and is ready at once: what a thread's operations
-/// return.
+/// A future that waits inside `poll` and is always ready: the type of a thread's operations.
 pub struct Block<F>(pub F);
 
 impl<T, F: FnMut() -> T + Unpin> Future for Block<F> {
@@ -22,18 +21,20 @@ impl<T, F: FnMut() -> T + Unpin> Future for Block<F> {
     }
 }
 
-/// One turn of a loop that waits by spinning. A coroutine gives way in each, because nothing pre-empts it.
+/// Executes one step of a spinning wait. A coroutine yields in it, because nothing pre-empts a
+/// coroutine.
 #[inline(always)]
 pub async fn spin<T: Tasks>(kernel: &'static T::Kernel) {
     hint::spin_loop();
-    // Both are constants, so the compiler decides.
+    // Both are constants, so the branch costs nothing.
     if T::KIND == "coroutine" {
         T::yield_now(kernel).await;
     }
 }
 
-/// Runs a thread's body. Its futures block, so one poll is enough; a future that suspends is a
-/// port's error, and polling again at once makes it show as a busy loop rather than a lost task.
+/// Runs a thread's body to its end. Its futures block, so one poll is enough. A future that
+/// suspends is an error of the port; it is polled again at once, which shows as a busy loop instead
+/// of a lost task.
 #[inline(always)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);

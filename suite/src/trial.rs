@@ -1,4 +1,5 @@
-//! One run of one case on the target: what an experiment is given, and how it reports.
+//! One repetition of a case on the target: the environment of an experiment, and its reports to the
+//! stream.
 
 use core::fmt;
 
@@ -10,10 +11,10 @@ use crate::{
     wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Pin, Record, Sample, Samples, Series},
 };
 
-/// A name made at run time, such as `task 3`.
+/// A name formatted at run time, such as `task 3`.
 pub type Name = heapless::String<48>;
 
-/// Formats a name; what does not fit is cut.
+/// Formats a name, cut at 48 bytes.
 pub fn name(text: fmt::Arguments<'_>) -> Name {
     let mut name = Name::new();
     // Cut names are the documented result of an error here.
@@ -21,12 +22,13 @@ pub fn name(text: fmt::Arguments<'_>) -> Name {
     name
 }
 
-/// Where the bytes of the stream go: a pipe, a console, a UART.
+/// The output of the stream's bytes: a pipe, a console, a UART. It may be slow, but must not lose
+/// bytes.
 pub trait Sink {
     fn write(&mut self, bytes: &[u8]);
 }
 
-/// What an experiment is given.
+/// The environment of an experiment: kernel, memory, request, and the stream.
 pub struct Trial<'a, K: Kernel> {
     pub kernel: &'static K,
     pub arena: &'a Arena,
@@ -38,7 +40,7 @@ pub struct Trial<'a, K: Kernel> {
 }
 
 impl<'a, K: Kernel> Trial<'a, K> {
-    /// Says hello.
+    /// Begins the stream with the records `Hello` and `Clock`.
     pub fn new(
         kernel: &'static K,
         arena: &'a Arena,
@@ -57,7 +59,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
         trial
     }
 
-    /// Closes the stream with what came of the experiment.
+    /// Closes the stream with the outcome of the experiment.
     pub fn end(mut self, outcome: Result<(), Refusal>) {
         match outcome {
             Ok(()) => {
@@ -80,28 +82,28 @@ impl<'a, K: Kernel> Trial<'a, K> {
         self.records += 1;
     }
 
-    /// A single number beside the samples. `unit` as it should be printed, empty for a plain count.
+    /// Sends a single number. `unit` is printed as given; empty for a plain count.
     pub fn figure(&mut self, name: &str, unit: &str, value: f64) {
         self.send(&Record::Figure { name, unit, value });
     }
 
-    /// What proves that the mechanism happened: it holds when `low <= value <= high`.
+    /// Sends evidence that the mechanism happened. It holds when `low <= value <= high`.
     pub fn evidence(&mut self, name: &str, value: f64, low: f64, high: f64) {
         self.send(&Record::Evidence(Evidence { name, value, low, high }));
     }
 
-    /// A line for the user.
+    /// Sends a line of text for the user.
     pub fn log(&mut self, line: &str) {
         self.send(&Record::Log(line));
     }
 
-    /// A file, or more of it.
+    /// Sends a file in parts. A second call with the same name appends to the file.
     pub fn attach(&mut self, name: &str, bytes: &[u8]) {
         bytes.chunks(PART).for_each(|bytes| self.send(&Record::Attachment { name, bytes }));
     }
 
-    /// A series of samples, each `(start, value)`: when it started, in ticks from any fixed point, and
-    /// its length. A negative length is sent as 0, and makes the case inconclusive.
+    /// Sends a series of samples `(start, value)`: the start in ticks from an arbitrary fixed
+    /// point, and the length. A negative length is sent as 0 and makes the case inconclusive.
     pub fn samples(&mut self, series: Series<'_>, samples: impl IntoIterator<Item = (i64, i64)>) {
         let id = self.next_series;
         self.next_series += 1;
@@ -120,7 +122,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
                     block: core::mem::take(&mut block),
                 }));
             }
-            // There is room: a full block has just been sent.
+            // The push cannot fail: a full block has just been sent.
             let _ = block.push(Sample { gap, value });
         }
         if !block.is_empty() {
@@ -128,7 +130,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
         }
     }
 
-    /// Values that have no time of their own.
+    /// Sends a series of values without start times.
     pub fn values(&mut self, series: Series<'_>, values: impl IntoIterator<Item = u64>) {
         self.samples(
             series,
@@ -136,13 +138,13 @@ impl<'a, K: Kernel> Trial<'a, K> {
         );
     }
 
-    /// One sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`, less the series'
-    /// nominal length.
+    /// Sends a sample for each pair of marks: from place `i` of `starts` to place `i` of `ends`,
+    /// less the nominal length of the series.
     pub fn durations(&mut self, series: Series<'_>, starts: &Marks<K>, ends: &Marks<K>) {
         self.starts(&series, starts);
         let nominal = series.nominal.cast_signed();
         let samples = (0..starts.len().min(ends.len())).scan(0, |start, place| {
-            // From mark to mark, because the whole case may be longer than the counter's range.
+            // Added up from mark to mark, because the case may be longer than the counter's range.
             *start += starts.until(place.saturating_sub(1), starts, place);
             Some((*start, starts.until(place, ends, place) - nominal))
         });
@@ -155,7 +157,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
         }
     }
 
-    /// One sample from each mark to the next.
+    /// Sends a sample from each mark to the next.
     pub fn intervals(&mut self, series: Series<'_>, marks: &Marks<K>) {
         self.starts(&series, marks);
         let samples = (1..marks.len()).scan(0, |end, place| {
@@ -166,30 +168,31 @@ impl<'a, K: Kernel> Trial<'a, K> {
         self.samples(series, samples);
     }
 
-    /// The control of experiments that hold one operation between two marks: marks set one straight after
-    /// the other. `per`: as of the series that it is the control of. Overwrites `marks`.
+    /// Measures and sends the control of experiments with one operation between two marks: marks
+    /// set in a row. `per` must equal that of the measured series. Overwrites `marks`.
     pub fn mark_control(&mut self, marks: &Marks<K>, per: f64) {
         marks.control(self.kernel);
         let pin = Some(Pin::Edges(mark::CONTROL));
         self.intervals(Series { per, pin, ..Series::control("mark to mark") }, marks);
     }
 
-    /// The director waits for `count` tasks to give `done`.
+    /// Waits, as the director, for `count` gives of `done`.
     pub async fn wait(&self, done: &'static K::Semaphore, count: usize) {
         for _ in 0..count {
             K::Director::take(self.kernel, done).await;
         }
     }
 
-    /// Microseconds in ticks of the clock.
+    /// Converts microseconds to ticks of the clock, rounded down.
     pub fn ticks(&self, microseconds: u64) -> u64 {
         (u128::from(microseconds) * u128::from(self.kernel.hertz()) / 1_000_000) as u64
     }
 
-    /// The same for a stretch between two marks.
+    /// Converts the length of an interval between two marks from microseconds to ticks.
     ///
     /// # Errors
-    /// [`Refusal`] for more than the clock's counter can tell: half its range, less a sixteenth of that for what comes late.
+    /// [`Refusal`] for an interval that the counter could not represent: more than half its range,
+    /// less a sixteenth of that as a reserve for lateness.
     pub fn stretch(&self, microseconds: u64) -> Result<u64, Refusal> {
         let half = 1 << (8 * size_of::<K::Slot>() - 1);
         match self.ticks(microseconds) {
@@ -202,7 +205,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
         }
     }
 
-    /// Makes a semaphore in the arena.
+    /// Creates a semaphore in the arena.
     ///
     /// # Errors
     /// [`Refusal`] when the arena is full or the kernel has no more semaphores.
@@ -211,7 +214,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
     }
 }
 
-/// What a port tells of itself.
+/// The kernel's name and version, for the record `Hello`.
 pub struct Names<'a> {
     pub kernel: &'a str,
     pub release: &'a str,
@@ -228,7 +231,7 @@ impl Names<'_> {
     }
 }
 
-/// The whole stream of a case that could not even begin.
+/// Sends the stream of a case that was refused before it had a [`Trial`].
 pub fn refuse(sink: &mut dyn Sink, names: Names<'_>, request: &str, refusal: Refusal) {
     write(sink, &names.hello(request));
     write(sink, &refused(refusal));
@@ -238,18 +241,18 @@ fn refused(Refusal { reason, what, mend, code }: Refusal) -> Record<'static> {
     Record::Refused { reason, what, mend, code }
 }
 
-/// Never a part of its callers, whose stacks would hold a frame for each record that they send.
+/// Writes a record. Not inlined: the frame's buffer would enlarge the stack of every caller.
 #[inline(never)]
 fn write(sink: &mut dyn Sink, record: &Record<'_>) {
     let mut frame = [0; MAX_FRAME + 1];
     match wire::encode(record, &mut frame) {
         Ok(length) => sink.write(&frame[..length]),
-        // Only texts can be too long; the lab counts records, and misses this one.
+        // Only texts can be too long. The lab counts records, so it notices a missing one.
         Err(_) => debug_assert!(false, "a record is longer than a frame"),
     }
 }
 
-/// The smallest step between two reads of the clock that differ, of a hundred such.
+/// Measures the clock's resolution: the smallest difference between two reads that differ, of 100.
 fn resolution<K: Kernel>(kernel: &K) -> u64 {
     let step = || {
         let first = kernel.read();

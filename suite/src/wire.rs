@@ -1,30 +1,32 @@
 //! The stream from the target to the lab: records in frames.
 //!
-//! A frame is one [`Record`] in postcard's encoding, followed by its CRC-32, in COBS encoding, closed by a
-//! zero byte. A reader that starts in the middle, or meets damage, finds the next frame after the
-//! next zero. Frames are bounded ([`MAX_FRAME`]), so neither side needs more than one small buffer.
+//! A frame is a [`Record`] in postcard encoding, followed by its CRC-32, both COBS-encoded, and a
+//! terminating zero byte. A reader that starts in the middle, or meets damage, resumes after the
+//! next zero. Frames are at most [`MAX_FRAME`] bytes long, so both sides need only one small
+//! buffer.
 //!
-//! The order is: hello, clock, then series with their samples, figures and evidence in any order,
-//! and last end or refused. A stream without one of these two was cut short.
+//! The order is: `Hello`, `Clock`, then series with their samples, figures and evidence in any
+//! order, and last `End` or `Refused`. A stream without one of these two is truncated.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Reason;
 
-/// The version of everything in this module. The lab refuses a stream of another version.
+/// The version of this format. The lab refuses a stream of another version.
 pub const VERSION: u16 = 3;
 
-/// The longest frame, in bytes, without its closing zero.
+/// The maximum length of a frame, in bytes, without its terminating zero.
 pub const MAX_FRAME: usize = 640;
 
-/// The longest encoded record: what is left of a frame after COBS (a byte in 254, and one).
+/// The maximum length of an encoded record: a frame less the overhead of COBS (one byte in 254, and
+/// one).
 const MAX_RECORD: usize = MAX_FRAME - MAX_FRAME / 254 - 2;
 
-/// Bytes of an attachment in one record at most.
+/// The maximum number of an attachment's bytes in one record.
 pub const PART: usize = 512;
 
-/// Samples in one block at most: each takes up to 20 bytes.
+/// The maximum number of samples in one block. A sample takes up to 20 bytes.
 pub const BLOCK: usize = 28;
 
 static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
@@ -33,22 +35,22 @@ static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum Record<'a> {
-    /// Who is there. Always first.
+    /// The sender. Always the first record.
     Hello {
         version: u16,
-        /// The kernel's name, as in a target's: `linux`.
+        /// The kernel's part of the target's name: `linux`.
         kernel: &'a str,
-        /// The kernel's own version.
+        /// The kernel's version.
         release: &'a str,
-        /// The request, as understood.
+        /// The request that the target has read.
         request: &'a str,
     },
     Clock(Clock),
-    /// Announces a series; its samples follow.
+    /// The header of a series; its samples follow.
     #[serde(borrow)]
     Series(Series<'a>),
     Samples(Samples),
-    /// A single number found besides the samples.
+    /// A single number beside the samples.
     Figure {
         name: &'a str,
         unit: &'a str,
@@ -58,28 +60,28 @@ pub enum Record<'a> {
     Evidence(Evidence<'a>),
     /// A line for the user.
     Log(&'a str),
-    /// A part of a file that the target leaves beside its samples, a trace for example. Parts of one name follow each other.
+    /// A part of a file, such as a trace. Parts of the same name are appended to each other.
     Attachment {
         name: &'a str,
         bytes: &'a [u8],
     },
-    /// The case could not run; nothing follows.
+    /// The last record of a case that could not run.
     Refused {
         reason: Reason,
         what: &'a str,
         mend: &'a str,
         code: i32,
     },
-    /// The case is complete; nothing follows. `records`: how many came before this one.
+    /// The last record of a complete case. `records` is the number of records before it.
     End {
         records: u32,
     },
 }
 
-/// What a tick means. Figures of different domains are never ranked against each other.
+/// The meaning of a tick. Figures of different domains are never ranked against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Domain {
-    /// Time on the wall.
+    /// Wall-clock time.
     Wall,
     /// Instructions executed by an emulator: exact, but not time.
     Instructions,
@@ -92,22 +94,22 @@ pub struct Clock {
     pub domain: Domain,
     /// Ticks per second.
     pub hertz: u64,
-    /// The smallest step seen between two reads that differ, in ticks.
+    /// The smallest difference between two reads that differ, in ticks.
     pub resolution: u64,
 }
 
-/// What a series is for.
+/// The role of a series in the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// What the experiment is about: shown in the table.
+    /// A result of the experiment, shown in the table and judged.
     Measured,
-    /// The same path without the thing measured.
+    /// The measured path without the operation: the instrument's own cost.
     Control,
-    /// Kept and shown beside, but no verdict hangs on it.
+    /// Shown, but not judged.
     Auxiliary,
 }
 
-/// What the values of a series count.
+/// The unit of a series' values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Ticks of the clock.
@@ -118,28 +120,29 @@ pub enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series<'a> {
-    /// Numbers the series of this stream from 0.
+    /// The number of the series in this stream, from 0.
     pub id: u8,
     pub name: &'a str,
     pub role: Role,
     pub unit: Unit,
-    /// Operations in one sample: each value is divided by it. Above 1 for what is too short to be timed
-    /// alone, and where one step of the experiment takes more than one operation.
+    /// The number of operations in one sample; each value is divided by it. Above 1 for an
+    /// operation too short to be timed alone, and for a step that takes more than one operation.
     pub per: f64,
-    /// Added to every value, in the series' unit: the 50 ms of a 50 ms delay whose samples tell the excess.
+    /// An offset to add to every value, in the series' unit: 50 ms for a delay of 50 ms whose
+    /// samples are the excess.
     pub nominal: u64,
-    /// What this series differs in from its sisters, when a slope over them tells something.
+    /// The independent variable, when a slope over the series of the case is meaningful.
     pub x: Option<f64>,
-    /// The pin that shows the same samples to a logic analyser, where pins are driven.
+    /// The pin that shows exactly these samples, in an image that drives pins.
     pub pin: Option<Pin>,
 }
 
-/// How a pin shows samples.
+/// The encoding of samples on a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pin {
-    /// Each of them as a pulse: high from its start to its end.
+    /// A pulse for each sample: high from its start to its end.
     Pulse(u8),
-    /// Each of them from one edge, rising or falling, to the next.
+    /// Each sample reaches from one edge, rising or falling, to the next.
     Edges(u8),
 }
 
@@ -168,32 +171,33 @@ impl<'a> Series<'a> {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// The [`Series::id`].
+    /// The [`Series::id`] of the samples' series.
     pub series: u8,
     pub block: heapless::Vec<Sample, BLOCK>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Ticks from the start of the series' previous sample to the start of this one; 0 for the first.
+    /// Ticks from the start of the series' previous sample to the start of this one; 0 for the
+    /// first.
     pub gap: i64,
     pub value: u64,
 }
 
-/// A count that proves, or refutes, that what the case names is what happened.
+/// A count that proves or refutes that the mechanism of the case happened.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence<'a> {
     pub name: &'a str,
     pub value: f64,
-    /// It holds when `low <= value <= high`.
+    /// The lower bound: the evidence holds when `low <= value <= high`.
     pub low: f64,
     pub high: f64,
 }
 
-/// Writes a record as a frame, with its closing zero; returns the frame's length with it.
+/// Encodes a record as a frame with its terminating zero. Returns the length, the zero included.
 ///
 /// # Errors
-/// When the record is longer than a frame may be: a name of hundreds of bytes.
+/// An error for a record that does not fit a frame, such as one with a name of hundreds of bytes.
 pub fn encode(
     record: &Record<'_>,
     frame: &mut [u8; MAX_FRAME + 1],
@@ -205,15 +209,15 @@ pub fn encode(
     Ok(length + 1)
 }
 
-/// Reads one frame, without its closing zero, in place.
+/// Decodes one frame, without its terminating zero, in place.
 ///
 /// # Errors
-/// When the frame is damaged. It never panics, whatever the bytes.
+/// [`Damaged`] for bytes that are no frame. Never panics.
 pub fn decode(frame: &mut [u8]) -> Result<Record<'_>, Damaged> {
     let length = cobs::decode_in_place(frame).map_err(|_| Damaged)?;
     match postcard::take_from_bytes_crc32(&frame[..length], CRC.digest()) {
         Ok((record, [])) => Ok(record),
-        // The sum does not cover what stands behind it.
+        // Bytes behind the checksum are not covered by it.
         Ok(_) | Err(_) => Err(Damaged),
     }
 }
@@ -262,7 +266,7 @@ mod tests {
     fn a_byte_too_many_is_noticed() {
         let mut frame = [0; MAX_FRAME + 1];
         let length = encode(&Record::Log("forty-two"), &mut frame).unwrap();
-        // In COBS, a zero behind the data.
+        // In COBS this byte stands for a zero behind the data.
         frame[length - 1] = 1;
         assert_eq!(decode(&mut frame[..length]), Err(Damaged));
     }

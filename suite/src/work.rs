@@ -1,18 +1,19 @@
-//! Work of a known amount: what a task does that is not about the kernel.
+//! Work of a known amount, done by a task without calling the kernel.
 //!
-//! The amount is a number of steps, found once and then fixed, and not a time on the clock: a task that is
-//! pre-empted must still do the rest of its work afterwards, or the pre-emption would cost it nothing. Counting
-//! needs no clock of processor time, which few small kernels have and which costs Linux a system call.
+//! The amount is a number of steps, calibrated once, and not a time on the clock: a pre-empted task
+//! must still do the rest of its work, or the pre-emption would cost it nothing. Counting steps
+//! needs no processor-time clock, which few small kernels have and which costs a system call on
+//! Linux.
 
 use core::hint::black_box;
 
 use crate::clock::Clock;
 
-/// Does `steps` steps and returns a checksum that tells how many they were.
+/// Does `steps` steps of work and returns a checksum that depends on their number.
 ///
-/// A step is two multiplications and a subtraction in double precision, each waiting for the one before, so that
-/// neighbours on the same core slow it little. The map is chaotic: any other number of steps gives another
-/// checksum, and a compiler cannot shorten it.
+/// A step is two multiplications and a subtraction in double precision, each dependent on the one
+/// before, so sibling hardware threads slow it little. The map is chaotic: different numbers of
+/// steps give different checksums, and a compiler cannot shorten the loop.
 #[inline(never)]
 pub fn work(steps: u64) -> u32 {
     let mut x = black_box(0.3_f64);
@@ -24,7 +25,8 @@ pub fn work(steps: u64) -> u32 {
     (bits ^ (bits >> 32)) as u32
 }
 
-/// How many steps take `ticks` when nothing disturbs them: measured now, the best of five tries of at least 2 ms.
+/// Returns the number of steps that take `ticks` undisturbed. It is calibrated at each call, by the
+/// shortest of five tries of at least 2 ms.
 pub fn steps_in<C: Clock>(clock: &C, ticks: u64) -> u64 {
     let time = |steps| {
         let start = clock.now();

@@ -1,4 +1,5 @@
-//! The clock: CLOCK_MONOTONIC, in nanoseconds or, where an emulator gives every instruction the same time, in instructions.
+//! The clock: CLOCK_MONOTONIC, in nanoseconds or, where an emulator gives every instruction the
+//! same time, in instructions.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 

@@ -1,5 +1,5 @@
-//! What the machine did besides: time stolen by the hypervisor, slowing down by heat, load, and how long a loop of known length
-//! took before and after the case.
+//! What the machine did besides: time stolen by the hypervisor, slowing down by heat, load, and how
+//! long a loop of known length took before and after the case.
 
 use std::{fs, hint::black_box, path::Path};
 
@@ -45,7 +45,8 @@ fn stolen(cpu: Option<usize>) -> Option<u64> {
     stat.lines().find(|text| text.starts_with(&line))?.split_ascii_whitespace().nth(8)?.parse().ok()
 }
 
-/// How often a processor, or any, was slowed because it or its package was too hot. Intel's tell; for others there is no answer.
+/// How often a processor, or any, was slowed because it or its package was too hot. Intel's tell;
+/// for others there is no answer.
 fn throttles(cpu: Option<usize>) -> Option<u64> {
     throttles_in(Path::new("/sys/devices/system/cpu"), cpu)
 }
@@ -82,7 +83,8 @@ fn timer_slack() -> i32 {
     unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
 }
 
-/// Nanoseconds for a fixed loop, the best of three: drifts with the machine's clock and its neighbours.
+/// Nanoseconds for a fixed loop, the best of three: drifts with the machine's clock and its
+/// neighbours.
 fn reference_loop(kernel: &Linux) -> u64 {
     let once = || {
         let start = kernel.now();

@@ -1,4 +1,5 @@
-//! Coroutines: futures polled by one thread, most urgent first, in order of waking within one priority.
+//! Coroutines: futures polled by one thread, most urgent first, in order of waking within one
+//! priority.
 //!
 //! ```text
 //!   spawn ──► ready ──► polled ──► ended
@@ -6,10 +7,10 @@
 //!               └── woken ─┘
 //! ```
 //!
-//! Linux has no coroutines of its own, so this is the plainest executor that does the job: an intrusive queue
-//! for each priority, a heap of timers, and a stack on which other threads and signal handlers leave
-//! what they wake. Waking from the executor's own thread costs a few loads and stores and no
-//! atomic exchange.
+//! Linux has no coroutines of its own, so this is the plainest executor that does the job: an
+//! intrusive queue for each priority, a heap of timers, and a stack on which other threads and
+//! signal handlers leave what they wake. Waking from the executor's own thread costs a few loads
+//! and stores and no atomic exchange.
 
 use std::{
     cell::{Cell, UnsafeCell},
@@ -44,7 +45,8 @@ pub struct Task {
     polls: Cell<u32>,
 }
 
-// SAFETY: other threads touch `executor`, `queued` and `next` only; the cells belong to the executor's thread.
+// SAFETY: other threads touch `executor`, `queued` and `next` only; the cells belong to the
+// executor's thread.
 unsafe impl Sync for Task {}
 
 /// Ready queues: Urgent(8) … Urgent(1), Ordinary, Idle.
@@ -91,8 +93,8 @@ struct Local {
 thread_local! {
     /// Whether this thread is the executor's.
     static HERE: Cell<bool> = const { Cell::new(false) };
-    /// Whether a signal handler runs on this thread. It may have interrupted the executor in the middle of
-    /// its queues, so it must wake as another thread does.
+    /// Whether a signal handler runs on this thread. It may have interrupted the executor in the
+    /// middle of its queues, so it must wake as another thread does.
     pub static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -119,8 +121,8 @@ impl Executor {
     #[inline(always)]
     fn local<T>(&self, f: impl FnOnce(&mut Local) -> T) -> T {
         debug_assert!(HERE.get() && !IN_HANDLER.get());
-        // SAFETY: only the executor's thread comes here, never from a handler, and no `f` in this file
-        // polls, wakes or calls `local`, so there is no second reference.
+        // SAFETY: only the executor's thread comes here, never from a handler, and no `f` in this
+        // file polls, wakes or calls `local`, so there is no second reference.
         f(unsafe { &mut *self.local.get() })
     }
 
@@ -163,8 +165,8 @@ impl Executor {
         }
         let mut newest = self.remote.swap(ptr::null_mut(), Ordering::Acquire);
         let mut oldest = ptr::null_mut::<Task>();
-        // SAFETY: everything on the stack is a task, and tasks are never freed. A task on the stack is
-        // marked as queued, so nobody else links it.
+        // SAFETY: everything on the stack is a task, and tasks are never freed. A task on the stack
+        // is marked as queued, so nobody else links it.
         while let Some(task) = unsafe { newest.as_ref() } {
             newest = task.next.swap(oldest, Ordering::Relaxed);
             oldest = ptr::from_ref(task).cast_mut();
@@ -232,7 +234,8 @@ impl Executor {
         }
         self.asleep.store(1, Ordering::SeqCst);
         if self.remote.load(Ordering::SeqCst).is_null() {
-            // Absolute, on CLOCK_MONOTONIC. Returns at once when a waker has already cleared the flag.
+            // Absolute, on CLOCK_MONOTONIC. Returns at once when a waker has already cleared the
+            // flag.
             let due = due.map(timespec);
             let _ = futex::wait_bitset(
                 &self.asleep,
@@ -276,7 +279,8 @@ static WAKER: RawWakerVTable = RawWakerVTable::new(
 );
 
 fn waker(task: &'static Task) -> Waker {
-    // SAFETY: the table's functions keep the contract: the data lives for ever, waking is thread-safe.
+    // SAFETY: the table's functions keep the contract: the data lives for ever, waking is
+    // thread-safe.
     unsafe { Waker::from_raw(RawWaker::new(ptr::from_ref(task).cast(), &WAKER)) }
 }
 

@@ -1,5 +1,6 @@
-//! `chronoscope-linux doctor cpu=N`: no experiment, but what this machine permits a case to do, and how quietly it leaves
-//! a task that never waits. The answer is the usual stream, figures only; `lab/src/doctor/port.rs` reads them.
+//! `chronoscope-linux doctor cpu=N`: no experiment, but what this machine permits a case to do, and
+//! how quietly it leaves a task that never waits. The answer is the usual stream, figures only;
+//! `lab/src/doctor/port.rs` reads them.
 
 use chronoscope_suite::{
     Reason, Refusal,
@@ -13,7 +14,8 @@ use crate::{
     settings::{Settings, set_class},
 };
 
-/// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair server as soon.
+/// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair
+/// server as soon.
 const WATCH_NS: u64 = 800_000_000;
 
 /// Answers the request.
@@ -69,8 +71,8 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     Ok(())
 }
 
-/// One read of the clock in ns, the best of ten times a thousand: about 20 where the kernel lets programs read the
-/// counter, hundreds where each read is a system call.
+/// One read of the clock in ns, the best of ten times a thousand: about 20 where the kernel lets
+/// programs read the counter, hundreds where each read is a system call.
 fn clock_read_ns() -> f64 {
     let thousand = || {
         let start = now();
@@ -82,7 +84,8 @@ fn clock_read_ns() -> f64 {
     (0..10).map(|_| thousand()).min().unwrap_or(0) as f64 / 1000.0
 }
 
-/// What a loop that only reads the clock saw: a gap between two reads is time that something else took.
+/// What a loop that only reads the clock saw: a gap between two reads is time that something else
+/// took.
 #[derive(Default)]
 struct Quiet {
     watched: u64,

@@ -1,7 +1,9 @@
-//! The port as the only program of a virtual machine: process 1, without a disk, a driver or a shell.
+//! The port as the only program of a virtual machine: process 1, without a disk, a driver or a
+//! shell.
 //!
-//! It sets the system up, has the machine paused, and reads its request only then: so the lab can keep a machine that has
-//! booted, and start every case from it. `lab/src/machine/vm` is the other side of all this.
+//! It sets the system up, has the machine paused, and reads its request only then: so the lab can
+//! keep a machine that has booted, and start every case from it. `lab/src/machine/vm` is the other
+//! side of all this.
 
 mod ports;
 mod program;
@@ -19,12 +21,14 @@ pub const ARGUMENT: &str = "chronoscope-guest";
 
 /// QEMU's `isa-debugcon`: what is written here is the stream.
 const STREAM: u16 = 0xe9;
-/// QEMU's `isa-debug-exit`: any value ends the machine, and QEMU with a status that tells of a failure.
+/// QEMU's `isa-debug-exit`: any value ends the machine, and QEMU with a status that tells of a
+/// failure.
 const FAILURE: u16 = 0xf4;
 /// QEMU's `pvpanic`: the machine stops at this instruction, and the lab lets it go on.
 const PAUSE: u16 = 0x505;
 const PANICKED: u8 = 1;
-/// ACPI's power management control, where the firmware of QEMU's q35 puts it; and: sleep, as in switched off.
+/// ACPI's power management control, where the firmware of QEMU's q35 puts it; and: sleep, as in
+/// switched off.
 const POWER: u16 = 0x604;
 const OFF: u16 = 1 << 13;
 
@@ -34,7 +38,8 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// Does all that process 1 has to do; it must not return, which would be the kernel's panic.
 pub fn main() -> ! {
     let done = case();
-    // The kernel has kept an account of who may use which ports, and has dropped it while the case ran.
+    // The kernel has kept an account of who may use which ports, and has dropped it while the case
+    // ran.
     let access = Access::take();
     match (done, access) {
         (Ok(()), Ok(_)) => write_word(POWER, OFF),
@@ -54,7 +59,8 @@ pub fn main() -> ! {
 fn case() -> io::Result<()> {
     system::set_up()?;
     system::log_to_pipe()?;
-    // Kernels finish some of their work after they have started process 1; above all, Linux calibrates its clock anew.
+    // Kernels finish some of their work after they have started process 1; above all, Linux
+    // calibrates its clock anew.
     thread::sleep(SETTLE);
     let access = Access::take()?;
     write_byte(PAUSE, PANICKED);

@@ -1,8 +1,9 @@
 //! Signals in the place of interrupts: code that runs on top of whatever the thread is doing.
 //!
-//! - Software: the thread sends itself a signal (`tgkill`). Linux delivers it on the way back from that very call.
-//! - Timer: a POSIX timer on CLOCK_MONOTONIC sends one to the thread. In a spinning thread it is delivered on the way
-//!   back from the timer's hardware interrupt.
+//! - Software: the thread sends itself a signal (`tgkill`). Linux delivers it on the way back from
+//!   that very call.
+//! - Timer: a POSIX timer on CLOCK_MONOTONIC sends one to the thread. In a spinning thread it is
+//!   delivered on the way back from the timer's hardware interrupt.
 
 use std::{ffi::c_int, io, mem, ptr, sync::OnceLock};
 
@@ -29,7 +30,8 @@ struct Wire<T> {
 
 struct Timer(libc::timer_t);
 
-// SAFETY: the handle is a number in a pointer's clothes; the kernel checks it wherever it comes from.
+// SAFETY: the handle is a number in a pointer's clothes; the kernel checks it wherever it comes
+// from.
 unsafe impl Send for Timer {}
 // SAFETY: as above.
 unsafe impl Sync for Timer {}
@@ -60,7 +62,8 @@ impl Interrupts for Linux {
     #[inline]
     fn raise(&self) {
         if let Some(wire) = SOFTWARE_WIRE.get() {
-            // SAFETY: tgkill takes three numbers. `raise` of the C library would block signals around it.
+            // SAFETY: tgkill takes three numbers. `raise` of the C library would block signals
+            // around it.
             unsafe { libc::syscall(libc::SYS_tgkill, wire.process, wire.thread, SOFTWARE) };
         }
     }
@@ -73,7 +76,8 @@ impl Interrupts for Linux {
                 it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
                 it_value: libc::timespec { tv_sec: due.tv_sec, tv_nsec: due.tv_nsec },
             };
-            // SAFETY: the timer was made in `attach`, `once` is valid for the call, and no old value is asked for.
+            // SAFETY: the timer was made in `attach`, `once` is valid for the call, and no old
+            // value is asked for.
             unsafe {
                 libc::timer_settime(
                     wire.timer.0,
@@ -86,8 +90,8 @@ impl Interrupts for Linux {
     }
 }
 
-/// Runs on top of the interrupted thread. A handler only reads the clock, stores, and gives semaphores, whose system
-/// calls leave `errno` alone: nothing here takes a lock or memory.
+/// Runs on top of the interrupted thread. A handler only reads the clock, stores, and gives
+/// semaphores, whose system calls leave `errno` alone: nothing here takes a lock or memory.
 extern "C" fn on_signal(signal: c_int) {
     // The thread may be the executor of coroutines, in the middle of its queues.
     let outer = IN_HANDLER.replace(true);
@@ -102,7 +106,8 @@ extern "C" fn on_signal(signal: c_int) {
 }
 
 fn catch(signal: c_int) -> Result<(), Refusal> {
-    // SAFETY: sigaction is plain numbers, for which zero is valid; the function is safe to run in a handler.
+    // SAFETY: sigaction is plain numbers, for which zero is valid; the function is safe to run in a
+    // handler.
     let status = unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = on_signal as extern "C" fn(c_int) as libc::sighandler_t;
@@ -113,7 +118,8 @@ fn catch(signal: c_int) -> Result<(), Refusal> {
 }
 
 fn timer_for(thread: libc::pid_t) -> Result<Timer, Refusal> {
-    // SAFETY: sigevent is plain numbers and a pointer, for which zero is valid; both pointers are valid for the call.
+    // SAFETY: sigevent is plain numbers and a pointer, for which zero is valid; both pointers are
+    // valid for the call.
     unsafe {
         let mut event: libc::sigevent = mem::zeroed();
         event.sigev_notify = libc::SIGEV_THREAD_ID;

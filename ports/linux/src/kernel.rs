@@ -38,7 +38,8 @@ pub struct Linux {
     classes: [Class; 3],
     /// Mutex calls that returned an error.
     failed: AtomicU32,
-    /// Opened when an experiment asks for it, because that takes long: the counter, or why there is none.
+    /// Opened when an experiment asks for it, because that takes long: the counter, or why there is
+    /// none.
     instructions: OnceLock<Result<Counter, &'static str>>,
 }
 
@@ -75,7 +76,8 @@ impl Linux {
         })
     }
 
-    /// Called before a task is created: asks for its class on the spot, so that a refusal is known before anything runs.
+    /// Called before a task is created: asks for its class on the spot, so that a refusal is known
+    /// before anything runs.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`](chronoscope_suite::Reason::NotPermitted).
@@ -157,7 +159,8 @@ impl Class {
         self.highest.fetch_max(level.unsigned_abs(), Relaxed);
     }
 
-    /// The evidence, for a policy that some task was to have: `SCHED_FIFO 80 to 82: tasks that read it back`.
+    /// The evidence, for a policy that some task was to have: `SCHED_FIFO 80 to 82: tasks that read
+    /// it back`.
     fn report(&self, policy: &str, trial: &mut Trial<'_, Linux>) {
         let [admitted, confirmed, lowest, highest] =
             [&self.admitted, &self.confirmed, &self.lowest, &self.highest]
@@ -174,8 +177,8 @@ impl Class {
     }
 }
 
-/// CLOCK_MONOTONIC is the clock that delays are due on and the one that cyclictest reads, so lateness needs no
-/// conversion between clocks that drift apart.
+/// CLOCK_MONOTONIC is the clock that delays are due on and the one that cyclictest reads, so
+/// lateness needs no conversion between clocks that drift apart.
 impl Clock for Linux {
     type Slot = AtomicU64;
     const DOMAIN: Domain = Domain::Wall;

@@ -1,4 +1,5 @@
-//! The body of the experiment `latency`: see `suite/src/experiments/latency.rs`, which says what it is for.
+//! The body of the experiment `latency`: see `suite/src/experiments/latency.rs`, which says what it
+//! is for.
 
 use std::{
     hint,
@@ -121,7 +122,8 @@ struct Pair {
     ends: [Marks<Linux>; 2],
     service: Kept,
     client: Kept,
-    /// Who made, and who served, each call: round by round, FIFO before OTHER. One round only, unless all are to be told.
+    /// Who made, and who served, each call: round by round, FIFO before OTHER. One round only,
+    /// unless all are to be told.
     calls: &'static [[Kept; 2]],
     /// Calls served at another class than the caller's, and on another processor.
     not_inherited: [AtomicU32; 2],
@@ -377,7 +379,8 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
     trial.mark_control(&case.pairs[0].starts[0], 1.0);
 }
 
-/// Who called and who served, in the original's order, as a file: there may be many lines, and equal ones.
+/// Who called and who served, in the original's order, as a file: there may be many lines, and
+/// equal ones.
 fn tell(trial: &mut Trial<'_, Linux>, pair: &Pair, rounds: usize) {
     let server = trial.request.word("transport");
     let mut tell = |name: &str, who: Who| trial.attach("calls", who.told(name).as_bytes());

@@ -1,10 +1,11 @@
-//! Work beside the case: ordinary processes on the same processor that keep the kernel busy, each kind in another part of it.
+//! Work beside the case: ordinary processes on the same processor that keep the kernel busy, each
+//! kind in another part of it.
 //!
 //! - `udp`: datagrams of 1400 bytes over the loopback interface: the network's soft interrupts.
-//! - `mmap`: 96 MB mapped and touched, forked, and unmapped; then as much of tmpfs filled and cut off: long walks through
-//!   tables of pages.
-//! - `messages`: two groups of ten senders, each of which writes to all ten receivers of its group in turn: a crowd to
-//!   choose the next task from, as hackbench makes it.
+//! - `mmap`: 96 MB mapped and touched, forked, and unmapped; then as much of tmpfs filled and cut
+//!   off: long walks through tables of pages.
+//! - `messages`: two groups of ten senders, each of which writes to all ten receivers of its group
+//!   in turn: a crowd to choose the next task from, as hackbench makes it.
 
 use std::{
     io::{Read, Write},
@@ -107,8 +108,8 @@ impl Load {
         self.done.load(Relaxed) - self.before
     }
 
-    /// A process that runs `work` over and over. It sends no signal when it ends, so that an experiment that waits for its own
-    /// tasks does not see it.
+    /// A process that runs `work` over and over. It sends no signal when it ends, so that an
+    /// experiment that waits for its own tasks does not see it.
     fn worker(
         &mut self,
         mut work: impl FnMut(&'static AtomicU64) -> std::io::Result<()>,
@@ -163,7 +164,8 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         for &worker in &self.workers {
-            // SAFETY: takes numbers. The process is a child of ours that nobody has waited for, so the number is still its own.
+            // SAFETY: takes numbers. The process is a child of ours that nobody has waited for, so
+            // the number is still its own.
             unsafe { libc::kill(worker, libc::SIGKILL) };
             wait_unseen(worker);
         }
@@ -210,8 +212,8 @@ fn map_and_unmap(done: &'static AtomicU64) -> std::io::Result<()> {
 
 /// `fork`, but the child's end is no news to a plain `wait`: its exit signal is none.
 fn fork_unseen() -> std::io::Result<libc::pid_t> {
-    // SAFETY: without flags, clone copies the process as fork does; all threads of this one are the caller. The C library's
-    // locks are free, since nobody else could hold them.
+    // SAFETY: without flags, clone copies the process as fork does; all threads of this one are the
+    // caller. The C library's locks are free, since nobody else could hold them.
     let child = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
     libc::pid_t::try_from(child)
         .ok()
@@ -227,7 +229,8 @@ fn wait_unseen(child: libc::pid_t) {
 
 fn shared_counter() -> Result<&'static AtomicU64, Errno> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a fresh mapping aliases nothing; it is large enough, aligned to a page, never unmapped, and zero is a valid count.
+    // SAFETY: a fresh mapping aliases nothing; it is large enough, aligned to a page, never
+    // unmapped, and zero is a valid count.
     unsafe {
         let page = mmap_anonymous(
             ptr::null_mut(),

@@ -1,4 +1,5 @@
-//! The usual way to log from a Linux program: a line, formatted and written at once to standard error.
+//! The usual way to log from a Linux program: a line, formatted and written at once to standard
+//! error.
 
 use std::{
     io::Write,
@@ -23,9 +24,10 @@ pub struct StandardError {
 }
 
 impl StandardError {
-    /// Opens standard error a second time, so that it can be told not to block: a flag on the original would also
-    /// bind whoever else has it open, such as the user's shell. When nobody empties the pipe behind it,
-    /// lines are refused and the case does not hang. What cannot be opened again (a socket) is used as it is.
+    /// Opens standard error a second time, so that it can be told not to block: a flag on the
+    /// original would also bind whoever else has it open, such as the user's shell. When nobody
+    /// empties the pipe behind it, lines are refused and the case does not hang. What cannot be
+    /// opened again (a socket) is used as it is.
     pub fn open() -> Self {
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -35,7 +37,8 @@ impl StandardError {
 }
 
 impl Log for Linux {
-    /// One system call a line, as C's `fprintf` does it; a pipe takes all of so short a line, or nothing.
+    /// One system call a line, as C's `fprintf` does it; a pipe takes all of so short a line, or
+    /// nothing.
     #[inline(never)]
     fn log(&self, round: u32, ticks: u64) {
         let mut line = [0; 64];

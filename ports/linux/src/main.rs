@@ -2,7 +2,8 @@
 //! line, writes the stream to standard output, and ends.
 //!
 //! It starts, measures and ends with as little as it can, because a small address space makes a
-//! process cheap to switch to, and because it must also serve as the only program in a virtual machine.
+//! process cheap to switch to, and because it must also serve as the only program in a virtual
+//! machine.
 
 mod clock;
 mod conditions;
@@ -68,8 +69,8 @@ fn complain(refusal: Refusal) {
     eprintln!("chronoscope-linux: {}: {}", refusal.what, refusal.mend);
 }
 
-/// Runs the case and delivers its stream. Errors before there is a kernel to say hello for are returned; all others go
-/// into the stream.
+/// Runs the case and delivers its stream. Errors before there is a kernel to say hello for are
+/// returned; all others go into the stream.
 fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
     // SAFETY: a process is one case, and this is its only child-death setting.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -176,6 +177,7 @@ fn shared_memory(bytes: usize) -> Result<&'static mut [MaybeUninit<u8>], Refusal
         )
         .with_code(error.raw_os_error())
     })?;
-    // SAFETY: the mapping holds `bytes` bytes, is never unmapped, and this is the only reference to it.
+    // SAFETY: the mapping holds `bytes` bytes, is never unmapped, and this is the only reference to
+    // it.
     Ok(unsafe { slice::from_raw_parts_mut(region.cast(), bytes) })
 }

@@ -1,4 +1,5 @@
-//! POSIX mutexes, for threads and for processes, with each of POSIX's protocols against priority inversion.
+//! POSIX mutexes, for threads and for processes, with each of POSIX's protocols against priority
+//! inversion.
 
 use std::{cell::UnsafeCell, mem::MaybeUninit};
 
@@ -14,7 +15,8 @@ use crate::{kernel::Linux, process::Process, thread::Thread};
 /// Initialised where it stands in the arena, as POSIX demands.
 pub struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
-// SAFETY: after `make` only pthread_mutex_lock and pthread_mutex_unlock touch it, which any thread may call.
+// SAFETY: after `make` only pthread_mutex_lock and pthread_mutex_unlock touch it, which any thread
+// may call.
 unsafe impl Sync for Mutex {}
 
 // The libc crate lacks these for Linux. musl has no ceilings.
@@ -94,7 +96,8 @@ fn make(kernel: &Linux, arena: &Arena, protocol: Protocol) -> Result<&'static Mu
         attributes.shared()?;
     }
     let mutex = arena.place(Mutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)))?;
-    // SAFETY: nobody else has the mutex yet, and it never moves again; the attributes are initialised.
+    // SAFETY: nobody else has the mutex yet, and it never moves again; the attributes are
+    // initialised.
     done(unsafe { libc::pthread_mutex_init(mutex.0.get(), attributes.0.as_ptr()) })?;
     Ok(mutex)
 }

@@ -1,7 +1,7 @@
 //! Counting what a whole processor does, by `perf_event_open`.
 //!
-//! The counter belongs to a processor, not to a task: one that follows tasks is saved and restored at every switch
-//! and makes it 25 times slower, while this one costs nothing that can be measured.
+//! The counter belongs to a processor, not to a task: one that follows tasks is saved and restored
+//! at every switch and makes it 25 times slower, while this one costs nothing that can be measured.
 
 use std::{
     ffi::{c_int, c_ulong},
@@ -47,9 +47,12 @@ impl Counter {
             cpu.ok_or("instructions are not counted: the case is not pinned to a processor (choose one with -a)")?;
         Self::open(INSTRUCTIONS, cpu).map_err(|error| match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => {
-                "instructions are not counted: run as root, or with CAP_PERFMON, or set kernel.perf_event_paranoid to 0"
+                "instructions are not counted: run as root, or with CAP_PERFMON, or set \
+                 kernel.perf_event_paranoid to 0"
             }
-            Some(libc::ENOSYS) => "instructions are not counted: this kernel is built without perf events",
+            Some(libc::ENOSYS) => {
+                "instructions are not counted: this kernel is built without perf events"
+            }
             _ => "instructions are not counted: this machine has no counter for them",
         })
     }
@@ -66,7 +69,8 @@ impl Counter {
             ..Attributes::default()
         };
         let (every_task, no_group) = (-1, -1);
-        // SAFETY: `attributes` is valid for the call and tells its own size; the other arguments are numbers.
+        // SAFETY: `attributes` is valid for the call and tells its own size; the other arguments
+        // are numbers.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -94,7 +98,8 @@ impl Counter {
 mod tests {
     use super::*;
 
-    /// Machines without a counter of instructions still count this: `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`.
+    /// Machines without a counter of instructions still count this: `PERF_TYPE_SOFTWARE`,
+    /// `PERF_COUNT_SW_CPU_CLOCK`.
     const CPU_CLOCK: (u32, u64) = (1, 0);
 
     #[test]
@@ -104,7 +109,8 @@ mod tests {
                 let before = counter.read().unwrap();
                 assert!(counter.read().unwrap() > before);
             }
-            // Unprivileged test runs: the kernel has read the attributes and refused the user, not them.
+            // Unprivileged test runs: the kernel has read the attributes and refused the user, not
+            // them.
             Err(error) => assert!(matches!(
                 error.raw_os_error(),
                 Some(libc::EACCES | libc::EPERM | libc::ENOSYS)

@@ -7,8 +7,8 @@ use rustix::system::uname;
 
 use crate::kernel::Linux;
 
-/// What a kernel may be built or booted as: at its own yield points only, at more of them, anywhere but under a spin lock,
-/// and nearly everywhere (PREEMPT_RT).
+/// What a kernel may be built or booted as: at its own yield points only, at more of them, anywhere
+/// but under a spin lock, and nearly everywhere (PREEMPT_RT).
 pub const MODELS: [&str; 5] = ["none", "voluntary", "full", "lazy", "rt"];
 
 /// The model that is in force.
@@ -16,7 +16,8 @@ fn model() -> Option<&'static str> {
     if uname().version().to_string_lossy().contains("PREEMPT_RT") {
         return Some("rt");
     }
-    // `none voluntary (full)`: the one in force is in parentheses. Only kernels built with PREEMPT_DYNAMIC have the file.
+    // `none voluntary (full)`: the one in force is in parentheses. Only kernels built with
+    // PREEMPT_DYNAMIC have the file.
     let text = fs::read_to_string("/sys/kernel/debug/sched/preempt").ok()?;
     let word = text.split_once('(')?.1.split_once(')')?.0;
     MODELS.into_iter().find(|model| *model == word)

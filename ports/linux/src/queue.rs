@@ -1,5 +1,5 @@
-//! Queues of 32-bit words for threads, processes and coroutines: a ring in shared memory with two futex
-//! semaphores, or a pipe.
+//! Queues of 32-bit words for threads, processes and coroutines: a ring in shared memory with two
+//! futex semaphores, or a pipe.
 
 use std::{
     array,
@@ -21,8 +21,9 @@ use crate::{
     thread::Thread,
 };
 
-/// A bounded queue. Its words stand in it, so it is shared by whoever shares the memory that it was placed in.
-/// Threads and processes may be many at either end; of coroutines at most one may wait at each, see [`Semaphore`].
+/// A bounded queue. Its words stand in it, so it is shared by whoever shares the memory that it was
+/// placed in. Threads and processes may be many at either end; of coroutines at most one may wait
+/// at each, see [`Semaphore`].
 pub struct Queue(Means);
 
 // A box would not be in the shared memory, which is what the ring is for.
@@ -106,13 +107,13 @@ impl Queue {
 /// Places in a ring. A power of two, so that positions may wrap.
 const PLACES: usize = 64;
 
-/// Words in order, with no lock: a task that is pre-empted in the middle of `put` or `get`, perhaps by a more
-/// urgent one that spins for it, can hold up nobody.
+/// Words in order, with no lock: a task that is pre-empted in the middle of `put` or `get`, perhaps
+/// by a more urgent one that spins for it, can hold up nobody.
 ///
-/// A sender claims the next position, writes there, and stamps the place. Words are made known (`filled` is
-/// given) strictly in order: whoever stamps a place hands over all stamped places at the front, so a word behind
-/// one that is still being written waits for that one's sender to hand over both. Receivers do the same
-/// for free places.
+/// A sender claims the next position, writes there, and stamps the place. Words are made known
+/// (`filled` is given) strictly in order: whoever stamps a place hands over all stamped places at
+/// the front, so a word behind one that is still being written waits for that one's sender to hand
+/// over both. Receivers do the same for free places.
 struct Ring {
     free: Semaphore,
     filled: Semaphore,
@@ -125,7 +126,8 @@ struct Ring {
     places: [Place; PLACES],
 }
 
-/// The stamp is the position + 1 once a word has been put there, and the position + `PLACES` once it has been got.
+/// The stamp is the position + 1 once a word has been put there, and the position + `PLACES` once
+/// it has been got.
 struct Place {
     stamp: AtomicU32,
     word: AtomicU32,
@@ -177,10 +179,12 @@ impl Ring {
         word
     }
 
-    /// Gives `semaphore` once for every place from `front` on whose stamp is its position + `stamp`.
+    /// Gives `semaphore` once for every place from `front` on whose stamp is its position +
+    /// `stamp`.
     ///
-    /// None is forgotten: the stamp is stored before `front` is read, both sequentially consistent. So if this
-    /// stops before a place that another task is about to stamp, that task finds `front` there, and goes on.
+    /// None is forgotten: the stamp is stored before `front` is read, both sequentially consistent.
+    /// So if this stops before a place that another task is about to stamp, that task finds `front`
+    /// there, and goes on.
     #[inline]
     fn hand_over(&self, front: &AtomicU32, stamp: u32, semaphore: &Semaphore) {
         loop {
@@ -267,8 +271,8 @@ mod tests {
 
     use super::*;
 
-    /// Three senders and three receivers: nothing is lost or doubled, and each sender's words stay in order
-    /// for whoever receives them. At full, half and least capacity.
+    /// Three senders and three receivers: nothing is lost or doubled, and each sender's words stay
+    /// in order for whoever receives them. At full, half and least capacity.
     #[test]
     fn a_ring_keeps_words_and_their_order() {
         const EACH: u32 = 20_000;

@@ -1,4 +1,5 @@
-//! One semaphore for threads, processes, coroutines and signal handlers, made of a futex, an eventfd or a pipe.
+//! One semaphore for threads, processes, coroutines and signal handlers, made of a futex, an
+//! eventfd or a pipe.
 
 use std::{
     os::fd::OwnedFd,
@@ -63,8 +64,8 @@ impl Semaphore {
             }
             Primitive::Pipe => {
                 let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_descriptor)?;
-                // Small: a ring of hundreds must not use up the user's allowance. But two pages, for each write takes one,
-                // and to empty a full pipe wakes its writers: 38 ns more.
+                // Small: a ring of hundreds must not use up the user's allowance. But two pages,
+                // for each write takes one, and to empty a full pipe wakes its writers: 38 ns more.
                 let _ = fcntl_setpipe_size(&writer, 2 * 4096);
                 for _ in 0..initial {
                     write(&writer, &[0]).map_err(no_descriptor)?;
@@ -105,15 +106,16 @@ impl Semaphore {
         self.take_while(|| true);
     }
 
-    /// Takes one; blocks the calling thread while there is none, and as long as `go_on` says so each time that a signal has
-    /// ended the wait. `true` when it has taken one.
+    /// Takes one; blocks the calling thread while there is none, and as long as `go_on` says so
+    /// each time that a signal has ended the wait. `true` when it has taken one.
     #[inline]
     pub fn take_while(&self, mut go_on: impl FnMut() -> bool) -> bool {
         match &self.means {
             Means::Futex { count, waiters, flags } => {
                 while !take_one(count) {
                     waiters.fetch_add(1, Ordering::SeqCst);
-                    // Returns at once if the count is no longer 0; a signal also ends it. The loop looks again.
+                    // Returns at once if the count is no longer 0; a signal also ends it. The loop
+                    // looks again.
                     let outcome = futex::wait(count, *flags, 0, None);
                     waiters.fetch_sub(1, Ordering::SeqCst);
                     if outcome == Err(Errno::INTR) && !go_on() {

@@ -1,5 +1,5 @@
-//! What a case asks of Linux besides the experiment's own parameters: policy, priority, processor, timer slack,
-//! locked memory. The lab's table of these keys is `lab/src/machine/host.rs`.
+//! What a case asks of Linux besides the experiment's own parameters: policy, priority, processor,
+//! timer slack, locked memory. The lab's table of these keys is `lab/src/machine/host.rs`.
 
 use std::io;
 
@@ -66,7 +66,8 @@ impl Settings {
     /// Reads the port's keys of the request.
     ///
     /// # Errors
-    /// [`Reason::Invalid`] for a key that neither the experiment nor this port knows, or a wrong value.
+    /// [`Reason::Invalid`] for a key that neither the experiment nor this port knows, or a wrong
+    /// value.
     pub fn of(request: &Request<'_>) -> Result<Self, Refusal> {
         let mut settings = Self::default();
         for (key, value) in request.pairs() {
@@ -144,15 +145,17 @@ impl Settings {
         self.lock()
     }
 
-    /// Locks this process's memory, if the case asks for it. Locks do not pass to forked children, so each calls
-    /// this; it also maps what the child shares with its parent, which would else fault at the first touch.
+    /// Locks this process's memory, if the case asks for it. Locks do not pass to forked children,
+    /// so each calls this; it also maps what the child shares with its parent, which would else
+    /// fault at the first touch.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`].
     pub fn lock(&self) -> Result<(), Refusal> {
         if self.lock_memory {
-            // Pages are faulted in now and, with FUTURE, whatever is mapped later when it is mapped. With an allowance, FUTURE
-            // would make that mapping fail once the allowance is used up: a stack, or the heap, in the middle of the case.
+            // Pages are faulted in now and, with FUTURE, whatever is mapped later when it is
+            // mapped. With an allowance, FUTURE would make that mapping fail once the allowance is
+            // used up: a stack, or the heap, in the middle of the case.
             let later = if lock_allowance().is_none() {
                 MlockAllFlags::FUTURE
             } else {
@@ -173,7 +176,8 @@ impl Settings {
     /// What the user should know of memory that is not locked although the case asks for it.
     pub fn unlocked(&self) -> Option<&'static str> {
         (self.lock_memory && lock_allowance().is_some()).then_some(
-            "memory that a case maps while it runs is not locked: run as root, or with `ulimit -l unlimited`",
+            "memory that a case maps while it runs is not locked: run as root, or with `ulimit -l \
+             unlimited`",
         )
     }
 
@@ -204,7 +208,8 @@ fn lock_allowance() -> Option<u64> {
 /// [`Reason::NotPermitted`] when this user may not have it.
 pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refusal> {
     let parameter = libc::sched_param { sched_priority: level };
-    // SAFETY: `parameter` is a valid sched_param for the length of the call; 0 is the calling thread.
+    // SAFETY: `parameter` is a valid sched_param for the length of the call; 0 is the calling
+    // thread.
     let status = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
     if status == 0 && class_of_caller() == (policy, level) {
         return Ok(());
@@ -212,7 +217,8 @@ pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refu
     Err(Refusal::new(
         Reason::NotPermitted,
         "real-time scheduling (SCHED_FIFO) is not permitted",
-        "run as root, give the port cap_sys_nice with setcap, raise `ulimit -r`, or pass --set policy=other",
+        "run as root, give the port cap_sys_nice with setcap, raise `ulimit -r`, or pass --set \
+         policy=other",
     )
     .with_code(io::Error::last_os_error().raw_os_error().unwrap_or(0)))
 }

@@ -12,7 +12,8 @@ use crate::{clock::timespec, kernel::Linux, semaphore::Semaphore};
 
 pub enum Thread {}
 
-/// Enough for a body and a signal handler; hundreds of threads with locked memory must fit a small machine.
+/// Enough for a body and a signal handler; hundreds of threads with locked memory must fit a small
+/// machine.
 const STACK: usize = 64 * 1024;
 
 thread_local! {

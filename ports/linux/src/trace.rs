@@ -1,8 +1,9 @@
-//! The kernel's own record of what a case did (ftrace): scheduling, wake-ups, and binder's transactions. With `trace=yes`; without, none
-//! of this runs.
+//! The kernel's own record of what a case did (ftrace): scheduling, wake-ups, and binder's
+//! transactions. With `trace=yes`; without, none of this runs.
 //!
-//! It is recorded in an instance of tracefs that is made for the case and removed after it, so the trace of nobody else is
-//! touched. What was left by a case that was killed is removed by the next one.
+//! It is recorded in an instance of tracefs that is made for the case and removed after it, so the
+//! trace of nobody else is touched. What was left by a case that was killed is removed by the next
+//! one.
 
 use std::{
     fs, io,
@@ -60,8 +61,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Makes an empty trace. It records from [`start`](Self::start) to [`report`](Self::report), or with `until_miss` to
-    /// [`miss`](Self::miss), and is kept only then.
+    /// Makes an empty trace. It records from [`start`](Self::start) to [`report`](Self::report), or
+    /// with `until_miss` to [`miss`](Self::miss), and is kept only then.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.

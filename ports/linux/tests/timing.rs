@@ -1,4 +1,5 @@
-//! Runs whole cases, as any user may, and reads their streams: what must hold however slow or busy the machine is.
+//! Runs whole cases, as any user may, and reads their streams: what must hold however slow or busy
+//! the machine is.
 
 use std::process::Command;
 

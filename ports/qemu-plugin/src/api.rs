@@ -7,7 +7,8 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-/// The version of the interface that QEMU looks for before it calls anything. QEMU up to 8.2 accepts version 1.
+/// The version of the interface that QEMU looks for before it calls anything. QEMU up to 8.2
+/// accepts version 1.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: c_int = 1;
@@ -39,7 +40,8 @@ pub struct Info {
     _most_processors: c_int,
 }
 
-/// No callback here asks QEMU to save registers for it: version 1 takes the flag, and acts upon none of its values.
+/// No callback here asks QEMU to save registers for it: version 1 takes the flag, and acts upon
+/// none of its values.
 const NO_REGISTERS: c_int = 0;
 const ADD: c_int = 0;
 const WRITES: c_int = 2;
@@ -89,7 +91,8 @@ impl Info {
 
 /// Has QEMU call these: for each block that it translates, and when it exits.
 pub fn register(id: Id, on_block: OnBlock, on_exit: OnExit) {
-    // SAFETY: `id` is the one QEMU gave to this plugin, and functions of a loaded plugin stay where they are.
+    // SAFETY: `id` is the one QEMU gave to this plugin, and functions of a loaded plugin stay where
+    // they are.
     unsafe {
         qemu_plugin_register_vcpu_tb_trans_cb(id, on_block);
         qemu_plugin_register_atexit_cb(id, on_exit, ptr::null_mut());
@@ -145,7 +148,8 @@ pub struct Instruction<'call>(*mut RawInstruction, PhantomData<&'call RawInstruc
 impl Instruction<'_> {
     /// Its first four bytes as a little-endian number; the upper half of a short one is 0.
     pub fn word(self) -> u32 {
-        // SAFETY: QEMU holds `size` bytes there while it translates the block that this instruction is of.
+        // SAFETY: QEMU holds `size` bytes there while it translates the block that this instruction
+        // is of.
         let bytes = unsafe {
             std::slice::from_raw_parts(
                 qemu_plugin_insn_data(self.0).cast::<u8>(),
@@ -155,10 +159,11 @@ impl Instruction<'_> {
         bytes.iter().take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    /// Adds one to `counter` each time the instruction executes, without a call. The processor's own thread must be the only one to
-    /// look at it meanwhile.
+    /// Adds one to `counter` each time the instruction executes, without a call. The processor's
+    /// own thread must be the only one to look at it meanwhile.
     pub fn count(self, counter: &'static AtomicU64) {
-        // SAFETY: the instruction is in translation, and the counter lives as long as the code that adds to it.
+        // SAFETY: the instruction is in translation, and the counter lives as long as the code that
+        // adds to it.
         unsafe {
             qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), 1)
         }
@@ -174,7 +179,8 @@ impl Instruction<'_> {
 
 /// Whether this access, of which the running callback tells, went to a device and not to memory.
 pub fn is_device(access: Access, address: u64) -> bool {
-    // SAFETY: both numbers are those that QEMU gave to the callback. It gives nothing back for what is neither.
+    // SAFETY: both numbers are those that QEMU gave to the callback. It gives nothing back for what
+    // is neither.
     unsafe {
         let place = qemu_plugin_get_hwaddr(access, address);
         !place.is_null() && qemu_plugin_hwaddr_is_io(place)

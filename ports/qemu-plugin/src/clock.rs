@@ -1,8 +1,9 @@
 //! The guest's clock: one tick an instruction, and what the processor sleeps through.
 //!
-//! At a device QEMU tells the time, by the same function that the guest's timers use. Between two devices it tells the
-//! processor's thread nothing. There, the time is the count of executed instructions, which QEMU's code counts itself, and its distance
-//! from the time at the last device. That distance grows when the processor sleeps, and then another thread has to ask.
+//! At a device QEMU tells the time, by the same function that the guest's timers use. Between two
+//! devices it tells the processor's thread nothing. There, the time is the count of executed
+//! instructions, which QEMU's code counts itself, and its distance from the time at the last
+//! device. That distance grows when the processor sleeps, and then another thread has to ask.
 
 use std::{
     sync::{

@@ -1,7 +1,8 @@
-//! What the plugin interface does not tell, asked of QEMU itself: its clock, and the processor's registers and memory.
+//! What the plugin interface does not tell, asked of QEMU itself: its clock, and the processor's
+//! registers and memory.
 //!
-//! These are QEMU's own functions. Debian's QEMU exports them, because it loads its own modules too; a QEMU that does not is
-//! refused when the plugin is loaded.
+//! These are QEMU's own functions. Debian's QEMU exports them, because it loads its own modules
+//! too; a QEMU that does not is refused when the plugin is loaded.
 
 use std::{
     ffi::{CStr, c_int, c_uint, c_void},
@@ -40,7 +41,8 @@ fn find(name: &CStr) -> Result<*mut c_void, String> {
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() {
         return Err(format!(
-            "this QEMU does not export {}, without which the guest's time is unknown: use Debian's QEMU 7.2",
+            "this QEMU does not export {}, without which the guest's time is unknown: use \
+             Debian's QEMU 7.2",
             name.to_string_lossy()
         ));
     }
@@ -70,8 +72,8 @@ impl Emulator {
                 ));
             }
         };
-        // SAFETY: they have these types in QEMU 7.2 (include/sysemu/cpu-timers.h, include/hw/core/cpu.h,
-        // include/exec/cpu-common.h, target/*/cpu.h) and in GLib 2.
+        // SAFETY: they have these types in QEMU 7.2 (include/sysemu/cpu-timers.h,
+        // include/hw/core/cpu.h, include/exec/cpu-common.h, target/*/cpu.h) and in GLib 2.
         unsafe {
             Ok(Self {
                 icount_get: function(c"icount_get")?,
@@ -87,22 +89,25 @@ impl Emulator {
         }
     }
 
-    /// Whether one instruction takes one nanosecond of virtual time. To be asked when the machine runs.
+    /// Whether one instruction takes one nanosecond of virtual time. To be asked when the machine
+    /// runs.
     pub fn counts_instructions(&self) -> bool {
         const PRECISE: c_int = 1;
-        // SAFETY: QEMU sets this variable before it starts the machine, and never again; the function only shifts.
+        // SAFETY: QEMU sets this variable before it starts the machine, and never again; the
+        // function only shifts.
         unsafe { *self.use_icount == PRECISE && (self.icount_to_ns)(1) == 1 }
     }
 
-    /// Virtual time in nanoseconds: what the guest's timers count. In the processor's thread QEMU can tell it only while the
-    /// guest is at a device, and ends with an error otherwise; any other thread is told what it was when the processor last
-    /// looked.
+    /// Virtual time in nanoseconds: what the guest's timers count. In the processor's thread QEMU
+    /// can tell it only while the guest is at a device, and ends with an error otherwise; any other
+    /// thread is told what it was when the processor last looked.
     pub fn time(&self) -> i64 {
         // SAFETY: takes nothing, and may be called by any thread.
         unsafe { (self.icount_get)() }
     }
 
-    /// The part of [`Self::time`] in which no instruction was executed, since the processor slept. The same holds.
+    /// The part of [`Self::time`] in which no instruction was executed, since the processor slept.
+    /// The same holds.
     pub fn slept(&self) -> i64 {
         // SAFETY: as above.
         self.time() - unsafe { (self.icount_get_raw)() }
@@ -116,7 +121,8 @@ pub struct Processor {
     bytes: *mut Bytes,
 }
 
-// SAFETY: QEMU's processor and the array belong to no thread. Callbacks use them one at a time: each holds the plugin's lock.
+// SAFETY: QEMU's processor and the array belong to no thread. Callbacks use them one at a time:
+// each holds the plugin's lock.
 unsafe impl Send for Processor {}
 
 impl Processor {
@@ -127,12 +133,13 @@ impl Processor {
         (!cpu.is_null()).then_some(Self { emulator, cpu, bytes })
     }
 
-    /// A register by the debugger's number. It is as the program sees it at the beginning of a block, and in an instruction that
-    /// stores: there QEMU has written back what it holds in the host's registers, because the access may fault.
+    /// A register by the debugger's number. It is as the program sees it at the beginning of a
+    /// block, and in an instruction that stores: there QEMU has written back what it holds in the
+    /// host's registers, because the access may fault.
     pub fn register(&self, number: usize) -> u32 {
         let number = c_int::try_from(number).unwrap_or(c_int::MAX);
-        // SAFETY: both pointers are QEMU's and GLib's own; the function appends the register, and says how many bytes it has.
-        // The array is emptied first, so that `data` begins with it.
+        // SAFETY: both pointers are QEMU's and GLib's own; the function appends the register, and
+        // says how many bytes it has. The array is emptied first, so that `data` begins with it.
         unsafe {
             (self.emulator.resize_bytes)(self.bytes, 0);
             match (self.emulator.read_register)(self.cpu, self.bytes, number) {

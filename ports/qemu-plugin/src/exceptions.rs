@@ -1,8 +1,10 @@
-//! Entry into and return from exceptions of an Armv7-M processor: interrupts, SVCall, PendSV, SysTick, faults.
+//! Entry into and return from exceptions of an Armv7-M processor: interrupts, SVCall, PendSV,
+//! SysTick, faults.
 //!
-//! The plugin interface tells of neither. But QEMU translates code for handler mode apart from the same code for thread mode, so only
-//! blocks of handler mode need watching, and the rest of the program is left alone. A handler is entered where a block of handler mode
-//! begins at an address of the vector table with EXC_RETURN in the link register. A return is seen by what runs next,
+//! The plugin interface tells of neither. But QEMU translates code for handler mode apart from the
+//! same code for thread mode, so only blocks of handler mode need watching, and the rest of the
+//! program is left alone. A handler is entered where a block of handler mode begins at an address
+//! of the vector table with EXC_RETURN in the link register. A return is seen by what runs next,
 //! and was at the end of the last block of handler mode before that.
 
 use std::io;
@@ -60,7 +62,8 @@ fn is_active(processor: &Processor, exception: u32) -> bool {
             let interrupt = exception - 16;
             (ACTIVE_INTERRUPTS + u64::from(interrupt / 32 * 4), interrupt % 32)
         }
-        // Of NMI and the hard fault Armv7-M tells nothing; neither ends otherwise than to what it interrupted.
+        // Of NMI and the hard fault Armv7-M tells nothing; neither ends otherwise than to what it
+        // interrupted.
         _ => return true,
     };
     let [word] = processor.words(register);
@@ -97,7 +100,8 @@ impl Exceptions {
         let exception = running(processor);
         let interrupted_a_handler = link & 8 == 0;
         while let Some(last) = self.active.last() {
-            // None interrupts itself, and the first cannot have returned if there is a handler to go back to.
+            // None interrupts itself, and the first cannot have returned if there is a handler to
+            // go back to.
             let goes_on = interrupted_a_handler
                 && *last != exception
                 && (self.active.len() == 1 || is_active(processor, *last));

@@ -1,15 +1,19 @@
-//! A logic analyser for microcontrollers that QEMU emulates: loaded into QEMU, it writes what happens on virtual pins,
-//! and when interrupts run, as a waveform that is exact to the instruction.
+//! A logic analyser for microcontrollers that QEMU emulates: loaded into QEMU, it writes what
+//! happens on virtual pins, and when interrupts run, as a waveform that is exact to the
+//! instruction.
 //!
 //! ```text
 //! qemu-system-arm -machine netduinoplus2 -icount shift=0,sleep=off … -plugin libchronoscope_qemu_plugin.so,out=FILE,pins=0x42400300
 //! ```
 //!
-//! - `out=FILE`: where the waveform goes, as a Value Change Dump; `FILE.part` beside it while QEMU runs.
-//! - `pins=ADDRESS`: 32 words; a store to word n < 8 sets pin n, to word 16 + n clears it ([`pins`]).
-//! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of what is stored. RISC-V only.
-//! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs ([`exceptions`]). Then QEMU counts every
-//!   instruction; otherwise only stores are looked at.
+//! - `out=FILE`: where the waveform goes, as a Value Change Dump; `FILE.part` beside it while QEMU
+//!   runs.
+//! - `pins=ADDRESS`: 32 words; a store to word n < 8 sets pin n, to word 16 + n clears it
+//!   ([`pins`]).
+//! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of what is stored. RISC-V
+//!   only.
+//! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs
+//!   ([`exceptions`]). Then QEMU counts every instruction; otherwise only stores are looked at.
 //! - `scope=NAME`: the module in the waveform that the wires are in.
 //!
 //! Whatever it cannot do right, it ends QEMU for, with one line on standard error.
@@ -54,7 +58,8 @@ struct Guest {
     exceptions: Exceptions,
 }
 
-/// Ends QEMU: what it measures would not be true. Without its handlers of exit, since one of them is ours.
+/// Ends QEMU: what it measures would not be true. Without its handlers of exit, since one of them
+/// is ours.
 fn give_up(why: &str) -> ! {
     eprintln!("chronoscope's pins: {why}");
     // SAFETY: ends the process, and returns nothing to anyone.

@@ -8,8 +8,8 @@ pub const PINS: u32 = 8;
 /// How the guest drives its pins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pins {
-    /// 32 words: a store to word n sets pin n, to word 16 + n clears it, whatever is stored. So are the words that a Cortex-M4's
-    /// bit-band has for the bits of a port's BSRR.
+    /// 32 words: a store to word n sets pin n, to word 16 + n clears it, whatever is stored. So are
+    /// the words that a Cortex-M4's bit-band has for the bits of a port's BSRR.
     Words { base: u64 },
     /// Two registers: the ones in what is stored are the pins that go high, or low.
     Masks { set: u64, clear: u64 },
@@ -40,7 +40,8 @@ impl Pins {
     }
 }
 
-/// Which register a RISC-V instruction stores, if it stores one: `sw`, `sh`, `sb`, `c.sw`, `c.swsp`.
+/// Which register a RISC-V instruction stores, if it stores one: `sw`, `sh`, `sb`, `c.sw`,
+/// `c.swsp`.
 pub fn source(instruction: u32) -> Option<usize> {
     let field = |shift: u32, mask: u32| (instruction >> shift & mask) as usize;
     match (instruction & 0x7f, instruction & 0xe003) {
@@ -51,7 +52,8 @@ pub fn source(instruction: u32) -> Option<usize> {
     }
 }
 
-/// What is stored by the instruction that executes, as the interface's version 1 does not tell it: the register, read just after.
+/// What is stored by the instruction that executes, as the interface's version 1 does not tell it:
+/// the register, read just after.
 pub fn stored(processor: &Processor, source: usize) -> u32 {
     if source == 0 { 0 } else { processor.register(source) }
 }

@@ -1,6 +1,7 @@
 //! The waveform, as a Value Change Dump.
 //!
-//! Its header must name all wires, and which interrupts there are is only known at the end. So changes go to a file beside it first.
+//! Its header must name all wires, and which interrupts there are is only known at the end. So
+//! changes go to a file beside it first.
 
 use std::{
     fs::{self, File},
@@ -25,7 +26,8 @@ impl Wire {
         Self(PINS + number % EXCEPTIONS as u32)
     }
 
-    /// As Arm calls them: of 16 exceptions of the processor itself those that exist, then the interrupts of the chip.
+    /// As Arm calls them: of 16 exceptions of the processor itself those that exist, then the
+    /// interrupts of the chip.
     fn name(self) -> String {
         match self.0.checked_sub(PINS) {
             None => format!("D{}", self.0),

@@ -1,31 +1,34 @@
 //! `delay`: how much longer than asked a delay takes.
 //!
-//! N tasks, each less urgent than the one before (the ninth and all after it share the lowest urgency), delay
-//! for the same time, round after round. They wake at once, so each task's excess holds those of the tasks before it.
+//! N tasks, each less urgent than the one before (the eighth and all later ones share the lowest
+//! priority), delay for the same time, round after round. All wake at once, so a task's excess
+//! includes the excesses of the tasks before it.
 //!
-//! - **Start**: the time that the delay counts from, read by the task immediately before it asks. With
-//!   `start=together` the first task reads it for all, immediately before it lets the others go, so that
-//!   all are due at one instant.
+//! - **Start**: the time that the delay counts from, read by the task immediately before it asks.
+//!   With `start=together` the first task reads it for all, immediately before it lets the others
+//!   go, so that all are due at one instant.
 //! - **End**: the task's first instruction after the delay.
 //! - **Sample**: end less start, less the delay: the excess. One series a task.
-//! - **Control**: marks one straight after the other. Beside it a series of delays that are due already when the task
-//!   asks for them: the call with nothing to wait for.
-//! - **Evidence**: every delay was resumed from; none ended before it was due; the kernel switched to the tasks at
-//!   least nine times for ten that they waited.
-//! - **Pin**: D0 to D4 belong to the first five tasks. A task's pin is high from before it reads its start, or looks up the common
-//!   one, until it has resumed: as in P1.delay.pin, from its own asking. With `start=together` the tasks after the first ask
-//!   later than the common start, by the switches to them, and their pulses are shorter by that: so only the first task's
-//!   series is shown by its pin. With `start=own` all are.
+//! - **Control**: marks one straight after the other. Auxiliary: delays that are already due when
+//!   the task asks for them, which give the cost of the call alone.
+//! - **Evidence**: every delay was resumed from; none ended before it was due; the kernel switched
+//!   to the tasks at least nine times in ten waits.
+//! - **Pin**: D0 to D4 belong to the first five tasks. A task's pin is high from before it reads
+//!   its start, or looks up the common one, until it has resumed: as in P1.delay.pin, from its own
+//!   asking. With `start=together` the tasks after the first ask later than the common start, by
+//!   the switches to them, and their pulses are shorter by that: so only the first task's series is
+//!   shown by its pin. With `start=own` all are.
 //! - **Source**: P1.delay.pin, P1.delay.timer.
 //!
-//! How a round begins: the first task is the most urgent. It sleeps until all others wait at their gates, opens
-//! the gates, and delays; only then do the others run, and delay. Between the tasks' wake-ups nothing happens besides:
-//! a task that has resumed notes it with one store and waits at its gate, which wakes nobody, and the
-//! first task next looks after [`PAUSE_US`].
+//! How a round begins: the first task is the most urgent. It sleeps until all others wait at their
+//! gates, opens the gates, and delays; only then do the others run, and delay. Between the tasks'
+//! wake-ups nothing happens besides: a task that has resumed notes it with one store and waits at
+//! its gate, which wakes nobody, and the first task next looks after [`PAUSE_US`].
 //!
-//! How it differs from the sources: P1 zeroes a timer or sets a pin and reads back after the delay, so
-//! its figure holds the cost of a log line or of the pin as well. With `start=together` the tasks after the first
-//! ask some microseconds after the start; that is inside the delay, not added to it.
+//! How it differs from the sources: P1 zeroes a timer or sets a pin and reads back after the delay,
+//! so its figure holds the cost of a log line or of the pin as well. With `start=together` the
+//! tasks after the first ask some microseconds after the start; that is inside the delay, not added
+//! to it.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -44,9 +47,12 @@ pub static SPEC: Spec = Spec {
     start: "the time the delay counts from, read immediately before the task asks for it",
     end: "the task's first instruction after the delay",
     statistic: "the excess over the delay, a series for each task",
-    control: "marks set one straight after the other; beside: delays that are due already when asked for",
-    evidence: "all delays resumed from, none early, and nine switches in ten waits, counted by the kernel",
-    pin: "D0 to D4, one for each of the first five tasks: high from before it asks until it has resumed",
+    control: "marks set one straight after the other; beside: delays that are due already when \
+              asked for",
+    evidence: "all delays resumed from, none early, and nine switches in ten waits, counted by \
+               the kernel",
+    pin: "D0 to D4, one for each of the first five tasks: high from before it asks until it has \
+          resumed",
     source: "P1.delay",
     parameters: &[
         KIND,
@@ -76,7 +82,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "together",
             values: Values::Word(&["together", "own"]),
-            help: "together: one start for all tasks of a round; own: each reads its own, one switch after the other",
+            help: "together: one start for all tasks of a round; own: each reads its own, one \
+                   switch after the other",
         },
         IDLE,
     ],
@@ -86,7 +93,7 @@ pub static SPEC: Spec = Spec {
     },
 };
 
-/// How long the first task leaves the others alone after they are due, before it looks whether all have resumed.
+/// The interval, in microseconds, at which the first task checks whether all others have resumed.
 const PAUSE_US: u64 = 2000;
 
 struct Delay<K: Kernel> {
@@ -102,7 +109,7 @@ struct Delay<K: Kernel> {
 
 struct Member<K: Kernel> {
     gate: K::Semaphore,
-    /// Delays that it has come back from.
+    /// The number of delays from which the task has resumed.
     resumed: AtomicU32,
     starts: Marks<K>,
     ends: Marks<K>,
@@ -179,7 +186,7 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
         all.gather::<T>(all.loops).await;
         all.open();
     } else {
-        // Ending takes long, and none may end before all have resumed.
+        // The end of a task takes long, so no task may end before all have resumed.
         T::take(kernel, &me.gate).await;
     }
     me.switches.store(switches_since::<T>(kernel, before), Relaxed);
@@ -191,7 +198,7 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
     }
 }
 
-/// What the first task does between the rounds.
+/// The first task's work between the rounds.
 impl<K: Kernel> Delay<K> {
     /// Waits until all others have resumed from `rounds` delays.
     async fn gather<T: Tasks<Kernel = K>>(&self, rounds: usize) {
@@ -204,14 +211,14 @@ impl<K: Kernel> Delay<K> {
         }
     }
 
-    /// Lets the others go. They run once this task waits.
+    /// Opens the gates of the other tasks. They run once this task waits.
     fn open(&self) {
         for task in &self.tasks[1..] {
             self.kernel.give(&task.gate);
         }
     }
 
-    /// Begins a round. Returns the start of its own delay.
+    /// Begins a round. Returns the start of the first task's own delay.
     async fn begin<T: Tasks<Kernel = K>>(&self, round: usize) -> u64 {
         self.gather::<T>(round).await;
         if self.together {
@@ -247,7 +254,8 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Delay<K>) {
     trial.evidence("switches", switches, 0.9 * waits - 1.0, f64::INFINITY);
     for (number, task) in all.tasks.iter().enumerate() {
         let name = name(format_args!("task {}", number + 1));
-        // The others' pins rise when they ask, which is not their start if that is the first task's.
+        // The others' pins rise when they ask, which is not their start if that is the first
+        // task's.
         let pin = pin_of(number).filter(|_| number == 0 || !all.together).map(Pin::Pulse);
         trial.durations(
             Series { nominal: all.delay, pin, ..Series::measured(&name) },

@@ -1,4 +1,4 @@
-//! What the experiments with interrupts share: firing one, and counting the handler's entries.
+//! Parts shared by the experiments with interrupts: firing one, and counting the handler's entries.
 
 use core::{
     hint::black_box,
@@ -18,8 +18,9 @@ pub(super) const SOURCE: Parameter = Parameter {
     unit: "",
     default: "software",
     values: Values::Word(&["software", "timer", "external", "external-idle"]),
-    help: "software: the task raises the interrupt itself; timer: a timer interrupts it while it spins; external: a bench's line rises \
-           at a time that it does not know, while it works; external-idle: the same while all sleep",
+    help: "software: the task raises the interrupt itself; timer: a timer interrupts it while it \
+           spins; external: a bench's line rises at a time that it does not know, while it works; \
+           external-idle: the same while all sleep",
 };
 
 pub(super) const INTERVAL: Parameter = Parameter {
@@ -30,36 +31,37 @@ pub(super) const INTERVAL: Parameter = Parameter {
     help: "the task sleeps as long before each round",
 };
 
-/// How long before it is due the timer is set. The task spins no longer than that in a round, so that it leaves
-/// the processor to others for most of the time, as real-time tasks must.
+/// The time from setting the timer to its due time. The task spins no longer than this in a round,
+/// so that it leaves the processor idle most of the time, as a real-time task must.
 pub(super) const LEAD_US: u64 = 50;
 
-/// The same for an external line. Enough to fall asleep in; simulated cycles are dear, and nothing else wants the processor.
+/// The time, in ticks, from asking for an external line to its earliest rise: long enough for the
+/// task to fall asleep. Short, because simulated cycles are expensive.
 const LEAD_TICKS: u64 = 4096;
 
-/// A timer that has not fired so long after it was set never will.
+/// The timeout of a timer interrupt after it was set.
 const LOST_US: u64 = 100_000;
 
 const REASONS: [Reason; 5] =
     [Reason::NotOffered, Reason::NotPermitted, Reason::Invalid, Reason::Exhausted, Reason::Failed];
 
-/// The interrupt of the case. The task that is interrupted is of the director's kind.
+/// The interrupt of the case. The interrupted task is of the director's kind.
 pub(super) struct Firing<K: Interrupts> {
     kernel: &'static K,
     source: Source,
-    /// Whether the task sleeps when an external line rises.
+    /// `true` if the task sleeps when the external line rises.
     idle: bool,
     interval: u64,
     lead: u64,
     lost: u64,
     entries: AtomicU32,
-    /// Rounds whose handler had run when `raise` returned, or in time.
+    /// The number of rounds whose handler ran before `raise` returned, or in time.
     fired: AtomicU32,
-    /// Rounds whose external line rose when it was to.
+    /// The number of rounds whose external line rose in its interval.
     risen: AtomicU32,
-    /// Why the kernel refused the handler: one more than the number of the reason, or 0.
+    /// The reason why the kernel refused the handler: the reason's number plus 1, or 0.
     refused: AtomicU32,
-    /// With what error number.
+    /// The error number of the refusal.
     code: AtomicI32,
 }
 
@@ -67,7 +69,7 @@ type Director<K> = <K as Kernel>::Director;
 
 impl<K: Interrupts> Firing<K> {
     /// # Errors
-    /// [`Refusal`] for an interval that the clock cannot tell.
+    /// [`Refusal`] for an interval that the clock cannot represent.
     pub(super) fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
         let (source, idle) = match trial.request.word("source") {
             "timer" => (Source::Timer, false),
@@ -90,7 +92,7 @@ impl<K: Interrupts> Firing<K> {
         })
     }
 
-    /// Whether the program raises the interrupt itself.
+    /// Returns `true` if the program raises the interrupt.
     pub(super) fn is_raised(&self) -> bool {
         self.source == Source::Software
     }
@@ -99,7 +101,8 @@ impl<K: Interrupts> Firing<K> {
         self.source == Source::External
     }
 
-    /// Called by the task that is to be interrupted. `false`: the kernel refused.
+    /// Attaches the handler; the caller is the task to be interrupted. Returns `false` if the
+    /// kernel refused, and keeps the reason for `report`.
     pub(super) fn attach(&self, handler: Handler) -> bool {
         let outcome = self.kernel.attach(self.source, handler);
         if let Err(Refusal { reason, code, .. }) = outcome {
@@ -109,20 +112,21 @@ impl<K: Interrupts> Firing<K> {
         outcome.is_ok()
     }
 
-    /// How often the handler has been entered.
+    /// Returns the number of handler entries.
     #[inline(always)]
     pub(super) fn entries(&self) -> usize {
         self.entries.load(Relaxed) as usize
     }
 
-    /// Called by the handler: counts its entry.
+    /// Counts an entry. Called by the handler only, with the count that it has read.
     #[inline(always)]
     pub(super) fn count(&self, before: usize) {
         self.entries.store(before as u32 + 1, Relaxed);
     }
 
-    /// Sleeps, then fires the interrupt for this round. With `starts`, marks there the moment just before it is
-    /// raised, or the time it is due, or when the line rose. Returns whether the handler has run.
+    /// Sleeps, then fires the interrupt of this round. Stores its start in `starts`: a mark just
+    /// before `raise`, the timer's due time, or the time of the line's rise. Returns `true` if the
+    /// handler has run.
     pub(super) async fn fire(&self, round: usize, starts: Option<&Marks<K>>) -> bool {
         let kernel = self.kernel;
         Director::<K>::delay_until(kernel, kernel.now() + self.interval).await;
@@ -149,7 +153,7 @@ impl<K: Interrupts> Firing<K> {
             Source::External => {
                 let due = self.stimulate();
                 if self.idle {
-                    // What ends the sleep comes well after the line's last chance to rise.
+                    // The sleep ends well after the line's latest rise.
                     Director::<K>::delay_until(kernel, due + PHASES + self.lead).await;
                 } else {
                     self.work_until_entered(round);
@@ -162,7 +166,8 @@ impl<K: Interrupts> Firing<K> {
         fired
     }
 
-    /// Has the line rise soon. This and the next two stay out of the caller, whose other sources would else be short of registers.
+    /// Asks for a rise of the line, and returns its earliest time. This function and the next two
+    /// are not inlined, to leave the registers to the caller's other sources.
     #[inline(never)]
     fn stimulate(&self) -> u64 {
         let due = self.kernel.now() + self.lead;
@@ -190,7 +195,7 @@ impl<K: Interrupts> Firing<K> {
         }
     }
 
-    /// Tells the evidence. Returns in how many rounds the handler has run.
+    /// Sends the evidence. Returns the number of rounds whose handler has run.
     ///
     /// # Errors
     /// [`Refusal`] when the handler could not be attached.
@@ -222,8 +227,9 @@ impl<K: Interrupts> Firing<K> {
     }
 }
 
-/// Work that an interrupt from outside meets: loads and stores, jumps, multiplications and divisions, which take from one
-/// cycle to dozens. The kernel is not called, so that what the interrupt waits for is the processor's alone.
+/// Executes loads, stores, jumps, multiplications and divisions of one cycle to dozens, for an
+/// external interrupt to meet. It does not call the kernel, so the interrupt waits for the
+/// processor only.
 #[inline(never)]
 fn work_variously() {
     let mut words = black_box([1_u32, 3, 5, 7]);

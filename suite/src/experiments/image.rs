@@ -1,17 +1,22 @@
-//! `image`: what a kernel takes of the chip's memory.
+//! `image`: the memory that a kernel takes on the chip.
 //!
-//! Nothing is timed. For each kernel there is a program as small as its users can write one (`ports/firmware/smallest`): two
-//! tasks that show a letter, yield, and do so for ever; no suite, no log, no counting of switches, and the release build of
-//! the other images. The lab builds it, and again with a third task, reads how large they are, and runs both. So the suite
-//! holds only what the experiment says of itself.
+//! Nothing is timed. For each kernel there is a program as small as its users can write one: two
+//! tasks that show a letter and yield in an endless loop, without the suite, a log or a count of
+//! switches, in the release build of the other images. The lab builds it, builds it again with a
+//! third task, reads the sizes of the two images, and runs both. The suite holds only the
+//! description of the experiment.
 //!
-//! - **Sample**: one image. The series are bytes of `text` (executable sections), of `read-only data` (vectors, constants, and what
-//!   variables start with), of `memory` (variables and the tasks' stacks; without the stack of the main program and of handlers,
-//!   which has what is left over), and of `a task`: the memory of a third one, without its stack.
-//!   Where tasks lie on the main program's stack, as lilos's users have them, the last is left out, and a line says so.
-//! - **Control**: none: bytes are counted, not measured. The letter takes four instructions and is in all images alike.
-//! - **Evidence**: in both images all tasks had the same number of turns, one more or less, by the letters that came.
-//! - **Source**: the text of the peers' smallest images, beside which `studies/microcontrollers.toml` sets it.
+//! - **Sample**: one image. The series are bytes of `text` (executable sections), of `read-only
+//!   data` (vectors, constants, initial values of variables), of `memory` (variables and the tasks'
+//!   stacks, without the main stack, which gets the remaining memory), and of `a task`: the memory
+//!   of the third task, without its stack. If tasks are on the main program's stack, as is usual
+//!   with lilos, the last series is left out, and a line of the log says so.
+//! - **Control**: none: bytes are counted, not measured. Showing the letter takes four instructions
+//!   in every image.
+//! - **Evidence**: in both images all tasks had the same number of turns, one more or less, by the
+//!   letters that came.
+//! - **Source**: the text of the peers' smallest images, beside which
+//!   `studies/microcontrollers.toml` sets it.
 
 use crate::spec::Spec;
 

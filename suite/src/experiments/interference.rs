@@ -1,27 +1,31 @@
-//! `interference`: what a program that works in the background does to one that should answer soon.
+//! `interference`: the slowdown of a program that should answer soon by one in the background.
 //!
-//! Two programs of as many tasks each. *Throughput* does a fixed amount of double-precision work at the kernel's ordinary
-//! priority; *latency* does a fifth as much, either at the same priority or as real-time tasks. Each runs alone, then
-//! both run together: latency is released when throughput has done about a tenth of its work.
+//! Two programs of as many tasks each. *Throughput* does a fixed amount of double-precision work at
+//! the kernel's ordinary priority; *latency* does a fifth as much, either at the same priority or
+//! as real-time tasks. Each runs alone, then both run together: latency is released when throughput
+//! has done about a tenth of its work.
 //!
-//! - **Start**: the director's mark, immediately before it releases a program's first task. That task releases the rest
-//!   of its program before it works, so that an urgent program is released at one go.
+//! - **Start**: the director's mark, immediately before it releases a program's first task. That
+//!   task releases the rest of its program before it works, so that an urgent program is released
+//!   at one go.
 //! - **End**: the last of the marks that the program's tasks set, each immediately after its work.
-//! - **Sample**: one run of a program: wall time. Auxiliary: the processor time of its tasks, added up. Their quotients
-//!   stand beside: how much longer each program takes together than alone, and how long both take together
-//!   against one after the other.
+//! - **Sample**: one run of a program: wall time. Auxiliary: the sum of its tasks' processor time.
+//!   Figures: each program's wall time together divided by its wall time alone, and that of both
+//!   together divided by the sum of both alone.
 //! - **Control**: the programs with no work to do, both in one series.
-//! - **Evidence**: every task's checksum is that of the work asked for; each program's processor time is
-//!   the same together as alone, within 10 %, so that a longer run is waiting and not more work; nobody else
-//!   took the processor: processor time is at least 90 % of wall time, for each program alone and for both together. (On
-//!   several processors that is a weak proof, as the tasks' times add up.) The port tells each task's class.
-//! - **Source**: P4, `test_throughput` and `test_latency -n` (`class=ordinary`) or `-r` (`class=urgent`). Its figures are
-//!   58 s and 12 s of work, hence the fifth.
+//! - **Evidence**: every task's checksum is that of the work asked for; each program's processor
+//!   time is the same together as alone, within 10 %, so that a longer run is waiting and not more
+//!   work; nobody else took the processor: processor time is at least 90 % of wall time, for each
+//!   program alone and for both together. (On several processors that is a weak proof, as the
+//!   tasks' times add up.) The port tells each task's class.
+//! - **Source**: P4, `test_throughput` and `test_latency -n` (`class=ordinary`) or `-r`
+//!   (`class=urgent`). Its figures are 58 s and 12 s of work, hence the fifth.
 //!
-//! How it differs from P4: the work is a number of steps, found once on the target by timing, so that one case lasts
-//! a fraction of a second and not minutes. `work_ms` is all work of the throughput program, shared out among its tasks: the
-//! time that it takes alone on one processor. A real-time program whose work lasts longer than Linux's allowance of
-//! 0.95 s in a second (`work_ms` above about 4700) is throttled: P4's 12 s were, at "95 % against 5 %".
+//! How it differs from P4: the work is a number of steps, found once on the target by timing, so
+//! that one case lasts a fraction of a second and not minutes. `work_ms` is all work of the
+//! throughput program, shared out among its tasks: the time that it takes alone on one processor. A
+//! real-time program whose work lasts longer than Linux's allowance of 0.95 s in a second
+//! (`work_ms` above about 4700) is throttled: P4's 12 s were, at "95 % against 5 %".
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -34,10 +38,10 @@ use crate::{
     work::{steps_in, work},
 };
 
-/// Throughput does so many times the work of latency.
+/// The work of throughput divided by the work of latency.
 const SHARE: u64 = 5;
 
-/// Each loop runs each program so often: with no work, alone, and beside the other.
+/// The number of runs of each program in a loop: without work, alone, and together.
 const RUNS: usize = 3;
 const IDLE: usize = 0;
 const ALONE: usize = 1;
@@ -50,8 +54,8 @@ pub static SPEC: Spec = Spec {
     end: "immediately after the last of its tasks has done its work",
     statistic: "wall time of one run of each program, alone and together; their quotients",
     control: "the programs with no work to do",
-    evidence: "checksums of the work done; processor time of each program the same together as alone, and at \
-               least 90 % of the wall time",
+    evidence: "checksums of the work done; processor time of each program the same together as \
+               alone, and at least 90 % of the wall time",
     pin: "",
     source: "P4",
     parameters: &[
@@ -97,19 +101,19 @@ pub static SPEC: Spec = Spec {
 
 struct Program<K: Kernel> {
     kernel: &'static K,
-    /// What each task does in a run with work.
+    /// The work of each task, in steps.
     steps: u64,
-    /// Checksums of no work and of `steps`.
+    /// The checksums of no work and of `steps`.
     sums: [u32; 2],
     seats: &'static [K::Semaphore],
     done: &'static K::Semaphore,
     runs: usize,
-    /// One place a run.
+    /// A mark per run.
     starts: Marks<K>,
-    /// One place a run and task: when it had done its work, and the processor time it took.
+    /// A mark per run and task at the end of its work; `spent` has the same places.
     ends: Marks<K>,
     spent: &'static [K::Slot],
-    /// Runs of tasks whose checksum is right, by task.
+    /// The number of runs with the right checksum, by task.
     right: &'static [AtomicU32],
 }
 
@@ -137,12 +141,12 @@ impl<K: Kernel> Program<K> {
         self.kernel.give(&self.seats[0]);
     }
 
-    /// From the start of the run to the end of its last task.
+    /// Returns the ticks from the start of a run to the end of its last task.
     fn wall(&self, run: usize) -> i64 {
         self.places(run).map(|place| self.starts.until(run, &self.ends, place)).max().unwrap_or(0)
     }
 
-    /// Processor time of all tasks in the run.
+    /// Returns the sum of all tasks' processor time in a run, in ticks.
     fn spent(&self, run: usize) -> i64 {
         let zero = K::Slot::truncate(0);
         self.places(run).map(|place| K::Slot::between(zero, self.spent[place].load())).sum()
@@ -152,7 +156,7 @@ impl<K: Kernel> Program<K> {
         run * self.seats.len()..(run + 1) * self.seats.len()
     }
 
-    /// When the run of each loop started, and what it took.
+    /// Returns the start and the value of the phase's run in each loop.
     fn samples(
         &self,
         phase: usize,

@@ -1,26 +1,31 @@
 //! `interrupt`: from an interrupt to its handler.
 //!
-//! A task raises an interrupt, or sets a timer and spins until it is interrupted, or is interrupted by a line from outside at
-//! a time that it does not know. The handler runs on top of it. Between the rounds the task sleeps.
+//! A task raises an interrupt, or sets a timer and spins until it is interrupted, or is interrupted
+//! by an external line at a time unknown to it. The handler interrupts the task. Between the rounds
+//! the task sleeps.
 //!
-//! - **Start**: `source=software`: the task's mark, immediately before it raises the interrupt. `source=timer`:
-//!   the time that the timer is due. `source=external`: the cycle at which the line rose, as the bench tells afterwards.
+//! - **Start**: `source=software`: the task's mark, immediately before it raises the interrupt.
+//!   `source=timer`: the time that the timer is due. `source=external`: the cycle of the line's
+//!   rise, which the bench reports afterwards.
 //! - **End**: the handler's first instruction.
 //! - **Sample**: one interrupt.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: the handler was entered once a round; a raised interrupt's handler had run when `raise` returned; an external
-//!   line rose within the time that the bench had been given.
-//! - **Pin**: D0. `source=software`: high from before the mark to after the handler's. Otherwise the start is no event of the
-//!   program's, and the pin is a pulse that rises right after the handler's mark: beside the bench's own line it shows the rest.
+//! - **Evidence**: the handler was entered once a round; a raised interrupt's handler had run when
+//!   `raise` returned; an external line rose within the time that the bench had been given.
+//! - **Pin**: D0. `source=software`: high from before the mark to after the handler's. Otherwise
+//!   the start is no event of the program, and the pin is a pulse that rises right after the
+//!   handler's mark: the interval from the bench's line to this pulse is the sample.
 //! - **Source**: P1.interrupt is `source=software`.
 //!
 //! How it differs from the sources: P1 calls response the longest time with interrupts off plus the
-//! entry, but exercises the entry only. So does `source=software`; the timer's interrupt comes from outside the task
-//! and waits as long as the kernel keeps interrupts off, so its maximum holds what the runs have met of that.
+//! entry, but exercises the entry only. So does `source=software`; the timer's interrupt comes from
+//! outside the task and waits while the kernel masks interrupts, so its maximum includes the
+//! longest masked stretch that the runs have met.
 //!
-//! A timer that is set by the clock which the task reads meets the same instructions in every round. The external line rises at one
-//! of [`PHASES`](crate::kernel::PHASES) cycles, as chance has it, while the task executes instructions that take from one cycle to
-//! dozens; with `source=external-idle`, while the processor sleeps. So its samples are a distribution over phases.
+//! A timer on the clock that the task reads interrupts the same instruction in every round. The
+//! external line rises at a random one of [`PHASES`](crate::kernel::PHASES) cycles, while the task
+//! executes instructions of one cycle to dozens; with `source=external-idle`, while the processor
+//! sleeps. Its samples are a distribution over phases.
 
 use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
 use crate::{
@@ -34,12 +39,15 @@ use crate::{
 pub static SPEC: Spec = Spec {
     name: "interrupt",
     summary: "from an interrupt to its handler",
-    start: "software: immediately before the task raises the interrupt; timer: the time it is due; external: the line rises",
+    start: "software: immediately before the task raises the interrupt; timer: the time it is \
+            due; external: the line rises",
     end: "the handler's first instruction",
     statistic: "one interrupt",
     control: "marks set one straight after the other",
-    evidence: "one entry of the handler a round; a raised interrupt's handler has run when the call returns; lines rose when they were to",
-    pin: "D0, software: high from before it is raised to the handler; else: a pulse from the handler's first instruction on",
+    evidence: "one entry of the handler a round; a raised interrupt's handler has run when the \
+               call returns; lines rose when they were to",
+    pin: "D0, software: high from before it is raised to the handler; else: a pulse from the \
+          handler's first instruction on",
     source: "P1.interrupt",
     parameters: &[
         SOURCE,
@@ -78,7 +86,7 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
     let handler = arena.place(move || {
         let entries = all.firing.entries();
         all.ends.mark(kernel, entries);
-        // High already, if the task has raised both.
+        // The pin is already high if the task has raised the interrupt.
         kernel.drive(MEASURED, !all.firing.is_raised());
         all.firing.count(entries);
         kernel.drive(MEASURED, false);
@@ -97,7 +105,7 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The task that the handler interrupts.
+/// The interrupted task: fires the interrupt once a round.
 async fn interrupted<K: Interrupts>(
     kernel: &'static K,
     all: &'static Interrupt<K>,

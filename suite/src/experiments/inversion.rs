@@ -1,5 +1,5 @@
-//! `inversion`: how long an urgent task waits for a lock that a less urgent one holds, while a third, which wants no
-//! lock at all, hogs the processor.
+//! `inversion`: the time for which an urgent task waits for a lock held by a less urgent one, while
+//! a third task, which uses no lock, hogs the processor.
 //!
 //! ```text
 //!   high    ·········▼asks············································▲has it
@@ -7,39 +7,41 @@
 //!   low     ▐▐ holds ▐                       ▐▐ holds on ▐▐ unlocks
 //! ```
 //!
-//! The picture is of a lock without a protocol: high waits for the hog, of which the lock knows nothing. With inheritance
-//! low runs at high's priority as long as high waits, and the hog comes after. With a ceiling low runs at high's
-//! priority from the moment it locks.
+//! The picture shows a lock without a protocol: high also waits for the hog. With inheritance low
+//! runs at high's priority while high waits, so the hog runs later. With a ceiling low runs at
+//! high's priority while it holds the lock.
 //!
-//! One processor, three tasks: low at `Urgent(1)`, medium at 2, high at 3. In each round low locks, works a third of
-//! `hold`, releases high and then medium, works the rest and unlocks. Low itself releases them, so that both become
-//! ready while the lock is held, in every round and on every kernel, without a race against a timer.
+//! One processor, three tasks: low at `Urgent(1)`, medium at 2, high at 3. In each round low locks,
+//! works a third of `hold`, releases high and then medium, works the rest and unlocks. Low itself
+//! releases them, so that both become ready while the lock is held, in every round and on every
+//! kernel, without a race against a timer.
 //!
-//! Low's hold is an amount of work ([`work`]), so that whoever pre-empts it makes it longer. Medium's hog is a time
-//! on the clock: nobody but high is above it, and high sleeps on the lock, so the two are the same, and the clock
-//! makes x exact.
+//! Low's hold is an amount of work ([`work`]), so pre-emption makes it longer. Medium's hog is a
+//! time on the clock, which makes x exact; only high is more urgent, and high sleeps on the lock.
 //!
 //! - **Start**: high's mark, immediately before it locks.
 //! - **End**: high's mark, immediately after the lock was granted.
-//! - **Sample**: one round. A series for each length of the hog: nothing, a quarter, half, and all of the maximum.
-//!   x is the length, in ticks, so the slope is a plain number: ticks waited for each tick hogged.
-//! - **Control**: marks one straight after the other. Beside it stands the same lock with nobody holding it.
-//! - **Evidence**: low held the lock when high asked for it, by a flag that stands in what the lock guards (without a
-//!   ceiling, see below); high was switched to at least twice a round, once released and once granted the lock, by the
-//!   kernel's count; every round came to its end, and every hog to its length; low's work and the hog took their time
-//!   one after the other and not side by side, so there was one processor for both.
-//! - **Pin**: D0 to D3 belong to the four lengths of the hog, D4 to the lock that nobody holds: high from before the mark at
-//!   the start to after the one at the end.
+//! - **Sample**: one round. A series for each length of the hog: nothing, a quarter, half, and all
+//!   of the maximum. x is the length, in ticks, so the slope is a plain number: ticks waited for
+//!   each tick hogged.
+//! - **Control**: marks one straight after the other. Auxiliary: the same lock while it is free.
+//! - **Evidence**: low held the lock when high asked for it, by a flag that the lock guards
+//!   (without a ceiling, see below); high was switched to at least twice a round, once released and
+//!   once granted the lock, by the kernel's count; every round and every hog was completed; low's
+//!   work and the hog did not overlap in time, so they shared one processor.
+//! - **Pin**: D0 to D3 belong to the four lengths of the hog, D4 to the lock that nobody holds:
+//!   high from before the mark at the start to after the one at the end.
 //! - **Source**: the priority inversion that P3 explains; Sha, Rajkumar and Lehoczky 1990.
 //!
-//! What to expect: slope 1 and the rest of the hold without a protocol; slope 0 and the rest of the hold with inheritance;
-//! slope 0 and 1 or 2 µs with a ceiling, the cost of a lock that nobody holds and whose code has left the
-//! caches. The last does not mean that high runs sooner: with a ceiling low is as urgent as high, so high is ready
-//! but cannot *start* before low unlocks. It waits as long as with inheritance, only earlier. The auxiliary series
-//! from low's release of high to high's lock show it, and there all protocols compare.
+//! Expected: slope 1 and the rest of the hold without a protocol; slope 0 and the rest of the hold
+//! with inheritance; slope 0 and 1 or 2 µs with a ceiling, the cost of a free lock whose code has
+//! left the caches. High does not run sooner with a ceiling: low is as urgent as high, so high is
+//! ready but cannot *start* before low unlocks. It waits as long as with inheritance, only earlier.
+//! The auxiliary series from low's release of high to high's lock show it; by them all protocols
+//! can be compared.
 //!
-//! Where tasks have no real-time priorities (Linux with `policy=other`) there is no order to invert: the scheduler may
-//! let low finish before high asks. Then the evidence does not hold.
+//! Where tasks have no real-time priorities (Linux with `policy=other`) there is no order to
+//! invert: the scheduler may let low finish before high asks. Then the evidence does not hold.
 
 mod stage;
 
@@ -58,24 +60,27 @@ use crate::{
     work::{steps_in, work},
 };
 
-/// The hogs' lengths, in quarters of the maximum.
+/// The lengths of the hog, in quarters of the maximum.
 const QUARTERS: [u64; 4] = [0, 1, 2, 4];
 
-/// Locks that nobody holds, timed at the end.
+/// The number of locks of the free mutex, timed at the end.
 const UNHELD: usize = 100;
 
 const HIGH: Priority = Priority::Urgent(3);
 
 pub static SPEC: Spec = Spec {
     name: "inversion",
-    summary: "how long an urgent task waits for a less urgent one's lock while a third hogs the processor",
+    summary: "how long an urgent task waits for a less urgent one's lock while a third hogs the \
+              processor",
     start: "immediately before the most urgent task locks",
     end: "immediately after the lock was granted",
     statistic: "one wait; slope over the hog's length: 1 is inversion, 0 is none",
     control: "marks set one straight after the other; beside it, the lock with nobody holding it",
-    evidence: "the lock was held when asked for; switches to the waiting task, counted by the kernel: two a round; every \
-               round and every hog complete; low's work and the hog not side by side",
-    pin: "D0 to D3, one for each length of the hog: high from asking to having the lock; D4: the same with nobody holding it",
+    evidence: "the lock was held when asked for; switches to the waiting task, counted by the \
+               kernel: two a round; every round and every hog complete; low's work and the hog \
+               not side by side",
+    pin: "D0 to D3, one for each length of the hog: high from asking to having the lock; D4: the \
+          same with nobody holding it",
     source: "P3 (priority inversion), Sha, Rajkumar and Lehoczky 1990",
     parameters: &[
         Parameter {
@@ -165,7 +170,8 @@ pub async fn run<T: Mutexes>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Ref
     T::spawn(kernel, Priority::Urgent(1), low(stage))?;
     trial.wait(stage.done, 3).await;
     for round in 0..rounds {
-        // Rest, so that real-time work never takes more than two thirds of the processor: Linux throttles at 95 %.
+        // Rest, so that real-time work never takes more than two thirds of the processor: Linux
+        // throttles at 95 %.
         let rest = (hold + stage.point(round).0.hog) / 2;
         <T::Kernel as Kernel>::Director::delay_until(kernel, kernel.now() + rest).await;
         kernel.give(&stage.low.go);
@@ -261,12 +267,14 @@ fn report<T: Mutexes>(
     }
     let held = f64::from(stage.asked_while_held.load(Relaxed));
     if ceiling {
-        // On one processor it is 0: the ceiling keeps high from starting. It is a result, not a proof.
+        // With a ceiling this count is 0 on one processor, because high cannot start: a result, no
+        // proof.
         trial.figure("low held the lock when high asked", "", held);
     } else {
         trial.evidence("low held the lock when high asked", held, rounds, rounds);
     }
-    // Once released and, without a ceiling, once granted; the first release may come before high sleeps.
+    // A switch at the release and, without a ceiling, one at the grant. The first release may come
+    // before high sleeps.
     let switches = if ceiling { rounds } else { 2.0 * rounds } - 1.0;
     trial.evidence(
         "switches to high",

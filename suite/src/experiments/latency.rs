@@ -1,28 +1,33 @@
-//! `latency`: what a real-time and an ordinary caller wait for the same server, and whether the server takes over their priority.
+//! `latency`: the waiting times of a real-time and an ordinary caller for the same server, and
+//! whether the server inherits their priority.
 //!
-//! Pairs of a client process and a service process; client n calls service n only. All clients start together. In each round
-//! a new thread of the client's, at `SCHED_FIFO` 99, makes one call and ends; then the client's main thread, `SCHED_OTHER`,
-//! makes one. The service answers with the policy, priority and processor that it runs at as it serves. The experiment is about
-//! Linux's scheduling classes, so its body stands in the port to Linux.
+//! Pairs of a client process and a service process; client n calls service n only. All clients
+//! start together. In each round a new thread of the client, at `SCHED_FIFO` 99, makes one call and
+//! ends; then the client's main thread, `SCHED_OTHER`, makes one. The service answers with its
+//! policy, priority and processor while it serves. The experiment is about Linux's scheduling
+//! classes, so the port to Linux implements it.
 //!
 //! - **Start**: the caller's mark, immediately before the call.
-//! - **End**: its mark immediately after the call has returned.
+//! - **End**: the caller's mark, immediately after the call has returned.
 //! - **Sample**: one call: `fifo`, or `other`.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: each caller read back its own class; every call was answered by the process that it meant. Figures: calls
-//!   that the service served at another policy or priority than its caller's (0: it inherits), and calls that both ends made on one processor.
+//! - **Evidence**: each caller read back its own class; every call was answered by the intended
+//!   process. Figures: calls that the service served at another policy or priority than its
+//!   caller's (0: it inherits), and calls that both ends made on one processor.
 //! - **Source**: P3, latency: `libhwbinder_latency`.
 //!
-//! How it differs from the source: that starts its thread at its priority, this one enters its class first of all;
-//! neither is timed. With `work_us` the service works before it answers, and `hogs` ordinary processes compete, so that priority
-//! inversion can be seen: an empty call shows none, because fair schedulers favour who slept. `boost=yes`: the *client* gives
-//! the server its own class before it calls; that is an emulation of inheritance, and no work of the driver's.
+//! How it differs from the source: the source creates its thread with the priority; here the thread
+//! sets its class first. Neither is timed. With `work_us` the service works before it answers, and
+//! `hogs` ordinary processes compete, to provoke priority inversion: an empty call shows none,
+//! because fair schedulers favour tasks that have slept. `boost=yes`: the *client* gives the server
+//! its own class before it calls, an emulation of inheritance without the driver.
 
 use crate::spec::{Parameter, Spec, Values};
 
 pub static SPEC: Spec = Spec {
     name: "latency",
-    summary: "what a real-time and an ordinary caller wait for a server, and whether it takes over their priority",
+    summary: "what a real-time and an ordinary caller wait for a server, and whether it takes \
+              over their priority",
     start: "immediately before the caller calls",
     end: "immediately after the call has returned",
     statistic: "one call of a thread at SCHED_FIFO 99, or of one at SCHED_OTHER",
@@ -59,7 +64,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "1",
             values: Values::Number(1, 32),
-            help: "pairs of a client and its service; at most as many as processors, or they overload them",
+            help: "pairs of a client and its service; at most as many as processors, or they \
+                   overload them",
         },
         Parameter {
             name: "loops",
@@ -94,7 +100,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "no",
             values: Values::Word(&["no", "yes"]),
-            help: "the client gives the service its class before it calls: an emulation of inheritance",
+            help: "the client gives the service its class before it calls: an emulation of \
+                   inheritance",
         },
         Parameter {
             name: "verbose",

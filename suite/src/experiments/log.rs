@@ -1,22 +1,24 @@
 //! `log`: one line of log, beside one mark.
 //!
-//! A task logs lines, each a round number and a clock value, in the way that the kernel's users log. Before that it
-//! sets marks and reads the bare clock, in batches by turns, to tell what a mark costs more than the
-//! clock read that it holds.
+//! A task logs lines of a round number and a clock value in the way of the kernel's users. Before
+//! that it measures the cost of a mark and of its clock read: it sets marks and reads the bare
+//! clock in alternating batches.
 //!
-//! - **Start**: the mark immediately before a line is logged. The clock value in the line was read before it.
-//! - **End**: the mark immediately after.
-//! - **Sample**: one line. Beside: `mark` and `clock read`, a batch of 1000 each, from one mark to the next. Between
-//!   them stand 1000 operations, and the mark itself is one more, so a sample is divided by 1001.
-//!   `mark per clock read` is the ratio of the shortest batch of each, those that nothing disturbed.
+//! - **Start**: the mark immediately before a line is logged. The clock value in the line was read
+//!   before it.
+//! - **End**: the mark immediately after the line is logged.
+//! - **Sample**: one line. Auxiliary: `mark` and `clock read`, a batch of 1000 each, from one mark
+//!   to the next. The interval holds 1000 operations and one mark, so a sample is divided by 1001.
+//!   The figure `mark per clock read` is the ratio of the shortest, least disturbed batches.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: bytes were accepted for every single line. A port whose log could stall must rather refuse
-//!   the line than wait without end; a refused line leaves the count of bytes unchanged and shows here.
+//! - **Evidence**: bytes were accepted for every single line. A port whose log could stall must
+//!   drop the line instead of waiting for ever; a dropped line leaves the count of bytes unchanged,
+//!   so it shows here.
 //! - **Pin**: D0: high from before the mark at the start to after the one at the end.
 //! - **Source**: P1.log.
 //!
-//! How it differs from the source: P1 takes the time from one line's clock read to the next one's, so its
-//! line holds a clock read as well; here the control tells what the marks cost.
+//! How it differs from the source: P1 takes the time from one line's clock read to the next one's,
+//! so its line includes a clock read; here the control is the cost of the marks.
 
 use core::{
     hint::black_box,
@@ -46,7 +48,8 @@ pub static SPEC: Spec = Spec {
         Parameter {
             name: "loops",
             unit: "",
-            // Lines of 30 to 40 bytes: all of them fit a Linux pipe (64 KiB) that nobody empties meanwhile.
+            // Lines of 30 to 40 bytes: all of them fit a Linux pipe (64 KiB) that nobody empties
+            // meanwhile.
             default: "1500",
             values: Values::Number(10, 1_000_000),
             help: "lines",
@@ -62,17 +65,17 @@ pub static SPEC: Spec = Spec {
     duration_us: |request| 3 * request.number("loops") + 60 * request.number("batches") + 5_000,
 };
 
-/// Marks, or clock reads, timed together.
+/// The number of marks, or clock reads, timed together.
 const BATCH: usize = 1000;
 
 struct Bench<K: Kernel> {
     kernel: &'static K,
-    /// One for each line.
+    /// A mark for each line.
     starts: Marks<K>,
     ends: Marks<K>,
     /// From place 2n to 2n + 1: a batch of marks; from 2n + 1 to 2n + 2: a batch of clock reads.
     edges: Marks<K>,
-    /// What the batches of marks write to.
+    /// The buffer that the batches of marks write to.
     scratch: Marks<K>,
     accepted: AtomicU32,
     done: &'static K::Semaphore,
@@ -151,7 +154,7 @@ async fn writer<T: Tasks<Kernel: Log>>(bench: &'static Bench<T::Kernel>) {
     kernel.give(bench.done);
 }
 
-/// As experiments set them: with a place to choose, and a check that it is in the buffer.
+/// Sets a batch of marks like an experiment, with a bounds check each.
 #[inline(never)]
 fn batch_of_marks<K: Kernel>(kernel: &K, scratch: &Marks<K>) {
     for place in 0..BATCH {
@@ -159,7 +162,8 @@ fn batch_of_marks<K: Kernel>(kernel: &K, scratch: &Marks<K>) {
     }
 }
 
-/// Every value read is used, or the compiler would leave out the making of it; none is stored.
+/// Reads the clock a batch of times and stores no value. Every value is used, or the compiler would
+/// drop its extension to 64 bits.
 #[inline(never)]
 fn batch_of_reads<K: Kernel>(kernel: &K) {
     let first = <K::Slot as Slot>::truncate(0);

@@ -1,29 +1,35 @@
 //! `masked`: the longest stretch with interrupts off, while tasks use the kernel.
 //!
-//! In every round all tasks sleep until one common time, each on a timer of its own, which is the worst moment for a kernel's
-//! timers. Then each gives its neighbour's semaphore, takes its own, and yields. Meanwhile the most urgent interrupt is
-//! due once a round, at a time that moves on from round to round: by a step that meets every tick of the span once before
-//! it meets one twice (the golden ratio of the span, from a phase that `seed` sets). So any number of rounds is spread evenly,
-//! and where the machine is exact, all instructions of the tasks' work are tried one after the other. A kernel that keeps
-//! interrupts off just then lets the handler wait.
+//! In every round all tasks sleep until one common time, each on a timer of its own, which is the
+//! worst moment for a kernel's timers. Then each gives its neighbour's semaphore, takes its own,
+//! and yields. Meanwhile the most urgent interrupt is due once a round. Its time in the round
+//! advances by a step that visits every tick of the span once before it repeats (the golden ratio
+//! of the span, from a phase set by `seed`). Any number of rounds is spread evenly, and on a
+//! deterministic machine all instructions of the tasks' work are interrupted in the end. If the
+//! kernel masks interrupts at that instruction, the handler starts late.
 //!
-//! Where delays end with a tick of the kernel's, a round starts shortly before one: all tasks wake with it. The round's interrupt is
-//! set with the tick before. So the tick's own handler is met too, if it is as urgent.
+//! If delays end with a tick of the kernel, a round starts shortly before a tick, with which all
+//! tasks wake. The round's interrupt is set with the tick before. The interrupt then also meets the
+//! handler of the tick, if that is as urgent.
 //!
 //! - **Start**: the time that the interrupt is due.
 //! - **End**: the handler's first instruction.
-//! - **Sample**: one interrupt. Beside them the figure `masked`: how much longer the longest is than the longest of the
-//!   series `kernel not in use`, which is what the entry alone takes.
-//! - **Control**: the same interrupts while one task spins and calls nothing: the series `kernel not in use`. It is no series
-//!   of the control's role, because a kernel that never keeps interrupts off does not differ from it, and rightly so. The
-//!   instrument's own cost is marks set one straight after the other.
-//! - **Evidence**: every interrupt had been set before it was due and arrived before the next was set; and the
-//!   tasks were switched to at least once a round each, by the kernel's count.
-//! - **Pin**: D0: a pulse that rises right after the handler's mark. A due time is no event that a pin could show.
-//! - **Source**: P1.interrupt, which defines response as the longest time with interrupts off plus the entry.
+//! - **Sample**: one interrupt. The figure `masked` is the longest sample less the longest of the
+//!   series `kernel not in use`, which holds the entry alone.
+//! - **Control**: the same interrupts while one task spins and calls nothing: the series `kernel
+//!   not in use`. Its role is not `Control`, because the samples of a kernel that never masks
+//!   interrupts rightly equal it. The instrument's own cost is marks set one straight after the
+//!   other.
+//! - **Evidence**: every interrupt had been set before it was due and arrived before the next was
+//!   set; and the tasks were switched to at least once a round each, by the kernel's count.
+//! - **Pin**: D0: a pulse that rises right after the handler's mark. A due time is no event that a
+//!   pin could show.
+//! - **Source**: P1.interrupt, which defines response as the longest time with interrupts off plus
+//!   the entry.
 //!
-//! How it differs from the source: P1 exercises the entry only (see `interrupt`). What stretches
-//! with the number of tasks shows with `tasks=2,10,30`. The longest is found to within span / loops ticks.
+//! How it differs from the source: P1 exercises the entry only (see `interrupt`). `tasks=2,10,30`
+//! shows a dependence on the number of tasks. The longest stretch is found to within span / loops
+//! ticks.
 
 mod timetable;
 
@@ -46,9 +52,12 @@ pub static SPEC: Spec = Spec {
     summary: "the longest stretch with interrupts off, while tasks use the kernel",
     start: "the time that the most urgent interrupt is due",
     end: "its handler's first instruction",
-    statistic: "one interrupt; beside it `masked`: the longest less the longest while the kernel is not in use",
-    control: "the same while one task spins and calls nothing (`kernel not in use`); marks one straight after the other",
-    evidence: "each interrupt set in time and arrived before the next; each task switched to at least once a round",
+    statistic: "one interrupt; beside it `masked`: the longest less the longest while the kernel \
+                is not in use",
+    control: "the same while one task spins and calls nothing (`kernel not in use`); marks one \
+              straight after the other",
+    evidence: "each interrupt set in time and arrived before the next; each task switched to at \
+               least once a round",
     pin: "D0: a pulse from the handler's first instruction on",
     source: "P1.interrupt",
     parameters: &[
@@ -83,35 +92,37 @@ pub static SPEC: Spec = Spec {
         },
     ],
     duration_us: |request| {
-        // What a task does in a round takes an emulator some 30 us.
+        // An emulator takes about 30 us for a task's work in a round.
         let round = (request.number("tasks") + MARGIN) * request.number("interval_us").max(30);
         (request.number("loops") + ALONE as u64) * round + 2 * 1_000_000 / LEAD
     },
 };
 
-/// Rounds in which the kernel is not in use. The entry hardly varies.
+/// The number of rounds without use of the kernel. Few, because the entry hardly varies.
 const ALONE: usize = 100;
 
-/// The first round starts this part of a second after its tasks are created.
+/// The time from the creation of the tasks to the first round, as a fraction of a second: 1 /
+/// `LEAD`.
 const LEAD: u64 = 200;
 
-/// And so many ticks, where the kernel has ticks.
+/// The ticks added to the lead on a kernel with ticks.
 const LEAD_TICKS: u64 = 5;
 
 struct Masked<K: Interrupts> {
     kernel: &'static K,
-    /// While the kernel is not in use.
+    /// The timetable of the rounds without use of the kernel.
     alone: Timetable,
     timetable: Timetable,
-    /// From one of the kernel's ticks to the next, or 0.
+    /// The period of the kernel's tick in ticks of the clock, or 0.
     tick: u64,
-    /// The handler's, one for each round: first those without the tasks, then those with them.
+    /// The handler's mark of each round: first the rounds without use of the kernel, then the
+    /// others.
     entries: Marks<K>,
-    /// Where the handler's next mark belongs.
+    /// The place of the handler's next mark.
     place: AtomicU32,
-    /// How often the handler has been entered.
+    /// The number of handler entries.
     entered: AtomicU32,
-    /// Interrupts set after they were due, or before the last one had arrived.
+    /// The number of interrupts set after their due time, or before the last one had arrived.
     late: AtomicU32,
     seats: &'static [K::Semaphore],
     switches: &'static [AtomicU32],
@@ -159,13 +170,15 @@ where
     trial.wait(all.done, 1).await;
     let mut first = soon();
     if tick > 0 {
-        // Who wakes, wakes with a tick; the first round is to start half a share before one.
+        // Tasks wake with a tick, so the director is at one now. The first round starts half a
+        // share before a tick.
         <T::Kernel as Kernel>::Director::delay_until(kernel, first).await;
         first = kernel.now() + LEAD_TICKS * tick - share / 2;
     }
     T::spawn(kernel, Priority::Urgent(8), setter::<T>(all, first))?;
     for seat in 0..tasks {
-        // In pairs of equals, so that a semaphore is given to a task as urgent, to one more urgent, and to one less.
+        // Pairs of equal priority: a semaphore is given to a task as urgent, more urgent, and less
+        // urgent.
         let urgency = 1 + (seat / 2 % 2) as u8;
         T::spawn(kernel, Priority::Urgent(urgency), member::<T>(all, seat, first))?;
     }
@@ -179,8 +192,8 @@ impl<K: Interrupts> Masked<K> {
         self.entries.len() - ALONE
     }
 
-    /// Sets a round's interrupt. One function for both callers: what setting it takes after its last look at the clock is
-    /// in all samples, and must be the same in both series.
+    /// Sets a round's interrupt. Not inlined: the instructions after the last read of the clock are
+    /// part of all samples, and must be the same in both series.
     #[inline(never)]
     fn set(&self, place: usize, due: u64) {
         let unready = self.entered.load(Relaxed) as usize != place || self.kernel.now() >= due;
@@ -220,20 +233,21 @@ impl<K: Interrupts> Masked<K> {
     }
 }
 
-/// The task that the interrupts meet while the kernel is not in use. From its first round on it does not give way, whatever
-/// its kind: it may not call the kernel, and it spins for a round at a time at most.
+/// The task that is interrupted while the kernel is not in use. It must not call the kernel, so it
+/// does not yield from its first round on, whatever its kind, and spins for at most a round at a
+/// time.
 async fn spinner<T: Tasks>(all: &'static Masked<T::Kernel>, origin: u64)
 where
     T::Kernel: Interrupts,
 {
-    // In time, even where it wakes with the tick after that.
+    // Early enough even if the task wakes with the tick after that.
     T::delay_until(all.kernel, origin - all.alone.margin - all.tick).await;
     for round in 0..ALONE {
         all.set(round, origin + all.alone.due(round));
         let next = origin + all.alone.start(round + 1);
         let waits = || all.entered.load(Relaxed) as usize == round;
         while waits() && all.kernel.now() < next {
-            // Many turns to a look at the clock, which on an emulated machine takes the emulator long.
+            // Many steps for each read of the clock, which is slow in an emulator.
             for _ in 0..100 {
                 if !waits() {
                     break;
@@ -245,7 +259,7 @@ where
     all.kernel.give(all.done);
 }
 
-/// The task that sets each round's interrupt, before the others wake.
+/// The task that sets each round's interrupt before the other tasks wake.
 async fn setter<T: Tasks>(all: &'static Masked<T::Kernel>, first: u64)
 where
     T::Kernel: Interrupts,
@@ -258,7 +272,7 @@ where
     all.kernel.give(all.done);
 }
 
-/// One of the tasks that use the kernel.
+/// A task that uses the kernel.
 async fn member<T: Tasks>(all: &'static Masked<T::Kernel>, seat: usize, first: u64)
 where
     T::Kernel: Interrupts,

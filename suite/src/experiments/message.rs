@@ -1,27 +1,29 @@
 //! `message`: one word of 32 bits from a task to a more urgent one.
 //!
-//! A sender at the lower priority sends a word to a receiver at the higher one, which answers with the
-//! word's complement; the sender waits for the answer before it sends the next word. So every word finds
-//! the receiver waiting, and one message is two words and two switches, whichever end is timed. More
-//! `pairs` take turns: each sender gives way after every message.
+//! A sender at the lower priority sends a word to a receiver at the higher one, which answers with
+//! the word's complement; the sender waits for the answer before it sends the next word. So every
+//! word finds the receiver waiting, and one message is two words and two switches, whichever end is
+//! timed. Several `pairs` alternate: each sender yields after every message.
 //!
 //! - **Start**: the sender's mark, immediately before it sends.
 //! - **End**: `one-way`: the receiver's mark, its first instruction after its receive has returned.
 //!   `round-trip`: the sender's mark, immediately after it has received the answer.
-//! - **Sample**: one message. Round trips shorter than some marks are timed many at once (`batch`); ways out cannot
-//!   be, for each ends at another task than it starts at.
+//! - **Sample**: one message. Round trips too short to be timed alone are timed in batches
+//!   (`batch`). One-way messages cannot be, because each ends in another task than it starts in.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: every word and every answer arrived once and in order; switches to receivers, counted by the kernel,
-//!   are at least one a message. (Switches to senders are told, but are no evidence: where a receiver runs on top of the
-//!   sender, as handlers do, the way back is a return and no kernel counts it.)
-//! - **Pin**: D0: high from before the mark at the start to after the one at the end, with `pairs=1`; the messages of several pairs may
-//!   overlap where tasks are not pre-empted.
+//! - **Evidence**: every word and every answer arrived once and in order; switches to receivers,
+//!   counted by the kernel, are at least one a message. (Switches to senders are reported, but are
+//!   no evidence: if a receiver runs on the sender's stack, the way back is a return, which no
+//!   kernel counts.)
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end, with
+//!   `pairs=1`; the messages of several pairs may overlap where tasks are not pre-empted.
 //! - **Source**: the procedure of `hackbench` (pairs of senders and receivers), and the queue and
 //!   message tests that makers of small kernels publish.
 //!
-//! How it differs from the sources: hackbench times all messages together, over sockets or pipes of 100
-//! bytes, and its senders run ahead of their receivers; here each message is timed alone and holds one wake-up.
-//! A coroutine is not pre-empted, so its receiver runs when the sender begins to wait for the answer.
+//! How it differs from the sources: hackbench times all messages together, over sockets or pipes of
+//! 100 bytes, and its senders run ahead of their receivers; here each message is timed alone and
+//! holds one wake-up. A coroutine is not pre-empted, so its receiver runs when the sender begins to
+//! wait for the answer.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -37,10 +39,13 @@ pub static SPEC: Spec = Spec {
     name: "message",
     summary: "one 32-bit word from a task to a more urgent one",
     start: "immediately before the sender sends",
-    end: "one-way: the receiver's first instruction after its receive; round-trip: when the sender has the answer",
-    statistic: "one message; round trips between coroutines, which are shorter than some marks, 100 together",
+    end: "one-way: the receiver's first instruction after its receive; round-trip: when the \
+          sender has the answer",
+    statistic: "one message; round trips between coroutines, which are shorter than some marks, \
+                100 together",
     control: "marks set one straight after the other",
-    evidence: "every word and answer arrived in order; switches to receivers, counted by the kernel: one a message",
+    evidence: "every word and answer arrived in order; switches to receivers, counted by the \
+               kernel: one a message",
     pin: "D0: high from start to end",
     source: "hackbench; queue and message tests of small kernels",
     parameters: &[
@@ -94,29 +99,30 @@ pub static SPEC: Spec = Spec {
 const SENDER: Priority = Priority::Urgent(1);
 const RECEIVER: Priority = Priority::Urgent(2);
 
-/// Words that a queue holds at least. One is in it at a time.
+/// The minimum capacity of a queue. It holds one word at a time.
 const CAPACITY: usize = 4;
 
 struct Traffic<T: Messages> {
     kernel: &'static T::Kernel,
-    /// Place n * pairs + p is set for the n-th batch of pair p.
+    /// The starts of batches: place n * pairs + p belongs to batch n of pair p. `ends` has the same
+    /// places.
     starts: Marks<T::Kernel>,
     ends: Marks<T::Kernel>,
     pairs: &'static [Pair<T>],
-    /// Given by each task when it is in place, and when it has done.
+    /// Given by each task when it is ready, and again at its end.
     done: &'static <T::Kernel as Kernel>::Semaphore,
-    /// Batches of each pair, and messages of each batch.
+    /// The number of batches of each pair, and of messages of each batch.
     batches: usize,
     batch: usize,
 }
 
 struct Pair<T: Messages> {
-    /// The sender's leave to begin, and the receiver's to end.
+    /// Given to let the sender begin; `leave`, to let the receiver end.
     gate: <T::Kernel as Kernel>::Semaphore,
     leave: <T::Kernel as Kernel>::Semaphore,
     words: T::Queue,
     answers: T::Queue,
-    /// Words, and answers, that were the expected ones.
+    /// The number of expected words, and of expected answers.
     words_in_order: AtomicU32,
     answers_in_order: AtomicU32,
     sender_switches: AtomicU32,
@@ -174,7 +180,7 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
             T::spawn(kernel, SENDER, sender::<T, false>(traffic, seat))?;
         }
     }
-    // All are in place: each has said so, and the receivers wait, or are about to.
+    // All tasks are ready; the receivers wait, or are about to.
     trial.wait(traffic.done, 2 * pairs).await;
     kernel.give(&traffic.pairs[0].gate);
     trial.wait(traffic.done, 2 * pairs).await;
@@ -202,7 +208,8 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
     Ok(())
 }
 
-/// Different for every message of a pair, so that none can be lost, doubled or overtaken unnoticed.
+/// Returns the word of a message. It differs for every message of a pair, so that loss, doubling
+/// and overtaking are noticed.
 fn word(seat: usize, message: usize) -> u32 {
     (message as u32).wrapping_mul(0x9E37_79B9) ^ seat as u32
 }
@@ -254,7 +261,8 @@ async fn receiver<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic
         T::send(kernel, &pair.answers, !received).await;
         in_order += u32::from(received == word(seat, message));
     }
-    // Wait as after any other message: to end may take longer than a message, and would delay the last answer.
+    // Wait as after any other message: the end of the task may take longer than a message, and
+    // would delay the last answer.
     T::take(kernel, &pair.leave).await;
     pair.words_in_order.store(in_order, Relaxed);
     pair.receiver_switches.store(switches_since::<T>(kernel, before), Relaxed);

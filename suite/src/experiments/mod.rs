@@ -74,7 +74,9 @@ macro_rules! experiments {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! specs {
-    ($($module:ident: $choice:ident $needs:tt;)*) => { &[$(&$crate::experiments::$module::SPEC),*] };
+    ($($module:ident: $choice:ident $needs:tt;)*) => {
+        &[$(&$crate::experiments::$module::SPEC),*]
+    };
 }
 
 /// All experiments, in the order in which they are listed and run.

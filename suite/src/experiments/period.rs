@@ -1,25 +1,27 @@
-//! `period`: how near its due time a periodic task starts.
+//! `period`: the lateness of a periodic task's start.
 //!
-//! A task wakes at `t0`, `t0 + interval`, `t0 + 2·interval`, …: each due time is counted from the first one, not from
-//! the last wake-up, so lateness does not add up. With several tasks all begin together; each next one is less
-//! urgent, and its interval is longer by `distance_us`.
+//! A task wakes at `t0`, `t0 + interval`, `t0 + 2·interval`, …: each due time is counted from the
+//! first one, not from the last wake-up, so lateness does not add up. Several tasks begin together;
+//! each next one is less urgent, and its interval is longer by `distance_us`.
 //!
 //! - **Start**: the due time.
-//! - **End**: the first instruction of the task when it has woken at or after it.
-//! - **Sample**: one for *every* due time. A task that wakes late answers all due times that have passed, each
-//!   with its own lateness; those beyond the first are told as *skipped periods*.
-//! - **Control**: marks one straight after the other. Beside it a series of delays that are due already when the task
-//!   asks for them: the call with nothing to wait for.
-//! - **Evidence**: wake-ups and skipped periods together are the due times; no wake-up was early; the kernel
-//!   switched to the tasks for at least nine wake-ups in ten.
-//! - **Pin**: D0 to D4 belong to the first five tasks, and change their level at each wake-up, right after the clock has been read: a
-//!   due time is no event that a pin could show. So from edge to edge is the period that the task has had, which is what P5
-//!   tells. The series *start to start* is the same by the clock.
+//! - **End**: the first instruction of the task after it has woken at or after the due time.
+//! - **Sample**: one for *every* due time. A task that wakes late answers all due times that have
+//!   passed, each with its own lateness; those after the first are reported as *skipped periods*.
+//! - **Control**: marks one straight after the other. Auxiliary: delays that are already due when
+//!   the task asks for them, which give the cost of the call alone.
+//! - **Evidence**: wake-ups and skipped periods add up to the due times; no wake-up was early; the
+//!   kernel switched to the tasks for at least nine wake-ups in ten.
+//! - **Pin**: D0 to D4 belong to the first five tasks, and change their level at each wake-up,
+//!   right after the clock has been read: a due time is no event that a pin could show. The
+//!   interval from edge to edge is the actual period, as P5 reports it. The series *start to start*
+//!   is the same by the clock.
 //! - **Source**: P5.period; cyclictest measures the same path.
 //!
-//! How it differs from the sources: cyclictest counts one sample a wake-up and leaves out the periods it slept
-//! through, which hides the worst of a stall (coordinated omission). A series *as cyclictest counts* stands beside,
-//! also where nothing was skipped: over several repetitions it would else tell of the bad ones only.
+//! How it differs from the sources: cyclictest counts one sample a wake-up and leaves out the
+//! periods it slept through, which hides the worst of a stall (coordinated omission). An auxiliary
+//! series *as cyclictest counts* is always sent, even if nothing was skipped: over several
+//! repetitions it would otherwise show the bad ones only.
 
 use core::{
     mem,
@@ -40,9 +42,12 @@ pub static SPEC: Spec = Spec {
     summary: "how near its due time a periodic task starts, every due time counted",
     start: "the due time",
     end: "the first instruction of the task that has woken at or after it",
-    statistic: "the lateness of every due time, those that a late task slept through included; periods skipped",
-    control: "marks set one straight after the other; beside: delays that are due already when asked for",
-    evidence: "wake-ups and skipped periods make up the due times, none early; nine switches in ten wake-ups, counted by the kernel",
+    statistic: "the lateness of every due time, those that a late task slept through included; \
+                periods skipped",
+    control: "marks set one straight after the other; beside: delays that are due already when \
+              asked for",
+    evidence: "wake-ups and skipped periods make up the due times, none early; nine switches in \
+               ten wake-ups, counted by the kernel",
     pin: "D0 to D4, one for each of the first five tasks: changes with each wake-up",
     source: "P5.period; cyclictest",
     parameters: &[
@@ -84,13 +89,14 @@ pub static SPEC: Spec = Spec {
     },
 };
 
-/// From the moment the tasks are let go to the first due time: all of them must be waiting by then.
+/// The time, in microseconds, from the release of the tasks to the first due time, by which all of
+/// them must wait.
 const LEAD_US: u64 = 2000;
 
 struct Period<K: Kernel> {
     kernel: &'static K,
     lead: u64,
-    /// One mark: when the director lets the tasks go. All count their due times from it.
+    /// A single mark: the release of the tasks, from which all count their due times.
     start: Marks<K>,
     tasks: &'static [Member<K>],
     due_already: DueAlready<K>,
@@ -100,7 +106,7 @@ struct Period<K: Kernel> {
 struct Member<K: Kernel> {
     gate: K::Semaphore,
     interval: u64,
-    /// Place n holds when the n-th due time was answered.
+    /// The wake-ups: place n is the time at which due time n was answered.
     wakes: Marks<K>,
     wakeups: AtomicU32,
     skipped: AtomicU32,
@@ -170,7 +176,7 @@ async fn riser<T: Tasks>(all: &'static Period<T::Kernel>, number: usize) {
         let now = kernel.now();
         drive(kernel, pin_of(number), wakeups % 2 == 0);
         wakeups += 1;
-        // The due time that the task slept for, and all that have come since.
+        // This due time, and all that have passed since.
         loop {
             me.wakes.set(answered, now);
             answered += 1;
@@ -184,7 +190,7 @@ async fn riser<T: Tasks>(all: &'static Period<T::Kernel>, number: usize) {
     me.switches.store(switches_since::<T>(kernel, before), Relaxed);
     me.wakeups.store(wakeups, Relaxed);
     kernel.give(all.done);
-    // Ending takes long, and none may end before all have woken for the last time.
+    // The end of a task takes long, so no task may end before all have woken for the last time.
     T::take(kernel, &me.gate).await;
     if number == 0 {
         all.due_already.run::<T>(kernel).await;
@@ -228,7 +234,7 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
 }
 
 impl<K: Kernel> Member<K> {
-    /// Start and lateness of each due time, counted from the first one.
+    /// Returns each due time, counted from the first one, and its lateness.
     fn samples(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
         (0..self.wakes.len()).map(move |place| {
             let since = place as u64 * self.interval;
@@ -236,7 +242,7 @@ impl<K: Kernel> Member<K> {
         })
     }
 
-    /// Those that a wake-up answered first.
+    /// Returns the samples of the due times that a wake-up answered first.
     fn woken(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
         let samples = self.samples(first).enumerate();
         let woken = samples.filter(|&(place, _)| {
@@ -245,7 +251,7 @@ impl<K: Kernel> Member<K> {
         woken.map(|(_, sample)| sample)
     }
 
-    /// From each wake-up to the next.
+    /// Returns the intervals from each wake-up to the next.
     fn start_to_start(&self, first: u64) -> impl Iterator<Item = (i64, i64)> {
         let mut starts = self.woken(first).map(|(due, late)| due + late);
         let mut start = starts.next().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `pipeline`: what a signal processor does all day: sample, transform, send.
+//! `pipeline`: the work of a signal processor: sample, transform, send.
 //!
 //! ```text
 //!   sampler, Urgent(3) ──samples──► transformer, Urgent(2) ──results──► sender, Urgent(1)
@@ -7,25 +7,29 @@
 //! ```
 //!
 //! The sampler stands for the timer interrupt that reads an ADC on a microcontroller: a task of the
-//! highest priority with absolute due times. The signal (12 bits: a sine of `frequency_hz` and a dither of a few steps
-//! from `seed`) is laid out beforehand, so that a sample costs no more than a register read would. The sender's UART
-//! is a model: it waits until the line would have left at 115,200 baud, 10 bits a byte.
+//! highest priority with absolute due times. The signal (12 bits: a sine of `frequency_hz` and a
+//! dither of a few steps from `seed`) is laid out beforehand, so that a sample costs no more than a
+//! register read would. The sender's UART is a model: it waits until the line would have left at
+//! 115,200 baud, 10 bits a byte.
 //!
-//! - **Start**: the transformer's mark, immediately after the buffer's last sample has been stored in it.
+//! - **Start**: the transformer's mark, immediately after the buffer's last sample has been stored
+//!   in it.
 //! - **End**: its mark immediately after the index of the maximum has been found.
-//! - **Sample**: one block: real FFT, squared magnitudes, maximum. Beside: `sample to result`, from the block's last
-//!   sample to its result in the sender's hands; `result to line sent`; and `sampler lateness`, from a sample's due
-//!   time.
+//! - **Sample**: one block: real FFT, squared magnitudes, maximum. Auxiliary: `sample to result`,
+//!   from the block's last sample to the sender's receipt of its result; `result to line sent`; and
+//!   `sampler lateness`, from a sample's due time.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: every sample reached the transformer in order, and the maximum of every block lies at the
-//!   bin nearest to the frequency that was put in, or at either of two that are about equally near.
-//! - **Pin**: D6: high from before the mark at the start to after the one at the end, as in the source.
+//! - **Evidence**: every sample reached the transformer in order, and the maximum of every block
+//!   lies at the bin nearest to the frequency that was put in, or at either of two that are about
+//!   equally near.
+//! - **Pin**: D6: high from before the mark at the start to after the one at the end, as in the
+//!   source.
 //! - **Source**: P5.pipeline.
 //!
-//! How it differs from the source: P5 samples a real ADC and sends on a real UART, and its transform
-//! is the chip vendor's; here the transform is the same Rust code (`microfft`, radix 2, single precision) on
-//! every kernel, so that differences belong to the kernel and its machine. Magnitudes are left squared, which
-//! moves no maximum.
+//! How it differs from the source: P5 samples a real ADC and sends on a real UART, and its
+//! transform is the chip vendor's; here the transform is the same Rust code (`microfft`, radix 2,
+//! single precision) on every kernel, so that differences belong to the kernel and its machine.
+//! Magnitudes are left squared, which moves no maximum.
 
 use core::{
     hint::black_box,
@@ -48,9 +52,11 @@ pub static SPEC: Spec = Spec {
     summary: "1 kHz samples through a queue to an FFT, its result through a queue to a UART",
     start: "immediately after the last sample has been stored in the buffer",
     end: "immediately after the index of the spectrum's maximum has been found",
-    statistic: "one block; beside it sample to result, result to line sent, and the sampler's lateness",
+    statistic: "one block; beside it sample to result, result to line sent, and the sampler's \
+                lateness",
     control: "marks set one straight after the other",
-    evidence: "every sample arrived in order; every block's maximum is the bin nearest to the signal's frequency",
+    evidence: "every sample arrived in order; every block's maximum is the bin nearest to the \
+               signal's frequency",
     pin: "D6: high while a block is transformed",
     source: "P5.pipeline",
     parameters: &[
@@ -81,7 +87,8 @@ pub static SPEC: Spec = Spec {
             unit: "Hz",
             default: "50",
             values: Values::Number(1, 10_000),
-            help: "the signal's frequency: at least two bins (of rate / points) from 0 and from half the rate",
+            help: "the signal's frequency: at least two bins (of rate / points) from 0 and from \
+                   half the rate",
         },
         Parameter {
             name: "seed",
@@ -105,7 +112,7 @@ const CAPACITY: usize = 64;
 
 struct Pipeline<T: Messages> {
     kernel: &'static T::Kernel,
-    /// What the ADC will read.
+    /// The ADC's samples.
     signal: &'static [u16],
     /// Each word is the sample's number and, in its low 12 bits, its value.
     samples: T::Queue,
@@ -114,9 +121,9 @@ struct Pipeline<T: Messages> {
     points: u64,
     blocks: usize,
     rate: u64,
-    /// One for each sample.
+    /// A mark for each sample.
     sampled: Marks<T::Kernel>,
-    /// One for each block.
+    /// A mark for each block.
     filled: Marks<T::Kernel>,
     found: Marks<T::Kernel>,
     received: Marks<T::Kernel>,
@@ -126,7 +133,8 @@ struct Pipeline<T: Messages> {
     samples_in_order: AtomicU32,
     /// The sampler's leave to end, and the transformer's.
     leave: &'static [<T::Kernel as Kernel>::Semaphore],
-    /// Given by each task when it has done; by those that the sampler needs, also when they are in place.
+    /// Given by each task when it has done; by those that the sampler needs, also when they are in
+    /// place.
     done: &'static <T::Kernel as Kernel>::Semaphore,
 }
 
@@ -230,14 +238,15 @@ fn report<T: Messages>(
     trial.mark_control(sampled, 1.0);
 }
 
-/// Whether a bin is the nearest to the frequency. Halfway between two, its mirror image and the dither decide: hence a
-/// tenth of a bin more than half.
+/// Returns `true` if a bin is the nearest to the frequency, with a tolerance of 0.6 bins: halfway
+/// between two bins, the mirror image and the dither decide.
 fn near(bin: u64, [points, rate, frequency]: [u64; 3]) -> bool {
     10 * (bin * rate).abs_diff(frequency * points) <= 6 * rate
 }
 
 impl<T: Messages> Pipeline<T> {
-    /// When a sample is due. Counted from the first, so that no rounding adds up.
+    /// Returns the due time of a sample, counted from the first so that rounding errors do not add
+    /// up.
     fn due(&self, first: u64, sample: usize) -> u64 {
         first + sample as u64 * self.kernel.hertz() / self.rate
     }
@@ -257,7 +266,8 @@ async fn sampler<T: Messages>(pipeline: &'static Pipeline<T>, first: u64) {
 /// A real FFT of N points, in place.
 type Transform<const N: usize> = fn(&mut [f32; N]) -> &mut [Complex32];
 
-/// Its buffer is the arena's: in a small kernel's task there may be no room for one.
+/// Creates the transformer. Its buffer is in the arena, because the stack of a small kernel's task
+/// may be too small.
 fn spawn_transformer<T: Messages, const N: usize>(
     trial: &Trial<'_, T::Kernel>,
     pipeline: &'static Pipeline<T>,
@@ -295,7 +305,8 @@ async fn transformer<T: Messages, const N: usize>(
     kernel.give(pipeline.done);
 }
 
-/// The bin with the largest magnitude. Bin 0 holds the mean, and the bin at half the rate in its imaginary part.
+/// Returns the bin with the largest magnitude. Leaves out bin 0, which holds the mean and, in its
+/// imaginary part, the bin at half the rate.
 fn loudest(spectrum: &[Complex32]) -> usize {
     let mut loudest = (0, 0.0);
     for (index, bin) in spectrum.iter().enumerate().skip(1) {
@@ -327,7 +338,8 @@ async fn sender<T: Messages>(pipeline: &'static Pipeline<T>) {
         T::delay_until(kernel, kernel.now() + wire_time).await;
         pipeline.sent.mark(kernel, block);
     }
-    // Not before: the end of a more urgent task, which may take longer than all its work, would delay the last result.
+    // The others may end only now: the end of a more urgent task may take longer than all its work,
+    // and would delay the last result.
     pipeline.leave.iter().for_each(|leave| kernel.give(leave));
     kernel.give(pipeline.done);
 }

@@ -1,22 +1,25 @@
 //! `spawn`: create N empty tasks and see them end.
 //!
-//! A creator, itself a task of the kind, creates N empty tasks, reaps N, and reaps once more in vain.
-//! All have ordinary priority.
+//! A creator, itself a task of the kind, creates N empty tasks, reaps N, and reaps once more in
+//! vain. All have ordinary priority.
 //!
 //! - **Start**: the creator's mark, immediately before it creates the first task.
-//! - **End**: its mark immediately after the last reap, which has failed.
+//! - **End**: the creator's mark, immediately after the last reap, which has failed.
 //! - **Sample**: one run of N tasks, divided by N.
 //! - **Control**: the same run with N = 0, which is the reap in vain alone; divided by N as well.
-//! - **Evidence**: as many tasks ran as were created, as many were reaped, and the reap after them failed.
-//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same of the control.
-//! - **Source**: P2.spawn: `fork` N times, `wait` N times, and one `wait` that must fail; there for coroutines
-//!   too.
+//! - **Evidence**: as many tasks ran as were created, as many were reaped, and the reap after them
+//!   failed.
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same
+//!   of the control.
+//! - **Source**: P2.spawn: `fork` N times, `wait` N times, and one `wait` that must fail; there for
+//!   coroutines too.
 //!
-//! How it differs from the source: P2 gives counts of `get_time`, whose unit there is 12,500 timer units,
-//! 1.25 ms on QEMU's `virt` machine: a published count c for N tasks is c × 1.25 ms / N a task. P2 times its
-//! main function from entry to exit, which holds the program's own set-up; here the creator runs
-//! already. P2's coroutine kernel removes tasks from its run queue in O(N) steps each, which
-//! dominates its figures; with the kernels here, see whether the figure for one task grows with N.
+//! How it differs from the source: P2 gives counts of `get_time`, whose unit there is 12,500 timer
+//! units, 1.25 ms on QEMU's `virt` machine: a published count c for N tasks is c × 1.25 ms / N a
+//! task. P2 times its main function from entry to exit, which holds the program's own set-up; here
+//! the creator runs already. P2's coroutine kernel removes tasks from its run queue in O(N) steps
+//! each, which dominates its figures; with the kernels here, see whether the figure for one task
+//! grows with N.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -53,7 +56,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "0",
             values: Values::Number(0, 10_000),
-            help: "runs; 0: 100 of coroutines, 20 of threads, 5 of processes, which cost the more in this order",
+            help: "runs; 0: 100 of coroutines, 20 of threads, 5 of processes, which cost the more \
+                   in this order",
         },
     ],
     duration_us: |request| {
@@ -77,18 +81,18 @@ fn loops(request: &Request<'_>) -> usize {
 
 struct Nursery<K: Kernel> {
     kernel: &'static K,
-    /// One for each run, and for each control.
+    /// A mark for each run, and for each control.
     starts: Marks<K>,
     ends: Marks<K>,
     control_starts: Marks<K>,
     control_ends: Marks<K>,
-    /// Each task writes the number of its run to its own place.
+    /// The number of the last run in which the task of each place ran.
     visited: &'static [AtomicU32],
     ran: AtomicU32,
     reaped: AtomicU32,
-    /// Reaps that found nobody, as they must.
+    /// The number of reaps that failed, as they must.
     failed: AtomicU32,
-    /// Tasks that the kernel would not create.
+    /// The number of tasks that the kernel refused to create.
     refused: AtomicU32,
     done: &'static K::Semaphore,
 }
@@ -145,7 +149,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     Ok(())
 }
 
-/// The single writer of the counts.
+/// Creates and reaps the tasks of all runs. The only writer of the counts.
 async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
     let kernel = nursery.kernel;
     let (mut ran, mut reaped, mut failed, mut refused) = (0, 0, 0, 0);

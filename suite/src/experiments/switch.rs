@@ -1,25 +1,28 @@
 //! `switch`: from one task to the next.
 //!
-//! N tasks of one priority stand in a ring. With the `yield` primitive each gives way to the next ready task;
-//! with the others each gives the next one's semaphore and takes its own. Tasks at even places are of
-//! the pair's first kind, those at odd places of its second.
+//! N tasks of one priority form a ring. With the `yield` primitive each yields to the next ready
+//! task; with the others each gives the next one's semaphore and takes its own. Tasks at even
+//! places are of the pair's first kind, those at odd places of its second.
 //!
 //! - **Start**: the running task's mark, immediately before it yields or gives.
-//! - **End**: the next task's mark, immediately after its own yield or take has returned.
-//!   One mark serves as the end of one switch and the start of the next.
-//! - **Sample**: one step of the ring, divided by the switches per step that the kernel counted. (A fair
-//!   scheduler may need 1.4 switches a step.) Steps shorter than a mark are timed many at once (`batch`).
+//! - **End**: the next task's mark, immediately after its own yield or take has returned. One mark
+//!   serves as the end of one switch and the start of the next.
+//! - **Sample**: one step of the ring, divided by the switches per step that the kernel counted. (A
+//!   fair scheduler may need 1.4 switches a step.) Steps shorter than a mark are timed many at once
+//!   (`batch`).
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the tasks' own switches, counted by the kernel, are at least one a step.
-//! - **Pin**: D0 changes its level right after each mark, so that one edge to the next is a step, with what driving it costs.
-//! - **Source**: P1.switch, P5.switch; `perf bench sched pipe` and lmbench `lat_ctx` measure the same step.
+//! - **Pin**: D0 changes its level right after each mark, so that one edge to the next is a step
+//!   plus the cost of driving the pin.
+//! - **Source**: P1.switch, P5.switch; `perf bench sched pipe` and lmbench `lat_ctx` measure the
+//!   same step.
 //!
-//! Where the processor counts instructions, all of the ring's, the tasks' end included, are divided by the
-//! switches: a figure that hardly knows noise.
+//! If the processor counts instructions, all instructions of the ring, the tasks' end included, are
+//! divided by the switches: a figure with hardly any noise.
 //!
-//! How it differs from the sources: P1 marks the scheduler's entry, which a portable experiment cannot
-//! reach; here the interval holds the call into the kernel and the return from it as well, as a user
-//! of the kernel pays them.
+//! How it differs from the sources: P1 marks the scheduler's entry, which a portable experiment
+//! cannot reach; here the interval includes the call into the kernel and the return, which a user
+//! of the kernel pays as well.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -60,7 +63,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "semaphore",
             values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe"]),
-            help: "how a task gives way; futex, eventfd and pipe are what Linux can make semaphores of",
+            help: "how a task gives way; futex, eventfd and pipe are what Linux can make \
+                   semaphores of",
         },
         Parameter {
             name: "tasks",
@@ -81,7 +85,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "0",
             values: Values::Number(0, 10_000),
-            help: "steps timed together; 0: 1, but 100 between coroutines, whose step is shorter than a mark",
+            help: "steps timed together; 0: 1, but 100 between coroutines, whose step is shorter \
+                   than a mark",
         },
         Parameter {
             name: "pad",
@@ -103,7 +108,7 @@ struct Ring<K: Kernel> {
     switches: &'static [AtomicU32],
     done: &'static K::Semaphore,
     laps: usize,
-    /// Laps between two marks; 0 when every step has its own.
+    /// The number of laps between two marks; 0 if every step has its own mark.
     stride: usize,
     yields: bool,
     pad: u64,
@@ -135,7 +140,8 @@ where
         seats: trial.arena.fill(tasks, |_| kernel.semaphore(0))?,
         switches: trial.arena.fill(tasks, |_| Ok(AtomicU32::new(0)))?,
         done: trial.semaphore(0)?,
-        // The tasks end in a lap of their own, whose marks fall beyond the buffer: ending takes long.
+        // The tasks end in an extra lap, whose marks are beyond the buffer, because the end of a
+        // task takes long.
         laps: laps + 1,
         stride: if batch == 1 { 0 } else { stride },
         yields: trial.request.word("primitive") == "yield",
@@ -156,7 +162,8 @@ where
 
     let taken = (tasks * ring.laps) as f64;
     let counted: f64 = ring.switches.iter().map(|count| f64::from(count.load(Relaxed))).sum();
-    // Where tasks do not come in the order of the ring, two marks of one level may follow each other.
+    // If tasks do not run in the order of the ring, two marks of the same level may follow each
+    // other.
     let pin = ring.marks.are_sorted().then_some(Pin::Edges(MEASURED));
     ring.marks.sort();
     trial.evidence("switches", counted, 0.99 * taken, f64::INFINITY);
@@ -181,8 +188,8 @@ fn spawn<T: Tasks>(ring: &'static Ring<T::Kernel>, seat: usize) -> Result<(), Re
     }
 }
 
-/// What is asked for is a constant here, so that a step of the plain case holds a mark, the operation, and nothing else:
-/// on a small kernel, tests between two marks would cost as much as the switch.
+/// The options of the case are constants here, so that a step of the plain case is a mark and the
+/// operation only: on a small kernel, tests between two marks would cost as much as the switch.
 async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
     ring: &'static Ring<T::Kernel>,
     seat: usize,
@@ -191,15 +198,15 @@ async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
     let tasks = ring.seats.len();
     let (mine, next) = (&ring.seats[seat], &ring.seats[(seat + 1) % tasks]);
     let before = T::switches(kernel);
-    // All are up before the first step.
+    // All tasks are ready before the first step.
     kernel.give(ring.done);
     T::take(kernel, mine).await;
     if YIELDS && seat == 0 {
-        // The others become ready in their order, so that all are in the same lap.
+        // The other tasks become ready in the order of the ring, so that all are in the same lap.
         ring.seats[1..].iter().for_each(|seat| kernel.give(seat));
     }
     let mut place = seat;
-    // One lap less than there are takes: with the take before the first one, there is a switch for each.
+    // One lap less than takes: the take before the first lap is a switch too.
     for lap in 1..ring.laps {
         ring.step::<PLAIN>(seat, lap, place);
         place += tasks;
@@ -216,7 +223,7 @@ async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
 }
 
 impl<K: Kernel> Ring<K> {
-    /// The mark of a step, and what makes the step longer on purpose.
+    /// Sets the mark of a step, and lengthens the step if the case asks for it.
     #[inline(always)]
     fn step<const PLAIN: bool>(&self, seat: usize, lap: usize, place: usize) {
         if PLAIN {

@@ -1,32 +1,38 @@
-//! `ticks`: how long an executor takes to run N empty tasks, told in ticks of a slow timer.
+//! `ticks`: the time that an executor takes to run N empty tasks, in ticks of a slow timer.
 //!
-//! N tasks that are ready at their first poll stand in one run queue, in the arena. With `kind=coroutine` one worker runs
-//! them all: one address space. With `kind=process` there are two workers in two address spaces, tasks belong to
-//! them in turn, and a worker that finds the other's task at the head hands over and waits: every step crosses. With
-//! `kind=thread` the two workers share an address space: what is left of the cost is the switch itself.
+//! N tasks that are ready at their first poll are in one run queue in the arena. With
+//! `kind=coroutine` one worker in one address space runs them all. With `kind=process` there are
+//! two workers in two address spaces, which own the tasks alternately; a worker that finds the
+//! other's task at the head hands over and waits, so every step crosses. With `kind=thread` the two
+//! workers share an address space, which leaves the cost of the switch.
 //!
 //! The queue is the published kernel's or one that does the same in constant time:
 //!
-//! - `queue=linear`: a ring that finds a task by turning all the way round, entry by entry. Each task is looked up twice, to
-//!   be marked as asleep before its poll and to be removed after it, so N tasks move about N² entries.
+//! - `queue=linear`: a ring that finds a task by turning all the way round, entry by entry. Each
+//!   task is looked up twice, to be marked as asleep before its poll and to be removed after it, so
+//!   N tasks move about N² entries.
 //! - `queue=constant`: the task in hand is at the head, so both are done there.
 //!
-//! Why both: the published figures are read as the cost of switching, but grow with N² (about 80 instructions ×
-//! N²), because most of what they show is that ring. The constant queue shows the rest.
+//! Why both: the published figures are read as the cost of switching, but grow with N² (about 80
+//! instructions × N²), because the ring dominates them. The constant queue shows the rest.
 //!
-//! - **Start**: the first worker's mark, with all N queued, immediately before its first look into the queue.
+//! - **Start**: the first worker's mark, with all N queued, immediately before its first look into
+//!   the queue.
 //! - **End**: the mark of the worker that finds the queue empty, immediately after that look.
-//! - **Sample**: one run of N tasks. The series *timer ticks* is the same samples divided by `interval_us`.
+//! - **Sample**: one run of N tasks. The series *timer ticks* is the same samples divided by
+//!   `interval_us`.
 //! - **Control**: the same with an empty queue (N = 0).
-//! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run, by the workers'
-//!   own count, and at least as many switches by the kernel's.
-//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same of the control.
+//! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run, by the
+//!   workers' own count, and at least as many switches by the kernel's.
+//! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same
+//!   of the control.
 //! - **Source**: P2.switch.
 //!
-//! How it differs from P2: P2 counts timer interrupts, which is whole ticks and one too many (the reset counts as one). Here
-//! the time is measured and divided, so the count has a fraction and no bias, and a run far shorter than one tick
-//! still tells something: on a processor of today N = 380 takes less than one tick. No timer interrupts are
-//! caused, so their own cost is not in the figure. Queueing the N tasks is outside of the interval.
+//! How it differs from P2: P2 counts timer interrupts, which is whole ticks and one too many (the
+//! reset counts as one). Here the time is measured and divided, so the count has a fraction and no
+//! bias, and a run far shorter than one tick has a figure: on a current processor N = 380 takes
+//! less than one tick. No timer interrupts are caused, so their own cost is not in the figure.
+//! Queueing the N tasks is outside of the interval.
 
 mod queue;
 
@@ -53,8 +59,8 @@ pub static SPEC: Spec = Spec {
     end: "immediately after the look that finds the queue empty",
     statistic: "one run of all N; the same divided by the timer's interval, not rounded",
     control: "the same with an empty queue",
-    evidence: "each task polled once a run; with two workers, N hand-overs a run, and as many switches counted by the \
-               kernel",
+    evidence: "each task polled once a run; with two workers, N hand-overs a run, and as many \
+               switches counted by the kernel",
     pin: "D0: high during a run; D7: during its control",
     source: "P2.switch",
     parameters: &[
@@ -70,7 +76,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "linear",
             values: Values::Word(&["linear", "constant"]),
-            help: "how a task is found in the run queue: by turning it round, as published, or at once",
+            help: "how a task is found in the run queue: by turning it round, as published, or at \
+                   once",
         },
         Parameter {
             name: "tasks",
@@ -102,7 +109,7 @@ pub static SPEC: Spec = Spec {
     },
 };
 
-/// A task with nothing to do. It counts how often it was polled.
+/// A task without work, and the number of its polls.
 struct Empty(AtomicU32);
 
 impl Future for &Empty {
@@ -114,7 +121,7 @@ impl Future for &Empty {
     }
 }
 
-/// As an executor polls: without knowing whose future it is.
+/// Polls a task like an executor, through a pointer that hides the future's type.
 #[inline(never)]
 fn poll(task: &Empty) -> bool {
     let mut task = task;
@@ -129,17 +136,17 @@ struct Bench<K: Kernel> {
     workers: &'static [Worker<K>],
     done: &'static K::Semaphore,
     loops: usize,
-    /// Place n is of the n-th run.
+    /// The start of each run; `ends` has the same places.
     starts: Marks<K>,
     ends: Marks<K>,
-    /// The same with an empty queue.
+    /// The marks of the runs with an empty queue.
     empty_starts: Marks<K>,
     empty_ends: Marks<K>,
 }
 
 struct Worker<K: Kernel> {
     turn: K::Semaphore,
-    /// Times that it handed over to the other.
+    /// The number of hand-overs to the other worker.
     handed_over: AtomicU32,
     switches: AtomicU32,
 }
@@ -181,15 +188,15 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     Ok(())
 }
 
-/// The worker that queues all tasks and starts each run. With a second worker, that one ends the run: the last of an
-/// even number of tasks is its.
+/// The worker that queues all tasks and starts each run. A second worker, if there is one, owns the
+/// last of an even number of tasks, and ends the run.
 async fn first<T: Tasks>(bench: &'static Bench<T::Kernel>) {
     let kernel = bench.kernel;
     let before = T::switches(kernel);
     let mut rested = kernel.now();
     for run in 0..bench.loops {
         if kernel.now() - rested > kernel.hertz() / 2 {
-            // Real-time work may not take all of a processor: Linux throttles it at 95 %.
+            // Linux throttles real-time tasks that take more than 95 % of a processor.
             T::delay_until(kernel, kernel.now() + kernel.hertz() / 10).await;
             rested = kernel.now();
         }
@@ -223,7 +230,7 @@ async fn second<T: Tasks>(bench: &'static Bench<T::Kernel>) {
     finish::<T>(bench, 1, before);
 }
 
-/// Runs tasks until the queue is empty. While the head is the other worker's, that one has the queue.
+/// Runs tasks until the queue is empty. The worker that owns the task at the head owns the queue.
 #[inline(always)]
 async fn execute<T: Tasks>(bench: &'static Bench<T::Kernel>, this: usize) {
     while let Some(head) = bench.queue.head() {

@@ -1,5 +1,5 @@
-//! What the experiments with timers share: a processor that may not halt, delays with nothing to wait
-//! for, and the control.
+//! Parts shared by the experiments with timers: the spinning task, the delays that are already due,
+//! and the control.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,32 +12,33 @@ use crate::{
     wire::Series,
 };
 
-/// `idle=…`.
+/// The parameter `idle`.
 pub(super) const IDLE: Parameter = Parameter {
     name: "idle",
     unit: "",
     default: "halt",
     values: Values::Word(&["halt", "spin"]),
-    help: "spin: a task of the lowest priority keeps the processor from halting (pin the case to one processor)",
+    help: "spin: a task of the lowest priority keeps the processor from halting (pin the case to \
+           one processor)",
 };
 
-/// The urgency of task `number`, from 0, of `tasks`: each less urgent than the one before, as far as the numbers go, and the
-/// last one at the lowest.
+/// Returns the priority of task `number`, from 0, of `tasks`: each less urgent than the one before,
+/// from 8 at most down to 1, which all further tasks share.
 pub(super) fn descending(number: usize, tasks: usize) -> Priority {
     Priority::Urgent(tasks.min(8).saturating_sub(number).max(1) as u8)
 }
 
-/// The task that spins with `idle=spin`. It is of the director's kind.
+/// The spinning task of `idle=spin`, of the director's kind.
 pub(super) struct Spinner<K: Kernel> {
     kernel: &'static K,
     stop: AtomicBool,
-    /// Given when the task has begun, and again when it ends.
+    /// Given at the task's start, and again at its end.
     turned: &'static K::Semaphore,
 }
 
 impl<K: Kernel> Spinner<K> {
-    /// Starts it, if the case asks for it, and waits until it runs. All other tasks exist by then: a process must not
-    /// be forked while its parent has threads.
+    /// Starts the task, if the case asks for it, and waits until it runs. The caller has created
+    /// all other tasks: a process must not be forked while its parent has threads.
     pub(super) async fn start(trial: &Trial<'_, K>) -> Result<Option<&'static Self>, Refusal> {
         if trial.request.word("idle") == "halt" {
             return Ok(None);
@@ -59,16 +60,16 @@ impl<K: Kernel> Spinner<K> {
         Ok(Some(spinner))
     }
 
-    /// Stops it, and waits until it has ended.
+    /// Stops the task, and waits until it has ended.
     pub(super) async fn stop(&self) {
         self.stop.store(true, Relaxed);
         K::Director::take(self.kernel, self.turned).await;
     }
 }
 
-/// Beside the delays: some whose due time has come when the task asks. They show what the call costs when
-/// there is nothing to wait for. It is no control: kernels may set the timer and take its interrupt all the same, as
-/// Linux does, and that is part of what the experiments measure.
+/// An auxiliary series of delays that are already due when the task asks for them: the cost of the
+/// call without waiting. It is no control: kernels may set the timer and take its interrupt even
+/// so, like Linux, and this is part of the measured path.
 pub(super) struct DueAlready<K: Kernel> {
     starts: Marks<K>,
     ends: Marks<K>,
@@ -92,7 +93,7 @@ impl<K: Kernel> DueAlready<K> {
         }
     }
 
-    /// Tells them, and the control.
+    /// Sends the series and the control.
     pub(super) fn report(&self, trial: &mut Trial<'_, K>) {
         trial.durations(Series::auxiliary("due already"), &self.starts, &self.ends);
         trial.mark_control(&self.starts, 1.0);

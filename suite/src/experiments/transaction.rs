@@ -1,23 +1,27 @@
 //! `transaction`: a call that carries bytes to a server in another task, and brings them back.
 //!
-//! Workers call services: each worker calls a service, waits for the answer, compares it with what it sent, and calls again.
-//! With several services, a worker chooses one for each call (from `seed`). A service answers with the bytes that
-//! it was given. The bytes count up, and each call begins with another, so that an answer to an earlier call is noticed.
+//! Workers call services: each worker calls a service, waits for the answer, compares it with what
+//! it sent, and calls again. With several services, a worker chooses one for each call (from
+//! `seed`). A service answers with the bytes that it was given. The bytes count up from another
+//! value in each call, so that an answer to an earlier call is noticed.
 //!
-//! - **Start**: the worker's mark, immediately before the call. The bytes stand in the worker's memory.
-//! - **End**: its mark immediately after the call has returned with the answer, readable where it is.
-//! - **Sample**: one call. Beside: `processor time`, what the worker itself ran for a call, by the kernel's account over all
-//!   calls, less that of as many rounds without a call; and `calls`, of all workers, in a second.
+//! - **Start**: the worker's mark, immediately before the call. The bytes are in the worker's
+//!   memory.
+//! - **End**: the worker's mark, immediately after the call has returned with a readable answer.
+//! - **Sample**: one call. Auxiliary: `processor time`, the worker's own for a call, by the
+//!   kernel's accounting over all calls, less that of as many rounds without a call. Figure: the
+//!   calls of all workers in a second.
 //! - **Control**: the same rounds without the call: two marks, and the comparison.
-//! - **Evidence**: every answer held what was sent; the services, tasks of their own, counted every call; and so did the driver
-//!   that carried it, where one keeps an account (binder).
-//! - **Source**: P3, throughput: `BM_sendVec_binderize` (`transport=hwbinder`), `BM_sendVec_binder`, and
-//!   `BM_sendVec_passthrough`, where server and client are one task; several workers and services as in Android's throughput
-//!   program. `size` goes on beyond P3's 65536 bytes, to where transports refuse.
+//! - **Evidence**: every answer equalled the sent bytes; the services, if they are tasks of their
+//!   own, counted every call; so did the driver, if it counts (binder).
+//! - **Source**: P3, throughput: `BM_sendVec_binderize` (`transport=hwbinder`),
+//!   `BM_sendVec_binder`, and `BM_sendVec_passthrough`, where server and client are one task;
+//!   several workers and services as in Android's throughput program. `size` goes on beyond P3's
+//!   65536 bytes, to where transports refuse.
 //!
-//! How it differs from the source: P3 tells the mean of wall time over all iterations, with the loop around
-//! them; here each call is timed by itself, and answers are compared outside of the marks. P3 times no single call, so it has
-//! no percentiles. P3's servers have a pool of threads; a service here is one task.
+//! How it differs from the source: P3 reports the mean wall time of all iterations, the loop
+//! included, and no percentiles; here each call is timed by itself, and answers are compared
+//! outside the marks. P3's servers have a pool of threads; a service here is one task.
 
 use core::{
     hint::black_box,
@@ -35,7 +39,7 @@ use crate::{
     wire::Series,
 };
 
-/// The longest message: more than some transports take.
+/// The maximum length of a message, in bytes: more than some transports accept.
 const LARGEST: u64 = 1 << 20;
 
 pub static SPEC: Spec = Spec {
@@ -45,7 +49,8 @@ pub static SPEC: Spec = Spec {
     end: "immediately after the call has returned with the answer",
     statistic: "one call; the worker's processor time for it; calls of all workers in a second",
     control: "the same rounds without the call",
-    evidence: "every answer held what was sent; the services counted every call, and the driver where it tells",
+    evidence: "every answer held what was sent; the services counted every call, and the driver \
+               where it tells",
     pin: "",
     source: "P3, throughput",
     parameters: &[
@@ -71,7 +76,8 @@ pub static SPEC: Spec = Spec {
                 "process_vm",
                 "passthrough",
             ]),
-            help: "futex, eventfd: shared memory, and what rings; process_vm: read from the other's memory; passthrough: no server",
+            help: "futex, eventfd: shared memory, and what rings; process_vm: read from the \
+                   other's memory; passthrough: no server",
         },
         Parameter {
             name: "size",
@@ -120,8 +126,9 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "none",
             values: Values::Word(&["none", "dead", "mute", "hoard", "descriptors", "memory"]),
-            help: "to see what becomes of it: the first service ends, or says no more, after half of its share of the calls; binder's \
-                   workers free no answer, or find no descriptors or no memory to connect with",
+            help: "to see what becomes of it: the first service ends, or says no more, after half \
+                   of its share of the calls; binder's workers free no answer, or find no \
+                   descriptors or no memory to connect with",
         },
     ],
     duration_us: |request| {
@@ -135,23 +142,23 @@ pub static SPEC: Spec = Spec {
 struct Traffic<K: Kernel, W: Transport> {
     kernel: &'static K,
     services: &'static W::Services,
-    /// What is sent: any `size` bytes of it from one of the first 256 on.
+    /// The bytes to send: each call takes `size` bytes from one of the first 256 offsets.
     payload: &'static [u8],
-    /// What the workers are to suffer.
+    /// The fault to inject into the workers.
     fault: Option<Fault>,
-    /// Calls of each service before its fault.
+    /// The number of calls that the first service answers before its fault.
     limit: u32,
-    /// Given by nobody: what a mute service waits for.
+    /// The semaphore that a mute service waits for; never given.
     never: Option<&'static K::Semaphore>,
     size: usize,
     seed: u64,
     servers: &'static [Server],
     workers: &'static [Worker<K>],
-    /// The workers' leave to begin: one each.
+    /// Given once for each worker to begin.
     gate: &'static K::Semaphore,
-    /// Given by each task when it is in place, and by each worker when it has done.
+    /// Given by each worker when it is ready, and again at its end.
     done: &'static K::Semaphore,
-    /// Given by each server that has ended.
+    /// Given by each server at its end.
     ended: &'static K::Semaphore,
 }
 
@@ -164,24 +171,24 @@ struct Worker<K: Kernel> {
     ends: Marks<K>,
     control_starts: Marks<K>,
     control_ends: Marks<K>,
-    /// Processor time of the rounds with and without a call.
+    /// The processor time of the rounds without a call, and with one.
     spent: [K::Slot; 2],
     right: AtomicU32,
-    /// Calls that a driver counted, or `UNCOUNTED`.
+    /// The number of calls counted by the driver, or `UNCOUNTED`.
     carried: AtomicU32,
     failure: Failure,
 }
 
 const UNCOUNTED: u32 = u32::MAX;
 
-/// What went wrong, if something did, in a word: 0, or a [`CallFailure`].
+/// A [`CallFailure`] encoded in a word; 0 for none.
 struct Failure(AtomicU32);
 
 impl Failure {
     const DEAD: u32 = 1;
     const REFUSED: u32 = 2;
     const TIMED_OUT: u32 = 3;
-    /// To these is added the system's error number, which is below 4096.
+    /// The base of a code to which the system's error number, below 4096, is added.
     const UNCONNECTED: u32 = 1 << 12;
     const FAILED: u32 = 2 << 12;
 
@@ -315,7 +322,7 @@ where
         }
         false
     };
-    // If it fails, its clients notice.
+    // A failure shows in the clients' calls.
     let _ = W::serve(traffic.services, place, echo);
     traffic.kernel.give(traffic.ended);
 }
@@ -368,7 +375,7 @@ where
     kernel.give(traffic.done);
 }
 
-/// The services that a worker calls, one after the other.
+/// A pseudo-random sequence of services for a worker.
 struct Choice {
     services: u64,
     state: u64,
@@ -380,7 +387,7 @@ impl Choice {
     }
 
     fn next(&mut self) -> usize {
-        // Knuth's generator (MMIX); the high bits are the better ones.
+        // Knuth's linear congruential generator (MMIX). Its high bits are the better ones.
         self.state = self
             .state
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -415,7 +422,7 @@ fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K
     };
     let series = Series { per: loops as f64, ..Series::auxiliary("processor time") };
     trial.values(series, workers.iter().map(spent));
-    // From the first start of all to the last end.
+    // From the first start of all workers to the last end.
     let first = &workers[0].starts;
     let began = workers.iter().map(|worker| first.until(0, &worker.starts, 0)).min().unwrap_or(0);
     let ended =

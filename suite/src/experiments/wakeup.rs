@@ -1,19 +1,22 @@
 //! `wakeup`: from a handler to the task that it wakes.
 //!
-//! A task waits on a semaphore. A less urgent one raises an interrupt, or is interrupted by a timer or by a line from outside
-//! while it spins; the handler gives the semaphore, and the waiting task runs before the interrupted one goes on.
+//! A task waits on a semaphore. A less urgent one raises an interrupt, or is interrupted by a timer
+//! while it spins, or by an external line; the handler gives the semaphore, and the waiting task
+//! runs before the interrupted one goes on.
 //!
 //! - **Start**: the handler's mark, immediately before it gives the semaphore.
 //! - **End**: the waiting task's first instruction after it has taken the semaphore.
-//! - **Sample**: one interrupt. With `source=external` a second series starts when the line rose.
+//! - **Sample**: one interrupt. With `source=external` a second series starts at the rise of the
+//!   line.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: the handler was entered once a round; the kernel switched to the waiting task once a round; a
-//!   raised interrupt's handler had run when `raise` returned.
+//! - **Evidence**: the handler was entered once a round; the kernel switched to the waiting task
+//!   once a round; a raised interrupt's handler had run when `raise` returned.
 //! - **Pin**: D0: high from before the handler's mark to after the task's.
 //! - **Source**: P5.isr.
 //!
-//! How it differs from the sources: P5 triggers the interrupt from outside; `source=timer` is its like, and `source=external` the thing itself. The waiting
-//! task may be a coroutine; the interrupted one is of the director's kind, a thread where there are threads.
+//! How it differs from the sources: P5 triggers the interrupt from outside; `source=external` is
+//! the same, and `source=timer` comes close. The waiting task may be a coroutine; the interrupted
+//! one is of the director's kind, a thread where there are threads.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -29,11 +32,13 @@ use crate::{
 pub static SPEC: Spec = Spec {
     name: "wakeup",
     summary: "from an interrupt's handler to the task that it wakes",
-    start: "in the handler, immediately before it gives the semaphore; beside it, external: the line rises",
+    start: "in the handler, immediately before it gives the semaphore; beside it, external: the \
+            line rises",
     end: "the waiting task's first instruction after it has taken the semaphore",
     statistic: "one interrupt",
     control: "marks set one straight after the other",
-    evidence: "one entry of the handler a round; one switch to the waiting task a round, counted by the kernel",
+    evidence: "one entry of the handler a round; one switch to the waiting task a round, counted \
+               by the kernel",
     pin: "D0: high from the handler to the task",
     source: "P5.isr",
     parameters: &[
@@ -54,15 +59,15 @@ pub static SPEC: Spec = Spec {
 struct Wakeup<K: Interrupts> {
     kernel: &'static K,
     firing: Firing<K>,
-    /// When external lines rose.
+    /// The rises of the external line.
     lines: Marks<K>,
     starts: Marks<K>,
     ends: Marks<K>,
     /// Given by the handler.
     given: K::Semaphore,
-    /// Given by the waiting task, before it waits again.
+    /// Given by the waiting task before it waits again.
     answered: K::Semaphore,
-    /// No more interrupts will come.
+    /// `true` after the last interrupt.
     over: AtomicBool,
     switches: AtomicU32,
     done: &'static K::Semaphore,
@@ -98,7 +103,7 @@ where
         all.starts.start(kernel, entries, MEASURED);
         kernel.give(&all.given);
     })?;
-    // The waiting task first: a process must not be forked while its parent has threads.
+    // The waiting task is created first: a process must not be forked while its parent has threads.
     T::spawn(kernel, Priority::Urgent(2), waiter::<T>(all))?;
     <T::Kernel as Kernel>::Director::spawn(kernel, Priority::Urgent(1), interrupted(all, handler))?;
     trial.wait(all.done, 2).await;
@@ -142,10 +147,10 @@ where
     kernel.give(all.done);
 }
 
-/// The task that the handler interrupts.
+/// The interrupted task: fires the interrupt once a round.
 async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
     let kernel = all.kernel;
-    // The other task is up, and waits.
+    // Wait until the other task waits.
     K::Director::take(kernel, &all.answered).await;
     let lines = Some(&all.lines).filter(|lines| !lines.is_empty());
     if all.firing.attach(handler) {
@@ -153,7 +158,8 @@ async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
             if !all.firing.fire(round, lines).await {
                 break;
             }
-            // It has run by now, unless the two share a cooperative executor or are on two processors.
+            // The woken task has run by now, unless the two share a cooperative executor or run on
+            // two processors.
             K::Director::take(kernel, &all.answered).await;
         }
     }

@@ -1,16 +1,16 @@
-//! What the lab asks of a target: one line of text, `switch pair=thread-thread tasks=2 loops=1000`.
+//! The lab's request to a target: one line of text, `switch pair=thread-thread tasks=2 loops=1000`.
 //!
-//! Text, so that it passes through a command line, a firmware mailbox or a serial console unchanged,
-//! and can be typed by hand. Keys of the experiment are checked here; keys that the experiment does
-//! not know belong to the port, which must refuse those that it does not know either.
+//! Text passes unchanged through a command line, a firmware mailbox or a serial console, and can be
+//! typed by hand. This module checks the experiment's keys. All other keys belong to the port,
+//! which must refuse those that it does not know.
 
 use super::Spec;
 use crate::refusal::{Reason, Refusal};
 
-/// The longest request, in bytes.
+/// The maximum length of a request, in bytes.
 pub const MAX_REQUEST: usize = 480;
 
-/// A request whose experiment and parameters have been checked.
+/// A request whose experiment and parameters are checked.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     spec: &'static Spec,
@@ -43,36 +43,37 @@ impl<'a> Request<'a> {
         self.text
     }
 
-    /// All `key=value` pairs, in the order given.
+    /// Returns all `key=value` pairs in the order of the request, the port's included.
     pub fn pairs(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.text.split_ascii_whitespace().filter_map(|word| word.split_once('='))
     }
 
-    /// The value given for a key, the experiment's or the port's.
+    /// Returns the value of a key, the experiment's or the port's, if the request has it.
     pub fn given(&self, key: &str) -> Option<&'a str> {
         self.pairs().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// The experiment's parameter: as given, else its default. Panics for a parameter that is not in the
-    /// experiment's table.
+    /// Returns the value of an experiment's parameter, or its default. Panics if the experiment has
+    /// no such parameter.
     pub fn word(&self, name: &str) -> &'a str {
         let parameter = self.spec.parameters.iter().find(|p| p.name == name);
         let parameter = parameter.expect("the parameter is in the experiment's table");
         self.given(name).unwrap_or(parameter.default)
     }
 
-    /// The kind of task, or pair of kinds, that the case names; empty for experiments that leave no choice.
+    /// Returns the kind of task, or the pair of kinds; empty for an experiment without such a
+    /// parameter.
     pub fn tasks(&self) -> &'a str {
         let choice = self.spec.parameters.iter().find(|p| matches!(p.name, "kind" | "pair"));
         choice.map_or("", |parameter| self.word(parameter.name))
     }
 
-    /// As [`word`](Self::word), for parameters that are numbers.
+    /// Returns the value of a numeric parameter. Panics if the experiment has no such parameter.
     pub fn number(&self, name: &str) -> u64 {
         self.word(name).parse().expect("parse() has checked that it is a number")
     }
 
-    /// As [`number`](Self::number), for counts.
+    /// Returns the value of a numeric parameter as a `usize`, saturated on 32-bit targets.
     pub fn count(&self, name: &str) -> usize {
         usize::try_from(self.number(name)).unwrap_or(usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! The tests of the smallest port, in the lab's place: they are the suite's too.
+//! Tests of the smallest port, which are the suite's integration tests: they play the lab's part.
 
 mod port;
 
@@ -19,12 +19,13 @@ impl Sink for Pipe {
     }
 }
 
-/// All that the target sends.
+/// Runs a case in an arena of `memory` bytes and returns its stream.
 fn stream(request: &str, memory: usize) -> Vec<u8> {
     run(request, memory).0
 }
 
-/// The same, and what its pins did. A case that hangs fails: each takes less than a second.
+/// Runs a case and returns its stream and its pins' edges. Panics after 60 s; a case takes less
+/// than a second.
 fn run(request: &str, memory: usize) -> (Vec<u8>, Vec<(u64, u8, bool)>) {
     let (sender, outcome) = mpsc::channel();
     let text = request.to_owned();
@@ -46,7 +47,7 @@ fn records(stream: &[u8]) -> Vec<Record<'static>> {
 
 const PLENTY: usize = 32 << 20;
 
-/// The lengths of the measured samples, in ticks.
+/// Returns the lengths of the measured samples, in ticks.
 fn measured(records: &[Record]) -> Vec<u64> {
     let is_measured = |id| {
         records.iter().any(
@@ -60,7 +61,8 @@ fn measured(records: &[Record]) -> Vec<u64> {
     blocks.flatten().map(|sample| sample.value).collect()
 }
 
-/// The case ends, its evidence holds, and it has samples of believable lengths.
+/// Asserts that the case ends, that its evidence holds, and that its samples have plausible
+/// lengths.
 fn assert_sound(request: &str) {
     let records = records(&stream(request, PLENTY));
     assert_eq!(
@@ -89,7 +91,7 @@ fn assert_refused(request: &str, expected: Reason) {
     }
 }
 
-/// Every experiment of the table, in its shapes.
+/// The requests under test: every experiment that the port offers, in its variants.
 const CASES: &[&str] = &[
     "switch pair=coroutine-coroutine primitive=yield tasks=2",
     "switch pair=coroutine-coroutine primitive=yield tasks=10",
@@ -145,7 +147,7 @@ fn a_counter_that_wraps_changes_nothing() {
     for case in CASES {
         let wraps = records(&stream(case, PLENTY));
         let does_not = records(&stream(&format!("{case} counter=2000000000"), PLENTY));
-        // All but the hello, which has the request.
+        // All records but `Hello`, which holds the request.
         assert!(wraps[1..] == does_not[1..], "{case}");
     }
 }
@@ -168,7 +170,7 @@ fn figures_are_those_of_the_virtual_clock() {
     }
 }
 
-/// The samples of a series, with what was taken off them.
+/// Returns the samples of a series, with the nominal length added.
 fn samples(records: &[Record], series: &Series) -> Vec<u64> {
     let blocks = records.iter().filter_map(|record| match record {
         Record::Samples(Samples { series: id, block }) if *id == series.id => Some(block),
@@ -177,7 +179,7 @@ fn samples(records: &[Record], series: &Series) -> Vec<u64> {
     blocks.flatten().map(|sample| sample.value + series.nominal).collect()
 }
 
-/// The times at which a pin changed its level. All are low at first.
+/// Returns the times at which a pin changed its level. All pins are low at first.
 fn edges(driven: &[(u64, u8, bool)], pin: u8) -> Vec<u64> {
     let mut level = false;
     let changes = driven
@@ -220,7 +222,7 @@ fn a_line_that_rises_at_any_time_is_answered_at_once() {
         Record::Series(series) if series.name == "from the line" => Some(samples(&records, series)),
         _ => None,
     });
-    // To the handler, its mark, and to the task: nothing is in the way here.
+    // The entry of the handler, its mark, and the switch to the task: nothing else takes time here.
     assert_eq!(lines, Some(vec![ENTRY + READ + SWITCH; 1000]));
 }
 

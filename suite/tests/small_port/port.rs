@@ -1,14 +1,17 @@
-//! The smallest useful port, and the example of `docs/writing-a-port.md`: a kernel with coroutines only, in one file,
-//! that runs on the build machine in virtual time. Beside it stand its tests, which are the suite's too.
+//! The smallest useful port, and the example of `docs/writing-a-port.md`: a kernel with coroutines
+//! only, in one file, that runs on the build machine in virtual time. `main.rs` holds its tests,
+//! which are the suite's integration tests.
 //!
-//! The kernel is a list of tasks and one rule: the most urgent ready task runs, and of several the one that became
-//! ready first. There is one stack. A task that becomes ready and is more urgent than the running one is polled on top
-//! of it, inside the call that woke it, until it waits; then the running task goes on. With `preemption=none` it runs
-//! when the running one waits, as in most kernels with coroutines.
+//! The kernel is a list of tasks and one rule: the most urgent ready task runs, and of several the
+//! one that became ready first. There is one stack. A task that becomes ready and is more urgent
+//! than the running one is polled on top of it, inside the call that woke it, until it waits; then
+//! the running task goes on. With `preemption=none` it runs when the running one waits, as in most
+//! kernels with coroutines.
 //!
-//! Reading the clock, switching, entering a handler and logging take a fixed number of ticks each, all else takes none,
-//! and while all tasks wait, the clock jumps to the next due time. So two runs give the same bytes. It follows that
-//! `ticks` and the transform of `pipeline` show no more than their marks here: they only compute.
+//! Reading the clock, switching, entering a handler and logging take a fixed number of ticks each,
+//! all else takes none, and while all tasks wait, the clock jumps to the next due time. Two runs
+//! give the same bytes. Computation takes no time, so `ticks` and the transform of `pipeline` show
+//! the cost of their marks only.
 
 use std::{
     alloc::Layout,
@@ -34,43 +37,43 @@ use chronoscope_suite::{
 const NAMES: Names = Names { kernel: "small", release: "1" };
 
 pub const HERTZ: u64 = 10_000_000;
-/// Ticks that a read of the clock takes.
+/// The cost of a clock read, in ticks.
 pub const READ: u64 = 1;
-/// Ticks from the choice of a task to its first instruction.
+/// The ticks from the choice of a task to its first instruction.
 pub const SWITCH: u64 = 10;
-/// Ticks from an interrupt to its handler's first instruction.
+/// The ticks from an interrupt to its handler's first instruction.
 pub const ENTRY: u64 = 5;
 
-// ---- The kernel ----------------------------------------------------------------------------------------------------
+// The kernel
 
 struct Small {
     time: Cell<u64>,
     preemption: bool,
-    /// Memory for tasks and queues: the port's own, apart from the experiment's.
+    /// The port's own memory for tasks and queues, separate from the experiment's.
     arena: Arena,
-    /// All tasks are in a list, of which this is the head.
+    /// The head of the list of all tasks.
     newest: Cell<Option<&'static Task>>,
     director: &'static Task,
     running: Cell<Option<&'static Task>>,
-    /// Counts tasks that become ready, which gives each its place in the order.
+    /// A counter of the tasks that have become ready, which orders them.
     turns: Cell<u64>,
-    /// By source.
+    /// The handlers, indexed by source.
     handlers: [Cell<Option<Handler>>; 3],
-    /// While a handler runs, other interrupts and all tasks wait.
+    /// `true` while a handler runs; other interrupts and all tasks wait.
     handling: Cell<bool>,
-    /// When the timer interrupt is due.
+    /// The due time of the timer interrupt.
     alarm: Cell<Option<u64>>,
-    /// When the line from outside will rise, and when it rose last.
+    /// The time of the external line's next rise; `rose`, that of its last one.
     line: Cell<Option<u64>>,
     rose: Cell<u64>,
-    /// Chooses how late it rises.
+    /// The state of the generator that chooses how late the line rises.
     chance: Cell<u32>,
-    /// Bytes of log.
+    /// The number of logged bytes.
     logged: Cell<u64>,
 }
 
-// SAFETY: a kernel and its tasks live on the one thread that called `run_case`, as on a chip with one processor.
-// Handlers run on it too, and only inside calls of the kernel.
+// SAFETY: a kernel and its tasks live on the one thread that called `run_case`, as on a chip with
+// one processor. Handlers run on it too, and only inside calls of the kernel.
 unsafe impl Sync for Small {}
 
 type Body = dyn Future<Output = ()>;
@@ -97,7 +100,8 @@ enum State {
     Reaped,
 }
 
-/// It has no list of those who wait for it: they know it themselves.
+/// A counting semaphore. It has no list of waiting tasks: each task knows the semaphore that it
+/// waits for.
 struct Semaphore(AtomicU32);
 
 impl Task {
@@ -129,12 +133,12 @@ impl Task {
 }
 
 impl Small {
-    /// Takes the port's own keys, and refuses what is not to be had here: a key that nobody knows, and words that an
-    /// experiment allows because another kernel has them.
+    /// Creates the kernel from the port's own keys. Refuses unknown keys, and values that only
+    /// other kernels have.
     fn new(request: &Request<'_>, arena: Arena) -> Result<Self, Refusal> {
         let invalid =
             |what| Refusal::new(Reason::Invalid, what, "this port knows counter and preemption");
-        // The counter wraps early in every case, so that what cannot bear it shows.
+        // The counter wraps early in every case, which reveals code that does not expect it.
         let mut counter = u64::from(u32::MAX) - 1000;
         let mut preemption = true;
         for (key, value) in request.pairs() {
@@ -176,7 +180,8 @@ impl Small {
 
     /// Runs the director, and every other task, until the director ends.
     fn run(&self, director: Pin<&mut (dyn Future<Output = ()> + '_)>) {
-        // SAFETY: this forgets a lifetime. The director is pinned for longer than the loop below, which polls it.
+        // SAFETY: this erases a lifetime. The director is pinned for longer than the loop below,
+        // which polls it.
         let director = unsafe {
             mem::transmute::<Pin<&mut (dyn Future<Output = ()> + '_)>, NonNull<Body>>(director)
         };
@@ -220,8 +225,8 @@ impl Small {
             self.switch_to(Some(task));
             self.pass(SWITCH);
             let mut body = task.body.get().expect("a ready task has been started");
-            // SAFETY: nothing moves a body before it has ended, and nobody polls it already: a task whose body is being
-            // polled is not ready, since giving way, and waiting, is the last thing that it does in a poll.
+            // SAFETY: nothing moves a body before it has ended, and the body is not being polled:
+            // such a task is not ready, since a task yields or waits as the last action of a poll.
             let body = unsafe { Pin::new_unchecked(body.as_mut()) };
             if body.poll(&mut Context::from_waker(Waker::noop())).is_ready() {
                 self.end(task);
@@ -241,7 +246,8 @@ impl Small {
         above.max_by_key(|task| task.rank())
     }
 
-    /// Going on after another task has run is a switch as well; going on with the same task is none.
+    /// Makes a task the running one, and counts a switch to it unless it was the running one
+    /// already.
     fn switch_to(&self, task: Option<&'static Task>) {
         let before = self.running.replace(task);
         if let Some(task) = task
@@ -251,14 +257,15 @@ impl Small {
         }
     }
 
-    /// Called when tasks may have become ready. Those that a handler has woken run when it has returned.
+    /// Runs more urgent tasks after a change of readiness, but not inside a handler: tasks that a
+    /// handler has woken run after its return.
     fn preempt(&self) {
         if self.preemption && !self.handling.get() {
             self.dispatch();
         }
     }
 
-    /// Lets time pass, and what falls due happen.
+    /// Advances the clock, and fires the interrupts that fall due.
     fn pass(&self, ticks: u64) {
         let now = self.time.get() + ticks;
         self.time.set(now);
@@ -291,7 +298,7 @@ impl Small {
         self.preempt();
     }
 
-    /// A child of the running task.
+    /// Makes a task ready to run `body`, as a child of the running task.
     fn start(&self, task: &Task, priority: Priority, body: NonNull<Body>) {
         task.priority.set(priority);
         task.body.set(Some(body));
@@ -308,7 +315,7 @@ impl Small {
     }
 }
 
-// ---- What the suite asks of it -------------------------------------------------------------------------------------
+// The suite's traits
 
 impl Clock for Small {
     type Slot = AtomicU32;
@@ -329,14 +336,14 @@ impl Clock for Small {
         HERTZ
     }
 
-    /// It takes no time here.
+    /// Records the edge. Driving a pin takes no time here.
     fn drive(&self, pin: u8, high: bool) {
         EDGES.with_borrow_mut(|edges| edges.push((self.time.get(), pin, high)));
     }
 }
 
 thread_local! {
-    /// What a logic analyser sees: when each pin was driven, and to which level.
+    /// The edges of all pins in this thread's case: time, pin, and level.
     pub static EDGES: RefCell<Vec<(u64, u8, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -348,7 +355,7 @@ impl Kernel for Small {
         Ok(Semaphore(AtomicU32::new(initial)))
     }
 
-    /// A woken task takes only when it runs. If another takes before it, it waits on.
+    /// A woken task takes when it runs. If another task takes before it, it waits on.
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.0.store(semaphore.0.load(Relaxed) + 1, Relaxed);
         let waits = |task: &Task| matches!(task.state.get(), State::Takes(awaited) if ptr::eq(awaited, semaphore));
@@ -360,7 +367,7 @@ impl Kernel for Small {
     }
 }
 
-/// The one kind of task.
+/// The only kind of task.
 enum Coroutine {}
 
 impl Tasks for Coroutine {
@@ -371,7 +378,8 @@ impl Tasks for Coroutine {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        // The experiment `spawn` makes thousands of tasks, one after the other, so what has been reaped is used again.
+        // The experiment `spawn` creates thousands of tasks in sequence, so the memory of a reaped
+        // task is reused.
         let layout = Layout::new::<F>();
         let reaped =
             |task: &&Task| task.layout == layout && matches!(task.state.get(), State::Reaped);
@@ -384,8 +392,8 @@ impl Tasks for Coroutine {
                 (task, NonNull::from_ref(memory).cast::<F>())
             }
         };
-        // SAFETY: the memory has the layout of F and belongs to nobody else: it is new, or of a body that has ended.
-        // (That one need not be dropped, because bodies hold nothing but references.)
+        // SAFETY: the memory has the layout of F and no other owner: it is new, or of a body that
+        // has ended. (That body need not be dropped, because bodies hold only references.)
         unsafe { memory.write(body) };
         kernel.start(task, priority, memory);
         kernel.preempt();
@@ -450,7 +458,7 @@ impl Tasks for Coroutine {
     }
 }
 
-/// A ring of words, and a semaphore for either end to wait for.
+/// A ring of words, with a semaphore for each end.
 struct Queue {
     words: &'static [AtomicU32],
     sent: AtomicU32,
@@ -460,7 +468,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// The place of word number `count`, which is counted on.
+    /// Returns the place of word number `count`, and increments the count.
     fn next(&self, count: &AtomicU32) -> &AtomicU32 {
         let number = count.load(Relaxed);
         count.store(number.wrapping_add(1), Relaxed);
@@ -520,7 +528,7 @@ impl Interrupts for Small {
 }
 
 impl Log for Small {
-    /// To a line that carries a byte each tick, and that nobody reads.
+    /// Logs to a modelled line that carries a byte in each tick.
     fn log(&self, round: u32, ticks: u64) {
         let bytes = format!("round {round} at {ticks}\n").len() as u64;
         self.logged.set(self.logged.get() + bytes);
@@ -532,7 +540,7 @@ impl Log for Small {
     }
 }
 
-// ---- The table of offers, and main ---------------------------------------------------------------------------------
+// The offers, and main
 
 chronoscope_suite::offers! {
     kernel Small: interrupts masking log;
@@ -541,13 +549,14 @@ chronoscope_suite::offers! {
     otherwise "this port does not offer the experiment for these kinds of task";
 }
 
-/// A chip's `main`: there the request comes from a mailbox, the region is a `static`, and the sink writes to a UART.
+/// Runs a case: the counterpart of a chip's `main`, where the request comes from a mailbox, the
+/// region is a `static`, and the sink writes to a UART.
 pub fn run_case(request: &str, region: &'static mut [MaybeUninit<u8>], sink: &mut dyn Sink) {
     let (request, kernel, arena) = match begin(request, region) {
         Ok(begun) => begun,
         Err(refusal) => return trial::refuse(sink, NAMES, request, refusal),
     };
-    // The director is no task like the others: what it holds is neither `Send` nor `'static`.
+    // The director's future is not created by `spawn`, because it is neither `Send` nor `'static`.
     kernel.run(pin!(async {
         let mut trial = Trial::new(kernel, &arena, request, sink, NAMES);
         let outcome = run(&mut trial).await;

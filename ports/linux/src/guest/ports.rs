@@ -24,7 +24,8 @@ impl Drop for Access {
 }
 
 fn permit(on: libc::c_int) -> io::Result<()> {
-    // SAFETY: ioperm takes three numbers. It changes what the port instructions below may do, and no memory.
+    // SAFETY: ioperm takes three numbers. It changes what the port instructions below may do, and
+    // no memory.
     match unsafe { libc::ioperm(0, PORTS, on) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -32,8 +33,9 @@ fn permit(on: libc::c_int) -> io::Result<()> {
 }
 
 pub fn write_byte(port: u16, value: u8) {
-    // SAFETY: without `Access` the processor refuses with a fault; the devices behind the ports touch no memory of ours.
-    // All of memory is written before, since the machine may be saved at this instruction.
+    // SAFETY: without `Access` the processor refuses with a fault; the devices behind the ports
+    // touch no memory of ours. All of memory is written before, since the machine may be saved at
+    // this instruction.
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack, preserves_flags)) };
 }
 

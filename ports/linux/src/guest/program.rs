@@ -1,4 +1,5 @@
-//! Another program in the place of a case: it runs beside the load that the case asks for, and what it prints is the stream.
+//! Another program in the place of a case: it runs beside the load that the case asks for, and what
+//! it prints is the stream.
 
 use std::{
     io,

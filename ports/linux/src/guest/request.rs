@@ -1,5 +1,6 @@
-//! The request, and the program to run in its place, from QEMU's `fw_cfg`: files that the lab names on QEMU's command line. They are no part of a saved machine,
-//! so a restored one reads those of the QEMU that it runs in now.
+//! The request, and the program to run in its place, from QEMU's `fw_cfg`: files that the lab names
+//! on QEMU's command line. They are no part of a saved machine, so a restored one reads those of
+//! the QEMU that it runs in now.
 
 use std::io;
 

@@ -48,7 +48,8 @@ pub fn set_up() -> io::Result<()> {
         .map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
 }
 
-/// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for a log.
+/// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for
+/// a log.
 ///
 /// # Errors
 /// What the kernel says.

@@ -1,8 +1,9 @@
 //! `unix`, `seqpacket`, `pipe`: transports made of file descriptors.
 //!
-//! Each client has a channel of its own to each service. Through a stream, a message goes with its length before it, in one
-//! write; packets keep their bounds. A service with several clients polls their channels. An end of file tells
-//! either side that the other has gone, since every process closes the ends that are not its own.
+//! Each client has a channel of its own to each service. Through a stream, a message goes with its
+//! length before it, in one write; packets keep their bounds. A service with several clients polls
+//! their channels. An end of file tells either side that the other has gone, since every process
+//! closes the ends that are not its own.
 
 use std::{
     marker::PhantomData,
@@ -154,8 +155,8 @@ fn failure(error: Errno) -> CallFailure {
     }
 }
 
-/// The numbers of a channel's descriptors: the same in all processes forked since they were made, each of which owns its own
-/// copies.
+/// The numbers of a channel's descriptors: the same in all processes forked since they were made,
+/// each of which owns its own copies.
 struct End {
     reader: RawFd,
     writer: Option<RawFd>,
@@ -178,12 +179,14 @@ impl End {
 pub struct Services {
     clients: usize,
     largest: usize,
-    /// Client c's channel to service s is the one at s * clients + c: the client's end, and the server's.
+    /// Client c's channel to service s is the one at s * clients + c: the client's end, and the
+    /// server's.
     channels: &'static [[End; 2]],
 }
 
 impl Services {
-    /// This process's ends: those at place `side` of the channels that `mine` tells. All others are closed.
+    /// This process's ends: those at place `side` of the channels that `mine` tells. All others are
+    /// closed.
     ///
     /// # Safety
     /// Once in a process.
@@ -308,8 +311,8 @@ impl<M: Means> Transport for Descriptors<M> {
     }
 }
 
-/// The place of a channel that can be read from, looked for from `first` on, so that each gets its turn. A single one is not asked:
-/// its read waits.
+/// The place of a channel that can be read from, looked for from `first` on, so that each gets its
+/// turn. A single one is not asked: its read waits.
 #[inline]
 fn ready(channels: &[Channel], first: usize) -> Result<usize, CallFailure> {
     if channels.len() == 1 {

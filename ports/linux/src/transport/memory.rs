@@ -1,8 +1,9 @@
 //! `futex`, `eventfd`, `process_vm`: transports through memory, with a semaphore that rings.
 //!
-//! Each client has a line to each service: room for a message each way, and a bell. A service has one bell for all its
-//! clients, and looks which of them has called. With `process_vm`, lines hold only lengths and addresses: either side reads the
-//! message where the other has it. Nobody tells a client that its server has died; its patience ends.
+//! Each client has a line to each service: room for a message each way, and a bell. A service has
+//! one bell for all its clients, and looks which of them has called. With `process_vm`, lines hold
+//! only lengths and addresses: either side reads the message where the other has it. Nobody tells a
+//! client that its server has died; its patience ends.
 
 use std::{
     cell::UnsafeCell,
@@ -83,7 +84,8 @@ impl Letter {
         }
     }
 
-    /// Leaves the message of another letter: in this one's room, or in `buffer`, where its writer may still change it.
+    /// Leaves the message of another letter: in this one's room, or in `buffer`, where its writer
+    /// may still change it.
     #[inline]
     fn copy<'a>(
         &'a self,
@@ -106,7 +108,8 @@ impl Letter {
         self.room.as_ptr().cast::<u8>().cast_mut()
     }
 
-    /// The message that `writer` has left: where it stands, or in `buffer`, to which it has been read.
+    /// The message that `writer` has left: where it stands, or in `buffer`, to which it has been
+    /// read.
     #[inline]
     fn read<'a>(
         &'a self,
@@ -115,14 +118,16 @@ impl Letter {
     ) -> Result<&'a [u8], CallFailure> {
         let length = self.length.load(Relaxed);
         if !self.room.is_empty() {
-            // SAFETY: the message lies in the room, and the writer leaves it alone until it has been answered.
+            // SAFETY: the message lies in the room, and the writer leaves it alone until it has
+            // been answered.
             return Ok(unsafe { slice::from_raw_parts(self.start(), length) });
         }
         let buffer = buffer.get_mut(..length).ok_or(CallFailure::Refused)?;
         let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: length };
         let address = ptr::with_exposed_provenance_mut(self.address.load(Relaxed));
         let remote = libc::iovec { iov_base: address, iov_len: length };
-        // SAFETY: the kernel checks the other's memory, and writes no more than `length` bytes to the buffer.
+        // SAFETY: the kernel checks the other's memory, and writes no more than `length` bytes to
+        // the buffer.
         let read =
             unsafe { libc::process_vm_readv(writer, &raw const local, 1, &raw const remote, 1, 0) };
         match usize::try_from(read) {
@@ -285,7 +290,8 @@ impl<M: Means> Drop for Client<M> {
     }
 }
 
-/// The number of this process. Where Linux lets only parents read a process's memory (Yama), siblings may from now on.
+/// The number of this process. Where Linux lets only parents read a process's memory (Yama),
+/// siblings may from now on.
 fn admit_readers<M: Means>() -> libc::pid_t {
     if !M::SHARED {
         // SAFETY: takes numbers; without Yama it fails, and there is nothing to allow.

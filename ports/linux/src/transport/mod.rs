@@ -1,4 +1,5 @@
-//! Transports: what carries a call to a server process and back. One file each; `transaction` measures them.
+//! Transports: what carries a call to a server process and back. One file each; `transaction`
+//! measures them.
 //!
 //! | word | there and back |
 //! |---|---|
@@ -26,8 +27,8 @@ use std::{io, ptr};
 /// How long a server may take for one call.
 const PATIENCE_S: u32 = 3;
 
-/// A client's patience. A timer interrupts whatever the client waits in, once a second; calls that are answered
-/// cost nothing for it. Client processes have one each.
+/// A client's patience. A timer interrupts whatever the client waits in, once a second; calls that
+/// are answered cost nothing for it. Client processes have one each.
 pub struct Patience {
     interruptions: u32,
 }
@@ -38,8 +39,8 @@ impl Patience {
         extern "C" fn nothing(_: libc::c_int) {}
         let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
         let every_second = libc::itimerval { it_interval: second, it_value: second };
-        // SAFETY: the handler does nothing; without SA_RESTART, which signal(3) would set, system calls end. All pointers are
-        // to values of this frame.
+        // SAFETY: the handler does nothing; without SA_RESTART, which signal(3) would set, system
+        // calls end. All pointers are to values of this frame.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = nothing as *const () as usize;

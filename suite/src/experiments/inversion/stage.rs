@@ -1,4 +1,4 @@
-//! What the three tasks share.
+//! The state that the three tasks share.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -18,11 +18,11 @@ pub struct Stage<T: Mutexes> {
     pub high: Actor<T::Kernel>,
     pub done: &'static <T::Kernel as Kernel>::Semaphore,
     pub rounds: usize,
-    /// Low's work before it releases the others, and after.
+    /// Low's work before and after it releases the others, in steps.
     pub hold: [u64; 2],
-    /// Set by low while it holds the lock.
+    /// `true` while low holds the lock.
     pub held: AtomicBool,
-    /// Times that high saw it set when about to lock.
+    /// The number of rounds in which high found `held` set when it was about to lock.
     pub asked_while_held: AtomicU32,
     pub switches: AtomicU32,
 }
@@ -32,13 +32,13 @@ pub struct Actor<K: Kernel> {
     pub rounds: AtomicU32,
 }
 
-/// One length of the hog. Place n of its marks is for its n-th round.
+/// A length of the hog, in ticks, with the marks of its rounds.
 pub struct Point<K: Kernel> {
     pub hog: u64,
-    /// Low releases the others, and has done its work.
+    /// Low's marks: it releases the others; it has done its work.
     pub released: Marks<K>,
     pub worked: Marks<K>,
-    /// Medium has done its hog.
+    /// Medium's mark at the end of its hog.
     pub hogged: Marks<K>,
     pub waits: Waits<K>,
 }
@@ -60,7 +60,8 @@ impl<K: Kernel> Actor<K> {
 }
 
 impl<K: Kernel> Point<K> {
-    /// How long low's `rest` of work and the hog went on side by side in all rounds, and how long they could have.
+    /// Returns, for all rounds, the ticks during which low's `rest` of work and the hog overlapped,
+    /// and the maximum of that.
     pub fn overlap(&self, rest: u64) -> (u64, u64) {
         let overlap = |place| {
             let worked = self.released.until(place, &self.worked, place);
@@ -73,7 +74,7 @@ impl<K: Kernel> Point<K> {
 }
 
 impl<K: Kernel> Waits<K> {
-    /// `number`: among all that high waits for.
+    /// Creates the marks of `count` locks. `number` selects the pin.
     pub fn new(arena: &Arena, number: usize, count: usize) -> Result<Self, Refusal> {
         Ok(Self {
             pin: pin_of(number),
@@ -84,7 +85,8 @@ impl<K: Kernel> Waits<K> {
 }
 
 impl<T: Mutexes> Stage<T> {
-    /// The round's hog, and its place in that hog's marks. The lengths take turns, so that drift meets all alike.
+    /// Returns the round's hog, and its place in that hog's marks. The lengths alternate, so that
+    /// drift affects all alike.
     pub fn point(&self, round: usize) -> (&Point<T::Kernel>, usize) {
         (&self.points[round % self.points.len()], round / self.points.len())
     }

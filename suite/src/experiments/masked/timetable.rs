@@ -1,15 +1,16 @@
-//! When rounds start and interrupts are due.
+//! The starts of rounds and the due times of interrupts.
 
-/// Shares of a round in which no interrupt is due: half of them to set it, and half for the last one to arrive.
+/// The shares of a round in which no interrupt is due: half of them to set it, half for the last
+/// one to arrive.
 pub const MARGIN: u64 = 4;
 
-/// In ticks of the clock, from when the first round starts.
+/// The times of rounds and interrupts, in ticks of the clock from the start of the first round.
 #[derive(Clone, Copy)]
 pub struct Timetable {
     round: u64,
-    /// So long before a round starts, its interrupt is set.
+    /// The time from setting a round's interrupt to the start of the round.
     pub margin: u64,
-    /// In which its interrupt is due.
+    /// The part of a round in which its interrupt may be due.
     span: u64,
     step: u64,
     phase: u64,
@@ -18,15 +19,17 @@ pub struct Timetable {
 impl Timetable {
     pub fn new(share: u64, tasks: u64, seed: u64) -> Self {
         let span = share * tasks;
-        // The nearest to the golden ratio that has no divisor in common with the span, so that every tick has its turn.
+        // The next step from the golden ratio on that has no common divisor with the span, so that
+        // every tick has its turn.
         let step = (span * 618 / 1000..span).find(|&step| coprime(step, span)).unwrap_or(1);
         // Any odd factor spreads the seeds.
         let phase = seed.wrapping_mul(0x9E37_79B9) % span;
         Self { round: span + MARGIN * share, margin: MARGIN * share / 2, span, step, phase }
     }
 
-    /// The same for a kernel with ticks, which come once in so many: a round starts shortly before a tick, with which the
-    /// tasks then wake, and its interrupt is set with the tick before.
+    /// Adapts the timetable to a kernel with a tick of this period (0: none): a round starts
+    /// shortly before a tick, with which the tasks wake, and its interrupt is set with the tick
+    /// before.
     pub fn with_ticks(self, tick: u64) -> Self {
         if tick == 0 {
             self
@@ -35,14 +38,15 @@ impl Timetable {
         }
     }
 
-    /// From the first round's start to the start of another.
+    /// Returns the start of a round.
     pub fn start(&self, round: usize) -> u64 {
         round as u64 * self.round
     }
 
-    /// From the first round's start to a round's interrupt.
+    /// Returns the due time of a round's interrupt.
     pub fn due(&self, round: usize) -> u64 {
-        // The remainder first: no span, of a second at most, has a square that overflows.
+        // The remainder keeps the product below the span's square, which does not overflow: a span
+        // is at most a second.
         self.start(round) + (self.phase + round as u64 % self.span * self.step) % self.span
     }
 }

@@ -9,14 +9,14 @@ pub struct Queue {
     ring: &'static [Entry],
     front: AtomicU32,
     length: AtomicU32,
-    /// Finds a task by turning the ring round.
+    /// `true`: finds a task by turning the ring round.
     linear: bool,
 }
 
-/// What the published kernel keeps of a task in its queue.
+/// An entry of the published kernel's queue.
 pub struct Entry {
     pub task: AtomicU32,
-    /// Whose task it is: the worker's number.
+    /// The number of the worker that owns the task.
     pub space: AtomicU32,
     asleep: AtomicU32,
 }
@@ -62,8 +62,8 @@ impl Queue {
         if place >= capacity { place - capacity } else { place }
     }
 
-    /// Passes every entry through the head once, `change`s the task's when it is there, and puts all others, and it if
-    /// `keep`, back at the end. The order stays as it was.
+    /// Passes every entry through the head once: calls `change` on the task's entry, and puts all
+    /// others, and this one if `keep`, back at the end. The order does not change.
     fn turn(&self, task: u32, keep: bool, change: impl Fn(&Entry)) {
         for _ in 0..self.length.load(Relaxed) {
             let Some(head) = self.head() else { return };
@@ -80,7 +80,7 @@ impl Queue {
         }
     }
 
-    /// Marks a task, which is the head, as asleep: it stays so until something wakes it.
+    /// Marks a task as asleep. The task must be at the head.
     #[inline(never)]
     pub fn sleep(&self, task: u32) {
         let sleep = |entry: &Entry| entry.asleep.store(1, Relaxed);
@@ -91,7 +91,7 @@ impl Queue {
         }
     }
 
-    /// Removes a task, which is the head.
+    /// Removes a task. The task must be at the head, unless the queue is linear.
     #[inline(never)]
     pub fn remove(&self, task: u32) {
         if self.linear { self.turn(task, false, |_| ()) } else { self.drop_head() }
@@ -126,7 +126,7 @@ mod tests {
     fn both_queues_run_tasks_in_order_of_arrival() {
         for linear in [false, true] {
             let queue = queue(linear);
-            // More than once, so that the ring's ends meet in different places.
+            // Several times, so that the ring wraps at different places.
             for tasks in [3, 5, 1, 4] {
                 (0..tasks).for_each(|task| queue.push(task, task % 2, 0));
                 assert_eq!(drain(&queue), (0..tasks).collect::<Vec<_>>(), "linear: {linear}");

@@ -1,5 +1,5 @@
-//! A process's connection to the driver: the device, the memory that messages arrive in, and the exchange of commands and
-//! returns.
+//! A process's connection to the driver: the device, the memory that messages arrive in, and the
+//! exchange of commands and returns.
 
 use std::{ffi::c_void, io, ptr};
 
@@ -51,7 +51,8 @@ impl Device {
         control(&self.file, protocol::SET_CONTEXT_MANAGER, &mut 0_i32)
     }
 
-    /// Gives the driver all commands, and waits for returns. `go_on`: asked when a signal interrupts.
+    /// Gives the driver all commands, and waits for returns. `go_on`: asked when a signal
+    /// interrupts.
     ///
     /// # Errors
     /// [`CallFailure::TimedOut`] when it does not go on.

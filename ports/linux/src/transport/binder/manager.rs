@@ -1,4 +1,5 @@
-//! The context manager of a case: a process that everybody on the device can call, and that knows the services by number.
+//! The context manager of a case: a process that everybody on the device can call, and that knows
+//! the services by number.
 
 use std::collections::BTreeMap;
 

@@ -7,10 +7,10 @@
 //!                        service ◄── worker      ECHO, and LEAVE when it has done
 //! ```
 //!
-//! A call is one system call for the client: it frees the answer before, calls, and waits for the answer; and one for the
-//! service: it frees the call, answers, and waits for the next. `binder` sends the bytes as the message. `hwbinder` sends them as
-//! HIDL's vectors go: a vector's header beside the message, and its bytes beside that, whose address the driver corrects in
-//! the header.
+//! A call is one system call for the client: it frees the answer before, calls, and waits for the
+//! answer; and one for the service: it frees the call, answers, and waits for the next. `binder`
+//! sends the bytes as the message. `hwbinder` sends them as HIDL's vectors go: a vector's header
+//! beside the message, and its bytes beside that, whose address the driver corrects in the header.
 
 mod device;
 mod manager;

@@ -1,4 +1,5 @@
-//! What bytes look like in a message: themselves for binder; for hwbinder, a vector of HIDL's beside the message.
+//! What bytes look like in a message: themselves for binder; for hwbinder, a vector of HIDL's
+//! beside the message.
 
 use std::marker::PhantomData;
 
@@ -13,7 +14,8 @@ const HEADER: usize = 8;
 const OBJECT: usize = size_of::<BufferObject>();
 const OFFSETS: [u64; 2] = [HEADER as u64, (HEADER + OBJECT) as u64];
 
-/// What a message needs beside the bytes. It must stay where it is until the driver has been given the message.
+/// What a message needs beside the bytes. It must stay where it is until the driver has been given
+/// the message.
 pub struct Parcel<D> {
     message: [u8; HEADER + 2 * OBJECT],
     /// A `hidl_vec`'s header: the address of its bytes, and their number.

@@ -1,5 +1,6 @@
-//! The driver's protocol, as `linux/android/binder.h` defines it for 64-bit processes: commands to the driver in one stream,
-//! returns from it in another. Numbers are in native order and not aligned.
+//! The driver's protocol, as `linux/android/binder.h` defines it for 64-bit processes: commands to
+//! the driver in one stream, returns from it in another. Numbers are in native order and not
+//! aligned.
 
 /// `BINDER_WRITE_READ` and the other calls of `ioctl` that a client or a server makes.
 pub const WRITE_READ: u32 = 0xc030_6201;
@@ -52,7 +53,8 @@ mod event {
     pub const FAILED_REPLY: u32 = 0x0000_7211;
 }
 
-/// Who is called: the context manager, which everybody can call, or a node that somebody has passed on.
+/// Who is called: the context manager, which everybody can call, or a node that somebody has passed
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(pub u32);
 
@@ -69,7 +71,8 @@ pub mod object {
     /// Of a [`POINTER`]: its address stands in the bytes of another.
     pub const HAS_PARENT: u32 = 1;
 
-    /// Priorities as low as nice 127 are passed on: all. (Android's kernels: real-time ones too, by the bit 0x800.)
+    /// Priorities as low as nice 127 are passed on: all. (Android's kernels: real-time ones too, by
+    /// the bit 0x800.)
     pub const FLAGS: u32 = 0x87f;
 }
 
@@ -268,7 +271,8 @@ pub enum Return {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
 
-/// Reads the driver's returns one after the other. What it does not know it passes over by the size in its number.
+/// Reads the driver's returns one after the other. What it does not know it passes over by the size
+/// in its number.
 pub struct Returns<'a> {
     rest: &'a [u8],
 }
@@ -368,7 +372,8 @@ mod tests {
             .collect()
     }
 
-    /// A return as the driver may send it: of a known kind or of any other, with a body as long as its number says.
+    /// A return as the driver may send it: of a known kind or of any other, with a body as long as
+    /// its number says.
     fn any_return() -> impl Strategy<Value = (u32, Vec<u8>)> {
         let known = select(vec![
             event::ERROR,
@@ -389,7 +394,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes: no panic, an end, nothing read twice, and nothing after what breaks off.
+        /// Whatever the bytes: no panic, an end, nothing read twice, and nothing after what breaks
+        /// off.
         #[test]
         fn any_bytes_are_read_to_an_end(bytes in vec(any::<u8>(), 0..600)) {
             let all = returns(&bytes);

@@ -1,4 +1,5 @@
-//! The memory of a process that the driver puts messages into: mapped from the device, and only the driver writes to it.
+//! The memory of a process that the driver puts messages into: mapped from the device, and only the
+//! driver writes to it.
 
 use std::{ffi::c_void, ptr, slice};
 
@@ -32,8 +33,8 @@ impl Room {
         let start = usize::try_from(address).ok()?.checked_sub(self.0.addr())?;
         let length = usize::try_from(length).ok()?;
         let end = start.checked_add(length)?;
-        // SAFETY: they lie in the room, which stays mapped; the driver changes only what has been freed, and who frees a message
-        // does not look at it any more.
+        // SAFETY: they lie in the room, which stays mapped; the driver changes only what has been
+        // freed, and who frees a message does not look at it any more.
         (end <= BYTES).then(|| unsafe { slice::from_raw_parts(self.0.add(start), length) })
     }
 }

@@ -15,8 +15,9 @@ pub fn calls_of_this_process() -> Option<u32> {
     calls(&text, process::id())
 }
 
-/// Calls of a process. First stands what all have done, then for each device that a process has opened a line `proc NUMBER`, and
-/// what it has done: `BC_TRANSACTION: COUNT`, or `BC_TRANSACTION_SG`. What has not been done at all has no line.
+/// Calls of a process. First stands what all have done, then for each device that a process has
+/// opened a line `proc NUMBER`, and what it has done: `BC_TRANSACTION: COUNT`, or
+/// `BC_TRANSACTION_SG`. What has not been done at all has no line.
 fn calls(text: &str, process: u32) -> Option<u32> {
     let sections = text.split("\nproc ").skip(1);
     let mut ours = sections.filter_map(|section| {
