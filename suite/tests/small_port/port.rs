@@ -358,7 +358,10 @@ impl Kernel for Small {
     /// A woken task takes when it runs. If another task takes before it, it waits on.
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.0.store(semaphore.0.load(Relaxed) + 1, Relaxed);
-        let waits = |task: &Task| matches!(task.state.get(), State::Takes(awaited) if ptr::eq(awaited, semaphore));
+        let waits = |task: &Task| match task.state.get() {
+            State::Takes(awaited) => ptr::eq(awaited, semaphore),
+            _ => false,
+        };
         let first = self.tasks().filter(|task| waits(task)).max_by_key(|task| task.rank());
         if let Some(task) = first {
             self.make_ready(task);
