@@ -358,7 +358,7 @@ fn a_processor_that_is_not_there() {
     answer.exits(4).shows("the case may not run on that processor").shows("choose another with -a");
 }
 
-/// An ordinary user may lack real-time priority: those cases say what is needed, and the others
+/// An ordinary user may lack real-time priority: those cases name the permission, and the others
 /// run.
 #[test]
 fn without_permission_for_real_time() {

@@ -86,7 +86,7 @@ fn what_is_no_capture_is_told() {
     let folder = Folder::new("capture-bad-content");
     for (content, message) in [
         (b"".as_slice(), "it is empty"),
-        (b"\x7fELF", "it is none of the captures that are known"),
+        (b"\x7fELF", "its format is unknown"),
         (b"\x1f\x8b\x08", "it is compressed: unpack it first"),
         (b"PK\x03\x04rest", "the archive is damaged or cut off"),
         (b"$timescale 1 ns $end", "it ends before `$enddefinitions`"),
@@ -185,7 +185,7 @@ fn damaged_sessions_are_told() {
         (session(&wide, &[part]), "it ends within a sample of 2 bytes"),
         (
             session(METADATA, &[("logic-1-1", &[0; 64])]).into_iter().rev().collect(),
-            "it is none of the captures",
+            "its format is unknown",
         ),
     ] {
         measure(&[&folder.file("bad.sr", content)]).complains(message);

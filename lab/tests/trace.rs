@@ -206,7 +206,7 @@ fn what_a_board_did_not_write_is_told() {
     assert!(!tracks.iter().any(|track| track.name == "pins"));
 }
 
-/// The same file, read with the classes that Perfetto publishes.
+/// A file of this crate's, read with the classes that Perfetto publishes.
 #[test]
 fn perfetto_reads_it() {
     let folder = Folder::new("trace-perfetto");

@@ -74,7 +74,7 @@ impl Channel {
         self.edges.iter().enumerate().map(move |(place, at)| (*at, (place % 2 == 0) == first))
     }
 
-    /// Yields each pulse at `level`. A pulse that the capture's start or end cuts short is left out.
+    /// Yields each pulse at `level`, except those that the capture's start or end cuts short.
     pub fn pulses(&self, level: bool) -> impl Iterator<Item = Pulse> + '_ {
         let skip = usize::from(self.initial == level);
         self.edges

@@ -52,9 +52,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     {
         bail!("it is compressed: unpack it first");
     }
-    bail!(
-        "it is none of the captures that are known: VCD, sigrok's .sr, Saleae's CSV or binary export"
-    )
+    bail!("its format is unknown: VCD, sigrok's .sr, and Saleae's CSV and binary exports are read")
 }
 
 /// The channel's name for a file that stores none: the file's stem.

@@ -268,7 +268,7 @@ impl<'a> Answer<'a> {
         }
         match self.before {
             0 => format!(
-                "nothing came over {device} at {baud} baud in {seconds} s: is the board powered, flashed with an image for a serial line, and wired, its TX to our RX?"
+                "nothing came over {device} at {baud} baud in {seconds} s: check that the board is powered, flashed with an image for a serial line, and that its TX is wired to the adapter's RX"
             ),
             before => format!(
                 "{before} bytes came over {device} in {seconds} s, but no answer to the request{said}: is {baud} the board's baud rate, and its image of this tree?"

@@ -107,7 +107,7 @@ fn add_series(
     series: &SeriesResult,
     spans: Vec<Span>,
 ) {
-    let clock = case.clock.as_ref().map_or("no clock told".to_owned(), |clock| {
+    let clock = case.clock.as_ref().map_or("clock: not known".to_owned(), |clock| {
         let (domain, hertz) = (&clock.domain, clock.hertz);
         let tick = 1e9 / hertz.max(1) as f64;
         format!("clock: {domain}, {hertz} Hz; a tick is shown as {tick} ns")

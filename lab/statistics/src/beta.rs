@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn as_scipy() {
-        // scipy.special.betainc(a, b, x), SciPy 1.17.1; `lab/statistics/tests/scipy_figures.py` repeats it.
+        // scipy.special.betainc(a, b, x), SciPy 1.17.1, repeated by
+        // `lab/statistics/tests/scipy_figures.py`.
         for (a, b, x, value) in
             [(40.0, 0.5, 0.99, 0.37138602325398434), (1e3, 2e3, 0.33, 0.3506326761341843)]
         {

@@ -104,7 +104,7 @@ impl<'a> Qmp<'a> {
                 Err(error) => return Err(error).context("QEMU has gone"),
             }
             let message: Value =
-                serde_json::from_slice(&self.line).context("QEMU speaks no JSON")?;
+                serde_json::from_slice(&self.line).context("QEMU's answer is not JSON")?;
             self.line.clear();
             if wanted(&message) {
                 return Ok(message);

@@ -198,8 +198,9 @@ impl Guest {
             let ran = child::run_with_input(qemu, "the guest", limit, stop, sink)
                 .map_err(installed)
                 .and_then(no_panic);
-            let talked =
-                talk.join().unwrap_or_else(|_| Err(anyhow!("the conversation with QEMU failed")));
+            let talked = talk
+                .join()
+                .unwrap_or_else(|_| Err(anyhow!("the thread that controls QEMU panicked")));
             // The error of QEMU or the guest explains more than that of the conversation.
             ran.and(talked)
         })

@@ -2,7 +2,7 @@
 //! knows nothing of tracks.
 //!
 //! ```text
-//!           <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=… prev_pid=0 … ==> next_comm=… next_pid=12 …
+//! <idle>-0 [001] d..2. 1234.567890: sched_switch: prev_comm=… ==> next_comm=… next_pid=12 …
 //! ```
 //!
 //! A task's name may hold any character, so the fields around it are searched from the end of the
