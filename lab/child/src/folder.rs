@@ -1,0 +1,81 @@
+//! Temporary folders that are removed whatever ends the program.
+
+use std::{
+    env, fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::supervisor::{self, Held};
+
+/// An empty temporary folder; removed with its contents on drop, or by the supervisor when the
+/// program is killed.
+pub struct Folder {
+    path: PathBuf,
+    _held: Held,
+}
+
+impl Folder {
+    /// Creates a folder of a new name in the system's temporary folder.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn new() -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = env::temp_dir().join(format!("chronoscope-{}-{number}", process::id()));
+            match fs::create_dir(&path) {
+                // Left by a process of the same number that was killed without a supervisor.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => bail!("cannot make the folder {}: {error}", path.display()),
+                Ok(()) => return Ok(Self { _held: supervisor::hold_folder(&path), path }),
+            }
+        }
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The contents of a file in the folder.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not UTF-8.
+    pub fn text(&self, name: &str) -> Result<String> {
+        let path = self.path(name);
+        fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))
+    }
+}
+
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_removed_with_its_contents() {
+        let folder = Folder::new().unwrap();
+        fs::write(folder.path("a"), "text").unwrap();
+        assert_eq!(folder.text("a").unwrap(), "text");
+        let path = folder.as_ref().to_owned();
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,121 @@
+//! How long a child may take, on the wall's clock and on the processor's.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use rustix::{param::clock_ticks_per_second, process::Pid};
+
+/// How long a child may take before the watchdog ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// On the wall's clock.
+    pub wall: Duration,
+    /// Of processor time that the child's first process uses. An emulator uses it in proportion to
+    /// the instructions that it executes, however busy the host is.
+    pub work: Option<Duration>,
+}
+
+impl From<Duration> for Limit {
+    /// A limit on the wall's clock alone.
+    fn from(wall: Duration) -> Self {
+        Self { wall, work: None }
+    }
+}
+
+impl Limit {
+    /// How much longer than `work` an emulator may take on the wall's clock: it shares the host, and
+    /// one that is dead uses no processor time.
+    const PATIENCE: u32 = 20;
+
+    /// No limit that a program could reach: a year.
+    pub(crate) const ENDLESS: Self =
+        Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None };
+
+    /// A limit for an emulator or a simulator: `work` of processor time, and a generous one on the
+    /// wall's clock for an emulator that hangs without using any.
+    pub fn of_work(work: Duration) -> Self {
+        Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work) }
+    }
+
+    /// This limit with `more` time on both clocks.
+    pub fn saturating_add(self, more: Duration) -> Self {
+        Self {
+            wall: self.wall.saturating_add(more),
+            work: self.work.map(|work| work.saturating_add(more)),
+        }
+    }
+}
+
+/// How often the processor time is read.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A limit that has begun.
+pub(crate) struct Deadline {
+    limit: Limit,
+    start: Instant,
+    /// When the processor time was last read: that takes a system call or three.
+    looked: Instant,
+}
+
+impl Deadline {
+    pub(crate) fn new(limit: Limit) -> Self {
+        let start = Instant::now();
+        Self { limit, start, looked: start }
+    }
+
+    /// What has run out, in words, if anything has. Cheap enough to be asked for every piece of
+    /// output.
+    pub(crate) fn exceeded(&mut self, child: Pid) -> Option<String> {
+        if self.start.elapsed() >= self.limit.wall {
+            return Some(format!("{} s", self.limit.wall.as_secs()));
+        }
+        let work = self.limit.work?;
+        if self.looked.elapsed() < LOOK {
+            return None;
+        }
+        self.looked = Instant::now();
+        (processor_time(child)? >= work).then(|| format!("{} s of processor time", work.as_secs()))
+    }
+}
+
+/// The processor time that a process has used, from `/proc/PID/stat` (proc_pid_stat(5)); `None`
+/// when it has ended.
+fn processor_time(process: Pid) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid())).ok()?;
+    // The second field, the name in parentheses, may hold spaces.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let ticks = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    Some(Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn processor_time_of_this_process_grows() {
+        let own = rustix::process::getpid();
+        let before = processor_time(own).unwrap();
+        let mut number = 1_u64;
+        while processor_time(own).unwrap() == before {
+            number = std::hint::black_box(number.wrapping_mul(3));
+        }
+    }
+
+    #[test]
+    fn sleep_is_no_work() {
+        let mut child = Command::new("sleep").arg("30").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let mut deadline = Deadline::new(Limit::of_work(Duration::from_millis(100)));
+        std::thread::sleep(2 * LOOK);
+        assert_eq!(deadline.exceeded(pid), None);
+        assert!(processor_time(pid).unwrap() < Duration::from_millis(100));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(processor_time(pid), None);
+    }
+}

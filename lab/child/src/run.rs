@@ -1,0 +1,304 @@
+//! Runs a program as a child process: passes on its output, bounds its time, and leaves none of its
+//! processes behind. It knows nothing of the output's meaning.
+
+use std::{
+    io::Read,
+    os::{fd::AsFd, unix::process::ExitStatusExt},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
+
+use chronoscope_units::printable;
+
+use crate::{
+    limit::{Deadline, Limit},
+    spawn::spawn,
+    supervisor::{self, Held},
+};
+
+/// Runs `command` and passes its standard output to `sink` in pieces, until it ends; `name` is its
+/// name in messages. The child's whole process group is killed when `sink` fails, when `limit` has
+/// passed, or within about 0.1 s after `stop` becomes true. Blocks until then.
+///
+/// # Errors
+/// If the program cannot be started, fails, is killed or stopped, or `sink` fails. A failure's
+/// message ends with the last line of the program's standard error.
+pub fn run(
+    command: &mut Command,
+    name: &str,
+    limit: Limit,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink).map(|_| ())
+}
+
+/// Runs `command` as [`run`] does, with the standard input that the caller has configured; the
+/// holder of its other end sees it close when the program ends. Returns the last 4096 bytes that
+/// the program wrote to standard error.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_input(
+    command: &mut Command,
+    name: &str,
+    limit: Limit,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<String> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = spawn(command);
+    // Without this, the input's descriptor would stay open in this process.
+    command.stdin(Stdio::null());
+    let child =
+        child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let mut running = Running::new(child);
+    let mut patience = Patience { name, deadline: Deadline::new(limit), stop };
+    let errors = running.pass_on(&mut patience, sink)?;
+    let status = running.status(&mut patience)?;
+    if status.success() {
+        return Ok(errors);
+    }
+    let complaint = printable(errors.lines().last().unwrap_or_default());
+    let what = match status.signal() {
+        Some(signal) => format!("{name} was killed by signal {signal}"),
+        None => format!("{name} failed"),
+    };
+    Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
+}
+
+/// Runs `command` to its end and returns its output, as [`Command::output`] does; the command and
+/// all its processes are killed when this process ends, or within about 0.1 s after `stop` becomes
+/// true. Standard input is empty.
+///
+/// # Errors
+/// If the program cannot be started or is stopped. How it ended is in the result.
+pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
+    let name = command.get_program().display().to_string();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = spawn(command).with_context(|| format!("cannot start {name}"))?;
+    let mut running = Running::new(child);
+    let (mut stdout, mut stderr) = (running.child.stdout.take(), running.child.stderr.take());
+    // One thread a pipe: both may fill.
+    let stderr = thread::spawn(move || read_all(stderr.as_mut()));
+    let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
+    let mut patience = Patience { name: &name, deadline: Deadline::new(Limit::ENDLESS), stop };
+    let status = running.status(&mut patience)?;
+    let [stdout, stderr] = [stdout_reader, stderr].map(|reader| reader.join().unwrap_or_default());
+    Ok(Output { status, stdout, stderr })
+}
+
+fn read_all(pipe: Option<&mut impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        // A pipe whose writer was killed holds what came before.
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+/// The limits of a run.
+struct Patience<'a> {
+    name: &'a str,
+    deadline: Deadline,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    /// # Errors
+    /// If the run is to be stopped, or `child` has taken longer than it may.
+    fn check(&mut self, child: Pid) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if let Some(taken) = self.deadline.exceeded(child) {
+            let name = self.name;
+            bail!("the watchdog ended {name} after {taken}: it hung, or the machine is very slow");
+        }
+        Ok(())
+    }
+}
+
+/// A running program; its whole process group is killed on drop.
+struct Running {
+    child: Child,
+    /// Kills the group when this process is killed; `None` once the group has ended.
+    held: Option<Held>,
+}
+
+impl Running {
+    fn new(child: Child) -> Self {
+        let held = supervisor::hold_group(Pid::from_child(&child));
+        Self { child, held: Some(held) }
+    }
+
+    /// Passes on standard output until the program closes both its outputs; returns the end of its
+    /// standard error.
+    fn pass_on(
+        &mut self,
+        patience: &mut Patience<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<String> {
+        let mut stream = self.child.stdout.take();
+        let mut errors = self.child.stderr.take();
+        let mut buffer = vec![0; 1 << 16];
+        let mut complaint = Vec::new();
+        while stream.is_some() || errors.is_some() {
+            patience.check(self.group())?;
+            let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(2);
+            watched.extend(
+                stream.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+            );
+            watched.extend(
+                errors.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+            );
+            let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+            if let Err(error) = poll(&mut watched, Some(&tick))
+                && error != rustix::io::Errno::INTR
+            {
+                return Err(error.into());
+            }
+            let mut ready = watched
+                .iter()
+                .map(|pipe| !pipe.revents().is_empty())
+                .collect::<Vec<_>>()
+                .into_iter();
+            if stream.is_some() && ready.next() == Some(true) {
+                match read(stream.as_mut(), &mut buffer)? {
+                    0 => stream = None,
+                    length => sink(&buffer[..length])?,
+                }
+            }
+            if errors.is_some() && ready.next() == Some(true) {
+                match read(errors.as_mut(), &mut buffer)? {
+                    0 => errors = None,
+                    length => {
+                        complaint.extend_from_slice(&buffer[..length]);
+                        let excess = complaint.len().saturating_sub(4096);
+                        complaint.drain(..excess);
+                    }
+                }
+            }
+        }
+        Ok(String::from_utf8_lossy(&complaint).into_owned())
+    }
+
+    /// Waits for the first process to end and returns its status; kills the rest of its group.
+    fn status(&mut self, patience: &mut Patience<'_>) -> Result<ExitStatus> {
+        let process = WaitId::Pid(self.group());
+        // The status is not taken yet, so that the process number, which is also the group's, is
+        // not reused.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while waitid(process.clone(), look)?.is_none() {
+            patience.check(self.group())?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.end()
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn end(&mut self) -> Result<ExitStatus> {
+        // After a normal end no process is left to kill.
+        let _ = kill_process_group(self.group(), Signal::KILL);
+        // Before the process is waited for: after that its number may be another group's.
+        self.held = None;
+        Ok(self.child.wait()?)
+    }
+}
+
+fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
+    Ok(pipe.map_or(Ok(0), |pipe| pipe.read(buffer))?)
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.held.is_some() {
+            // On drop the exit status does not matter.
+            let _ = self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        shell
+    }
+
+    #[test]
+    fn a_stopped_program_ends_with_its_children() {
+        let stop = AtomicBool::new(false);
+        let mut child = None;
+        let ran = run(
+            // The background process would outlive the shell.
+            &mut shell("sleep 100 & echo $!; wait"),
+            "sh",
+            Duration::from_secs(60).into(),
+            &stop,
+            &mut |bytes| {
+                child = String::from_utf8_lossy(bytes).trim().parse().ok().and_then(Pid::from_raw);
+                stop.store(true, Ordering::Relaxed);
+                Ok(())
+            },
+        );
+        assert_eq!(ran.unwrap_err().to_string(), "interrupted");
+        let child = child.unwrap();
+        // The kernel takes a moment to end it; there is no bound that a busy machine must meet.
+        while std::fs::read_to_string(format!("/proc/{}/comm", child.as_raw_pid()))
+            .is_ok_and(|name| name.trim() == "sleep")
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn work_is_limited_in_processor_time() {
+        let start = Instant::now();
+        let limit = Limit::of_work(Duration::from_millis(200));
+        let stop = AtomicBool::new(false);
+        let error =
+            run(&mut shell("while :; do :; done"), "the loop", limit, &stop, &mut |_| Ok(()));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("processor time"), "{error}");
+        assert!(start.elapsed() >= Duration::from_millis(190));
+    }
+
+    #[test]
+    fn output_is_whole_and_the_status_is_told() {
+        let stop = AtomicBool::new(false);
+        let script = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2; exit 3";
+        let output = output(&mut shell(script), &stop).unwrap();
+        assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));
+        assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_thread_that_ends_takes_no_child_with_it() {
+        let output = thread::spawn(|| {
+            let stop = AtomicBool::new(false);
+            output(&mut shell("echo started"), &stop)
+        });
+        assert_eq!(output.join().unwrap().unwrap().stdout, b"started\n");
+        // The next child is started by the same long-lived thread.
+        let mut child =
+            thread::spawn(|| spawn(&mut shell("sleep 0.2; exit 5"))).join().unwrap().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(5));
+    }
+}
