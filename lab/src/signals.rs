@@ -1,0 +1,91 @@
+//! Signals that end the program: the first asks it to stop and keep what is complete, later ones
+//! may end it at once. It knows nothing of what is stopped.
+
+use std::{
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+
+/// The exit status of an interrupted run.
+pub const INTERRUPTED: u8 = 130;
+
+/// How long after the first signal a second one changes nothing. `timeout` signals its child and
+/// then its group, a terminal's user presses Ctrl-C twice: neither means to lose results, which are
+/// stored within these seconds.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Returns a flag that becomes true on the first SIGINT, SIGTERM or SIGHUP. A second signal changes
+/// nothing; a third within 5 s of the first, or any after those 5 s, ends the program at once with
+/// the status [`INTERRUPTED`]. Call it once.
+///
+/// # Errors
+/// If the handler cannot be installed.
+pub fn stop_on_signal() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let mut heard = Heard::default();
+    ctrlc::set_handler(move || match heard.signal(Instant::now()) {
+        Reaction::Stop => flag.store(true, Ordering::Relaxed),
+        Reaction::Ignore => {}
+        Reaction::End => process::exit(INTERRUPTED.into()),
+    })
+    .context("cannot watch for signals")?;
+    Ok(stop)
+}
+
+/// What a signal does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reaction {
+    Stop,
+    Ignore,
+    End,
+}
+
+/// The signals so far.
+#[derive(Debug, Default)]
+struct Heard {
+    first: Option<Instant>,
+    second: bool,
+}
+
+impl Heard {
+    /// Takes in a signal that came at `now`.
+    fn signal(&mut self, now: Instant) -> Reaction {
+        match self.first {
+            None => {
+                self.first = Some(now);
+                Reaction::Stop
+            }
+            Some(first) if !self.second && now.duration_since(first) < GRACE => {
+                self.second = true;
+                Reaction::Ignore
+            }
+            Some(_) => Reaction::End,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reactions(seconds: &[f64]) -> Vec<Reaction> {
+        let (mut heard, start) = (Heard::default(), Instant::now());
+        seconds.iter().map(|&after| heard.signal(start + Duration::from_secs_f64(after))).collect()
+    }
+
+    #[test]
+    fn the_second_signal_changes_nothing_and_the_third_ends() {
+        use Reaction::{End, Ignore, Stop};
+        assert_eq!(reactions(&[0.0, 0.0, 0.1]), [Stop, Ignore, End]);
+        assert_eq!(reactions(&[0.0, 4.9, 4.95]), [Stop, Ignore, End]);
+        assert_eq!(reactions(&[0.0, 5.0]), [Stop, End]);
+        assert_eq!(reactions(&[0.0, 1.0, 60.0]), [Stop, Ignore, End]);
+    }
+}
