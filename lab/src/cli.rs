@@ -61,6 +61,9 @@ pub enum Command {
     HwbinderLatency(Latency),
     /// List what was fetched or booted once: kernels and virtual machines. All of it can be made again.
     Cache(Cache),
+    /// Ends what the lab leaves behind when it is killed; started by the lab itself.
+    #[command(hide = true)]
+    Supervise,
     /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
     Doctor(Doctor),
 }

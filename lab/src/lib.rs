@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub use chronoscope_capture as capture;
+pub use chronoscope_child as child;
 pub use chronoscope_run as run;
 pub use chronoscope_statistics as statistics;
 pub use chronoscope_units as units;
@@ -25,7 +26,6 @@ pub mod baseline;
 pub mod cache;
 pub mod case;
 mod cause;
-mod child;
 pub mod cli;
 pub mod command;
 pub mod comparison;
@@ -40,6 +40,7 @@ pub mod profile;
 pub mod reference;
 pub mod report;
 pub mod runner;
+pub mod signals;
 pub mod store;
 pub mod stream;
 pub mod study;

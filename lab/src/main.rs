@@ -1,10 +1,11 @@
-//! `chronoscope`: reads the command line, runs what it asks, shows what was found, and tells by its exit status how it went.
+//! `chronoscope`: reads the command line, executes the command, and returns its exit status.
 
 use std::process::ExitCode;
 
-use chronoscope::{cli, console};
+use chronoscope::{child::supervisor, cli, console};
 
 fn main() -> ExitCode {
+    supervisor::enable(&["supervise"]);
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {

@@ -3,10 +3,7 @@
 
 use std::{
     process,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -20,23 +17,29 @@ pub const INTERRUPTED: u8 = 130;
 /// stored within these seconds.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Returns a flag that becomes true on the first SIGINT, SIGTERM or SIGHUP. A second signal changes
+/// Whether the program is to stop. Signals belong to the whole process, and so does this.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program is to stop and keep what is complete. Stays false until [`watch`] is called.
+pub fn stop() -> &'static AtomicBool {
+    &STOP
+}
+
+/// From now on the first SIGINT, SIGTERM or SIGHUP makes [`stop`] true. A second signal changes
 /// nothing; a third within 5 s of the first, or any after those 5 s, ends the program at once with
 /// the status [`INTERRUPTED`]. Call it once.
 ///
 /// # Errors
 /// If the handler cannot be installed.
-pub fn stop_on_signal() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
+pub fn watch() -> Result<&'static AtomicBool> {
     let mut heard = Heard::default();
     ctrlc::set_handler(move || match heard.signal(Instant::now()) {
-        Reaction::Stop => flag.store(true, Ordering::Relaxed),
+        Reaction::Stop => STOP.store(true, Ordering::Relaxed),
         Reaction::Ignore => {}
         Reaction::End => process::exit(INTERRUPTED.into()),
     })
     .context("cannot watch for signals")?;
-    Ok(stop)
+    Ok(stop())
 }
 
 /// What a signal does.

@@ -14,7 +14,7 @@ use crate::{
     reference::{self, Reference},
     report::{self, format::CompareFormat},
     run::{CaseResult, Context, Run, SCHEMA, Status},
-    runner,
+    runner, signals,
     store::{CaseRow, Store},
     study::{Overrides, Study},
     variant::{self, Variant},
@@ -233,11 +233,11 @@ fn take_turns(
     arguments: &cli::Compare,
 ) -> Result<Option<[Run; 2]>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
-    let stop = run::stop_on_signal()?;
+    let stop = signals::watch()?;
     let mut progress = report::progress::new(arguments.print.quiet);
     let start = Instant::now();
     let mut context = runner::context::now();
-    let outcome = runner::run(&cases, false, progress.as_mut(), &stop)?;
+    let outcome = runner::run(&cases, false, progress.as_mut(), stop)?;
     if outcome.interrupted {
         return Ok(None);
     }

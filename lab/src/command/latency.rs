@@ -13,7 +13,7 @@ use crate::{
     case::{Settings, experiment},
     cli, console, report,
     run::{CaseResult, SeriesResult},
-    runner,
+    runner, signals,
     statistics::rank,
     study::{Entry, Overrides, Study},
 };
@@ -66,9 +66,9 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         ..Overrides::default()
     };
     let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
-    let stop = super::run::stop_on_signal()?;
+    let stop = signals::watch()?;
     // Every sample is kept, for the original's averages hold the first calls too.
-    let outcome = runner::run(&cases, true, report::progress::new(true).as_mut(), &stop)?;
+    let outcome = runner::run(&cases, true, report::progress::new(true).as_mut(), stop)?;
     let Some(case) = outcome.results.first().filter(|case| case.repetitions == 1) else {
         let reason = outcome.results.first().map(|case| case.verdict.reasons.join("; "));
         bail!("no figures: {}", reason.unwrap_or_else(|| "interrupted".to_owned()));

@@ -15,7 +15,10 @@ mod trace;
 use anyhow::Result;
 
 use self::latency::Transport;
-use crate::cli::{Cli, Command};
+use crate::{
+    child::supervisor,
+    cli::{Cli, Command},
+};
 
 /// Does what the command line asks; the result is the program's exit status.
 ///
@@ -34,6 +37,10 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::List(list) => list::execute(&list),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),
+        Command::Supervise => {
+            supervisor::serve();
+            Ok(0)
+        }
         Command::Doctor(doctor) => doctor::execute(&doctor),
     }
 }

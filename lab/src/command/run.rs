@@ -2,7 +2,6 @@
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -18,6 +17,7 @@ use crate::{
     report,
     run::{Context, Run, SCHEMA, Target},
     runner::{self, context, pairs},
+    signals::{self, INTERRUPTED},
     store::Store,
     study::{self, Overrides, Study},
 };
@@ -44,15 +44,15 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if !arguments.output.quiet {
         doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
     }
-    let stop = stop_on_signal()?;
+    let stop = signals::watch()?;
     if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
-        serial::flash(image, chip, &stop)?;
+        serial::flash(image, chip, stop)?;
     }
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
     let mut context = Context { doctor, ..context::now() };
-    let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), &stop)?;
-    let beside = pairs::run(&peers, progress.as_mut(), &stop)?;
+    let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), stop)?;
+    let beside = pairs::run(&peers, progress.as_mut(), stop)?;
     context.interrupted = outcome.interrupted || beside.interrupted;
     context.seconds = start.elapsed().as_secs_f64();
     let run = Run {
@@ -72,7 +72,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if run.context.interrupted {
         let (complete, all) = (outcome.complete + run.peers.len(), cases.len() + peers.len());
         console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
-        return Ok(130);
+        return Ok(INTERRUPTED);
     }
     Ok(run.status().exit_code())
 }
@@ -214,17 +214,4 @@ fn duration(flag: &str, text: &str) -> Result<Duration> {
         }
         _ => bail!("`{flag} {text}`: write a number and s, m, h or d, up to a year"),
     }
-}
-
-/// Becomes true on the first interrupt, hang-up or termination; a second one ends the program.
-pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot watch for signals")?;
-    Ok(stop)
 }

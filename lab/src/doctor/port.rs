@@ -37,8 +37,11 @@ pub fn ask(cpu: usize) -> Answer {
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();
     let never = AtomicBool::new(false);
-    let outcome =
-        Host.run(&format!("doctor cpu={cpu}"), Duration::from_secs(10), &never, &mut |bytes| {
+    let outcome = Host.run(
+        &format!("doctor cpu={cpu}"),
+        Duration::from_secs(10).into(),
+        &never,
+        &mut |bytes| {
             decoder.feed(bytes, &mut |record| {
                 if let Record::Figure { name, value, .. } = record
                     && figures.len() < MAX_FIGURES
@@ -47,7 +50,8 @@ pub fn ask(cpu: usize) -> Answer {
                 }
                 Ok(())
             })
-        });
+        },
+    );
     let outcome = outcome.and_then(|_| decoder.finish());
     Answer { figures: outcome.map(|()| figures).map_err(|error| format!("not tried: {error:#}")) }
 }

@@ -6,12 +6,13 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::firmware::told_when_long;
+use crate::{child, signals};
 
 /// Variables that are meant for the lab's own build, and not for the images.
 const FOREIGN: [&str; 4] =
@@ -51,9 +52,7 @@ pub(super) fn run(builder: &mut Command, what: &str) -> Result<()> {
     for name in FOREIGN {
         builder.env_remove(name);
     }
-    builder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = told_when_long(what, || builder.output())
-        .with_context(|| format!("cannot start {}", builder.get_program().display()))?;
+    let output = told_when_long(what, || child::output(builder, signals::stop()))?;
     if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
 }
 

@@ -1,14 +1,14 @@
 //! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
 //! port; this module starts it and does not read its stream.
 
-use std::{process::Command, sync::atomic::AtomicBool, time::Duration};
+use std::{process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{Machine, Program, Recording, builder::beside_the_lab};
-use crate::child;
+use crate::child::{self, Limit};
 
 /// The port's own parameters, which `ports/linux/src/settings.rs` reads.
 pub(super) static PARAMETERS: [Parameter; 7] = [
@@ -77,7 +77,7 @@ impl Machine for Host {
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
@@ -90,7 +90,7 @@ impl Machine for Host {
         &self,
         program: &Program<'_>,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {

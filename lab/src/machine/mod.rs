@@ -7,17 +7,16 @@ pub mod host;
 mod images;
 pub mod qemu;
 pub mod rtl;
-mod scratch;
 pub mod serial;
 mod smallest;
 pub mod vm;
 
-use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool, time::Duration};
+use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-use crate::{profile::Retirement, run::Target, run::names::HOST};
+use crate::{child::Limit, profile::Retirement, run::Target, run::names::HOST};
 
 /// What the figures of a machine are made with.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +70,12 @@ pub trait Machine {
         Ok(Made::default())
     }
 
+    /// Whether a case executes as many instructions or cycles however busy the host is, so that its
+    /// watchdog counts the emulator's work and not the wall's time.
+    fn is_emulated(&self) -> bool {
+        false
+    }
+
     /// How many times longer a case may take here than on a processor of today.
     fn slowness(&self) -> u32 {
         1
@@ -85,7 +90,7 @@ pub trait Machine {
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording>;
@@ -98,7 +103,7 @@ pub trait Machine {
         &self,
         program: &Program<'_>,
         _request: &str,
-        _limit: Duration,
+        _limit: Limit,
         _stop: &AtomicBool,
         _sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {

@@ -8,7 +8,6 @@ use std::{
     path::PathBuf,
     process::Command,
     sync::{Mutex, atomic::AtomicBool},
-    time::Duration,
 };
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -18,10 +17,12 @@ use super::{
     Machine, Made, Recording, agreement, builder,
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
-    scratch::Folder,
     smallest, take,
 };
-use crate::{child, run::names::CAPTURE};
+use crate::{
+    child::{self, Folder, Limit},
+    run::names::CAPTURE,
+};
 
 /// An emulated chip.
 #[derive(Debug)]
@@ -155,10 +156,14 @@ impl Machine for Qemu {
         Ok(Made::default())
     }
 
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {

@@ -7,7 +7,6 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError, atomic::AtomicBool},
-    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
@@ -17,10 +16,15 @@ use super::{
     Machine, Made, Recording, builder, default_in,
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
-    scratch::Folder,
     take,
 };
-use crate::{child, digest::sha256, profile::Retirement, run::names::CAPTURE, units::parse_hertz};
+use crate::{
+    child::{self, Folder, Limit},
+    digest::sha256,
+    profile::Retirement,
+    run::names::CAPTURE,
+    units::parse_hertz,
+};
 
 /// The cores that there is a board around.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
@@ -125,10 +129,14 @@ impl Machine for Rtl {
         60
     }
 
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {

@@ -29,7 +29,7 @@ use self::{
     line::Line,
 };
 use super::{Machine, Recording, firmware, images};
-use crate::{console, units::printable};
+use crate::{child::Limit, console, units::printable};
 
 pub use flash::flash;
 
@@ -105,7 +105,7 @@ impl Machine for Serial {
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
@@ -119,7 +119,7 @@ impl Machine for Serial {
             if stop.load(Ordering::Relaxed) {
                 bail!("interrupted");
             }
-            if heard.elapsed() >= limit {
+            if heard.elapsed() >= limit.wall {
                 frames.rest(&mut |piece| answer.take(piece, sink))?;
                 bail!("{}", answer.missing(limit));
             }
@@ -257,9 +257,9 @@ impl<'a> Answer<'a> {
     }
 
     /// The message for an answer that is missing after `limit`, with the remedy.
-    fn missing(&self, limit: Duration) -> String {
+    fn missing(&self, limit: Limit) -> String {
         let (device, baud, said) = (self.board.device.display(), self.board.baud, self.said());
-        let seconds = limit.as_secs_f64();
+        let seconds = limit.wall.as_secs_f64();
         if self.bytes > 0 {
             let bytes = self.bytes;
             return format!(

@@ -2,13 +2,7 @@
 //!
 //! The figures become a stream like any port's.
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    sync::atomic::AtomicBool,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{
@@ -17,7 +11,7 @@ use chronoscope_suite::{
 };
 
 use super::qemu::{ARGUMENTS, Qemu};
-use crate::child;
+use crate::child::{self, Limit};
 
 /// Of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
@@ -32,7 +26,7 @@ const LETTERS: usize = 600;
 pub(super) fn run(
     qemu: &Qemu,
     request: &str,
-    limit: Duration,
+    limit: Limit,
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
@@ -44,15 +38,13 @@ pub(super) fn run(
         stream.send(&Record::Refused { reason: Reason::NotOffered, what, mend: "", code: 0 })?;
         return sink(&stream.bytes);
     };
-    let deadline = Instant::now() + limit;
     let mut sizes = Vec::new();
     for (tasks, image) in [(2, two), (3, three)] {
         let image = image.file()?;
         sizes.push(Size::of(
             &fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?,
         )?);
-        let letters =
-            letters(qemu, &image, deadline.saturating_duration_since(Instant::now()), stop)?;
+        let letters = letters(qemu, &image, limit, stop)?;
         let (all, fewest) = ((LETTERS / tasks) as f64, fewest(&letters, tasks) as f64);
         let name = format!("turns of each of {tasks} tasks");
         stream.send(&Record::Evidence(Evidence {
@@ -86,7 +78,7 @@ pub(super) fn run(
 }
 
 /// The first letters that the image shows. It would go on for ever.
-fn letters(qemu: &Qemu, image: &Path, limit: Duration, stop: &AtomicBool) -> Result<Vec<u8>> {
+fn letters(qemu: &Qemu, image: &Path, limit: Limit, stop: &AtomicBool) -> Result<Vec<u8>> {
     let mut command = Command::new(qemu.chip.program);
     command.args(qemu.chip.arguments).args(ARGUMENTS).args(["-chardev", "stdio,id=host"]);
     command

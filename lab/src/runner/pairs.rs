@@ -155,7 +155,7 @@ impl<'a> UnderWay<'a> {
         let peer = self.peer;
         let mut output = Vec::new();
         let program = Program { name: &peer.name, command: &peer.command };
-        let patience = patience(&peer.case, self.machine.slowness());
+        let patience = patience(&peer.case, self.machine.as_ref());
         self.machine
             .run_program(&program, &peer.case.request(), patience, stop, &mut |bytes| {
                 output.extend_from_slice(bytes);

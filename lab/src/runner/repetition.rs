@@ -4,7 +4,9 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::Result;
 
-use crate::{case::Case, machine::Machine, observation::Observation, stream::Decoder};
+use crate::{
+    case::Case, child::Limit, machine::Machine, observation::Observation, stream::Decoder,
+};
 
 /// Told of every step; the progress bar is one.
 pub trait Progress {
@@ -24,18 +26,22 @@ pub fn repetition(
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut decoder = Decoder::default();
-    let recording =
-        machine.run(&case.request(), patience(case, machine.slowness()), stop, &mut |bytes| {
-            decoder.feed(bytes, &mut |record| observation.take(record))
-        })?;
+    let recording = machine.run(&case.request(), patience(case, machine), stop, &mut |bytes| {
+        decoder.feed(bytes, &mut |record| observation.take(record))
+    })?;
     decoder.finish()?;
     observation.record(recording)
 }
 
-/// Expectations are rough, and machines differ: hung is what takes ten times as long.
-pub fn patience(case: &Case, slowness: u32) -> Duration {
+/// How long one repetition may take: what the user asked for, on the wall's clock, or ten times the
+/// expected time. On an emulated machine that is the emulator's processor time, so that a busy host
+/// makes no exact case inconclusive.
+pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
+    if let Some(watchdog) = case.watchdog {
+        return watchdog.into();
+    }
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))
-        .saturating_mul(slowness);
-    case.watchdog.unwrap_or(patience)
+        .saturating_mul(machine.slowness());
+    if machine.is_emulated() { Limit::of_work(patience) } else { patience.into() }
 }

@@ -18,7 +18,6 @@ mod start;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
-    time::Duration,
 };
 
 use anyhow::{Result, bail};
@@ -30,6 +29,7 @@ use self::{
     start::Guest,
 };
 use super::{Machine, Made, Program, Recording, default_in, host, take};
+use crate::child::Limit;
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -122,10 +122,14 @@ impl Machine for Vm {
         10
     }
 
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
@@ -139,7 +143,7 @@ impl Machine for Vm {
         &self,
         program: &Program<'_>,
         request: &str,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     cache::Cache,
-    child,
+    child::{self, Limit},
     digest::{Identity, key, sha256},
     machine::firmware::told_when_long,
     units::printable,
@@ -122,7 +122,7 @@ impl Guest {
     fn save(&self, stop: &AtomicBool) -> Result<()> {
         let mut qemu = self.qemu();
         self.with_kernel(&mut qemu);
-        self.talk(&mut qemu, BOOT, stop, &mut |_| Ok(()), |qmp| {
+        self.talk(&mut qemu, Limit::of_work(BOOT), stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED")
                 .context("the guest has not booted")?;
             // QEMU reports the event before it stops; a state saved in between would run on by
@@ -151,7 +151,7 @@ impl Guest {
         &self,
         request: &str,
         command: Option<&str>,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
@@ -184,12 +184,12 @@ impl Guest {
     fn talk(
         &self,
         qemu: &mut Command,
-        limit: Duration,
+        limit: Limit,
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
         conversation: impl FnOnce(&mut Qmp<'_>) -> Result<()> + Send,
     ) -> Result<()> {
-        let (mut qmp, theirs) = Qmp::pair(limit, stop)?;
+        let (mut qmp, theirs) = Qmp::pair(limit.wall, stop)?;
         qemu.args(qmp::ARGUMENTS)
             .env(SAVED, self.folder.join("memory"))
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
