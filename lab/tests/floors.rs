@@ -25,15 +25,15 @@ const FLOORS: [&[&str]; 17] = [
     &["case", "doctor"],
     &["machine"],
     &["profile"],
-    &["cache", "child", "console", "digest", "peer", "stream", "toml_text"],
+    &["cache", "console", "digest", "peer", "signals", "stream", "toml_text"],
     &["run"],
-    &["capture"],
+    &["capture", "child"],
     &["statistics"],
     &["units"],
 ];
 
 /// The rooms that are crates of their own, in `lab/NAME`; the compiler refuses their upward imports.
-const CRATES: [&str; 4] = ["capture", "run", "statistics", "units"];
+const CRATES: [&str; 5] = ["capture", "child", "run", "statistics", "units"];
 
 /// The floor of a room, from 0 at the top.
 fn floor(room: &str) -> Option<usize> {
