@@ -114,7 +114,10 @@ fn folder() -> Option<PathBuf> {
         return Some(folder.into());
     }
     let program = env::current_exe().ok()?;
-    let around = program.parent()?.parent()?;
+    let folder = program.parent()?;
+    // Cargo puts tests one folder deeper, into `deps`.
+    let around =
+        if folder.ends_with("deps") { folder.parent()?.parent()? } else { folder.parent()? };
     let mut places = PLACES.iter().map(|place| around.join(place));
     places.find(|place| place.join("index.json").is_file())
 }
