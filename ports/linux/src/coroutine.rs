@@ -7,10 +7,10 @@
 //!               └── woken ─┘
 //! ```
 //!
-//! Linux has no coroutines of its own, so this is the plainest executor that does the job: an
-//! intrusive queue for each priority, a heap of timers, and a stack on which other threads and
-//! signal handlers leave what they wake. Waking from the executor's own thread costs a few loads
-//! and stores and no atomic exchange.
+//! Linux has no coroutines of its own, so this is a minimal executor: an intrusive queue for each
+//! priority, a heap of timers, and a stack for the tasks woken by other threads and signal
+//! handlers. Waking from the executor's own thread costs a few loads and stores and no atomic
+//! exchange.
 
 use std::{
     cell::{Cell, UnsafeCell},
@@ -34,22 +34,22 @@ pub enum Coroutine {}
 /// A coroutine. Never freed, so wakers stay valid for ever; the process lives for one case.
 pub struct Task {
     executor: &'static Executor,
-    /// Index of its ready queue; 0 is the most urgent.
+    /// The index of the task's ready queue; 0 is the most urgent.
     level: usize,
-    /// Spawned by another coroutine, which may reap it.
+    /// `true` if another coroutine spawned the task and may reap it.
     child: bool,
     queued: AtomicBool,
     next: AtomicPtr<Task>,
-    /// Touched by the executor's thread only, as is `polls`.
+    /// Accessed by the executor's thread only, as is `polls`.
     future: UnsafeCell<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     polls: Cell<u32>,
 }
 
-// SAFETY: other threads touch `executor`, `queued` and `next` only; the cells belong to the
+// SAFETY: other threads access `executor`, `queued` and `next` only; the cells belong to the
 // executor's thread.
 unsafe impl Sync for Task {}
 
-/// Ready queues: Urgent(8) … Urgent(1), Ordinary, Idle.
+/// The number of ready queues: Urgent(8) … Urgent(1), Ordinary, Idle.
 const LEVELS: usize = 10;
 
 fn level(priority: Priority) -> usize {
@@ -60,16 +60,16 @@ fn level(priority: Priority) -> usize {
     }
 }
 
-/// The thread that polls. A process has at most one.
+/// The state of the polling thread. A process has at most one.
 pub struct Executor {
-    /// Tasks woken from elsewhere, newest first.
+    /// The stack of tasks woken by other threads and by signal handlers, newest first.
     remote: AtomicPtr<Task>,
-    /// 1 while the executor sleeps on it, or is about to.
+    /// A futex: 1 while the executor sleeps on it, or is about to.
     asleep: AtomicU32,
     local: UnsafeCell<Local>,
 }
 
-// SAFETY: `local` is touched by the executor's thread only, see `Executor::local`.
+// SAFETY: `local` is accessed by the executor's thread only, see `Executor::local`.
 unsafe impl Sync for Executor {}
 // SAFETY: the pointers in `local` are to tasks, which are never freed.
 unsafe impl Send for Executor {}
@@ -77,24 +77,26 @@ unsafe impl Send for Executor {}
 struct Local {
     heads: [*const Task; LEVELS],
     tails: [*const Task; LEVELS],
-    /// Bit n is set while queue n holds something.
+    /// Bit n is set while queue n is not empty.
     ready: u32,
-    /// Who is being polled.
+    /// The task that is being polled.
     current: *const Task,
-    /// Due time, order of arrival among equals, who waits. The earliest is on top.
+    /// The due time, the order of arrival among equals, and the waiting task. The earliest is on
+    /// top.
     timers: BinaryHeap<Reverse<(u64, u64, *const Task)>>,
     arrivals: u64,
-    /// Coroutines spawned by coroutines: not reaped yet, and those of them that have ended.
+    /// The number of coroutines spawned by coroutines and not reaped; `ended` counts those of them
+    /// that have ended.
     children: u32,
     ended: u32,
     reaper: Option<Waker>,
 }
 
 thread_local! {
-    /// Whether this thread is the executor's.
+    /// `true` on the executor's thread.
     static HERE: Cell<bool> = const { Cell::new(false) };
-    /// Whether a signal handler runs on this thread. It may have interrupted the executor in the
-    /// middle of its queues, so it must wake as another thread does.
+    /// `true` while a signal handler runs on this thread. The handler may have interrupted the
+    /// executor during a change of its queues, so it must wake tasks like another thread.
     pub static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -117,11 +119,11 @@ impl Executor {
         }
     }
 
-    /// Runs `f` on what belongs to the executor's thread.
+    /// Runs `f` on the state that belongs to the executor's thread.
     #[inline(always)]
     fn local<T>(&self, f: impl FnOnce(&mut Local) -> T) -> T {
         debug_assert!(HERE.get() && !IN_HANDLER.get());
-        // SAFETY: only the executor's thread comes here, never from a handler, and no `f` in this
+        // SAFETY: only the executor's thread calls this, never from a handler, and no `f` in this
         // file polls, wakes or calls `local`, so there is no second reference.
         f(unsafe { &mut *self.local.get() })
     }
@@ -134,7 +136,7 @@ impl Executor {
                 local.heads[level] = task;
                 local.ready |= 1 << level;
             } else {
-                // SAFETY: a queue that holds something has a tail, and tasks are never freed.
+                // SAFETY: a non-empty queue has a tail, and tasks are never freed.
                 let tail = unsafe { &*local.tails[level] };
                 tail.next.store(ptr::from_ref(task).cast_mut(), Ordering::Relaxed);
             }
@@ -148,7 +150,7 @@ impl Executor {
             if level >= LEVELS {
                 return None;
             }
-            // SAFETY: a queue that holds something has a head, and tasks are never freed.
+            // SAFETY: a non-empty queue has a head, and tasks are never freed.
             let task: &'static Task = unsafe { &*local.heads[level] };
             local.heads[level] = task.next.load(Ordering::Relaxed);
             if local.heads[level].is_null() {
@@ -158,15 +160,15 @@ impl Executor {
         })
     }
 
-    /// Moves what others have woken to the ready queues, oldest first.
+    /// Moves the tasks on the stack to the ready queues, oldest first.
     fn collect(&self) {
         if self.remote.load(Ordering::Relaxed).is_null() {
             return;
         }
         let mut newest = self.remote.swap(ptr::null_mut(), Ordering::Acquire);
         let mut oldest = ptr::null_mut::<Task>();
-        // SAFETY: everything on the stack is a task, and tasks are never freed. A task on the stack
-        // is marked as queued, so nobody else links it.
+        // SAFETY: the stack holds tasks only, and tasks are never freed. A task on the stack is
+        // marked as queued, so no other code links it.
         while let Some(task) = unsafe { newest.as_ref() } {
             newest = task.next.swap(oldest, Ordering::Relaxed);
             oldest = ptr::from_ref(task).cast_mut();
@@ -178,7 +180,7 @@ impl Executor {
         }
     }
 
-    /// Wakes whoever's timer is due.
+    /// Wakes the tasks whose timers are due.
     fn expire(&self, kernel: &Linux) {
         if self.local(|local| local.timers.is_empty()) {
             return;
@@ -194,7 +196,7 @@ impl Executor {
         }
     }
 
-    /// Polls until the process ends.
+    /// Polls tasks until the process ends.
     fn run(&self, kernel: &Linux) -> ! {
         HERE.set(true);
         loop {
@@ -210,7 +212,7 @@ impl Executor {
     fn poll(&self, task: &'static Task) {
         self.local(|local| local.current = task);
         task.polls.set(task.polls.get().wrapping_add(1));
-        // Before the poll: a wake-up during it must queue the task again.
+        // Stored before the poll, so that a wake-up during the poll queues the task again.
         task.queued.store(false, Ordering::Release);
         let waker = waker(task);
         // SAFETY: the future is touched here only, on the executor's thread, and polls do not nest.
@@ -226,7 +228,7 @@ impl Executor {
         }
     }
 
-    /// Waits for a wake-up from elsewhere or for the next timer.
+    /// Sleeps until a wake-up by another thread, or until the next timer.
     fn sleep(&self, kernel: &Linux) {
         let due = self.local(|local| local.timers.peek().map(|Reverse((due, ..))| *due));
         if due.is_some_and(|due| due <= kernel.now()) {
@@ -234,8 +236,8 @@ impl Executor {
         }
         self.asleep.store(1, Ordering::SeqCst);
         if self.remote.load(Ordering::SeqCst).is_null() {
-            // Absolute, on CLOCK_MONOTONIC. Returns at once when a waker has already cleared the
-            // flag.
+            // The timeout is absolute, on CLOCK_MONOTONIC. The call returns at once if a waker has
+            // already cleared the flag.
             let due = due.map(timespec);
             let _ = futex::wait_bitset(
                 &self.asleep,
@@ -357,7 +359,7 @@ impl Tasks for Coroutine {
         let mut queued = false;
         poll_fn(move |_| {
             if queued {
-                // Timers wake their task when they are due, and nothing else wakes it meanwhile.
+                // The timer wakes the task when it is due; the task waits for nothing else.
                 return Poll::Ready(());
             }
             queued = true;
@@ -380,7 +382,7 @@ impl Tasks for Coroutine {
     }
 }
 
-/// The executor, from within one of its coroutines.
+/// Returns the executor. The caller is one of its coroutines.
 #[inline(always)]
 fn here(kernel: &'static Linux) -> &'static Executor {
     kernel.executor.get().expect("a coroutine runs, so there is an executor")
