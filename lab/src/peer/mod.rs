@@ -11,6 +11,8 @@ mod text;
 use anyhow::Result;
 use serde::Deserialize;
 
+use crate::run::Unit;
+
 /// What a peer prints, and how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -27,17 +29,17 @@ pub enum Format {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     pub name: &'static str,
-    pub unit: &'static str,
+    pub unit: Unit,
     pub value: f64,
 }
 
 impl Reading {
     fn ns(name: &'static str, value: f64) -> Self {
-        Self { name, unit: "ns", value }
+        Self { name, unit: Unit::Nanoseconds, value }
     }
 
     fn count(name: &'static str, value: f64) -> Self {
-        Self { name, unit: "count", value }
+        Self { name, unit: Unit::Count, value }
     }
 }
 
