@@ -12,7 +12,7 @@ use chronoscope_suite::{
     kernel::{Handler, Interrupts, Source},
 };
 
-use crate::{clock::timespec, coroutine::IN_HANDLER, kernel::Linux};
+use crate::{clock::timespec, executor::IN_HANDLER, kernel::Linux};
 
 const SOFTWARE: c_int = libc::SIGUSR1;
 const TIMER: c_int = libc::SIGALRM;

@@ -1,25 +1,21 @@
-//! The suite's `Clock` and `Kernel` for Linux, and the set-up of a case.
+//! The running kernel, set up for one case: settings, means, and the evidence of scheduling classes.
 
 use std::{
     ffi::c_int,
     sync::{
         OnceLock,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
 };
 
-use chronoscope_suite::{
-    Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain,
-};
+use chronoscope_suite::{Priority, Refusal, Request, Trial, trial::name};
 
 use crate::{
-    clock,
-    coroutine::Executor,
+    executor::Executor,
     log::StandardError,
     perf::Counter,
-    semaphore::{Primitive, Semaphore},
+    semaphore::Primitive,
     settings::{Settings, class_of_caller, set_class},
-    thread::Thread,
     trace::Trace,
 };
 
@@ -102,6 +98,13 @@ impl Linux {
         }
     }
 
+    /// Returns the number of instructions that the case's processor has executed; `None` without
+    /// a counter. The first call opens the counter.
+    pub fn count_instructions(&self) -> Option<u64> {
+        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
+        counter.as_ref().ok()?.read()
+    }
+
     fn class(&self, (policy, _): (c_int, c_int)) -> &Class {
         let place = POLICIES.iter().position(|(known, _)| *known == policy);
         &self.classes[place.expect("Settings::class knows no other policies")]
@@ -175,59 +178,5 @@ impl Class {
             let text = name(format_args!("{class}: tasks that read it back"));
             trial.evidence(&text, confirmed.into(), admitted.into(), admitted.into());
         }
-    }
-}
-
-/// CLOCK_MONOTONIC, which is also the clock of the delays and of cyclictest, so lateness needs no
-/// conversion between clocks.
-impl Clock for Linux {
-    type Slot = AtomicU64;
-    const DOMAIN: Domain = Domain::Wall;
-
-    #[inline(always)]
-    fn read(&self) -> u64 {
-        self.now()
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        clock::now()
-    }
-
-    fn hertz(&self) -> u64 {
-        clock::hertz()
-    }
-
-    fn domain(&self) -> Domain {
-        if clock::counts_instructions() { Domain::Instructions } else { Self::DOMAIN }
-    }
-}
-
-impl Kernel for Linux {
-    type Director = Thread;
-    type Semaphore = Semaphore;
-
-    fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
-        Semaphore::new(self.primitive, self.settings.processes, initial)
-    }
-
-    #[inline]
-    fn give(&self, semaphore: &'static Semaphore) {
-        semaphore.give();
-    }
-
-    fn series_starts(&self, name: &str, first: u64) {
-        if let Some(trace) = &self.trace {
-            trace.series_starts(name, clock::nanoseconds(first));
-        }
-    }
-
-    fn instructions(&self) -> Option<u64> {
-        // The clock counts instructions in this case, and an emulator has no other counter.
-        if clock::counts_instructions() {
-            return None;
-        }
-        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
-        counter.as_ref().ok()?.read()
     }
 }

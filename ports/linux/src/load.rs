@@ -18,14 +18,12 @@ use std::{
     time::Duration,
 };
 
-use chronoscope_suite::{Reason, Refusal, Trial, trial::name};
+use chronoscope_suite::{Kernel, Reason, Refusal, Trial, trial::name};
 use rustix::{
     fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create},
     io::Errno,
     mm::{MapFlags, ProtFlags, mmap_anonymous, munmap},
 };
-
-use crate::kernel::Linux;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -98,7 +96,7 @@ impl Load {
     }
 
     /// Reports the number of units completed during the case.
-    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+    pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         let text = name(format_args!("load {}: {}", self.kind.name(), self.kind.unit()));
         trial.evidence(&text, self.done() as f64, 1.0, f64::INFINITY);
     }

@@ -7,14 +7,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use chronoscope_suite::kernel::Log;
 use rustix::{
     fs::{Mode, OFlags, open},
     io::{dup, write},
     stdio::stderr,
 };
-
-use crate::kernel::Linux;
 
 /// Standard error, and the number of bytes that it has accepted.
 pub struct StandardError {
@@ -33,27 +30,25 @@ impl StandardError {
         let again = open("/proc/self/fd/2", flags, Mode::empty());
         Self { file: again.or_else(|_| dup(stderr())).ok(), bytes: AtomicU64::new(0) }
     }
-}
 
-impl Log for Linux {
     /// Writes a line in one system call, like `fprintf` in C. A pipe accepts so short a line whole
     /// or not at all.
     #[inline(never)]
-    fn log(&self, round: u32, ticks: u64) {
+    pub fn log(&self, round: u32, ticks: u64) {
         let mut line = [0; 64];
         let mut rest = &mut line[..];
         // The line fits: at most 10 digits, at most 20 digits, and the text.
         let _ = writeln!(rest, "round {round}: {ticks} ns");
         let left = rest.len();
         let line = &line[..line.len() - left];
-        let error = &self.standard_error;
-        let written = error.file.as_ref().and_then(|file| write(file.as_fd(), line).ok());
+        let written = self.file.as_ref().and_then(|file| write(file.as_fd(), line).ok());
         if written == Some(line.len()) {
-            error.bytes.fetch_add(line.len() as u64, Relaxed);
+            self.bytes.fetch_add(line.len() as u64, Relaxed);
         }
     }
 
-    fn logged(&self) -> u64 {
-        self.standard_error.bytes.load(Relaxed)
+    /// Returns the number of bytes accepted so far.
+    pub fn logged(&self) -> u64 {
+        self.bytes.load(Relaxed)
     }
 }

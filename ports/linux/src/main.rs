@@ -6,8 +6,10 @@
 
 mod clock;
 mod conditions;
+mod contract;
 mod coroutine;
 mod doctor;
+mod executor;
 #[cfg(target_arch = "x86_64")]
 mod guest;
 mod interrupts;
@@ -98,7 +100,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
             conditions.report(&mut trial);
             kernel.trace.iter().for_each(|trace| trace.report(&mut trial));
             kernel.report(&mut trial);
-            preemption::report(&mut trial);
+            preemption::report(&mut trial, kernel.settings.preemption);
             trial.end(outcome);
         }
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use chronoscope_suite::{Trial, trial::name};
+use chronoscope_suite::{Kernel, Trial, trial::name};
 use rustix::system::uname;
-
-use crate::kernel::Linux;
 
 /// The preemption models of kernels: pre-emption at explicit yield points only, at more of them,
 /// anywhere but under a spin lock, lazily, and nearly everywhere (PREEMPT_RT).
@@ -24,8 +22,8 @@ fn model() -> Option<&'static str> {
 }
 
 /// Reports, as evidence, whether the requested model is in force.
-pub fn report(trial: &mut Trial<'_, Linux>) {
-    let Some(wanted) = trial.kernel.settings.preemption else { return };
+pub fn report<K: Kernel>(trial: &mut Trial<'_, K>, wanted: Option<&str>) {
+    let Some(wanted) = wanted else { return };
     let found = model() == Some(wanted);
     let text = name(format_args!("preemption model read back: {wanted}"));
     trial.evidence(&text, f64::from(u8::from(found)), 1.0, 1.0);

@@ -16,7 +16,7 @@ use rustix::{
     thread::futex,
 };
 
-use crate::coroutine::{Task, wake};
+use crate::executor::{Task, wake};
 
 /// A counting semaphore. Any number of threads and processes may wait on it, but at most one
 /// coroutine at a time, which suffices for the suite.

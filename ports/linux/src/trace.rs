@@ -15,9 +15,7 @@ use std::{
     },
 };
 
-use chronoscope_suite::{Reason, Refusal, Trial};
-
-use crate::kernel::Linux;
+use chronoscope_suite::{Kernel, Reason, Refusal, Trial};
 
 /// The mount points of tracefs: since Linux 4.1, and before.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -152,7 +150,7 @@ impl Trace {
     }
 
     /// Sends the recorded trace and removes the instance.
-    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+    pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         if !self.until_miss || self.is_over() {
             self.send(trial);
         }
@@ -160,7 +158,7 @@ impl Trace {
         let _ = fs::remove_dir(&self.instance);
     }
 
-    fn send(&self, trial: &mut Trial<'_, Linux>) {
+    fn send<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         if self.until_miss {
             trial.figure("the trace was stopped", "", 1.0);
         }

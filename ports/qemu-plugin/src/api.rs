@@ -120,9 +120,10 @@ impl<'call> Block<'call> {
     }
 
     pub fn instructions(self) -> impl Iterator<Item = Instruction<'call>> {
-        // SAFETY: as above, and the index is below the block's length.
         (0..self.len()).map(move |index| {
-            Instruction(unsafe { qemu_plugin_tb_get_insn(self.0, index) }, PhantomData)
+            // SAFETY: as above, and the index is below the block's length.
+            let instruction = unsafe { qemu_plugin_tb_get_insn(self.0, index) };
+            Instruction(instruction, PhantomData)
         })
     }
 

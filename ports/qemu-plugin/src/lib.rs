@@ -8,11 +8,11 @@
 //!
 //! - `out=FILE`: the file of the waveform, a Value Change Dump; `FILE.part` exists while QEMU runs.
 //! - `pins=ADDRESS`: 32 words; a store to word n < 8 sets pin n, to word 16 + n clears it
-//!   ([`pins`]).
+//!   (module `pins`).
 //! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of the stored value. RISC-V
 //!   only.
 //! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs
-//!   ([`exceptions`]). QEMU then counts every instruction; otherwise only stores are instrumented.
+//!   (module `exceptions`). QEMU then counts every instruction; otherwise only stores are instrumented.
 //! - `scope=NAME`: the module in the waveform that the wires are in.
 //!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.

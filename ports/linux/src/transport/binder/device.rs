@@ -171,11 +171,15 @@ impl Device {
         let object = FlatObject { kind: object::BINDER, flags: object::FLAGS, node, cookie: node };
         let message = Introduction { service: service as u64, object }.bytes();
         let message = Message { bytes: &message, offsets: &[Introduction::OBJECT], beside: 0 };
-        let reply = self.call(MANAGER, super::manager::PUBLISH, message, || true)?;
+        let reply = self.call(MANAGER, PUBLISH, message, || true)?;
         self.commands.free(&reply);
         self.flush()
     }
 }
+
+/// The codes of calls to the context manager.
+pub const PUBLISH: u32 = 1;
+pub const FIND: u32 = 2;
 
 /// A service's number, and its node or handle: the content of calls to the context manager and of
 /// its answers.

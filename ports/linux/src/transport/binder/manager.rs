@@ -6,13 +6,9 @@ use std::collections::BTreeMap;
 use chronoscope_suite::kernel::CallFailure;
 
 use super::{
-    device::{Device, Introduction},
+    device::{Device, FIND, Introduction, PUBLISH},
     protocol::{self, FlatObject, Handle, Message, Return, object},
 };
-
-/// The codes of calls to the context manager.
-pub const PUBLISH: u32 = 1;
-pub const FIND: u32 = 2;
 
 /// Answers calls. Returns on an error only.
 ///

@@ -36,7 +36,7 @@ use chronoscope_suite::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
-    device::{Device, Introduction},
+    device::{Device, FIND, Introduction},
     parcel::Parcel,
     protocol::{Handle, MANAGER, Message, Received, Return},
 };
@@ -236,8 +236,7 @@ fn find(
 ) -> Result<Handle, CallFailure> {
     let number = (service as u64).to_ne_bytes();
     for _ in 0..3000 {
-        let reply =
-            device.call(MANAGER, manager::FIND, Message::plain(&number), || patience.go_on())?;
+        let reply = device.call(MANAGER, FIND, Message::plain(&number), || patience.go_on())?;
         let handle = device.message(&reply).and_then(Introduction::handle);
         if let Some(handle) = handle {
             // The handle must be acquired before the message that holds it is freed.
