@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 enum Thing {
     /// A process group, by its number.
     Group(i32),
+    File(PathBuf),
     Folder(PathBuf),
 }
 
@@ -62,6 +63,11 @@ pub(crate) fn hold_group(group: Pid) -> Held {
 pub fn hold_folder(folder: &Path) -> Held {
     // A relative path would mean another folder once the program changes its own.
     std::path::absolute(folder).map_or(Held(None), |path| hold(Thing::Folder(path)))
+}
+
+/// Has the supervisor remove the file at `path`, if there is one, when this process is killed.
+pub fn hold_file(path: &Path) -> Held {
+    std::path::absolute(path).map_or(Held(None), |path| hold(Thing::File(path)))
 }
 
 fn hold(thing: Thing) -> Held {
@@ -128,6 +134,7 @@ fn end(thing: &Thing) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
+        Thing::File(path) => drop(fs::remove_file(path)),
         Thing::Folder(path) => {
             // A writer that dies just now may add a file behind the removal.
             for _ in 0..10 {
