@@ -7,7 +7,6 @@ use std::{
     env,
     fs::{self, Permissions},
     os::unix::{fs::PermissionsExt, process::CommandExt},
-    path::Path,
     process::Command,
     sync::Mutex,
     time::{Duration, Instant},
@@ -31,7 +30,7 @@ impl Lab {
         let _alone = WRITING.lock();
         let lab = Self(Folder::new(name));
         let program = lab.0.path("chronoscope");
-        fs::copy(env!("CARGO_BIN_EXE_chronoscope"), &program).unwrap();
+        fs::copy(common::program_path(), &program).unwrap();
         fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
         lab
     }
@@ -362,7 +361,7 @@ fn a_processor_that_is_not_there() {
 /// run.
 #[test]
 fn without_permission_for_real_time() {
-    let port = Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("chronoscope-linux");
+    let port = common::program_path().with_file_name("chronoscope-linux");
     assert!(port.exists(), "build the whole workspace first");
     let lab = Lab::new("user");
     {

@@ -11,6 +11,7 @@ mod packages;
 mod plugin;
 mod repository;
 mod rust;
+mod test;
 
 use std::{env, process::ExitCode};
 
@@ -22,12 +23,15 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 5] = [
+static SUBCOMMANDS: [Subcommand; 8] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
     Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
+    Subcommand { name: "test", usage: test::USAGE, run: test::run },
+    Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
+    Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },
 ];
 
 fn main() -> ExitCode {

@@ -62,7 +62,6 @@ impl Toolchain {
         self.sysroot.parent().is_some_and(|folder| folder.ends_with("toolchains"))
     }
 
-    #[allow(dead_code)]
     pub fn is_from_debian(&self) -> bool {
         self.sysroot == Path::new("/usr")
     }
@@ -92,7 +91,6 @@ impl Toolchain {
     ///
     /// # Errors
     /// They are absent still.
-    #[allow(dead_code)]
     pub fn need_linters(&self) -> Result<()> {
         let have = || {
             let version = |linter| printed("cargo", &[linter, "--version"], &self.path);

@@ -11,7 +11,6 @@ use crate::{
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
     verdict::Verdict,
-    words::{Domain, Role},
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,16 +58,20 @@ impl CaseResult {
     }
 
     pub fn measured(&self) -> impl Iterator<Item = &SeriesResult> {
-        self.series.iter().filter(|series| series.role == Role::Measured)
+        self.series.iter().filter(|series| series.role == "measured")
     }
 
     pub fn control(&self) -> Option<&SeriesResult> {
-        self.series.iter().find(|series| series.role == Role::Control)
+        self.series.iter().find(|series| series.role == "control")
     }
 
     /// What the instrument costs that a series was taken with.
     pub fn control_of(&self, series: &SeriesResult) -> Option<&SeriesResult> {
-        let role = series.role.control()?;
+        let role = match series.role.as_str() {
+            "measured" => "control",
+            "pin" => "pin-control",
+            _ => return None,
+        };
         self.series.iter().find(|control| control.role == role && control.unit == series.unit)
     }
 
@@ -84,7 +87,8 @@ impl CaseResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    pub domain: Domain,
+    /// `wall`, `instructions` or `cycles`.
+    pub domain: String,
     pub hertz: u64,
     /// The smallest step seen, in ticks.
     pub resolution: u64,

@@ -17,7 +17,6 @@ mod series;
 mod statistic;
 mod target;
 mod verdict;
-mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +30,6 @@ pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult};
 pub use statistic::statistics;
 pub use target::Target;
 pub use verdict::{Status, Verdict};
-pub use words::{Domain, Role, Unit};
 
 /// The version of this form.
 pub const SCHEMA: u32 = 1;

@@ -18,18 +18,26 @@ use crate::{child, signals};
 const FOREIGN: [&str; 4] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"];
 
-/// A program that is built with the lab's own and lies beside it.
+/// The folder of the lab's own program.
+///
+/// # Errors
+/// The system does not tell where the program is.
+pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
+    let program = env::current_exe().context("where am I?")?;
+    // Cargo puts test programs one folder deeper, into `deps`.
+    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
+    Ok(folder.or(program.ancestors().nth(2)).unwrap_or(Path::new(".")).to_owned())
+}
+
+/// The path of a program that is built with the lab's own, next to it.
 ///
 /// # Errors
 /// It is not there.
 pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
-    let program = env::current_exe().context("where am I?")?;
-    // Cargo puts tests one folder deeper, into `deps`.
-    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
-    let folder = folder.or(program.ancestors().nth(2)).unwrap_or(Path::new("."));
+    let folder = folder_of_the_lab()?;
     let path = folder.join(name);
     if !path.is_file() {
-        bail!("{name} is not beside {}: build the whole workspace", program.display());
+        bail!("{name} is not in {}: build the whole workspace", folder.display());
     }
     Ok(path)
 }

@@ -113,11 +113,8 @@ fn folder() -> Option<PathBuf> {
     if let Some(folder) = env::var_os(VARIABLE) {
         return Some(folder.into());
     }
-    let program = env::current_exe().ok()?;
-    let folder = program.parent()?;
-    // Cargo puts tests one folder deeper, into `deps`.
-    let around =
-        if folder.ends_with("deps") { folder.parent()?.parent()? } else { folder.parent()? };
+    let program_folder = builder::folder_of_the_lab().ok()?;
+    let around = program_folder.parent()?;
     let mut places = PLACES.iter().map(|place| around.join(place));
     places.find(|place| place.join("index.json").is_file())
 }

@@ -2,8 +2,6 @@
 //!
 //! `docs/machines/qemu.md` says why the machine is built as it is.
 
-mod smallest;
-
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
@@ -19,7 +17,7 @@ use super::{
     Machine, Made, Recording, agreement, builder,
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
-    take,
+    smallest, take,
 };
 use crate::{
     child::{self, Folder, Limit},

@@ -23,7 +23,6 @@ use crate::{
     digest::sha256,
     profile::Retirement,
     run::names::CAPTURE,
-    signals,
     units::parse_hertz,
 };
 
@@ -259,7 +258,8 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     }
     sources.sort();
     let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
-    let verilator = child::output(Command::new("verilator").arg("--version"), signals::stop())?;
+    let verilator =
+        Command::new("verilator").arg("--version").output().context("verilator --version")?;
     let made_of = BTreeMap::from([
         ("core".to_owned(), core.to_owned()),
         (

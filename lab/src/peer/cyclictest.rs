@@ -5,13 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::{Reader, Reading, rt_tests};
+use super::{Reading, rt_tests};
 
-pub const READER: Reader = Reader {
-    name: "cyclictest",
-    statistics: &["samples", "min", "mean", "p50", "p90", "p99", "max"],
-    read,
-};
+pub const STATISTICS: &[&str] = &["samples", "min", "mean", "p50", "p90", "p99", "max"];
 
 #[derive(Deserialize)]
 struct Thread {
@@ -25,7 +21,7 @@ struct Thread {
 }
 
 /// A percentile that lies beyond the histogram's end is not told.
-fn read(text: &str) -> Result<Vec<Reading>> {
+pub fn read(text: &str) -> Result<Vec<Reading>> {
     let document = rt_tests::document::<Thread>(text)?;
     if document.resolution_in_ns != 1 {
         bail!("it is not in ns: give it -N");
@@ -120,8 +116,7 @@ mod tests {
 
     #[test]
     fn statistics_and_percentiles_are_read() {
-        let found =
-            READER.statistics.iter().map(|name| value(OUTPUT, name).unwrap()).collect::<Vec<_>>();
+        let found = STATISTICS.iter().map(|name| value(OUTPUT, name).unwrap()).collect::<Vec<_>>();
         assert_eq!(found, [10.0, 13830.0, 17319.3, 15749.0, 21399.0, 24536.0, 24536.0]);
     }
 

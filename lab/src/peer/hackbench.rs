@@ -3,15 +3,14 @@
 use anyhow::{Context, Result};
 
 use super::{
-    Reader, Reading,
+    Reading,
     text::{number_after, number_before},
 };
 
-pub const READER: Reader =
-    Reader { name: "hackbench", statistics: &["messages", "time", "message"], read };
+pub const STATISTICS: &[&str] = &["messages", "time", "message"];
 
 /// The time is told in ms, so many messages make it exact.
-fn read(text: &str) -> Result<Vec<Reading>> {
+pub fn read(text: &str) -> Result<Vec<Reading>> {
     let find = |part: fn(&str) -> Option<f64>| text.lines().find_map(part);
     let groups = find(|line| number_before(line, "groups using"))
         .context("there is no number of groups in it")?;

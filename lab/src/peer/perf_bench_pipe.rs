@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result};
 
-use super::{Reader, Reading, text::number_before};
+use super::{Reading, text::number_before};
 
-pub const READER: Reader = Reader { name: "perf-bench-pipe", statistics: &["operation"], read };
+pub const STATISTICS: &[&str] = &["operation"];
 
 /// One operation is a word there and one back.
-fn read(text: &str) -> Result<Vec<Reading>> {
+pub fn read(text: &str) -> Result<Vec<Reading>> {
     let us = text
         .lines()
         .find_map(|line| number_before(line, "usecs/op"))

@@ -3,10 +3,9 @@
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::{Reader, Reading, rt_tests};
+use super::{Reading, rt_tests};
 
-pub const READER: Reader =
-    Reader { name: "ptsematest", statistics: &["samples", "min", "mean", "max"], read };
+pub const STATISTICS: &[&str] = &["samples", "min", "mean", "max"];
 
 #[derive(Deserialize)]
 struct Pair {
@@ -27,7 +26,7 @@ struct Receiver {
     max: f64,
 }
 
-fn read(text: &str) -> Result<Vec<Reading>> {
+pub fn read(text: &str) -> Result<Vec<Reading>> {
     let Pair { sender, receiver } = rt_tests::document(text)?.only_thread()?;
     Ok(vec![
         Reading::count("samples", sender.samples),

@@ -100,6 +100,7 @@ fn parameters(parameters: &BTreeMap<String, String>) -> String {
 }
 
 fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
+    let words = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
     let evidence: Vec<String> =
         case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
@@ -108,11 +109,11 @@ fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
         case.target.clone(),
         case.release.clone(),
         parameters(&case.parameters),
-        case.clock.as_ref().map_or("", |clock| clock.domain.name()).to_owned(),
+        words(case.clock.as_ref().map(|clock| &clock.domain)),
         case.repetitions.to_string(),
-        series.map_or("", |series| series.name.as_str()).to_owned(),
-        series.map_or("", |series| series.role.name()).to_owned(),
-        series.map_or("", |series| series.unit.name()).to_owned(),
+        words(series.map(|series| &series.name)),
+        words(series.map(|series| &series.role)),
+        words(series.map(|series| &series.unit)),
         of_series(|series| Some(series.nominal)),
         of_series(|series| Some(series.per)),
         of_series(|series| series.x),

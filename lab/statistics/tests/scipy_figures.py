@@ -1,7 +1,7 @@
 """Figures computed by SciPy and NumPy, as JSON: what the Rust statistics must reproduce.
 
     python lab/statistics/tests/scipy_figures.py > figures.json
-    CHRONOSCOPE_SCIPY_FIGURES=figures.json cargo test scipy
+    CHRONOSCOPE_SCIPY_FIGURES=figures.json cargo test scipy -- --include-ignored
 
 Needs scipy. The input is fixed, so the output changes only with the library.
 """

@@ -7,7 +7,7 @@ use std::{
     env,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{self, Command, Output, Stdio},
 };
 
@@ -18,26 +18,24 @@ pub fn chronoscope(arguments: &[&str]) -> Answer {
     run(program().args(arguments))
 }
 
-/// The built program, with a store of its own: tests do not touch the user's.
+/// The path of the program under test: `CHRONOSCOPE_TEST_PROGRAM`, which `./chronoscope test` sets to
+/// the program that users have, or else the one that cargo built with these tests. The Linux port
+/// and the builder of images are next to it.
+pub fn program_path() -> PathBuf {
+    let own = || PathBuf::from(env!("CARGO_BIN_EXE_chronoscope"));
+    env::var_os("CHRONOSCOPE_TEST_PROGRAM").map_or_else(own, PathBuf::from)
+}
+
+/// The program under test, with a store of its own: tests do not touch the user's.
 pub fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_chronoscope"));
+    let mut program = Command::new(program_path());
     program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     program
 }
 
 /// The builder of images, next to the program as when the program runs it.
 pub fn builder() -> Command {
-    Command::new(Path::new(env!("CARGO_BIN_EXE_chronoscope")).with_file_name("xtask"))
-}
-
-/// The targets of a machine, as the index of images lists them: each kernel with an image for it.
-/// Separated by commas, sorted by kernel.
-pub fn targets(machine: &str) -> String {
-    let list = chronoscope(&["list"]);
-    let is_here = |line: &&str| line.rsplit_once('@').is_some_and(|(_, name)| name == machine);
-    let targets: Vec<&str> = list.stdout.lines().map(str::trim).filter(is_here).collect();
-    assert!(!targets.is_empty(), "no target on {machine}: `cargo xtask images` writes the index");
-    targets.join(",")
+    Command::new(program_path().with_file_name("xtask"))
 }
 
 /// Runs a command with empty standard input.

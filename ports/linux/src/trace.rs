@@ -1,9 +1,9 @@
-//! The kernel's trace of a case (ftrace): scheduling, wake-ups, and binder's transactions. Only
-//! with `trace=yes`.
+//! The kernel's own record of what a case did (ftrace): scheduling, wake-ups, and binder's
+//! transactions. With `trace=yes`; without, none of this runs.
 //!
-//! The trace is recorded in an instance of tracefs, created for the case and removed after it, so
-//! other users' traces are not affected. The next case removes the instance of a case that was
-//! killed.
+//! It is recorded in an instance of tracefs that is made for the case and removed after it, so the
+//! trace of nobody else is touched. What was left by a case that was killed is removed by the next
+//! one.
 
 use std::{
     fs, io,
@@ -15,15 +15,17 @@ use std::{
     },
 };
 
-use chronoscope_suite::{Kernel, Reason, Refusal, Trial};
+use chronoscope_suite::{Reason, Refusal, Trial};
 
-/// The mount points of tracefs: since Linux 4.1, and before.
+use crate::kernel::Linux;
+
+/// Where tracefs is mounted: since Linux 4.1, and before.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// The prefix of an instance's name; the process number follows.
+/// What instances are called; the number of the process follows.
 const NAME: &str = "chronoscope-";
 
-/// The recorded events, as far as this kernel has them.
+/// What is recorded, as far as this kernel has it.
 const EVENTS: [&str; 13] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
@@ -41,26 +43,26 @@ const EVENTS: [&str; 13] = [
     "binder/binder_set_priority",
 ];
 
-/// The size of each processor's buffer in KiB: about its last twenty thousand events.
+/// Of each processor's buffer, in KiB: its last twenty thousand events.
 const BUFFER: &str = "1024";
 
-/// The maximum length of the kept text, in bytes. The beginning of a longer trace is cut off.
+/// How much of a trace's text is kept: the end of it.
 const KEPT: usize = 2 << 20;
 
 pub struct Trace {
     instance: PathBuf,
-    /// `true` if the trace's clock is the clock of the marks.
+    /// Its clock is the one that marks read.
     has_our_clock: bool,
-    /// The start of each series' first sample, as comment lines.
+    /// When the first sample of each series started, as comments.
     starts: Mutex<String>,
-    /// `true` to keep the trace only if a deadline was missed.
+    /// Only a missed deadline is a reason to keep it.
     until_miss: bool,
     missed: AtomicBool,
 }
 
 impl Trace {
-    /// Creates an empty trace. It records from [`start`](Self::start) to [`report`](Self::report);
-    /// with `until_miss`, to [`miss`](Self::miss), and it is discarded without a miss.
+    /// Makes an empty trace. It records from [`start`](Self::start) to [`report`](Self::report), or
+    /// with `until_miss` to [`miss`](Self::miss), and is kept only then.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
@@ -88,7 +90,7 @@ impl Trace {
         fs::create_dir(&self.instance)?;
         self.write("tracing_on", "0")?;
         self.write("buffer_size_kb", BUFFER)?;
-        // Since Linux 3.17. With another clock, events cannot be assigned to samples.
+        // Since Linux 3.17. Without, nobody knows which event lies within which sample.
         self.has_our_clock = self.write("trace_clock", "mono").is_ok();
         for event in EVENTS {
             let enable = format!("events/{event}/enable");
@@ -103,7 +105,7 @@ impl Trace {
         fs::write(self.instance.join(file), text)
     }
 
-    /// Starts the recording.
+    /// The case begins.
     ///
     /// # Errors
     /// [`Reason::Failed`] when the kernel does not record.
@@ -121,7 +123,7 @@ impl Trace {
         })
     }
 
-    /// Notes the start of a series' first sample, in ns of CLOCK_MONOTONIC.
+    /// The first sample of a series started at this time of CLOCK_MONOTONIC, in ns.
     pub fn series_starts(&self, name: &str, ns: u64) {
         if self.has_our_clock {
             let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,36 +131,36 @@ impl Trace {
         }
     }
 
-    /// Reports a missed deadline, which stops the recording with `until_miss`.
+    /// Stops the recording, if it is for this: a deadline has just been missed.
     pub fn miss(&self) {
         if self.until_miss && !self.missed.swap(true, Relaxed) {
-            // The write cannot fail: the same file was written at the start.
+            // It has been started by the same way.
             let _ = self.write("tracing_on", "0");
         }
     }
 
-    /// Returns `true` if a missed deadline has stopped the recording.
+    /// Whether what it was to record has happened.
     pub fn is_over(&self) -> bool {
         self.missed.load(Relaxed)
     }
 
-    /// Stops the recording at the end of the case.
+    /// Stops the recording. Nothing that comes after the case is in it.
     pub fn stop(&self) {
-        // After a miss the recording has already stopped.
+        // After a miss this is no longer recorded.
         let _ = self.write("trace_marker", "the case ends");
         let _ = self.write("tracing_on", "0");
     }
 
-    /// Sends the recorded trace and removes the instance.
-    pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
+    /// Sends what was recorded, and lets the kernel forget it.
+    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
         if !self.until_miss || self.is_over() {
             self.send(trial);
         }
-        // A remaining instance is removed by the next case.
+        // What stays is removed by the next case.
         let _ = fs::remove_dir(&self.instance);
     }
 
-    fn send<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
+    fn send(&self, trial: &mut Trial<'_, Linux>) {
         if self.until_miss {
             trial.figure("the trace was stopped", "", 1.0);
         }
@@ -186,7 +188,7 @@ impl Trace {
     }
 }
 
-/// Removes the instances of processes that have ended.
+/// Removes the instances of processes that are gone.
 fn remove_left(instances: &Path) {
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         let owner = entry
@@ -194,7 +196,7 @@ fn remove_left(instances: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
         if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
-            // Another case may have removed the instance already.
+            // Another case may have been quicker.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,5 +1,5 @@
-//! Runs whole cases without privileges, and checks properties of their streams that hold on any
-//! machine, however slow or busy.
+//! Runs whole cases, as any user may, and reads their streams: what must hold however slow or busy
+//! the machine is.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use chronoscope_suite::{
 struct Case {
     ended: bool,
     evidence: Vec<(String, Evidence<'static>)>,
-    /// The role and the number of samples of each series.
+    /// Role and number of samples of each series.
     series: Vec<(Role, usize)>,
 }
 
@@ -41,8 +41,7 @@ impl Case {
         case
     }
 
-    /// Asserts that the case ended, that its evidence holds, and that its measured series have as
-    /// many samples as given.
+    /// Everything the case holds as evidence, and the samples of its measured series.
     fn check(&self, request: &str, measured: &[usize]) {
         assert!(self.ended, "{request}");
         for (name, evidence) in &self.evidence {

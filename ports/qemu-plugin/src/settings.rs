@@ -1,4 +1,4 @@
-//! The plugin's options: one `name=value` per argument from QEMU.
+//! What the user asks for, as QEMU passes it on: `name=value`, one an argument.
 
 use std::path::PathBuf;
 

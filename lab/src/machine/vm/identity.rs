@@ -1,16 +1,10 @@
 //! The emulator that guests run in: its version and digest, which are part of a guest's identity.
 
-use std::{
-    env, fs,
-    io::{self, ErrorKind},
-    path::PathBuf,
-    process::Command,
-    sync::atomic::AtomicBool,
-};
+use std::{env, fs, io::ErrorKind, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{child, digest::sha256};
+use crate::digest::sha256;
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
@@ -26,21 +20,16 @@ impl Emulator {
     /// Finds QEMU in PATH and hashes it.
     ///
     /// # Errors
-    /// If it is not installed, cannot be read or is stopped; the message gives the remedy.
-    pub fn find(stop: &AtomicBool) -> Result<Self> {
-        let is_missing = |error: &anyhow::Error| {
-            error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|cause| cause.kind() == ErrorKind::NotFound)
-        };
-        let output = match child::output(Command::new(PROGRAM).arg("--version"), stop) {
+    /// If it is not installed or cannot be read; the message gives the remedy.
+    pub fn find() -> Result<Self> {
+        let output = match Command::new(PROGRAM).arg("--version").output() {
             Ok(output) => output,
-            Err(error) if is_missing(&error) => {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 bail!(
                     "{PROGRAM} is not installed: as root, apt-get install --no-install-recommends qemu-system-x86"
                 )
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error).context(PROGRAM),
         };
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text

@@ -8,7 +8,7 @@ use crate::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Role, Run, SeriesResult, Unit},
+    run::{CaseResult, Run, SeriesResult, names::READINGS},
     statistics::{Slope, median},
     units::{digits, show, show_range},
 };
@@ -46,7 +46,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
 fn footnotes(run: &Run) -> String {
     let mut notes = String::new();
     let has_auxiliary =
-        |case: &CaseResult| case.series.iter().any(|series| series.role == Role::Auxiliary);
+        |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
     if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
         notes.push_str("(…) auxiliary series: shown, not judged\n");
     }
@@ -109,13 +109,14 @@ impl Rows<'_> {
                 measured.iter().map(|series| (format!("{indent}{}", series.name), *series)),
             );
         }
-        let others = |role: Role| self.case.series.iter().filter(move |series| series.role == role);
+        let others =
+            |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
         rows.extend(
-            others(Role::Pin)
-                .chain(others(Role::PinAnalyser))
+            others("pin")
+                .chain(others(READINGS))
                 .map(|series| (format!("    {}", series.name), series)),
         );
-        let auxiliary = others(Role::Auxiliary).chain(others(Role::PinAuxiliary));
+        let auxiliary = others("auxiliary").chain(others("pin-auxiliary"));
         rows.extend(auxiliary.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {
             table.line(format!("  {label}"));
@@ -130,13 +131,13 @@ impl Rows<'_> {
         if let Some(slope) = self.case.slope {
             table.line(format!(
                 "      {}",
-                slope_line(&slope, measured.first().map_or("", |series| series.unit.name()))
+                slope_line(&slope, measured.first().map_or("", |series| &series.unit))
             ));
         }
     }
 
     fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
-        let unit = short_unit(series.unit);
+        let unit = short_unit(&series.unit);
         let above = if series.nominal > 0.0 { "+ " } else { "" };
         let plain = |value: Option<f64>| {
             value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
@@ -179,15 +180,15 @@ pub fn with_nominal(excess: f64, nominal: f64, unit: &str) -> String {
 }
 
 /// A unit's name, abbreviated to fit a narrow cell.
-fn short_unit(unit: Unit) -> &'static str {
-    if unit == Unit::Instructions { "instr" } else { unit.name() }
+fn short_unit(unit: &str) -> &str {
+    if unit == "instructions" { "instr" } else { unit }
 }
 
 fn misses(series: &SeriesResult) -> Option<String> {
     let (deadline, misses) = (series.deadline?, series.misses?);
     Some(format!(
         "later than {}: {} of {}; the true rate is below {} % (95 % confidence)",
-        show(deadline, series.unit.name()),
+        show(deadline, &series.unit),
         misses.misses,
         misses.samples,
         digits(misses.upper * 100.0)

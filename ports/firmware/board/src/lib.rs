@@ -1,5 +1,4 @@
-//! The machine that an image is built for. Ports to one machine alone may name its crate
-//! themselves.
+//! The machine that an image is built for. Ports to one machine alone may name its crate themselves.
 
 #![no_std]
 

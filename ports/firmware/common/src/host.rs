@@ -1,7 +1,6 @@
 //! The way to the host: semihosting, which QEMU answers between two instructions.
 //!
-//! The request is the command line; the stream goes to standard output, complaints to standard
-//! error.
+//! The request is the command line; the stream goes to standard output, complaints to standard error.
 
 use core::{arch::asm, fmt, panic::PanicInfo, str};
 
@@ -15,8 +14,7 @@ const WRITE: usize = 0x05;
 const GET_COMMAND_LINE: usize = 0x15;
 const EXIT: usize = 0x18;
 
-/// The host's console, as a file: with mode `w` its standard output, with mode `a` its standard
-/// error.
+/// The host's console, as a file: with mode `w` its standard output, with mode `a` its standard error.
 const CONSOLE: &[u8] = b":tt\0";
 const MODE_W: usize = 4;
 const MODE_A: usize = 8;
@@ -26,17 +24,16 @@ const APPLICATION_EXIT: usize = 0x20026;
 const RUN_TIME_ERROR: usize = 0x20023;
 
 /// # Safety
-/// `argument` must be valid for `operation` by the specification of semihosting.
+/// `argument` is what the operation's specification asks for.
 unsafe fn call(operation: usize, argument: usize) -> usize {
     let result;
-    // SAFETY: this breakpoint is how semihosting is called; memory is touched as the caller has
-    // promised.
+    // SAFETY: this breakpoint is how semihosting is called; memory is touched as the caller has promised.
     #[cfg(target_arch = "arm")]
     unsafe {
         asm!("bkpt 0xab", inlateout("r0") operation => result, in("r1") argument, options(nostack));
     }
-    // SAFETY: as for Arm. The two instructions around the breakpoint, which do nothing, distinguish
-    // it from others. All three are uncompressed and in one page.
+    // SAFETY: as above. The breakpoint is told from others by the two instructions around it, which do nothing. All three
+    // are uncompressed and lie in one page.
     #[cfg(target_arch = "riscv32")]
     unsafe {
         asm!(
@@ -53,17 +50,16 @@ unsafe fn call(operation: usize, argument: usize) -> usize {
     result
 }
 
-/// Reads the request: the command line. Empty if there is none, or if it is longer than the buffer.
+/// What the lab asks for; empty when there is none, or it is longer than the buffer.
 pub fn request(buffer: &mut Buffer) -> &str {
     let mut block = [buffer.as_mut_ptr().expose_provenance(), buffer.len()];
-    // SAFETY: the block holds address and length of the buffer, which the host fills and whose new
-    // length it writes back.
+    // SAFETY: the block holds address and length of the buffer, which the host fills and whose new length it writes back.
     let failed = unsafe { call(GET_COMMAND_LINE, block.as_mut_ptr().expose_provenance()) } != 0;
     let text = buffer.get(..block[1]).filter(|_| !failed).unwrap_or_default();
     str::from_utf8(text).unwrap_or_default().trim_end_matches('\0').trim()
 }
 
-/// A standard stream of the host.
+/// One of the host's standard streams.
 pub struct Output(usize);
 
 impl Output {

@@ -1,5 +1,4 @@
-//! The parts that all machines of this workspace share. Each machine's crate exports them again;
-//! ports name them `board::`.
+//! What all machines of this workspace have in common. Each machine's crate passes it on; ports know it by `board::`.
 
 #![no_std]
 

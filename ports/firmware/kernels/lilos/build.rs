@@ -1,4 +1,4 @@
-//! Links the image, and names the release of lilos.
+//! Links the image, and tells which lilos is in it.
 
 include!("../../image.rs");
 

@@ -1,4 +1,4 @@
-//! The tasks of an init: mounts, kernel modules, the loopback interface.
+//! What an init does: mounts, the loopback interface.
 
 use std::{ffi::CStr, fs, io, mem, panic, sync::OnceLock};
 
@@ -12,14 +12,13 @@ use rustix::{
     stdio::{dup2_stderr, stderr},
 };
 
-/// The original standard error: the console.
+/// What standard error was when the kernel started the port.
 static CONSOLE: OnceLock<OwnedFd> = OnceLock::new();
 
-/// The size of the log's pipe, in bytes: more than the log of any case, because the pipe is never
-/// read.
+/// Larger than the log of any case: nobody empties it.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The file systems that the port uses.
+/// What the port reads, or writes to.
 const MOUNTS: [(&CStr, &CStr); 4] = [
     (c"proc", c"/proc"),
     (c"sysfs", c"/sys"),
@@ -28,14 +27,14 @@ const MOUNTS: [(&CStr, &CStr); 4] = [
 ];
 
 /// # Errors
-/// The kernel's error and the step that failed.
+/// What the kernel says, and to what.
 pub fn set_up() -> io::Result<()> {
     for (kind, place) in MOUNTS {
         let name = place.to_string_lossy();
-        // Fails for a folder that exists.
+        // One that the kernel itself has made is refused, as are more than one.
         let _ = rustix::fs::mkdir(place, Mode::from_raw_mode(0o755));
         match mount(kind, place, kind, MountFlags::empty(), None) {
-            // Some kernels lack debugfs, and some mount devtmpfs themselves.
+            // Not every kernel has debugfs.
             Ok(()) | Err(Errno::NODEV | Errno::BUSY) => {}
             Err(error) => {
                 return Err(io::Error::other(format!("{name} cannot be mounted: {error}")));
@@ -43,24 +42,25 @@ pub fn set_up() -> io::Result<()> {
         }
     }
     load_modules()?;
-    // A real-time task that never waits is not reported as hung.
+    // A real-time task that never waits is no fault here.
     let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
     loopback_up()
         .map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
 }
 
-/// Replaces standard error by a pipe, as on a host: the console is a slow serial line.
+/// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for
+/// a log.
 ///
 /// # Errors
-/// The kernel's error.
+/// What the kernel says.
 pub fn log_to_pipe() -> io::Result<()> {
     let console = rustix::io::dup(stderr())?;
     let (reader, writer) = pipe()?;
     fcntl_setpipe_size(&writer, PIPE_BYTES)?;
-    // Without a reader the kernel would refuse writes.
+    // Without a reader the kernel would refuse what is written.
     mem::forget(reader);
     dup2_stderr(&writer)?;
-    // The cell is empty: this function is called once.
+    // There is only this one call.
     let _ = CONSOLE.set(console);
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -70,15 +70,15 @@ pub fn log_to_pipe() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends all further output on standard error to the console.
+/// What is said from now on is for the user.
 pub fn log_to_console() {
     if let Some(console) = CONSOLE.get() {
-        // A failure cannot be reported.
+        // Where it fails nobody can be told.
         let _ = dup2_stderr(console);
     }
 }
 
-/// Loads the modules that the lab has added, in the order of their names.
+/// What the lab has put there, in the order of their names.
 fn load_modules() -> io::Result<()> {
     let mut paths =
         fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
@@ -93,10 +93,10 @@ fn load_modules() -> io::Result<()> {
     Ok(())
 }
 
-/// Brings up the loopback interface, which traffic over 127.0.0.1 needs.
+/// Sends and receives over 127.0.0.1 need it.
 fn loopback_up() -> io::Result<()> {
     let socket = match socket(AddressFamily::INET, SocketType::DGRAM, None) {
-        // A kernel without a network has no interface.
+        // A kernel without a network has nothing to raise.
         Err(Errno::AFNOSUPPORT) => return Ok(()),
         other => other?,
     };

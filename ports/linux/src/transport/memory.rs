@@ -1,9 +1,9 @@
-//! `futex`, `eventfd`, `process_vm`: transports through memory, with semaphores as bells.
+//! `futex`, `eventfd`, `process_vm`: transports through memory, with a semaphore that rings.
 //!
 //! Each client has a line to each service: room for a message each way, and a bell. A service has
-//! one bell for all its clients, and checks which of them has called. With `process_vm`, lines hold
-//! lengths and addresses only: each side reads the message from the other's memory. A client
-//! notices its server's death by the timeout only.
+//! one bell for all its clients, and looks which of them has called. With `process_vm`, lines hold
+//! only lengths and addresses: either side reads the message where the other has it. Nobody tells a
+//! client that its server has died; its patience ends.
 
 use std::{
     cell::UnsafeCell,
@@ -28,11 +28,10 @@ use crate::{
     semaphore::{Primitive, Semaphore},
 };
 
-/// The primitive of the bells, and the way of a message to the other side.
+/// What rings, and how a message gets to the other side.
 pub trait Means: Send + 'static {
     const BELL: Primitive;
-    /// `true` if messages are copied into shared memory; `false` if they are read from the other
-    /// process's memory.
+    /// Messages are copied into memory that both share; if not, read from the other's own.
     const SHARED: bool;
 }
 
@@ -58,7 +57,7 @@ impl Means for ProcessVm {
 /// A message for the other side.
 struct Letter {
     length: AtomicUsize,
-    /// The address of the message in the writer's memory, unless the letter has room for it.
+    /// In the writer's memory, unless the letter has room for it.
     address: AtomicUsize,
     room: &'static [UnsafeCell<u8>],
 }
@@ -72,8 +71,7 @@ impl Letter {
         Ok(Self { length: AtomicUsize::new(0), address: AtomicUsize::new(0), room })
     }
 
-    /// Writes a message. Without room in the letter, the message must not change until it has been
-    /// answered.
+    /// Leaves a message, which stays where it is until it has been answered.
     #[inline]
     fn write(&self, message: &[u8]) {
         self.length.store(message.len(), Relaxed);
@@ -81,13 +79,13 @@ impl Letter {
             self.address.store(message.as_ptr().expose_provenance(), Relaxed);
         } else {
             assert!(message.len() <= self.room.len(), "no message is longer than was asked for");
-            // SAFETY: the message fits the room; the other side does not read it before the bell.
+            // SAFETY: there is room; the other side does not look before it has been rung for.
             unsafe { ptr::copy_nonoverlapping(message.as_ptr(), self.start(), message.len()) };
         }
     }
 
-    /// Copies the message of another letter into this one's room, or into `buffer`, in which the
-    /// caller may still change it.
+    /// Leaves the message of another letter: in this one's room, or in `buffer`, where its writer
+    /// may still change it.
     #[inline]
     fn copy<'a>(
         &'a self,
@@ -102,7 +100,7 @@ impl Letter {
         }
         let message = other.read(writer, &mut [])?;
         self.write(message);
-        // SAFETY: the message is in the room, which only this side accesses before it rings.
+        // SAFETY: the message lies in the room, where this side alone looks until it rings.
         Ok(unsafe { slice::from_raw_parts_mut(self.start(), message.len()) })
     }
 
@@ -110,7 +108,7 @@ impl Letter {
         self.room.as_ptr().cast::<u8>().cast_mut()
     }
 
-    /// Returns the message of the process `writer`: in place, or in `buffer`, into which it was
+    /// The message that `writer` has left: where it stands, or in `buffer`, to which it has been
     /// read.
     #[inline]
     fn read<'a>(
@@ -120,7 +118,7 @@ impl Letter {
     ) -> Result<&'a [u8], CallFailure> {
         let length = self.length.load(Relaxed);
         if !self.room.is_empty() {
-            // SAFETY: the message is in the room, and the writer does not change it until it has
+            // SAFETY: the message lies in the room, and the writer leaves it alone until it has
             // been answered.
             return Ok(unsafe { slice::from_raw_parts(self.start(), length) });
         }
@@ -141,31 +139,31 @@ impl Letter {
     }
 }
 
-/// The line between a client and a service.
+/// Between one client and one service.
 struct Line {
     request: Letter,
     answer: Letter,
     called: AtomicBool,
     answered: Semaphore,
-    /// An error number in place of an answer, or 0.
+    /// What the service had to say instead of an answer: an error number, or 0.
     failed: AtomicI32,
 }
 
 struct Service {
     called: Semaphore,
     process: AtomicI32,
-    /// The service's lines, indexed by client.
+    /// By client.
     lines: &'static [Line],
 }
 
 pub struct Services {
     services: &'static [Service],
-    /// The process numbers of the clients.
+    /// Their processes.
     clients: &'static [AtomicI32],
     largest: usize,
 }
 
-/// The transport over these means.
+/// The transport made of these means.
 pub struct Memory<M>(PhantomData<M>);
 
 pub struct Client<M: Means> {
@@ -219,14 +217,13 @@ impl<M: Means> Transport for Memory<M> {
     ) -> Result<(), CallFailure> {
         let Service { called, process, lines } = &services.services[service];
         process.store(admit_readers::<M>(), Release);
-        // An answer stays valid until its client calls again.
+        // An answer stays until its client calls again.
         let room = if M::SHARED { 0 } else { services.largest };
         let mut buffers = vec![vec![0; room]; lines.len()];
         let (mut clients, mut next) = (lines.len(), 0);
         while clients > 0 {
             called.take();
-            // Clients are served in turn, so that one that calls again at once does not starve the
-            // others.
+            // In turn, so that a client that calls again at once does not keep the others waiting.
             let caller = (next..next + lines.len()).map(|place| place % lines.len());
             let Some(caller) =
                 caller.into_iter().find(|&place| lines[place].called.swap(false, Acquire))
@@ -293,11 +290,11 @@ impl<M: Means> Drop for Client<M> {
     }
 }
 
-/// Returns the number of this process, and permits siblings to read its memory, which Yama
-/// restricts to parents.
+/// The number of this process. Where Linux lets only parents read a process's memory (Yama),
+/// siblings may from now on.
 fn admit_readers<M: Means>() -> libc::pid_t {
     if !M::SHARED {
-        // SAFETY: takes numbers; without Yama it fails, and no permission is needed.
+        // SAFETY: takes numbers; without Yama it fails, and there is nothing to allow.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
     }
     // SAFETY: always succeeds.

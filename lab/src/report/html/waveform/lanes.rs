@@ -6,10 +6,7 @@ use super::{
     super::{scale::Scale, svg::Svg},
     pins::{Marks, Timebase},
 };
-use crate::{
-    capture::{Channel, Pulse},
-    units::show,
-};
+use crate::capture::{Channel, Pulse};
 
 /// The heights of the two levels below the top of a lane, in SVG units.
 const HIGH: f64 = 5.0;
@@ -25,7 +22,7 @@ pub struct Window<'a> {
     /// The time at the axis' 0.
     pub origin: u64,
     pub x: Scale,
-    pub timebase: &'a Timebase,
+    pub timebase: &'a Timebase<'a>,
 }
 
 impl Window<'_> {
@@ -123,7 +120,7 @@ pub fn timer(svg: &mut Svg, marks: &Marks, window: &Window<'_>, top: f64) {
         let tip = format!(
             "by the timer, number {}: {}",
             index + 1,
-            show(end - start, window.timebase.unit.name())
+            window.timebase.unit.show(end - start)
         );
         svg.bar("ink", [ends[0], top + 9.0], [ends[1] - ends[0], 6.0], &tip);
     }

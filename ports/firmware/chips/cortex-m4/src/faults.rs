@@ -1,4 +1,4 @@
-//! Handlers of faults and of interrupts without a handler. Each ends the run with a message.
+//! Faults, and interrupts that nobody expects: each ends the run and names itself.
 
 use crate::host;
 

@@ -1,5 +1,4 @@
-//! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the
-//! kernel's alarm.
+//! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the kernel's alarm.
 
 use core::cell::Cell;
 
@@ -48,10 +47,10 @@ pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Does nothing: this machine has no line that is raised from outside.
+/// Never called: it has no such source.
 pub const fn stimulate(_due: u64) {}
 
-/// Always 0: this machine has no line that is raised from outside.
+/// As above.
 pub const fn stimulated() -> u64 {
     0
 }
@@ -60,8 +59,7 @@ pub const fn stimulated() -> u64 {
 #[inline(always)]
 pub fn raise() {
     NVIC::pend(Line::Software);
-    // The processor may go on for some instructions before it sees the interrupt, but not past
-    // these.
+    // The processor may go on for some instructions before it sees the interrupt, but not past these.
     asm::dsb();
     asm::isb();
 }

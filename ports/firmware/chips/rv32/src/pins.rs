@@ -1,8 +1,8 @@
-//! Pins D0 to D7 of the RTL bench, on which a logic analyser sees the measured intervals.
+//! Pins that show a logic analyser what is measured: D0 to D7 of the RTL bench.
 
 use crate::registers::{PIN_CLEAR, PIN_SET};
 
-/// Drives a pin by one store. Does nothing in an image without the feature `pins`.
+/// Sets a pin: a store. In an image without the feature `pins`, nothing.
 #[inline(always)]
 pub fn drive(pin: u8, high: bool) {
     if cfg!(feature = "pins") {

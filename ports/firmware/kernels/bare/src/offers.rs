@@ -1,6 +1,6 @@
-//! The experiments that need no kernel.
+//! What can be done without a kernel.
 
-use crate::kernel::{Bare, Thread};
+use crate::{kernel::Bare, thread::Thread};
 
 chronoscope_suite::offers! {
     kernel Bare: interrupts masking;

@@ -1,8 +1,8 @@
-//! A counter with one waiting thread. Only threads may give and take, never handlers.
+//! A counter, and who waits for it. For threads only: no handler may give.
 
 use core::cell::Cell;
 
-use crate::ring::{Context, current, resume, suspend};
+use crate::thread::{Context, current, resume, suspend};
 
 pub struct Semaphore {
     count: Cell<u32>,

@@ -1,6 +1,6 @@
 //! The experiments that embassy offers.
 
-use crate::kernel::{Coroutine, Embassy};
+use crate::{kernel::Embassy, tasks::Coroutine};
 
 chronoscope_suite::offers! {
     kernel Embassy: interrupts masking log;

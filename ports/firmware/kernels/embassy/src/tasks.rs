@@ -12,13 +12,15 @@ use embassy_sync::semaphore::{Semaphore as _, SemaphoreReleaser};
 use embassy_time::{Instant, Timer};
 
 use crate::{
-    kernel::{CAPACITY, Coroutine, Embassy, Queue, Semaphore},
+    kernel::{CAPACITY, Embassy, Queue, Semaphore},
     levels::{Spawners, level},
     pool::{self, Header},
     trace::current,
 };
 
-/// A task's body, which gives its parent's semaphore at its end.
+pub enum Coroutine {}
+
+/// A task's body, which tells the task that has spawned it when it has ended.
 struct Body<F> {
     future: F,
     parent: Option<&'static Header>,
@@ -41,9 +43,8 @@ impl<F: Future<Output = ()>> Future for Body<F> {
     }
 }
 
-// SAFETY: the director's future is the only one that is not `Send`. It is moved before its first
-// poll, when it holds nothing that anybody else could name, and stays with its executor from then
-// on.
+// SAFETY: the director's future is the only one that is not `Send`. It is moved before its first poll, when it holds
+// nothing that anybody else could name, and stays with its executor from then on.
 unsafe impl<F> Send for Body<F> {}
 
 fn spawn<F>(
@@ -86,7 +87,7 @@ impl Tasks for Coroutine {
         spawn(&kernel.spawners, priority, body, parent)
     }
 
-    /// Waits for a semaphore, since embassy does not report the end of a task.
+    /// embassy does not tell when a task has ended; its users give a semaphore.
     async fn reap(_: &'static Embassy) -> bool {
         let Some(me) = current().filter(|me| me.children.load(Relaxed) > 0) else { return false };
         take(&me.ended).await;
@@ -119,8 +120,8 @@ fn take(semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
     Taken(semaphore.acquire(1))
 }
 
-/// Acquires without a later release. It is a future and not an `async fn`, which would add a second
-/// state machine to the one that embassy's users write.
+/// What was acquired is never given back. A future of its own, and no `async fn`, which would add its own state
+/// machine to what embassy's user writes in the task itself.
 struct Taken<F>(F);
 
 impl<F> Future for Taken<F>

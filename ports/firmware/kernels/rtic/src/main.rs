@@ -1,8 +1,8 @@
-//! The port of the suite to RTIC 2, with `rtic-sync`, `rtic-time` and `defmt`.
+//! The port of the suite to RTIC 2, with what its users take with it (`rtic-sync`, `rtic-time`, `defmt`).
 //!
-//! RTIC has one kind of task here, coroutines: async software tasks. The program declares all of
-//! them ([`app`]), each with a priority, and each can run once at a time. Tasks of one priority
-//! share an interrupt, whose handler polls the woken ones in the order of their names.
+//! RTIC has one kind of task here, coroutines: async software tasks. All are declared in the program ([`app`]), each with a
+//! priority, and each can run once at a time. Tasks of one priority share an interrupt, whose handler polls those
+//! that were woken, in the order of their names.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,6 @@
 mod app;
 mod device;
 mod kernel;
-mod lend;
 mod levels;
 mod log;
 mod offers;
@@ -29,11 +28,11 @@ use chronoscope_suite::{
 
 use crate::kernel::Rtic;
 
-/// The work of RTIC's `init`. It runs before any task, with interrupts masked.
+/// What RTIC's `init` does here: it runs before any task, with interrupts off.
 fn start() {
     let arena = board::start();
     time::start();
-    lend::start();
+    slot::start();
     if tasks::direct(direct(arena)).is_err() {
         host::fail(format_args!("there is no room for the first task"));
     }

@@ -1,6 +1,6 @@
 //! The experiments that RTIC offers.
 
-use crate::kernel::{Coroutine, Rtic};
+use crate::{kernel::Rtic, tasks::Coroutine};
 
 chronoscope_suite::offers! {
     kernel Rtic: interrupts masking log;

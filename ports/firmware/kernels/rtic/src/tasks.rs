@@ -5,21 +5,22 @@ use core::{future::poll_fn, task::Poll};
 use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
 
 use crate::{
-    kernel::{Coroutine, Rtic},
-    lend,
+    kernel::Rtic,
     levels::{ORDINARY, level},
     queue::{CAPACITY, Queue},
     semaphore::Semaphore,
-    slot::current,
+    slot::{self, current},
     time,
 };
+
+pub enum Coroutine {}
 
 /// Starts the director.
 ///
 /// # Errors
 /// [`Refusal`] when there is no room for it.
 pub fn direct(director: impl Future<Output = ()> + 'static) -> Result<(), Refusal> {
-    lend::spawn(ORDINARY, director, None)
+    slot::spawn(ORDINARY, director, None)
 }
 
 impl Tasks for Coroutine {
@@ -32,12 +33,12 @@ impl Tasks for Coroutine {
         F: Future<Output = ()> + Send + 'static,
     {
         let parent = current();
-        lend::spawn(level(kernel.first, priority), body, parent)?;
+        slot::spawn(level(kernel.first, priority), body, parent)?;
         parent.inspect(|parent| parent.children.set(parent.children.get() + 1));
         Ok(())
     }
 
-    /// Waits for a semaphore, since RTIC does not report the end of a task.
+    /// RTIC does not tell when a task has ended; its users give a signal.
     async fn reap(_: &'static Rtic) -> bool {
         let Some(me) = current().filter(|me| me.children.get() > 0) else { return false };
         me.ended.take().await;
@@ -45,7 +46,7 @@ impl Tasks for Coroutine {
         true
     }
 
-    /// Yields once, as RTIC's users write it: RTIC has no such function.
+    /// RTIC has none of its own; this is how its users write it.
     #[inline(always)]
     fn yield_now(_: &'static Rtic) -> impl Future<Output = ()> + Send {
         let mut yielded = false;

@@ -9,12 +9,14 @@ use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
 use tandem::Semaphore;
 
 use crate::{
-    kernel::{Coroutine, Queue, Tandem, level, queue, switches},
+    kernel::{Queue, Tandem, level, queue, switches},
     pool::{COROUTINES, FUTURE, Place},
     record::{self, Record},
 };
 
-/// A coroutine's body, which at its end retires its place and gives its parent's semaphore.
+pub enum Coroutine {}
+
+/// A coroutine's body, which gives its place back and tells its parent when it has ended.
 struct Body<F> {
     future: F,
     place: &'static Place<tandem::Coroutine<FUTURE>>,

@@ -1,6 +1,6 @@
 //! The experiments that tandem offers.
 
-use crate::kernel::{Coroutine, Tandem, Thread};
+use crate::{coroutine::Coroutine, kernel::Tandem, thread::Thread};
 
 chronoscope_suite::offers! {
     kernel Tandem: interrupts masking log;

@@ -1,7 +1,6 @@
-//! The port's data of a task, for `reap`.
+//! What the port keeps of a task beside the kernel: what `reap` needs.
 //!
-//! The kernel identifies the running task by its name. The name's bytes are in the task's record,
-//! so their address gives the record.
+//! The kernel tells the running task by its name. A name here lies in the task's own record, so it leads there.
 
 use core::{cell::Cell, ptr, str};
 
@@ -15,7 +14,7 @@ pub struct Record {
     length: u8,
     /// Tasks that this one has spawned and not reaped. Only the task itself counts.
     children: Cell<u32>,
-    /// Given once by each child that ends.
+    /// Given by each of them when it ends.
     pub ended: Semaphore,
 }
 
@@ -23,7 +22,7 @@ pub struct Record {
 unsafe impl Sync for Record {}
 
 impl Record {
-    /// `name`: the task's name in the kernel's fault messages.
+    /// `name`: what the kernel calls the task when something is wrong with it.
     pub const fn new(name: &'static str) -> Self {
         let mut bytes = [0; LONGEST];
         let (copied, _) = bytes.split_at_mut(name.len());
@@ -36,7 +35,7 @@ impl Record {
         }
     }
 
-    /// The name to spawn the task with, so that [`current`] finds the record.
+    /// What to call the task, for [`current`] to find it.
     #[inline(always)]
     pub fn name(&'static self) -> &'static str {
         ptr::from_ref(self).expose_provenance();
@@ -48,7 +47,7 @@ impl Record {
         self.children.set(self.children.get() + 1);
     }
 
-    /// Counts a child as reaped. Returns false if there is none to wait for.
+    /// Whether there is a child to wait for; it counts as reaped from now on.
     pub fn disown(&self) -> bool {
         let children = self.children.get();
         self.children.set(children.saturating_sub(1));
@@ -56,11 +55,10 @@ impl Record {
     }
 }
 
-/// The record of the running task.
+/// That of the running task.
 #[inline]
 pub fn current() -> &'static Record {
     let name = tandem::current().name();
-    // SAFETY: all tasks of this program are called by a record's `name`, its first field; a record
-    // is static.
+    // SAFETY: all tasks of this program are called by a record's `name`, its first field; a record is static.
     unsafe { &*ptr::with_exposed_provenance(name.as_ptr().addr()) }
 }

@@ -1,22 +1,26 @@
-//! The context manager of a case: a process that every process on the device can call, and that
-//! knows the services by number.
+//! The context manager of a case: a process that everybody on the device can call, and that knows
+//! the services by number.
 
 use std::collections::BTreeMap;
 
 use chronoscope_suite::kernel::CallFailure;
 
 use super::{
-    device::{Device, FIND, Introduction, PUBLISH},
+    device::{Device, Introduction},
     protocol::{self, FlatObject, Handle, Message, Return, object},
 };
 
-/// Answers calls. Returns on an error only.
+/// Codes of calls to it.
+pub const PUBLISH: u32 = 1;
+pub const FIND: u32 = 2;
+
+/// Answers for ever.
 ///
 /// # Errors
-/// [`CallFailure`] for an error of the driver.
+/// What the driver has to complain of.
 pub fn manage(mut device: Device) -> Result<(), CallFailure> {
     let mut services = BTreeMap::new();
-    // A reply's bytes must stay valid until the exchange that gives it to the driver.
+    // What a reply refers to must stay until it has been given to the driver.
     let mut answer;
     device.commands.enter_looper();
     let mut buffer = [0; 256];

@@ -7,11 +7,10 @@
 //!                        service ◄── worker      ECHO, and LEAVE when it has done
 //! ```
 //!
-//! A call takes one system call of the client, which frees the previous answer, calls, and waits
-//! for the answer; and one of the service, which frees the call, answers, and waits for the next.
-//! `binder` sends the bytes as the message. `hwbinder` sends them like HIDL's vectors: a vector's
-//! header and its bytes in two buffers beside the message, and the driver corrects the address in
-//! the header.
+//! A call is one system call for the client: it frees the answer before, calls, and waits for the
+//! answer; and one for the service: it frees the call, answers, and waits for the next. `binder`
+//! sends the bytes as the message. `hwbinder` sends them as HIDL's vectors go: a vector's header
+//! beside the message, and its bytes beside that, whose address the driver corrects in the header.
 
 mod device;
 mod manager;
@@ -36,7 +35,7 @@ use chronoscope_suite::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
-    device::{Device, FIND, Introduction},
+    device::{Device, Introduction},
     parcel::Parcel,
     protocol::{Handle, MANAGER, Message, Received, Return},
 };
@@ -50,11 +49,11 @@ use crate::{
 const ECHO: u32 = 16;
 const LEAVE: u32 = 17;
 
-/// A driver: binder or hwbinder.
+/// One of the drivers.
 pub trait Driver: Send + 'static {
-    /// The paths of the device: with static devices, and with binderfs.
+    /// Where its device is: in a kernel with static devices, or with binderfs.
     const DEVICES: [&str; 2];
-    /// `true` if the bytes are sent beside the message.
+    /// Bytes go beside the message.
     const GATHERS: bool;
 }
 
@@ -75,13 +74,12 @@ pub struct Services {
     device: &'static str,
     services: usize,
     clients: usize,
-    /// Given when the context manager is ready, or has failed; then `unmanaged` holds an error
-    /// number.
+    /// Given when there is a manager, or none can be had: then with an error number.
     managed: Semaphore,
     unmanaged: AtomicI32,
 }
 
-/// The transport through this driver.
+/// The transport that goes through this driver.
 pub struct Through<D>(PhantomData<D>);
 
 pub struct Client<D> {
@@ -89,7 +87,7 @@ pub struct Client<D> {
     handles: Vec<Handle>,
     /// The last answer.
     held: Option<Received>,
-    /// `true` if the client frees no answer, a fault.
+    /// No answer is freed.
     hoards: bool,
     patience: Patience,
     driver: PhantomData<D>,
@@ -166,7 +164,7 @@ impl<D: Driver> Transport for Through<D> {
             Fault::Hoard => None,
         };
         if let Some(resource) = lacking {
-            // The limit leaves the process its open files and its memory.
+            // What the process has, it keeps.
             let none = Rlimit { current: Some(0), ..getrlimit(resource) };
             setrlimit(resource, none).map_err(|error| CallFailure::Failed(error.raw_os_error()))?;
         }
@@ -205,13 +203,13 @@ impl<D: Driver> Transport for Through<D> {
 impl<D> Drop for Client<D> {
     fn drop(&mut self) {
         for &handle in &self.handles {
-            // The call fails if the service has died, which needs no report.
+            // A service that has died need not be told.
             let _ = self.device.call(handle, LEAVE, Message::plain(&[]), || self.patience.go_on());
         }
     }
 }
 
-/// Forks the context manager, a process that lives as long as the case.
+/// The context manager: a process that lives as long as the case.
 async fn manage(services: &'static Services) {
     let device =
         Device::open(services.device).and_then(|device| device.become_manager().map(|()| device));
@@ -219,7 +217,7 @@ async fn manage(services: &'static Services) {
     services.unmanaged.store(code, Relaxed);
     services.managed.give();
     if let Ok(device) = device {
-        // A failure shows in the clients, which find no service.
+        // Were it to fail, nobody would find a service, and each client would tell.
         let _ = manager::manage(device);
     }
 }
@@ -228,7 +226,7 @@ fn open(services: &Services) -> Result<Device, CallFailure> {
     Device::open(services.device).map_err(|error| CallFailure::Unconnected(error.raw_os_error()))
 }
 
-/// Waits until a service is published, and returns its handle.
+/// The handle of a service, once it has been published.
 fn find(
     device: &mut Device,
     service: usize,
@@ -236,10 +234,11 @@ fn find(
 ) -> Result<Handle, CallFailure> {
     let number = (service as u64).to_ne_bytes();
     for _ in 0..3000 {
-        let reply = device.call(MANAGER, FIND, Message::plain(&number), || patience.go_on())?;
+        let reply =
+            device.call(MANAGER, manager::FIND, Message::plain(&number), || patience.go_on())?;
         let handle = device.message(&reply).and_then(Introduction::handle);
         if let Some(handle) = handle {
-            // The handle must be acquired before the message that holds it is freed.
+            // Before the message that holds it is freed.
             device.commands.acquire(handle);
             device.commands.request_death_notification(handle, handle.0.into());
         }
@@ -260,7 +259,7 @@ fn serve<D: Driver>(
     mut answer: impl FnMut(&mut [u8]) -> bool,
 ) -> Result<(), CallFailure> {
     let mut buffer = [0; 256];
-    // A copy of the call's bytes, as made by a service that keeps them.
+    // The server's own copy of what it was sent, as a service has that keeps it.
     let mut vector = Vec::new();
     let mut parcel = Parcel::<D>::new();
     while clients > 0 {

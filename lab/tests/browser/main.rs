@@ -1,0 +1,11 @@
+//! The report's pages in headless Chromium.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../devtools/mod.rs"]
+mod devtools;
+#[path = "../common/pins.rs"]
+mod pins;
+
+mod browser;
+mod studies;

@@ -1,0 +1,303 @@
+//! The machine `cortex-m4`: kernels' images in QEMU. The figures are exact, so tests compare
+//! numbers.
+
+use crate::common::{cases, chronoscope, gives_the_same_bytes_twice, median};
+use serde_json::Value;
+
+const TARGETS: &str =
+    "tandem@cortex-m4,embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4,bare@cortex-m4";
+const ALL: [&str; 8] =
+    ["switch", "message", "wakeup", "interrupt", "period", "spawn", "log", "pipeline"];
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let arguments = [&["run", "-q", "--repeat", "2", "--target", TARGETS], &ALL[..4]].concat();
+    gives_the_same_bytes_twice(&arguments, 17);
+}
+
+#[test]
+fn every_figure_has_evidence() {
+    let tandem = [
+        "--repeat",
+        "1",
+        "--target",
+        "tandem@cortex-m4",
+        "inversion",
+        "--set",
+        "protocol=inheritance,ceiling",
+    ];
+    let delays = [
+        "delay",
+        "--set",
+        "kind=thread,coroutine",
+        "--repeat",
+        "1",
+        "--target",
+        "tandem@cortex-m4",
+    ];
+    let kinds = ["--set", "kind=coroutine", "--repeat", "1", "--target", "tandem@cortex-m4"];
+    let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
+    let pairs = [
+        "switch",
+        "--set",
+        pairs,
+        "--set",
+        "primitive=yield,semaphore",
+        "--repeat",
+        "1",
+        "--target",
+    ];
+    let runs = [
+        [
+            &["--repeat", "1", "--target", "embassy@cortex-m4,lilos@cortex-m4,rtic@cortex-m4"],
+            &ALL[..],
+        ]
+        .concat(),
+        vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
+        ["delay", "--set", "tasks=1,9,32", "--repeat", "1", "--target", "rtic@cortex-m4"].to_vec(),
+        [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..]].concat(),
+        [&kinds, &ALL[1..]].concat(),
+        [&pairs, &["tandem@cortex-m4"][..]].concat(),
+        delays.to_vec(),
+        tandem.to_vec(),
+    ];
+    for case in runs.iter().flat_map(|arguments| cases(arguments)) {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert_eq!(case["clock"]["domain"], "instructions", "{case:#}");
+        let evidence = case["evidence"].as_array().unwrap();
+        assert!(
+            !evidence.is_empty() && evidence.iter().all(|fact| fact["holds"] == true),
+            "{case:#}"
+        );
+    }
+}
+
+#[test]
+fn a_mark_takes_a_few_instructions() {
+    for target in TARGETS.split(',') {
+        let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
+        let control = case["series"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|series| series["role"] == "control")
+            .unwrap();
+        // The control is a clock read and a store, and in some rounds the instructions of the loop.
+        assert_eq!(control["p50"], 2.0, "{control:#}");
+        assert!(control["max"].as_f64().unwrap() < 10.0, "{control:#}");
+    }
+}
+
+#[test]
+fn nothing_is_faster_than_no_kernel() {
+    for experiment in ["switch", "message", "interrupt"] {
+        let targets = "embassy@cortex-m4,lilos@cortex-m4,bare@cortex-m4";
+        let cases = cases(&[experiment, "--repeat", "1", "--target", targets]);
+        let medians: Vec<f64> = cases.iter().map(median).collect();
+        let [embassy, lilos, bare] = medians[..] else { panic!("{cases:#?}") };
+        assert!(bare <= embassy && bare <= lilos, "{experiment}: {medians:?}");
+    }
+}
+
+#[test]
+fn a_switch_of_tandem_costs_the_same_among_many() {
+    for pair in ["pair=thread-thread", "pair=coroutine-coroutine", "pair=thread-coroutine"] {
+        let set = ["--set", pair, "--set", "primitive=yield", "--set", "tasks=2,10,32"];
+        let cases = cases(
+            &[&["switch", "--repeat", "1", "--target", "tandem@cortex-m4"], &set[..]].concat(),
+        );
+        let switches: Vec<f64> = cases.iter().map(median).collect();
+        assert!(
+            switches.len() == 3 && switches.iter().all(|switch| *switch == switches[0]),
+            "{pair}: {switches:?}"
+        );
+    }
+}
+
+/// The figure `masked` with 2, 10 and 30 tasks.
+fn masked(target: &str) -> Vec<f64> {
+    let set = ["--set", "tasks=2,10,30", "--set", "loops=500", "--repeat", "1"];
+    let cases = cases(&[&["masked", "--target", target], &set[..]].concat());
+    let masked = cases.iter().map(|case| {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let figures = case["figures"].as_array().unwrap();
+        let masked = figures.iter().find(|figure| figure["name"] == "masked").unwrap();
+        assert_eq!(masked["unit"], "instructions");
+        masked["value"].as_f64().unwrap()
+    });
+    masked.collect()
+}
+
+#[test]
+fn interrupts_are_off_for_a_constant_time_in_tandem() {
+    let tandem = masked("tandem@cortex-m4");
+    assert!(tandem.iter().all(|masked| (30.0..=140.0).contains(masked)), "{tandem:?}");
+    // Embassy walks its queue of timers with interrupts off, so the experiment must show growth
+    // here.
+    let embassy = masked("embassy@cortex-m4");
+    assert!(embassy.is_sorted() && embassy[2] > 5.0 * embassy[0], "{embassy:?}");
+    let rtic = masked("rtic@cortex-m4");
+    assert!(rtic.is_sorted() && rtic[2] > 3.0 * rtic[0], "{rtic:?}");
+    // lilos masks no handlers except those of its tick's priority.
+    let lilos = masked("lilos@cortex-m4");
+    assert!(lilos.iter().all(|masked| *masked < 20.0), "{lilos:?}");
+    // A thread that sleeps alone has interrupts off for the one instruction after `wfi`.
+    let bare = masked("bare@cortex-m4");
+    assert!(bare.iter().all(|masked| *masked <= 1.0), "{bare:?}");
+}
+
+#[test]
+fn the_smallest_images_are_measured_and_run() {
+    let cases = cases(&["image", "--repeat", "1", "--target", TARGETS]);
+    let bytes = |case: &Value, name: &str| {
+        let series = case["series"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|series| series["name"] == name)
+            .unwrap();
+        series["max"].as_f64().unwrap()
+    };
+    let [tandem, embassy, lilos, rtic, bare] = &cases[..] else { panic!("{cases:#?}") };
+    for case in &cases {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert_eq!(case["evidence"].as_array().unwrap().len(), 2, "{case:#}");
+    }
+    for kernel in [tandem, embassy, lilos, rtic] {
+        assert!(bytes(bare, "text") < bytes(kernel, "text"), "{kernel:#}");
+    }
+    // The size that tandem's documentation gives: 96 bytes, of which 32 are the guard.
+    assert_eq!(bytes(tandem, "a task"), 96.0);
+    // The state of a future, and its running flag.
+    assert_eq!(bytes(rtic, "a task"), 4.0);
+    // A size that is not counted must not appear as 0.
+    assert!(
+        lilos["series"].as_array().unwrap().iter().all(|series| series["name"] != "a task"),
+        "{lilos:#}"
+    );
+    assert!(lilos["log"][0].as_str().unwrap().contains("stack"), "{lilos:#}");
+}
+
+#[test]
+fn lilos_visits_every_task_in_each_round() {
+    let set = ["--set", "tasks=2,3,10,30", "--repeat", "1", "--target", "lilos@cortex-m4"];
+    let switches: Vec<f64> = cases(&[&["switch"], &set[..]].concat()).iter().map(median).collect();
+    let [two, three, ten, thirty] = switches[..] else { panic!("{switches:?}") };
+    let each = three - two;
+    assert!(each > 0.0 && ten - two == 8.0 * each && thirty - two == 28.0 * each, "{switches:?}");
+}
+
+#[test]
+fn a_delay_of_lilos_ends_with_the_next_tick() {
+    let set = ["--set", "delay_us=50,1000,50000", "--set", "tasks=1", "--repeat", "1"];
+    let cases = cases(&[&["delay", "--target", "lilos@cortex-m4"], &set[..]].concat());
+    let excess: Vec<f64> = cases.iter().map(median).collect();
+    // The excess is at most a tick plus the path to the task.
+    assert!(
+        excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0),
+        "{excess:?}"
+    );
+}
+
+#[test]
+fn a_switch_of_rtic_to_the_next_task_costs_the_same_among_many() {
+    let set = ["--set", "tasks=3,10,32", "--repeat", "1"];
+    let cases = cases(&[&["switch", "--target", "rtic@cortex-m4"], &set[..]].concat());
+    let switches: Vec<f64> = cases.iter().map(median).collect();
+    // Each priority has a handler function of its own, which the compiler may arrange differently.
+    assert!(
+        switches.len() == 3 && switches.iter().all(|switch| (switch - switches[0]).abs() <= 2.0),
+        "{switches:?}"
+    );
+}
+
+#[test]
+fn tandem_knows_a_cure_for_inversion() {
+    let set = ["--set", "protocol=none,inheritance,ceiling", "--repeat", "1"];
+    let cases = cases(&[&["inversion", "--target", "tandem@cortex-m4"], &set[..]].concat());
+    let slopes: Vec<f64> =
+        cases.iter().map(|case| case["slope"]["slope"].as_f64().unwrap()).collect();
+    assert!(matches!(slopes[..], [none, 0.0, 0.0] if none > 0.99), "{slopes:?}");
+}
+
+#[test]
+fn the_study_of_microcontrollers_fails_when_tandem_is_slower() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/microcontrollers.toml");
+    chronoscope(&["run", "-q", "--study", study]).exits(0);
+    let text = std::fs::read_to_string(study).unwrap().replacen("at-most = ", "at-most = 0.", 1);
+    let stricter = concat!(env!("CARGO_TARGET_TMPDIR"), "/stricter.toml");
+    std::fs::write(stricter, text).unwrap();
+    chronoscope(&["run", "-q", "--study", stricter]).exits(2).shows("above");
+}
+
+#[test]
+fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
+    let delays = [
+        "--set",
+        "delay_us=50,5000,2000000",
+        "--set",
+        "loops=3",
+        "--set",
+        "tasks=1",
+        "--repeat",
+        "1",
+    ];
+    let cases = cases(&[&["delay", "--target", "embassy@cortex-m4"], &delays[..]].concat());
+    let excess: Vec<f64> = cases.iter().map(median).collect();
+    assert_eq!(excess.len(), 3);
+    // The clock's 32 bits wrap within the last case.
+    assert!(excess.iter().all(|late| *late > 0.0 && *late < 1000.0), "{excess:?}");
+}
+
+#[test]
+fn a_delay_that_the_clock_cannot_tell_is_refused() {
+    let long = ["run", "delay", "-q", "--set", "delay_us=2100000", "--target", "tandem@cortex-m4"];
+    chronoscope(&long).exits(4).shows("for 32 bits at 1 GHz, at most 2 s");
+}
+
+#[test]
+fn what_a_kernel_lacks_is_not_offered() {
+    chronoscope(&["run", "inversion", "-q", "--target", "embassy@cortex-m4"])
+        .exits(0)
+        .shows("not offered");
+    let threads =
+        ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "embassy@cortex-m4"];
+    chronoscope(&threads).exits(0).shows("embassy has coroutines only");
+    chronoscope(&["run", "inversion", "-q", "--target", "rtic@cortex-m4"])
+        .exits(0)
+        .shows("the length of a closure");
+    let threads =
+        ["run", "switch", "-q", "--set", "pair=thread-thread", "--target", "rtic@cortex-m4"];
+    chronoscope(&threads).exits(0).shows("RTIC has coroutines only");
+    let processes =
+        ["run", "switch", "-q", "--set", "pair=process-process", "--target", "tandem@cortex-m4"];
+    chronoscope(&processes).exits(0).shows("tandem has threads and coroutines");
+    chronoscope(&["run", "interference", "-q", "--target", "tandem@cortex-m4"])
+        .exits(0)
+        .shows("no account of processor");
+    chronoscope(&["run", "inversion", "-q", "--target", "lilos@cortex-m4"])
+        .exits(0)
+        .shows("lilos has no priorities");
+    chronoscope(&["run", "interference", "-q", "--target", "lilos@cortex-m4"])
+        .exits(0)
+        .shows("no account of processor");
+    chronoscope(&["run", "delay", "-q", "--target", "bare@cortex-m4"])
+        .exits(0)
+        .shows("not offered");
+}
+
+#[test]
+fn a_case_too_large_for_the_chip_says_so() {
+    let large = ["run", "switch", "-q", "--set", "loops=1000000", "--target", "embassy@cortex-m4"];
+    chronoscope(&large).exits(4).shows("more memory than this target has");
+    let declared = ["run", "switch", "-q", "--set", "tasks=33", "--target", "rtic@cortex-m4"];
+    chronoscope(&declared).exits(4).shows("ask for fewer loops or tasks");
+}
+
+#[test]
+fn pairs_that_do_not_exist_are_told() {
+    chronoscope(&["run", "switch", "--target", "linux@cortex-m4"])
+        .complains("unknown target `linux@cortex-m4`");
+    chronoscope(&["run", "switch", "--target", "embassy@host"])
+        .complains("unknown target `embassy@host`");
+}

@@ -1,0 +1,23 @@
+//! Commands that read files: captures, runs, stores, traces. The runs they need are short ones of
+//! this machine, which any user may make.
+
+#[path = "../common/captures.rs"]
+mod captures;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/pins.rs"]
+mod pins;
+#[path = "../common/timeline.rs"]
+mod timeline;
+
+mod baseline;
+mod capture;
+mod capture_bad;
+mod capture_fuzz;
+mod compare;
+mod fuzz;
+mod outputs;
+mod page;
+mod store;
+mod trace;
+mod trace_fuzz;

@@ -1,0 +1,226 @@
+//! The store: its content, the commands that show it, and the errors when it cannot be written.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Stdio},
+};
+
+use crate::common::{self, Answer, Folder, chronoscope, program, program_path};
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A case of a few milliseconds that needs no permission.
+const SHORT: [&str; 9] = [
+    "run",
+    "switch",
+    "--set",
+    "policy=other",
+    "--set",
+    "mlock=no",
+    "--set",
+    "loops=100",
+    "--repeat=3",
+];
+
+fn run(store: &str, more: &[&str]) -> Answer {
+    chronoscope(&[&SHORT[..], &["--store", store], more].concat())
+}
+
+#[test]
+fn a_run_is_kept_and_shown_again() {
+    let folder = Folder::new("kept");
+    let store = folder.path("new/folder/runs.sqlite");
+    let first = run(&store, &["--format", "json"]);
+    assert!(first.stderr.contains("stored as run 1\n"), "{first:#?}");
+    let second = run(&store, &["-q"]);
+    assert_eq!(second.stderr, "");
+
+    let again = chronoscope(&["report", "1", "--store", &store, "--format", "json"]);
+    assert_eq!(again.exits(0).stdout, first.stdout, "nothing is lost");
+    for last in ["last", "2"] {
+        assert_eq!(
+            chronoscope(&["report", last, "--store", &store]).exits(0).stdout,
+            second.stdout
+        );
+    }
+    let file = folder.file("run.json", &first.stdout);
+    assert_eq!(chronoscope(&["report", &file, "--format", "json"]).exits(0).stdout, first.stdout);
+    assert_eq!(
+        chronoscope(&["report", "last-1", "--store", &store, "--format", "json"]).stdout,
+        first.stdout
+    );
+
+    let runs = chronoscope(&["history", "--store", &store, "--format", "json"]).exits(0).json();
+    assert_eq!((&runs[0]["run"], &runs[1]["run"]), (&2.into(), &1.into()));
+    let cases = chronoscope(&["history", "switch", "--store", &store]);
+    cases.exits(0).shows("1–2");
+    assert!("▁▂▃▄▅▆▇█?".chars().any(|bar| cases.stdout.contains(bar)), "{cases:#?}");
+    chronoscope(&["history", "switch", "--study", "quick", "--store", &store])
+        .complains("no run in the store");
+
+    chronoscope(&["history", "--keep", "1", "--store", &store]).exits(0);
+    chronoscope(&["report", "1", "--store", &store]).complains("there is no run 1");
+    chronoscope(&["report", "2", "--store", &store]).exits(0);
+    chronoscope(&["history", "--forget", "2", "--store", &store]).exits(0);
+    chronoscope(&["history", "--store", &store]).complains("there is no run in the store");
+    run(&store, &[]);
+    chronoscope(&["report", "3", "--store", &store]).exits(0);
+}
+
+#[test]
+fn nothing_is_stored_when_told_so() {
+    let folder = Folder::new("not-kept");
+    let run = common::run(program().args(SHORT).arg("--no-store").env("XDG_DATA_HOME", &folder.0));
+    assert!(run.stdout.contains("switch") && !run.stderr.contains("stored"), "{run:#?}");
+    assert_eq!(folder.0.read_dir().unwrap().count(), 0);
+    common::run(program().arg("history").env("XDG_DATA_HOME", &folder.0))
+        .complains("there is no store of runs at");
+}
+
+#[test]
+fn a_store_that_fails_loses_no_result() {
+    let folder = Folder::new("broken");
+    let good = folder.path("good.sqlite");
+    run(&good, &["-q"]);
+    run(&good, &["-q"]);
+    let bytes = std::fs::read(&good).unwrap();
+    let newer = folder.file("newer.sqlite", &bytes);
+    Connection::open(&newer).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    let foreign = folder.path("foreign.sqlite");
+    Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE notes (text)").unwrap();
+    let cases = [
+        (folder.file("garbage.sqlite", [b'x'; 5000]), "is not a store of runs"),
+        (folder.file("cut.sqlite", &bytes[..bytes.len() / 2]), "is damaged"),
+        (newer, "has version 7 and this program knows 1"),
+        (foreign, "is not a store of runs"),
+        (folder.path(""), "cannot be opened"),
+        ("/proc/runs.sqlite".to_owned(), "cannot be opened"),
+        ("/dev/null/runs.sqlite".to_owned(), "cannot make the folder /dev/null"),
+    ];
+    for (store, text) in cases {
+        let run = run(&store, &["-q"]);
+        run.exits(1).shows("switch");
+        assert!(
+            run.stderr.contains(text)
+                && run.stderr.contains(store.trim_end_matches("/runs.sqlite")),
+            "{run:#?}"
+        );
+        assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
+        chronoscope(&["history", "--store", &store]).exits(1);
+        chronoscope(&["report", "--store", &store]).exits(1);
+    }
+    chronoscope(&["report", "2", "--store", &good]).exits(0);
+}
+
+#[test]
+fn a_file_that_may_grow_no_more_is_an_error_and_not_a_crash() {
+    let folder = Folder::new("limited");
+    let store = folder.path("runs.sqlite");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]).arg(program_path());
+    let run = common::run(shell.args(SHORT).args(["-q", "--store", &store]));
+    run.exits(1).shows("switch");
+    assert!(run.stderr.contains("runs.sqlite cannot be read or written"), "{run:#?}");
+}
+
+#[test]
+fn programs_at_once_share_a_store() {
+    let folder = Folder::new("shared");
+    let store = folder.path("runs.sqlite");
+    let start = |_| {
+        let mut program = program();
+        program.args(SHORT).args(["--store", &store]);
+        program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut children: Vec<Child> = (0..8).map(start).collect();
+    for child in &mut children {
+        let mut text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(text.contains("stored as run"), "{text}");
+        child.wait().unwrap();
+    }
+    let runs = chronoscope(&["history", "--store", &store, "--format", "json"]).exits(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_is_complete() {
+    let folder = Folder::new("interrupted");
+    let store = folder.path("runs.sqlite");
+    let study = "name = 'long'\ntitle = 'Two cases, one without end'
+        [[case]]\nexperiment = 'switch'\nrepeat = 1\nset = { loops = 100, policy = 'other', mlock = 'no' }
+        [[case]]\nexperiment = 'switch'\nrepeat = 1000000\nset = { loops = 200, policy = 'other', mlock = 'no' }";
+    let study = folder.file("long.toml", study);
+    let mut child = program()
+        .args([
+            "run",
+            "--study",
+            &study,
+            "--store",
+            &store,
+            "--format",
+            "json",
+            "-o",
+            &folder.path("run.json"),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The second line of progress comes seconds after the first case; the doctor's lines may come
+    // before it.
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    for _ in 0..2 {
+        line.clear();
+        while !line.contains(" %  switch") {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "the run ended early");
+        }
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    let answer = Answer::of(child.wait_with_output().unwrap(), "run".to_owned());
+    answer.exits(130);
+    assert!(
+        said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"),
+        "{said}"
+    );
+    let written = std::fs::read_to_string(folder.path("run.json")).unwrap();
+    let run: serde_json::Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(
+        (run["cases"].as_array().unwrap().len(), &run["context"]["interrupted"]),
+        (2, &true.into())
+    );
+    assert_eq!(run["cases"][0]["repetitions"], 1);
+    assert!(run["cases"][1]["log"].to_string().contains("interrupted after"), "{run}");
+    assert_eq!(
+        chronoscope(&["report", "--store", &store, "--format", "json"]).exits(0).stdout,
+        written
+    );
+    chronoscope(&["history", "--store", &store]).exits(0).shows("interrupted");
+}
+
+#[test]
+fn what_is_no_run_is_told_in_a_line() {
+    let folder = Folder::new("files");
+    let store = folder.path("runs.sqlite");
+    let good = run(&store, &["-q", "--format", "json"]).stdout;
+    let file = |name: &str, text: &str| folder.file(name, text);
+    let seven = good.replacen("\"schema\": 1", "\"schema\": 7", 1);
+    let (cut, _) = good.split_once("\"cases\"").unwrap();
+    chronoscope(&["report", &file("7.json", &seven)])
+        .complains("this file has schema 7; this program reads 1");
+    let place = format!("line {} column", cut.lines().count());
+    chronoscope(&["report", &file("cut.json", cut)]).complains(&place);
+    chronoscope(&["report", &file("other.json", "{}")]).complains("this is not a run");
+    chronoscope(&["report", &file("binary", "\0\u{1}")]).complains("is not JSON");
+    chronoscope(&["report", &folder.path("")]).complains("cannot read");
+    chronoscope(&["report", "lost", "--store", &store]).complains("`lost` is no run");
+    chronoscope(&["report", "last-7", "--store", &store]).complains("does not hold 8 runs");
+    chronoscope(&["history", "swich", "--store", &store]).complains("did you mean `switch`?");
+    let huge = folder.path("huge.json");
+    std::fs::File::create(&huge).unwrap().set_len(257 << 20).unwrap();
+    chronoscope(&["report", &huge]).complains("larger than 256 MiB");
+}

@@ -1,0 +1,10 @@
+//! Linux in virtual machines, and traces of all targets.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/timeline.rs"]
+mod timeline;
+
+mod binder;
+mod trace_targets;
+mod vm;

@@ -1,0 +1,208 @@
+//! Traces of targets, read back with this crate's classes and with Perfetto's. On every track time
+//! goes forward and slices nest; every arrow has both ends and points forward. Each target must
+//! also show its own events.
+
+use std::{path::Path, process::Command};
+
+use crate::common::{self, Folder, chronoscope, program, run};
+use crate::timeline::{Shown, read_twice};
+use serde_json::Value;
+
+struct Traced {
+    case: Value,
+    tracks: Vec<Shown>,
+    /// For each arrow, the number of events that it leaves.
+    flows: Vec<usize>,
+}
+
+impl Traced {
+    fn named<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a Shown> {
+        self.tracks.iter().filter(move |track| track.name.starts_with(start))
+    }
+
+    /// Checks that every sample of every measured series is a slice, and no other.
+    #[track_caller]
+    fn has_all_samples(&self) {
+        let series = self.case["series"].as_array().expect("a case has series");
+        for series in
+            series.iter().filter(|series| series["role"] == "measured" && series["unit"] != "count")
+        {
+            let name = series["name"].as_str().expect("a series has a name");
+            let is_its =
+                |track: &&Shown| track.name == name || track.name.starts_with(&format!("{name} ("));
+            let slices: usize =
+                self.tracks.iter().filter(is_its).map(|track| track.slices.len()).sum();
+            let samples = series["samples"].as_array().map_or(0, Vec::len);
+            assert!(
+                samples > 0 && slices == samples,
+                "{name}: {slices} slices of {samples} samples"
+            );
+        }
+    }
+
+    /// Checks the tasks that a handler or another task woke: each as often as given, and each then
+    /// ran.
+    #[track_caller]
+    fn has_wake_ups(&self, of: &str, least: usize) {
+        let ran = |track: &&Shown| {
+            track.slices.iter().filter(|slice| slice.0.starts_with("runs on")).count() >= least
+        };
+        assert!(self.named(of).any(|track| ran(&track)), "{:#?}", self.tracks);
+        assert!(
+            self.flows.iter().filter(|&&leaves| leaves == 1).count() >= least,
+            "{:?}",
+            self.flows
+        );
+    }
+}
+
+/// The settings of every run here: a single repetition whose samples are kept.
+const ONCE: [&str; 7] = ["run", "-q", "--no-store", "--repeat", "1", "--samples", "--format=json"];
+
+/// A stored run as a timeline.
+fn timeline_of(folder: &Folder, run: &str) -> Traced {
+    let (file, output) = (folder.file("run.json", run), folder.path("run.pftrace"));
+    chronoscope(&["trace", &file, "-o", &output]).exits(0);
+    let (tracks, flows) = read_twice(&output);
+    let run: Value = serde_json::from_str(run).expect("it was just read");
+    Traced { case: run["cases"][0].clone(), tracks, flows }
+}
+
+/// Runs a case with its trace.
+fn traced(name: &str, arguments: &[&str]) -> Traced {
+    let folder = Folder::new(name);
+    let answer = chronoscope(&[&ONCE[..], &["--set", "trace=yes"], arguments].concat());
+    answer.exits(0);
+    timeline_of(&folder, &answer.stdout)
+}
+
+/// ftrace on this machine. If tracefs is not mounted, it is mounted for the case alone, which takes
+/// root.
+#[test]
+fn this_machine_s_tasks_wake_each_other() {
+    let folder = Folder::new("trace-host");
+    let short = ["wakeup", "--set", "loops=50", "--set", "policy=other", "--set", "mlock=no"];
+    let arguments = [&ONCE[..], &short[..], &["--set", "trace=yes"]].concat();
+    let mut command = program();
+    // Root in a container may lack the permission.
+    let may_mount = || {
+        Command::new("unshare")
+            .args(["--mount", "true"])
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root && !Path::new("/sys/kernel/tracing/instances").exists() && may_mount() {
+        let path = command.get_program().to_owned();
+        // A mount namespace of its own leaves the machine unchanged.
+        command = Command::new("unshare");
+        let mount = "mount -t tracefs none /sys/kernel/tracing; exec \"$@\"";
+        command.args(["--mount", "sh", "-c", mount, "sh"]).arg(path);
+    }
+    let answer = run(command.args(arguments));
+    if answer.status == Some(0) {
+        let host = timeline_of(&folder, &answer.stdout);
+        host.has_all_samples();
+        host.has_wake_ups("chronoscope-lin", 50);
+        let marks: Vec<&str> =
+            host.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.0.as_str()).collect();
+        assert!(
+            marks.contains(&"the case begins") && marks.contains(&"the case ends"),
+            "{marks:?}"
+        );
+        return;
+    }
+    // Without ftrace or permission the case says so with the remedy; the suite's own marks are
+    // present all the same.
+    let refusal = answer.exits(4).json()["cases"][0]["verdict"]["reasons"].to_string();
+    println!("not traced: {refusal}");
+    assert!(
+        refusal.contains("the kernel's trace cannot be had: run as root, where tracefs is mounted"),
+        "{refusal}"
+    );
+    let answer = chronoscope(&[&ONCE[..], &short].concat());
+    timeline_of(&folder, &answer.exits(0).stdout).has_all_samples();
+}
+
+#[test]
+fn a_guest_s_calls_go_from_client_through_driver_to_server() {
+    let arguments = [
+        "transaction",
+        "--target",
+        "linux-full@vm",
+        "--set",
+        "transport=binder",
+        "--set",
+        "loops=20",
+    ];
+    let guest = traced("trace-guest", &arguments);
+    guest.has_all_samples();
+    let carried: Vec<_> = guest.named("driver").flat_map(|track| &track.slices).collect();
+    let count = |what: &str| carried.iter().filter(|(name, ..)| name.starts_with(what)).count();
+    assert!(count("call") >= 20 && count("reply") >= 20, "{carried:?}");
+    let through = guest.flows.iter().filter(|&&leaves| leaves == 2).count();
+    assert!(through >= 40 && through <= carried.len(), "{:?}", guest.flows);
+    // Both ends of a call are tasks: the client calls and receives the answer, the server receives
+    // the call and answers.
+    let both = |one: &str, other: &str| {
+        let has = |track: &&Shown, word: &str| {
+            track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20
+        };
+        guest.named("").filter(|track| has(track, one) && has(track, other)).count()
+    };
+    assert_eq!(
+        (both("call", "receives"), both("reply", "receives")),
+        (1, 1),
+        "{:#?}",
+        guest.tracks
+    );
+    // Every call wakes the server, unless it still runs.
+    assert!(guest.flows.iter().filter(|&&leaves| leaves == 1).count() >= 20, "{:?}", guest.flows);
+}
+
+#[test]
+fn a_real_time_guest_s_handler_wakes_a_task() {
+    let guest = traced("trace-rt", &["wakeup", "--target", "linux-rt@vm", "--set", "loops=50"]);
+    guest.has_all_samples();
+    guest.has_wake_ups("init-", 50);
+    // PREEMPT_RT runs soft interrupts, such as the timers', in threads.
+    assert!(guest.named("ktimers/").count() > 0, "{:#?}", guest.tracks);
+}
+
+#[test]
+fn tandem_s_handler_wakes_a_thread() {
+    for target in ["tandem@cortex-m4", "tandem@rv32"] {
+        let tandem = traced(
+            &format!("trace-{target}"),
+            &["wakeup", "--target", target, "--set", "loops=50"],
+        );
+        tandem.has_all_samples();
+        tandem.has_wake_ups("thread-", 50);
+        assert!(
+            tandem.named("handlers").any(|track| track.slices.len() >= 50),
+            "{target}: {:#?}",
+            tandem.tracks
+        );
+    }
+}
+
+/// Figures come from the image without a trace; the image with a trace records three more events
+/// for each switch.
+#[test]
+fn tandem_s_figures_know_nothing_of_the_trace() {
+    let median = |trace: &str| {
+        let trace = format!("trace={trace}");
+        let arguments = [
+            "switch",
+            "--target",
+            "tandem@cortex-m4",
+            "--repeat",
+            "1",
+            "--no-store",
+            "--set",
+            &trace,
+        ];
+        common::median(&common::cases(&arguments)[0])
+    };
+    assert!(median("no") * 1.5 < median("yes"));
+}

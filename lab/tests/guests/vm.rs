@@ -1,0 +1,233 @@
+//! The machine `vm`: Linux in QEMU. The figures are exact, so tests compare numbers.
+
+use crate::common::{Folder, chronoscope, program, run};
+use chronoscope::cache::{Cache, KERNELS};
+use serde_json::Value;
+
+/// The cases of a run, as JSON.
+fn cases(arguments: &[&str]) -> Vec<Value> {
+    let answer = chronoscope(
+        &[&["run", "-q", "--no-store", "--repeat", "1", "--format", "json"], arguments].concat(),
+    );
+    answer.json()["cases"].as_array().unwrap_or_else(|| panic!("{answer:#?}")).clone()
+}
+
+/// A statistic of a case's first measured series.
+fn statistic(case: &Value, name: &str) -> f64 {
+    let series = case["series"].as_array().expect("a case has series");
+    let measured = series.iter().find(|series| series["role"] == "measured");
+    measured
+        .and_then(|series| series[name].as_f64())
+        .unwrap_or_else(|| panic!("no {name} in {case:#}"))
+}
+
+fn has_evidence(case: &Value, text: &str) -> bool {
+    let evidence = case["evidence"].as_array().expect("a case has evidence");
+    evidence.iter().any(|fact| {
+        fact["holds"] == true && fact["name"].as_str().is_some_and(|name| name.contains(text))
+    })
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let arguments =
+        ["run", "-q", "--no-store", "--repeat", "2", "switch", "period", "--set", "loops=100"];
+    let csv = || {
+        chronoscope(&[&arguments[..], &["--target", "linux-full@vm", "--format", "csv"]].concat())
+            .stdout
+    };
+    let first = csv();
+    assert!(first.lines().count() > 4, "{first}");
+    assert_eq!(first, csv());
+}
+
+#[test]
+fn every_kind_of_task_is_measured() {
+    let kinds = [
+        "--set",
+        "kind=thread,process,coroutine",
+        "--set",
+        "loops=20",
+        "--target",
+        "linux-full@vm",
+    ];
+    let pairs = [
+        "switch",
+        "--set",
+        "pair=thread-thread,process-process,coroutine-coroutine",
+        "--set",
+        "loops=100",
+    ];
+    let runs = [
+        [&["wakeup", "message", "period", "spawn"], &kinds[..]].concat(),
+        [&pairs, &["--target", "linux-full@vm"][..]].concat(),
+        [&["interrupt", "log", "--set", "loops=50"], &["--target", "linux-full@vm"][..]].concat(),
+    ];
+    for case in runs.iter().flat_map(|arguments| cases(arguments)) {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert_eq!(case["clock"]["domain"], "instructions", "{case:#}");
+        assert!(has_evidence(&case, "preemption model read back: full"), "{case:#}");
+    }
+}
+
+#[test]
+fn the_model_of_preemption_shows_beside_long_system_calls() {
+    let set = [
+        "--set",
+        "load=mmap",
+        "--set",
+        "loops=300",
+        "--target",
+        "linux-none@vm,linux-full@vm,linux-rt@vm",
+    ];
+    let cases = cases(&[&["period"], &set[..]].concat());
+    let maxima: Vec<f64> = cases.iter().map(|case| statistic(case, "max")).collect();
+    for (case, model) in cases.iter().zip(["none", "full", "rt"]) {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert!(
+            has_evidence(case, "load mmap") && has_evidence(case, &format!("read back: {model}")),
+            "{case:#}"
+        );
+    }
+    let [none, full, real_time] = maxima[..] else { panic!("{cases:#?}") };
+    assert!(none > 1.2 * full && full > 10.0 * real_time, "{maxima:?}");
+}
+
+/// P4: the ways to bring a short program back to the time that it takes alone.
+#[test]
+fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
+    let set = ["--set", "class=ordinary,urgent", "--target", "linux-full@vm,linux-rt@vm"];
+    let cases = cases(&[&["interference"], &set[..]].concat());
+    let stretched = |case: &Value| {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let figures = case["figures"].as_array().expect("a case has figures");
+        let figure = figures.iter().find(|figure| figure["name"] == "latency stretched");
+        figure.and_then(|figure| figure["value"].as_f64()).unwrap_or_else(|| panic!("{case:#}"))
+    };
+    let stretched: Vec<f64> = cases.iter().map(stretched).collect();
+    let [ordinary, urgent, ordinary_rt, urgent_rt] = stretched[..] else { panic!("{cases:#?}") };
+    assert!(ordinary > 1.6 && urgent < 1.1, "{stretched:?}");
+    // The phase of the 20 ms program within a 4 ms time slice differs between images.
+    assert!(
+        (ordinary - ordinary_rt).abs() < 0.2 && (urgent - urgent_rt).abs() < 0.05,
+        "{stretched:?}"
+    );
+}
+
+#[test]
+fn a_peer_runs_in_the_guest_with_its_libraries() {
+    let study = |arguments: &str| {
+        format!(
+            r#"
+            name = "test"
+            title = "A peer in a guest."
+            repeat = 1
+            [[peer]]
+            name = "peer"
+            package = "coreutils"
+            command = ["printf"{arguments}]
+            reads = "perf-bench-pipe"
+            experiment = "switch"
+            target = "linux-full@vm"
+            set = {{ loops = 100, load = "messages" }}
+            beside = [{{ ours = "mean", theirs = "operation" }}]
+            "#
+        )
+    };
+    let folder = Folder::new("vm-peer");
+    let run = |arguments, format| {
+        let file = folder.file("study.toml", study(arguments));
+        chronoscope(&["run", "-q", "--no-store", "--study", &file, "--format", format])
+    };
+    let answer = run(r#", "%s\\040usecs/op", "5""#, "json");
+    let paired = &answer.exits(0).json()["peers"][0]["statistics"][0];
+    assert_eq!(
+        paired["theirs"],
+        serde_json::json!([2500.0]),
+        "5 µs of the guest's clock, {paired}"
+    );
+    assert_eq!(paired["unit"], "instructions");
+    run("", "table")
+        .exits(4)
+        .shows("theirs: the guest failed")
+        .shows("printf failed (exit status: 1)");
+    run(r#", "two words""#, "table").exits(4).shows("holds a space");
+}
+
+#[test]
+fn a_case_keeps_what_it_was_made_with() {
+    let case = &cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"])[0];
+    for name in ["emulator", "kernel", "kernel's origin", "initramfs", "machine", "boot arguments"]
+    {
+        assert!(
+            case["identity"][name].as_str().is_some_and(|fact| !fact.is_empty()),
+            "{name}: {case:#}"
+        );
+    }
+    let log = case["log"].as_array().unwrap();
+    assert!(
+        log.iter().any(|line| line.as_str().is_some_and(|line| line.contains("one instruction"))),
+        "{log:?}"
+    );
+}
+
+/// Debian's kernel, given as the user's own.
+fn debian_kernel() -> String {
+    cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
+    let folder = Cache::of_user()
+        .unwrap()
+        .find(KERNELS, "6.1-with-binder")
+        .expect("the case has fetched it");
+    folder.join("vmlinuz").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_kernel_of_ones_own_is_measured() {
+    let own = ["--kernel-image", &debian_kernel(), "--append", "preempt=none"];
+    let case =
+        &cases(&[&["interrupt", "--set", "loops=10", "--target", "linux@vm"], &own[..]].concat())
+            [0];
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    assert!(
+        case["identity"]["boot arguments"]
+            .as_str()
+            .is_some_and(|text| text.contains("preempt=none")),
+        "{case:#}"
+    );
+}
+
+#[test]
+fn what_is_no_kernel_is_told() {
+    let folder = Folder::new("vm-kernel");
+    let file = folder.file("vmlinuz", "no kernel");
+    let run = ["run", "interrupt", "-q", "--no-store", "--repeat", "1", "--target", "linux@vm"];
+    chronoscope(&run).exits(4).shows("--kernel-image");
+    chronoscope(&[&run[..], &["--kernel-image", &file]].concat())
+        .exits(4)
+        .shows("neither a bzImage");
+    let panics = [
+        "--kernel-image",
+        &debian_kernel(),
+        "--append",
+        "rdinit=/nonexistent root=/dev/nonexistent",
+    ];
+    chronoscope(&[&run[..], &panics].concat()).exits(4).shows("in the guest: Kernel panic");
+    chronoscope(&[&run[..], &["--append", "quiet"]].concat()).complains("--kernel-image");
+    chronoscope(&["run", "switch", "--target", "linux-hurd@vm"])
+        .complains("unknown target `linux-hurd@vm`");
+}
+
+#[test]
+fn the_cache_is_listed_and_cleared() {
+    let folder = Folder::new("vm-cache");
+    let cache = |argument: &[&str]| {
+        run(program().env("XDG_CACHE_HOME", &folder.0).arg("cache").args(argument))
+    };
+    cache(&[]).exits(0).shows("0 MB of");
+    let entry = folder.0.join("chronoscope/machines/linux-full-0123456789abcdef");
+    std::fs::create_dir_all(&entry).unwrap();
+    std::fs::write(entry.join("memory"), vec![0; 3_000_000]).unwrap();
+    cache(&[]).exits(0).shows("3 MB  machines/linux-full-0123456789abcdef");
+    cache(&["--clear"]).exits(0);
+    assert!(!entry.exists());
+}

@@ -1,0 +1,109 @@
+//! `transaction` on this host: every transport that needs no device.
+
+use std::process::Command;
+
+use crate::common::{self, chronoscope, program_path};
+
+/// The transports with a server. `passthrough` has none: a call with few bytes takes as long as its
+/// control, to within a clock tick, so its verdict depends on chance.
+const SERVED: &str = "transport=unix,seqpacket,pipe,futex,eventfd,process_vm";
+
+fn run(more: &[&str]) -> common::Answer {
+    let call = ["run", "transaction", "-q", "--no-store", "--repeat", "2", "--set", "loops=200"];
+    chronoscope(&[&call[..], more].concat())
+}
+
+#[test]
+fn every_transport_brings_back_what_was_sent() {
+    for (transports, sizes) in
+        [(SERVED, "size=1,64,65536"), ("transport=passthrough", "size=65536")]
+    {
+        let answer = run(&["--set", transports, "--set", sizes, "--format", "json"]);
+        for case in answer.exits(0).json()["cases"].as_array().expect("there are cases") {
+            assert_eq!(case["evidence"][0]["name"], "answers that held what was sent", "{case:#}");
+            assert_eq!(case["evidence"][0]["value"], 200.0, "{case:#}");
+        }
+    }
+}
+
+#[test]
+fn workers_share_services() {
+    run(&["--set", SERVED, "--set", "workers=3", "--set", "services=2"]).exits(0).shows("worker 2");
+}
+
+#[test]
+fn a_server_that_dies_ends_the_case_with_a_reason() {
+    run(&["--set", "transport=unix,seqpacket,pipe", "--set", "fault=dead"])
+        .exits(4)
+        .shows("the server died while it was called");
+}
+
+#[test]
+fn a_server_that_says_no_more_is_given_up() {
+    run(&["--set", "transport=unix,pipe,futex", "--set", "fault=mute"])
+        .exits(4)
+        .shows("the server did not answer a call in time");
+}
+
+#[test]
+fn without_descriptors_the_mend_is_told() {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 24; exec \"$0\" \"$@\""]).arg(program_path());
+    let call =
+        ["run", "transaction", "-q", "--no-store", "--repeat", "1", "--set", "transport=unix,pipe"];
+    let answer = common::run(limited.args(call).args(["--set", "workers=20"]));
+    answer
+        .exits(4)
+        .shows("no channel for each worker and service (Too many open files")
+        .shows("raise `ulimit -n`");
+}
+
+#[test]
+fn google_benchmark_s_names_and_processor_time() {
+    let answer = run(&["--set", "size=64,4096", "--format", "google-benchmark"]);
+    let json = answer.exits(0).json();
+    let first = &json["benchmarks"][0];
+    assert_eq!(first["name"], "BM_sendVec_unix/64", "{first:#}");
+    assert!(first["cpu_time"].as_f64() < first["real_time"].as_f64(), "{first:#}");
+    assert!(json.to_string().contains("BM_sendVec_unix/4k"));
+}
+
+/// An empty call shows no priority inversion. A busy service with competitors does, and the
+/// client's boost removes it.
+#[test]
+fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
+    let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]
+        .map(|setting| ["--set", setting])
+        .concat();
+    let answer = chronoscope(
+        &[&["run", "latency", "-q", "--no-store", "--format", "json"], &settings[..]].concat(),
+    );
+    let cases = answer.exits(0).json()["cases"].as_array().cloned().expect("there are cases");
+    let fifo = |case: &serde_json::Value| case["series"][0]["p90"].as_f64().expect("a figure");
+    let [without, with] = [fifo(&cases[0]), fifo(&cases[1])];
+    assert!(without > 1.5 * with, "{without} ns without, {with} ns with a boost");
+    let served = |case: &serde_json::Value| case["figures"][2]["value"].as_f64();
+    assert_eq!(
+        (served(&cases[0]), served(&cases[1])),
+        (Some(40.0), Some(0.0)),
+        "{:#}",
+        cases[0]["figures"]
+    );
+}
+
+#[test]
+fn without_the_device_the_latency_commands_say_where_to_measure() {
+    chronoscope(&[
+        "hwbinder-latency",
+        "-i",
+        "10",
+        "-pair",
+        "2",
+        "-deadline_us",
+        "50",
+        "--target",
+        "linux@host",
+    ])
+    .complains("@vm");
+    chronoscope(&["hwbinder-latency", "-pair", "0"]).complains("1..=32");
+}

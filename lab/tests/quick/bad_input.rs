@@ -1,0 +1,237 @@
+//! Errors on the command line or in a study are reported in one line that names the remedy, with
+//! exit status 1, before anything runs.
+
+use std::{fs, io, os::unix::ffi::OsStrExt, process::Command};
+
+use crate::common::{Answer, Folder, chronoscope, program, program_path, run};
+
+#[test]
+fn the_command_line() {
+    // The arguments, and a text that the answer must contain.
+    let table: &[(&[&str], &str)] = &[
+        (&[], "say what to do: run"),
+        (&["frobnicate"], "frobnicate"),
+        (&["rum"], "'run'"),
+        (&["run", "swich"], "did you mean `switch`?"),
+        (&["run", "zebra"], "`chronoscope list` shows all"),
+        (&["run", "a\nb"], "unknown experiment `a\u{fffd}b`"),
+        (&["list", "swich"], "did you mean `switch`?"),
+        (&["run", "--target", "linux@mars"], "there is linux@host"),
+        (&["run", "--target", "linux"], "as linux@host"),
+        (&["run", "--target", "@"], "as linux@host"),
+        (&["run", "--target", ""], "as linux@host"),
+        (&["run", "--frob"], "'--frob'"),
+        (&["run", "--studdy", "x"], "'--study'"),
+        (&["run", "-Z"], "'-Z'"),
+        (&["run", "-smp", "80"], "write them apart (-s -m -p)"),
+        (&["run", "-mqD", "1h"], "write them apart"),
+        (&["run", "-l"], "a value is required"),
+        (&["run", "-l", "0"], "at least 1"),
+        (&["run", "-l", "-5"], "at least 1"),
+        (&["run", "-l", "99999999999999999999"], "at least 1"),
+        (&["run", "-p", "0"], "from 1 to 91"),
+        (&["run", "-p", "100"], "from 1 to 91"),
+        (&["run", "-p", "-1"], "whole number"),
+        (&["run", "switch", "-t", "1e9"], "whole number"),
+        (&["run", "switch", "-t", "1"], "from 2 to"),
+        (&["run", "switch", "-t", "4294967297"], "from 2 to"),
+        (&["run", "-a", "5000"], "from 0 to 4095"),
+        (&["run", "-a", "all"], "whole number"),
+        (&["run", "-b", "0"], "at least 1"),
+        (&["run", "-b", "nan"], "at least 1"),
+        (&["run", "--repeat", "0"], "at least 1"),
+        (&["run", "--repeat", "-3"], "at least 1"),
+        (&["run", "-D", "0"], "s, m, h or d"),
+        (&["run", "-D", "1y"], "s, m, h or d"),
+        (&["run", "-D", "400d"], "up to a year"),
+        (&["run", "-D", "99999999999999999999d"], "up to a year"),
+        (&["run", "-D", "h"], "s, m, h or d"),
+        (&["run", "-D", "1µ"], "s, m, h or d"),
+        (&["run", "--watchdog", "0"], "`--watchdog 0`"),
+        (&["run", "switch", "--set", "tasks"], "write NAME=VALUE"),
+        (&["run", "switch", "--set", "=3"], "write NAME=VALUE"),
+        (&["run", "switch", "--set", "tasks="], "from 2 to"),
+        (&["run", "switch", "--set", "tasks=2,,3"], "from 2 to"),
+        (&["run", "switch", "--set", "tasks=2.5"], "from 2 to"),
+        (&["run", "switch", "--set", "tasks=+3"], "from 2 to"),
+        (&["run", "switch", "--set", "tasks=2 loops=10"], "from 2 to"),
+        (&["run", "switch", "--set", "taks=3"], "did you mean `tasks`?"),
+        (&["run", "switch", "--set", "pair=thread-thred"], "did you mean `thread-thread`?"),
+        (&["run", "switch", "--set", "policy=fif"], "did you mean `fifo`?"),
+        (&["run", "switch", "--set", "tasks=2", "--set", "tasks=5"], "set twice"),
+        (&["run", "switch", "-t", "2", "--set", "tasks=5"], "set twice"),
+        (&["run", "switch", "-i", "0"], "interval_us"),
+        (&["run", "--format", "xml"], "possible values: table, json"),
+        (&["run", "switch", "-o", "/nonexistent/x"], "cannot write /nonexistent/x"),
+        (&["compare", "last"], "not provided: <B>"),
+        (&["compare", "last", "last", "--threshold", "-3"], "from 0 to 1000"),
+        (&["history", "--limit", "0"], "'--limit <N>'"),
+        (&["run", "switch", "-o", "/"], "cannot write /"),
+        (&["doctor", "--format", "csv"], "possible values: table, json"),
+        (&["doctor", "everything"], "everything"),
+    ];
+    for (words, text) in table {
+        chronoscope(words).complains(text);
+    }
+}
+
+#[test]
+fn lists_that_multiply_without_end() {
+    let many = (2..=1000).map(|tasks| tasks.to_string()).collect::<Vec<_>>().join(",");
+    let lists = ["tasks", "batch", "pad"].map(|name| format!("{name}={many}"));
+    let words = ["run", "switch", "--set", &lists[0], "--set", &lists[1], "--set", &lists[2]];
+    chronoscope(&words).complains("more than 10000 cases");
+}
+
+#[test]
+fn words_that_are_not_text() {
+    let word = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_owned();
+    run(program().arg("run").arg(word(b"\xff\xfe"))).complains("");
+    // A path may be any bytes.
+    let mut command = program();
+    run(command.args(["run", "--study"]).arg(word(b"/nonexistent/\xff"))).complains("No such file");
+}
+
+/// A study with one of everything, into which the tests below put their mistakes.
+pub const STUDY: &str = r#"name = "s"
+title = "A study"
+repeat = 1
+
+[[case]]
+experiment = "switch"
+target = "linux@host"
+set = { tasks = [2, 5] }
+deadline = "1 ms"
+limit = [{ statistic = "p99", at-most = "1 s" }]
+
+[[case.published]]
+source = "P5.switch"
+on = "a board"
+statistic = "p50"
+by = "tasks"
+at = [2, 5]
+value = ["7 us", 8e3]
+note = "not the same machine"
+"#;
+
+#[test]
+fn a_study() {
+    let folder = Folder::new("study");
+    // The replaced part of the study, its replacement, and a text that the answer must contain.
+    let table: &[(&str, &str, &str)] = &[
+        ("title", "titel", "line 2: unknown field `titel`"),
+        ("title", "titel", "did you mean `title`?"),
+        ("experiment", "experimnt", "line 6: unknown field `experimnt`"),
+        ("experiment", "experimnt", "did you mean `experiment`?"),
+        ("at-most", "atmost", "did you mean `at-most`?"),
+        ("at-most", "atmost", "line 10"),
+        ("by =", "buy =", "line 16: unknown field `buy`"),
+        ("\"s\"", "3", "line 1: invalid type"),
+        ("\"s\"", "\"s", "line 1"),
+        ("repeat = 1", "repeat = -1", "line 3"),
+        ("repeat = 1", "repeat = 0", "repeat is at least 1"),
+        ("repeat = 1", "repeat = \"often\"", "line 3: invalid type"),
+        ("[[case]]", "[case]", "line 5"),
+        ("[[case]]", "[[cases]]", "line 12"),
+        ("[[case]]\nexperiment", "repeet = 1\n[[case]]\nexperiment", "did you mean `repeat`?"),
+        (
+            "\"switch\"",
+            "\"swich\"",
+            "case 1 of `s`: unknown experiment `swich`; did you mean `switch`?",
+        ),
+        ("\"switch\"", "7", "line 6: invalid type"),
+        ("linux@host", "linux@mars", "case 1 of `s`: unknown target"),
+        ("linux@host", "linux", "`linux` is not a target"),
+        ("tasks = [2, 5]", "taks = [2, 5]", "did you mean `tasks`?"),
+        ("tasks = [2, 5]", "tasks = [2, 1]", "from 2 to"),
+        ("tasks = [2, 5]", "tasks = []", "`tasks` is given no value"),
+        ("tasks = [2, 5]", "tasks = { a = 1 }", "from 2 to"),
+        ("tasks = [2, 5]", "tasks = 2026-01-01", "from 2 to"),
+        ("\"1 ms\"", "\"1 parsec\"", "`1 parsec` is not a time"),
+        ("\"1 ms\"", "5", "line 9: invalid type"),
+        ("\"p99\"", "\"p95\"", "line 10: there is no statistic `p95`"),
+        ("\"p99\"", "\"P99\"", "there is no statistic `P99`"),
+        ("\"p99\"", "\"maxx\"", "there is no statistic `maxx`"),
+        ("\"p99\"", "\"avg\"", "min, p50, p90"),
+        ("\"p99\"", "\"\"", "there is no statistic ``"),
+        ("\"1 s\"", "\"1 x\"", "line 10: `1 x` is not a time"),
+        ("\"1 s\"", "true", "write a number, or a time such as \"50 us\""),
+        ("\"1 s\"", "nan", "`NaN` is no quantity"),
+        ("\"1 s\"", "inf", "`inf` is no quantity"),
+        (", at-most = \"1 s\"", "", "write at-most or at-least"),
+        ("at-most = \"1 s\"", "at-most = 1, at-least = 2", "nothing keeps the limits"),
+        (
+            "deadline = \"1 ms\"\nlimit = [{ statistic = \"p99\"",
+            "limit = [{ statistic = \"misses\"",
+            "needs a deadline",
+        ),
+        ("\"p50\"", "\"p51\"", "line 15: there is no statistic `p51`"),
+        ("[2, 5]\nvalue", "[2, 5, 10]\nvalue", "`P5.switch` has 2 values for 3 places"),
+        ("by = \"tasks\"\nat = [2, 5]\n", "", "a row of them needs `by` and `at`"),
+        (
+            "by = \"tasks\"",
+            "by = \"taks\"",
+            "published: `switch` has no parameter `taks`; did you mean `tasks`?",
+        ),
+        ("value = [\"7 us\", 8e3]", "value = [\"7 us\", \"8 eons\"]", "`8 eons` is not a time"),
+        ("source = \"P5.switch\"\n", "", "missing field `source`"),
+    ];
+    for (from, to, text) in table {
+        assert!(STUDY.contains(from), "{from}");
+        let path = folder.file("study.toml", STUDY.replacen(from, to, 1));
+        let answer = chronoscope(&["run", "--study", &path]);
+        answer.complains(text);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_study() {
+    let folder = Folder::new("file");
+    let large = folder.path("large");
+    // A sparse file takes no room on the disk.
+    fs::File::create(&large).unwrap().set_len(100 << 20).unwrap();
+    let table = [
+        (folder.file("empty", ""), "line 1: missing field"),
+        (folder.file("binary", b"\x7fELF\x02\x01\xff\xfe"), "cannot read the study"),
+        (folder.file("nul", b"\0\0\0"), "line 1"),
+        (
+            folder.file("empty-list", "name = \"n\"\ntitle = \"t\"\ncase = []\n"),
+            "there is nothing to run",
+        ),
+        (folder.file("deep", "a = ".to_owned() + &"[".repeat(100_000)), "line 1"),
+        (folder.path("."), "Is a directory"),
+        (folder.path("missing"), "No such file"),
+        (folder.path("two\nlines"), "No such file"),
+        (large, "is not a study"),
+        ("/dev/zero".to_owned(), "is not a study"),
+    ];
+    for (path, text) in table {
+        chronoscope(&["run", "--study", &path]).complains(text);
+    }
+}
+
+#[test]
+fn an_experiment_that_the_study_does_not_have() {
+    let folder = Folder::new("none");
+    let path = folder.file("study.toml", STUDY.replacen("\"switch\"", "\"delay\"", 1));
+    chronoscope(&["run", "switch", "--study", &path])
+        .complains("nothing to run: `s` has no such case");
+}
+
+#[test]
+fn nobody_who_reads() {
+    let path = program_path();
+    let path = path.to_str().expect("the program's path is UTF-8");
+    // A full disk, for either output, is an error but no panic, which would be status 101.
+    for command in ["list >/dev/full", "doctor >/dev/full", "run swich 2>/dev/full"] {
+        let answer = run(Command::new("sh").args(["-c", &format!("{path} {command}")]));
+        answer.exits(1);
+        assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
+    }
+    // A reader that has gone away is no error: here it is gone before the first byte.
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let output = program().arg("list").stdout(writer).output().unwrap();
+    let answer = Answer::of(output, "list with nobody who reads".to_owned());
+    assert_eq!(answer.exits(0).stderr, "", "{answer:#?}");
+}

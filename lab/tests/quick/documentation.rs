@@ -1,0 +1,34 @@
+//! Documentation that is made from tables must agree with them.
+
+use std::fs;
+
+use crate::common::chronoscope;
+
+#[test]
+fn the_page_of_experiments_is_up_to_date() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/experiments.md");
+    let made = chronoscope(&["list", "--markdown"]).stdout;
+    assert!(
+        fs::read_to_string(page).is_ok_and(|written| written == made),
+        "run `./chronoscope list --markdown >docs/experiments.md`"
+    );
+}
+
+#[test]
+fn every_study_makes_cases() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let study = chronoscope::study::load(&path).unwrap_or_else(|error| panic!("{error:#}"));
+        let plan = study.plan(&Default::default());
+        let (cases, _) = plan.unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
+        // A published figure that belongs to no case would silently not be shown.
+        for published in study.published().unwrap() {
+            assert!(
+                cases.iter().any(|case| case.has(&published)),
+                "{}: {published:?} fits no case",
+                path.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Checks the repository: `./chronoscope test`.
+//!
+//! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are cores.
+//! A missing tool is installed or fails its step; no step is ever skipped.
+
+mod emulate;
+mod measure;
+mod miri;
+mod schedule;
+mod scipy;
+mod summary;
+mod table;
+
+use std::process;
+
+use anyhow::{Result, bail};
+
+use crate::{packages, repository::target, rust::Toolchain};
+
+pub const USAGE: &str = "test [quick|long] FILTER…  \
+    checks the repository; the filters go to cargo test";
+
+/// The amount of checking. Each has all steps of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// Minutes: format, lints and the tests that need no target.
+    Quick,
+    /// All targets.
+    Full,
+    /// Second soaks, long searches.
+    Long,
+}
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let (stage, filters) = match arguments.split_first() {
+        Some((word, rest)) if word == "quick" => (Stage::Quick, rest),
+        Some((word, rest)) if word == "long" => (Stage::Long, rest),
+        _ => (Stage::Full, arguments),
+    };
+    Toolchain::find()?.need_linters()?;
+    let mut steps = table::steps(filters)?;
+    steps.retain(|step| step.stage <= stage);
+    let done = schedule::run(&steps, &target()?.join("test"))?;
+    let summary = summary::print(&done);
+    finish(summary.steps && summary.tests)
+}
+
+/// Checks tandem alone, or measures its costs: the steps of the table that are its own.
+pub fn tandem(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let start = match words[..] {
+        [] => "tandem: ",
+        ["benchmark"] => "tandem: costs",
+        _ => bail!("usage: cargo xtask {TANDEM_USAGE}"),
+    };
+    let mut steps = table::steps(&[])?;
+    steps.retain(|step| step.stage <= Stage::Full && step.name.starts_with(start));
+    let done = schedule::run(&steps, &target()?.join("test"))?;
+    finish(summary::print(&done).steps)
+}
+
+pub const TANDEM_USAGE: &str = "tandem [benchmark]  \
+    checks the kernel on this host and on two emulated chips; or prints its tables of costs alone";
+
+/// Does the work of a step that is more than one command; see [`table`].
+pub fn step(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["packages"] => packages::install(&table::PACKAGES),
+        ["scipy"] => scipy::write_figures(),
+        ["miri"] => miri::run(),
+        ["emulate", triple, image] => emulate::run(triple, image, None),
+        ["emulate", triple, image, "fails with", message] => {
+            emulate::run(triple, image, Some(message))
+        }
+        ["soak twice", triple] => emulate::soak_twice(triple),
+        ["sizes", triple] => emulate::sizes(triple),
+        _ => bail!("usage: cargo xtask {STEP_USAGE}"),
+    }
+}
+
+pub const STEP_USAGE: &str = "step NAME ARGUMENT…  one step of the test that is no single command";
+
+/// Ends the process with an error status unless all is well.
+fn finish(is_well: bool) -> Result<()> {
+    if !is_well {
+        process::exit(1);
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! The table of steps.
+
+use std::{collections::BTreeMap, env, path::PathBuf};
+
+use anyhow::Result;
+
+use super::Stage;
+use crate::{
+    images,
+    repository::{root, target},
+};
+
+/// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
+/// needs it.
+pub const PACKAGES: [&str; 6] =
+    ["test", "vm", "qemu-system-arm", "qemu-system-riscv32", "bench", "pip"];
+
+/// The chips' triples, and the steps that build tandem's images for them.
+const CHIPS: [(&str, &str); 2] = [
+    ("thumbv7em-none-eabihf", "tandem: images for thumbv7em"),
+    ("riscv32imc-unknown-none-elf", "tandem: images for riscv32imc"),
+];
+
+/// One check: commands that run one after the other, in a process group of their own.
+pub struct Step {
+    pub name: String,
+    pub stage: Stage,
+    /// The step begins when all steps whose names begin with one of these have passed.
+    pub after: Vec<&'static str>,
+    /// The build folder that cargo locks meanwhile: of steps with the same, one runs at a time.
+    pub lock: &'static str,
+    /// The number of cores the step keeps busy.
+    pub cores: usize,
+    pub folder: PathBuf,
+    pub commands: Vec<Vec<String>>,
+    pub environment: BTreeMap<&'static str, String>,
+}
+
+impl Step {
+    fn new(stage: Stage, name: impl Into<String>, command: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            stage,
+            after: Vec::new(),
+            lock: "",
+            cores: 1,
+            folder: root().to_owned(),
+            commands: vec![words(command)],
+            environment: BTreeMap::new(),
+        }
+    }
+
+    fn then(mut self, command: &[&str]) -> Self {
+        self.commands.push(words(command));
+        self
+    }
+
+    fn after(mut self, names: &[&'static str]) -> Self {
+        self.after.extend(names);
+        self
+    }
+
+    fn lock(mut self, folder: &'static str) -> Self {
+        self.lock = folder;
+        self
+    }
+
+    fn cores(mut self, cores: usize) -> Self {
+        self.cores = cores;
+        self
+    }
+
+    fn within(mut self, folder: &str) -> Self {
+        self.folder = root().join(folder);
+        self
+    }
+}
+
+fn words(command: &[&str]) -> Vec<String> {
+    command.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// All steps; `filters` go to every `cargo test`. Where there is a choice, an earlier row runs first.
+///
+/// # Errors
+/// The table of images cannot be read, or the build folder cannot be created.
+pub fn steps(filters: &[String]) -> Result<Vec<Step>> {
+    let xtask = env::current_exe()?.display().to_string();
+    let mut steps = quick(&xtask, filters);
+    steps.extend(preparations(&xtask));
+    steps.extend(bench(&xtask, filters));
+    steps.extend(firmware(&xtask)?);
+    steps.extend(tandem(&xtask));
+    steps.extend(tests(filters)?);
+    // Nobody waits for the rest where the quick checks fail; packages are fetched meanwhile.
+    let rest = steps.iter_mut().filter(|step| step.stage > Stage::Quick && step.name != "packages");
+    rest.for_each(|step| step.after.push("quick"));
+    Ok(steps)
+}
+
+/// `cargo test` of the whole workspace, which no selection of packages makes compile anew.
+fn cargo_test<'a>(targets: &[&'a str], filters: &'a [String]) -> Vec<&'a str> {
+    let head = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"];
+    let filters = filters.iter().map(String::as_str);
+    head.into_iter().chain(targets.iter().copied()).chain(filters).collect()
+}
+
+fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
+    let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
+    let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
+    let tests = cargo_test(&["--lib", "--bins", "--test", "quick"], filters);
+    let format =
+        |name, folder| Step::new(Stage::Quick, name, &["cargo", "fmt", "--check"]).within(folder);
+    vec![
+        format("quick: format", "."),
+        format("quick: format of firmware", "ports/firmware"),
+        format("quick: format of the bench board", "bench"),
+        Step::new(Stage::Quick, "quick: clippy", &clippy).lock("dev").cores(2),
+        Step::new(Stage::Quick, "quick: index of images", &[xtask, "images"]),
+        Step::new(Stage::Quick, "quick: tests", &tests)
+            .after(&["quick: index"])
+            .lock("dev")
+            .cores(2),
+    ]
+}
+
+/// The packages, SciPy's figures, and the program that users have.
+fn preparations(xtask: &str) -> Vec<Step> {
+    vec![
+        Step::new(Stage::Full, "packages", &[xtask, "step", "packages"]),
+        Step::new(Stage::Full, "program", &["./chronoscope", "--help"]).lock("release").cores(2),
+        Step::new(Stage::Full, "SciPy's figures", &[xtask, "step", "scipy"]).after(&["packages"]),
+    ]
+}
+
+fn bench(xtask: &str, filters: &[String]) -> Vec<Step> {
+    let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+    let clippy = [xtask, "bench", "ibex", "clippy", "--all-targets", "--", "-D", "warnings"];
+    let boards =
+        [("ibex", "bench ibex"), ("ibex-wb", "bench ibex-wb"), ("cv32e40p", "bench cv32e40p")];
+    let board = |(core, lock)| {
+        let test = [&[xtask, "bench", core, "test", "--no-fail-fast"], &filters[..]].concat();
+        Step::new(Stage::Full, format!("bench board, {core}"), &test)
+            .after(&["packages"])
+            .lock(lock)
+    };
+    let lint = Step::new(Stage::Full, "clippy of the bench board", &clippy);
+    boards.map(board).into_iter().chain([lint.after(&["packages"]).lock("bench ibex")]).collect()
+}
+
+fn firmware(xtask: &str) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut add = |name: String, commands: [&[&str]; 2]| {
+        let mut step =
+            Step::new(Stage::Full, name, commands[0]).after(&["packages"]).lock("firmware");
+        if !commands[1].is_empty() {
+            step = step.then(commands[1]);
+        }
+        steps.push(step);
+    };
+    for (chip, _) in CHIPS {
+        let cargo = |command| [xtask, "firmware", chip, command, "--locked", "--package"];
+        let deny = ["--", "-D", "warnings"];
+        let suite = [&cargo("build")[..], &["chronoscope-suite", "--release"]].concat();
+        add(format!("firmware: suite for {chip}"), [&suite, &[]]);
+        for (variant, features) in [("uart", "board/uart"), ("pins", "pins")] {
+            let bare = ["chronoscope-bare", "--profile", variant, "--features", features];
+            let lint = [&cargo("clippy")[..], &bare, &deny].concat();
+            add(format!("firmware: clippy with {variant} for {chip}"), [&lint, &[]]);
+        }
+        // One package at a time, as the lab builds them: features that one port leaves out of the
+        // chip's crate must not come in by another.
+        for package in images::packages(chip)? {
+            let release = [package.as_str(), "--release"];
+            let lint = [&cargo("clippy")[..], &release, &deny].concat();
+            let build = [&cargo("build")[..], &release].concat();
+            add(format!("firmware: {package} for {chip}"), [&lint, &build]);
+        }
+    }
+    let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
+    let plugin =
+        Step::new(Stage::Full, "firmware: QEMU's plugin", &[&[xtask], &plugin[..]].concat())
+            .then(&[xtask, "plugin", "build", "--release", "--locked"]);
+    steps.push(plugin.lock("plugin"));
+    Ok(steps)
+}
+
+/// tandem's own images, by profile and name, and the message with which an image must fail.
+const IMAGES: [(&str, &[&str]); 8] = [
+    ("checked/hello", &[]),
+    ("checked/registers", &[]),
+    ("checked/inheritance", &[]),
+    ("checked/traced", &[]),
+    ("checked/slices", &[]),
+    ("checked/embassy_users", &[]),
+    ("checked/checks", &["fails with", "stack overflow in task deep"]),
+    (
+        "checked/handler_overflow",
+        &["fails with", "stack overflow of a handler in task interrupted"],
+    ),
+];
+
+/// The features of each build: an image has those it asks for, and no build renews another's. The
+/// emulated RV32 has supervisor mode, and so may know the PMP by heart: `fence`.
+const BUILDS: [(&str, &[&str]); 4] = [
+    ("fence,count", &[]),
+    ("fence,count,trace", &["--bin", "traced"]),
+    ("fence,time-slice", &["--bin", "slices"]),
+    ("fence,count,embassy", &["--bin", "embassy_users"]),
+];
+
+/// The sets of features that clippy reads.
+const LINTED: [&str; 4] = ["", "count,fence,embassy", "trace", "time-slice"];
+
+fn tandem(xtask: &str) -> Vec<Step> {
+    let test = ["cargo", "test", "--locked", "--package", "tandem"];
+    let mut steps = vec![
+        Step::new(Stage::Full, "tandem: tests", &test).lock("dev"),
+        Step::new(Stage::Full, "tandem: Miri", &[xtask, "step", "miri"]).lock("miri"),
+    ];
+    for (chip, built) in CHIPS {
+        let cargo = |command| [xtask, "firmware", chip, command, "--locked", "--package"];
+        let package = |command| [&cargo(command)[..], &["tandem-firmware"]].concat();
+        let images = BUILDS.map(|(features, only)| {
+            let checked = ["--profile", "checked", "--features", features];
+            [&package("build")[..], &checked, only].concat()
+        });
+        let images = all(Stage::Full, built.to_owned(), &images);
+        steps.push(images.after(&["packages"]).lock("firmware"));
+        let clippy = LINTED.map(|features| {
+            [&package("clippy")[..], &["--features", features, "--", "-D", "warnings"]].concat()
+        });
+        let name = format!("tandem: clippy for {chip}");
+        steps.push(all(Stage::Full, name, &clippy).after(&["packages"]).lock("firmware"));
+        let emulate = [xtask, "step", "emulate", chip];
+        let soak = [&emulate[..], &["checked/soak"]].concat();
+        let soak = Step::new(Stage::Full, format!("tandem: soak on {chip}"), &soak);
+        let twice = [xtask, "step", "soak twice", chip];
+        let twice = Step::new(Stage::Long, format!("tandem: two soaks on {chip}"), &twice);
+        let images = IMAGES.map(|(image, fails)| [&emulate[..], &[image], fails].concat());
+        let images = all(Stage::Full, format!("tandem: images on {chip}"), &images);
+        steps.extend([soak, images, twice].map(|step| step.after(&[built])));
+        let costs = [
+            [&package("build")[..], &["--release"]].concat(),
+            [&emulate[..], &["release/benchmark"]].concat(),
+            vec![xtask, "step", "sizes", chip],
+        ];
+        let costs = all(Stage::Full, format!("tandem: costs on {chip}"), &costs);
+        steps.push(costs.after(&["packages"]).lock("firmware"));
+    }
+    steps
+}
+
+/// A step of several commands.
+fn all(stage: Stage, name: String, commands: &[Vec<&str>]) -> Step {
+    let commands = commands.iter().map(|command| words(command)).collect();
+    Step { commands, ..Step::new(stage, name, &[]) }
+}
+
+/// Test programs: the name, the steps that must have passed before, and the cores it keeps busy.
+const TESTS: [(&str, &[&str], usize); 8] = [
+    ("chips", &["packages", "firmware", "bench board"], 2),
+    ("guests", &["packages", "SciPy", "firmware"], 2),
+    ("browser", &["packages", "firmware"], 2),
+    ("files", &["packages", "SciPy"], 2),
+    ("host", &[], 2),
+    ("bad_port", &[], 2),
+    ("small_port", &[], 1),
+    ("timing", &[], 2),
+];
+
+fn tests(filters: &[String]) -> Result<Vec<Step>> {
+    let target = target()?;
+    let file = |name: &str| target.join(name).display().to_string();
+    let build = cargo_test(&["--tests", "--no-run"], &[]);
+    let build = Step::new(Stage::Full, "test programs", &build).lock("dev").cores(2);
+    let documents = cargo_test(&["--doc"], filters);
+    let documents = Step::new(Stage::Full, "tests: examples in comments", &documents).lock("dev");
+    let mut scipy = cargo_test(&["--test", "scipy", "--test", "properties"], filters);
+    scipy.extend(["--", "--include-ignored"]);
+    let scipy = Step::new(Stage::Full, "tests: statistics", &scipy).after(&["SciPy"]);
+    let mut steps = vec![build, documents, scipy];
+    steps.extend(TESTS.map(|(name, after, cores)| {
+        let test = cargo_test(&["--test", name], filters);
+        let step = Step::new(Stage::Full, format!("tests: {name}"), &test);
+        step.after(&["program"]).after(after).cores(cores)
+    }));
+    for step in steps.iter_mut().filter(|step| step.name.starts_with("tests: ")) {
+        step.after.push("test programs");
+        step.environment.extend([
+            ("CHRONOSCOPE_TEST_PROGRAM", file("release/chronoscope")),
+            ("CHRONOSCOPE_TEST_PYTHON", file("venv/bin/python")),
+            ("CHRONOSCOPE_SCIPY_FIGURES", file("scipy_figures.json")),
+        ]);
+    }
+    Ok(steps)
+}

@@ -1,0 +1,34 @@
+//! Mistakes on the command line are one line that says what there is. (And since this is an
+//! integration test, `cargo test` builds the program, which the lab's tests find next to the lab.)
+
+use std::process::Command;
+
+fn complaint(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn an_unknown_subcommand_is_answered_with_those_there_are() {
+    let told = complaint(&["frimware"]);
+    assert!(told.starts_with("chronoscope: xtask has no `frimware`: there is "), "{told}");
+    assert!(told.contains("firmware") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn arguments_that_lack_are_named() {
+    for (arguments, usage) in [
+        (&["firmware"][..], "firmware TRIPLE COMMAND"),
+        (&["guest"], "guest COMMAND"),
+        (&["plugin"], "plugin COMMAND"),
+        (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p COMMAND"),
+        (&["tandem", "soak"], "tandem [benchmark]"),
+        (&["step", "dance"], "step NAME"),
+    ] {
+        let told = complaint(arguments);
+        assert!(told.starts_with(&format!("chronoscope: usage: cargo xtask {usage}")), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+}
