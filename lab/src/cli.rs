@@ -77,6 +77,10 @@ pub struct Run {
     /// Run this study instead of the quick one.
     #[arg(long, value_name = "FILE")]
     pub study: Option<PathBuf>,
+    /// Run the programs that the study's peers name, after printing each command. Known tools need
+    /// no permission.
+    #[arg(long)]
+    pub allow_programs: bool,
     /// Targets, as linux@host.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,

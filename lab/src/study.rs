@@ -13,6 +13,7 @@ pub use self::peer::{Beside, Peer};
 use self::published::PublishedRow;
 use crate::{
     case::{self, Analyser, Case, Plan, Settings},
+    machine::serial,
     run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
     units::{self, words},
@@ -79,6 +80,8 @@ pub struct Overrides {
     pub duration: Option<Duration>,
     pub watchdog: Option<Duration>,
     pub deadline: Option<f64>,
+    /// Whether a peer may be a program that the lab does not know. Never from a file.
+    pub allow_programs: bool,
 }
 
 impl Overrides {
@@ -224,6 +227,9 @@ impl Entry {
         let written =
             self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
+        if overrides.targets.is_empty() {
+            written.iter().try_for_each(no_device)?;
+        }
         let names = |target| -> Result<Vec<&str>> {
             Ok(case::parameters(spec, target)?
                 .into_iter()
@@ -271,6 +277,20 @@ impl Entry {
         }
         Ok(cases)
     }
+}
+
+/// Checks that a target of a study opens no device: its path is for the command line to name.
+///
+/// # Errors
+/// If the target is a serial line.
+fn no_device(target: &Target) -> Result<()> {
+    if target.machine.starts_with(serial::PREFIX) {
+        bail!(
+            "`{target}` is a device of this computer, which a study may not open: name it on the \
+             command line, as --target {target}"
+        );
+    }
+    Ok(())
 }
 
 /// Reads a study.

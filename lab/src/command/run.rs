@@ -19,7 +19,7 @@ use crate::{
     runner::{self, context, pairs},
     signals::{self, INTERRUPTED},
     store::Store,
-    study::{self, Overrides, Study},
+    study::{self, Overrides, Peer, Study},
 };
 
 /// What `run` does when it is told nothing.
@@ -38,6 +38,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.output.quiet {
         console::be_quiet();
     }
+    tell_programs(&peers);
     let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
     let on_this_machine = all.any(|case| case.target.machine == "host");
     let doctor = if on_this_machine { spoilers() } else { Vec::new() };
@@ -75,6 +76,14 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         return Ok(INTERRUPTED);
     }
     Ok(run.status().exit_code())
+}
+
+/// Prints the commands of the study's own programs, also for who asked for quiet: they run with the
+/// user's rights.
+fn tell_programs(peers: &[Peer]) {
+    for peer in peers.iter().filter(|peer| !peer.is_known) {
+        console::remark(&format!("the study runs the program `{}`", peer.command.join(" ")));
+    }
 }
 
 /// What spoils measurements here, as far as it is known at a glance.
@@ -146,6 +155,7 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
             .map(|text| duration("--watchdog", text))
             .transpose()?,
         deadline: arguments.deadline.map(|us| us as f64 * 1e3),
+        allow_programs: arguments.allow_programs,
     })
 }
 

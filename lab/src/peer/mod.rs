@@ -7,9 +7,12 @@ mod pi_stress;
 mod ptsematest;
 mod rt_tests;
 mod text;
+mod tool;
 
 use anyhow::Result;
 use serde::Deserialize;
+
+pub use self::tool::{STDOUT, TOOLS, Tool};
 
 /// What a peer prints, and how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -21,7 +21,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig};
 
 pub use self::rows::{CaseRow, RunRow};
 use self::{error::explain, insert::insert};
@@ -137,6 +137,15 @@ impl Store {
     fn prepare(&mut self) -> Result<()> {
         self.connection.busy_timeout(PATIENCE)?;
         self.connection.pragma_update(None, "foreign_keys", true)?;
+        // The file may be from elsewhere: code in its schema does not run.
+        for feature in [
+            DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+            DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW,
+            DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        ] {
+            self.connection.set_db_config(feature, false)?;
+        }
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         if self.is_empty()? && !self.connection.is_readonly(rusqlite::MAIN_DB)? {
             // Another program may be creating them too; an immediate transaction lets only one
             // proceed.

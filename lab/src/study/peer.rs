@@ -1,8 +1,11 @@
 //! Peers: well-known tools that measure what we measure, run beside ours in one run.
 //!
-//! A study's `[[peer]]` says how to run the tool, how to read what it prints, and which case of ours it stands beside.
+//! A study's `[[peer]]` names a known tool, its settings, and the case of ours that it stands beside. The lab knows the
+//! tool's command and reads what it prints. A study may also write out the command of another program, which runs only
+//! with `--allow-programs`.
+//!
 //! The two run in pairs, ours first in one pair and theirs in the next, so that what drifts in the machine drifts
-//! through both; each side of a pair is a fresh process. Placeholders in the command, as `{loops}` or
+//! through both; each side of a pair is a fresh process. Placeholders in a command, as `{loops}` or
 //! `{loops/2}`, are the case's own parameters, so that both run with the same priority, on the same processor, equally long.
 //!
 //! Both run on this computer, or in a Linux guest, which is given the host's program (`docs/machines/vm.md`).
@@ -17,24 +20,30 @@ use serde::{Deserialize, Deserializer};
 use super::{Entry as CaseEntry, Overrides, Study, linux_here};
 use crate::{
     case::{self, Case},
-    peer::Format,
+    peer::{Format, STDOUT, TOOLS, Tool},
     run::Target,
-    toml_text::words,
+    toml_text::{word, words},
     units::words::nearest,
 };
 
-/// A peer as a study writes it.
+/// A peer as a study writes it: a known tool with its settings, or a program of the study's own,
+/// which runs only where the command line permits it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     name: String,
-    /// The program that must be there, where it is not the command's first word.
+    /// A known tool; with `command`, the program that must be installed where it is not the
+    /// command's first word.
     tool: Option<String>,
-    /// The Debian package that brings it.
-    package: String,
-    /// Arguments, with placeholders; no shell reads them.
-    command: Vec<String>,
-    reads: Format,
+    /// The settings of a known tool.
+    #[serde(default)]
+    settings: toml::Table,
+    /// The words of a program's command, with placeholders; no shell reads them.
+    command: Option<Vec<String>>,
+    /// The Debian package of a program.
+    package: Option<String>,
+    /// The format of a program's output.
+    reads: Option<Format>,
     /// The case of ours.
     experiment: String,
     /// Where both run: this computer, or Linux guests.
@@ -48,6 +57,16 @@ pub struct Entry {
     /// How the two differ, and how to read the ratio.
     #[serde(default)]
     note: String,
+}
+
+/// What a peer starts, before the placeholders of its command are filled.
+struct Start {
+    tool: String,
+    package: String,
+    format: Format,
+    words: Vec<String>,
+    settings: Vec<(&'static str, String)>,
+    is_known: bool,
 }
 
 /// A statistic of ours and one of theirs.
@@ -90,8 +109,10 @@ pub struct Peer {
     pub name: String,
     pub tool: String,
     pub package: String,
-    /// Without placeholders.
+    /// Without placeholders; never empty.
     pub command: Vec<String>,
+    /// Whether the command is that of a known tool, and not a program of the study's own.
+    pub is_known: bool,
     pub format: Format,
     /// Its repetitions are the pairs.
     pub case: Case,
@@ -128,16 +149,69 @@ impl Entry {
         let mut ours = CaseEntry::of(case::experiment(&self.experiment)?);
         ours.set = self.set.clone();
         ours.repeat = self.pairs;
-        self.check()?;
-        ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(case)).collect()
+        let start = self.start(overrides.allow_programs)?;
+        self.check(start.format)?;
+        ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(&start, case)).collect()
     }
 
-    fn check(&self) -> Result<()> {
+    /// What the peer starts.
+    ///
+    /// # Errors
+    /// If the tool is unknown or a setting of it is wrong; or if the peer is a program and programs
+    /// are not allowed.
+    fn start(&self, allow_programs: bool) -> Result<Start> {
+        let Some(command) = &self.command else { return self.start_tool() };
+        if !allow_programs {
+            bail!(
+                "`{}` runs the program `{}`: a study runs known tools only ({}); read it, and permit \
+                 its programs with --allow-programs",
+                self.name,
+                command.join(" "),
+                TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ")
+            );
+        }
+        let program = command.first().with_context(|| format!("`{}` has no command", self.name))?;
+        let needs = |key: &str| format!("`{}` runs a program, so it needs `{key}`", self.name);
+        if !self.settings.is_empty() {
+            bail!("`{}` runs a program: `settings` are those of a known tool", self.name);
+        }
+        Ok(Start {
+            tool: self.tool.as_ref().unwrap_or(program).clone(),
+            package: self.package.clone().with_context(|| needs("package"))?,
+            format: self.reads.with_context(|| needs("reads"))?,
+            words: command.clone(),
+            settings: Vec::new(),
+            is_known: false,
+        })
+    }
+
+    fn start_tool(&self) -> Result<Start> {
+        let name = self.tool.as_deref();
+        let tool = Tool::find(name.with_context(|| format!("`{}` names no `tool`", self.name))?)?;
+        if self.package.is_some() || self.reads.is_some() {
+            bail!(
+                "`{}`: {} has its own package and format: leave out `package` and `reads`",
+                self.name,
+                tool.name
+            );
+        }
+        let given = self.settings.iter().map(|(name, value)| (name.clone(), word(value)));
+        Ok(Start {
+            tool: tool.program.to_owned(),
+            package: tool.package.to_owned(),
+            format: tool.format,
+            words: tool.words().into_iter().map(str::to_owned).collect(),
+            settings: tool.settings(&given.collect::<Vec<_>>())?,
+            is_known: true,
+        })
+    }
+
+    fn check(&self, format: Format) -> Result<()> {
         if self.beside.is_empty() {
             bail!("`{}` stands beside nothing", self.name);
         }
         for theirs in self.beside.iter().filter_map(|beside| beside.theirs.as_deref()) {
-            let known = self.reads.statistics();
+            let known = format.statistics();
             if !known.contains(&theirs) {
                 let near = nearest(theirs, known.iter().copied());
                 bail!(
@@ -150,16 +224,16 @@ impl Entry {
         Ok(())
     }
 
-    fn peer(&self, case: Case) -> Result<Peer> {
-        let command: Vec<String> =
-            self.command.iter().map(|word| fill(word, &case)).collect::<Result<_>>()?;
-        let program = command.first().with_context(|| format!("`{}` has no command", self.name))?;
+    fn peer(&self, start: &Start, case: Case) -> Result<Peer> {
+        let words = start.words.iter();
+        let command = words.map(|word| fill(word, start, &case)).collect::<Result<_>>()?;
         Ok(Peer {
             name: self.name.clone(),
-            tool: self.tool.clone().unwrap_or_else(|| program.clone()),
-            package: self.package.clone(),
+            tool: start.tool.clone(),
+            package: start.package.clone(),
             command,
-            format: self.reads,
+            is_known: start.is_known,
+            format: start.format,
             case,
             beside: self.beside.clone(),
             note: self.note.clone(),
@@ -168,20 +242,28 @@ impl Entry {
 }
 
 /// A word of a command with its placeholders filled: `{cpu}`, `{loops/2}`.
-fn fill(word: &str, case: &Case) -> Result<String> {
+fn fill(word: &str, start: &Start, case: &Case) -> Result<String> {
     let mut filled = String::new();
     let mut rest = word;
     while let Some((before, after)) = rest.split_once('{') {
         let (inside, after) =
             after.split_once('}').with_context(|| format!("`{word}`: a `{{` without its `}}`"))?;
         filled += before;
-        filled += &value(inside, case).with_context(|| format!("`{word}`"))?;
+        filled += &value(inside, start, case).with_context(|| format!("`{word}`"))?;
         rest = after;
     }
     Ok(filled + rest)
 }
 
-fn value(placeholder: &str, case: &Case) -> Result<String> {
+fn value(placeholder: &str, start: &Start, case: &Case) -> Result<String> {
+    if start.is_known && placeholder == STDOUT {
+        // A guest has no /dev/stdout.
+        let is_guest = case.target.machine == "vm";
+        return Ok(if is_guest { "/proc/self/fd/1" } else { "/dev/stdout" }.to_owned());
+    }
+    if let Some((_, value)) = start.settings.iter().find(|(name, _)| *name == placeholder) {
+        return Ok(value.clone());
+    }
     let (name, divisor) = placeholder.split_once('/').unwrap_or((placeholder, "1"));
     let value = case.parameter(name).ok_or_else(|| {
         let names = case.parameters.iter().map(|(name, _)| name.as_str());
@@ -213,7 +295,8 @@ mod tests {
     "#;
 
     fn peers(text: &str) -> Result<Vec<Peer>> {
-        Ok(super::super::parse(text)?.plan(&Overrides::default())?.1)
+        let overrides = Overrides { allow_programs: true, ..Overrides::default() };
+        Ok(super::super::parse(text)?.plan(&overrides)?.1)
     }
 
     #[test]
@@ -222,6 +305,55 @@ mod tests {
         assert_eq!(peers[0].command.join(" "), "chrt -f 80 perf -l 500 --cpu=0");
         assert_eq!(peers[0].case.repeat, 7);
         assert_eq!(peers[0].beside[0].within, Some(0.05));
+    }
+
+    /// The commands of a study's peers, on processor 3.
+    fn commands(study: &str) -> Vec<String> {
+        let settings = [("cpu".to_owned(), vec!["3".to_owned()])].into();
+        let overrides = Overrides { settings, ..Overrides::default() };
+        let (_, peers) = super::super::parse(study).unwrap().plan(&overrides).unwrap();
+        peers.iter().map(|peer| peer.command.join(" ")).collect()
+    }
+
+    #[test]
+    fn the_studies_of_peers_run_these_commands() {
+        let expected = [
+            "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 \
+             --affinity=3 --threads=1 --interval=1000 --loops=250 --nsecs --histogram=1000000 \
+             --histfile=/dev/null --json=/dev/stdout",
+            "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --loop 40000",
+            "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --threaded --loop 40000",
+            "ptsematest --quiet --affinity=3 --prio=80 --interval=1 --loops=10000 \
+             --json=/dev/stdout",
+            "chrt --fifo 80 taskset --cpu-list 3 hackbench --threads --pipe --groups 1 --fds 1 \
+             --datasize 4 --loops 100000",
+            "pi_stress --quiet --mlockall --groups=1 --inversions=2000",
+        ];
+        assert_eq!(commands(include_str!("../../../studies/peers.toml")), expected);
+        let guest = "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 \
+                     --affinity=3 --threads=1 --interval=1000 --loops=2000 --nsecs \
+                     --histogram=3000000 --histfile=/dev/null --json=/proc/self/fd/1";
+        assert_eq!(commands(include_str!("../../../studies/vm-peers.toml")), [guest; 4]);
+    }
+
+    #[test]
+    fn a_program_is_not_a_tool() {
+        for (settings, why) in [
+            ("tool = \"sh\"", "there is no tool `sh`"),
+            ("tool = \"/bin/sh\"", "there is no tool `/bin/sh`"),
+            ("settings = { groups = \"1 -h\" }\ntool = \"hackbench\"", "a whole number from 1"),
+            ("settings = { group = 1 }\ntool = \"hackbench\"", "did you mean `groups`?"),
+            ("tool = \"hackbench\"\npackage = \"evil\"", "leave out `package`"),
+            ("", "names no `tool`"),
+            ("command = [\"perf\"]\npackage = \"p\"", "so it needs `reads`"),
+            ("command = []\npackage = \"p\"", "has no command"),
+        ] {
+            let study = format!(
+                "name = 'x'\ntitle = ''\n[[peer]]\nname = 'p'\nexperiment = 'switch'\nbeside = []\n{settings}"
+            );
+            let error = peers(&study).err().unwrap();
+            assert!(format!("{error:#}").contains(why), "{error:#}");
+        }
     }
 
     #[test]

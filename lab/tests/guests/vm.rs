@@ -137,7 +137,8 @@ fn a_peer_runs_in_the_guest_with_its_libraries() {
     let folder = Folder::new("vm-peer");
     let run = |arguments, format| {
         let file = folder.file("study.toml", study(arguments));
-        chronoscope(&["run", "-q", "--no-store", "--study", &file, "--format", format])
+        let run = ["run", "-q", "--allow-programs", "--no-store", "--study", &file];
+        chronoscope(&[&run[..], &["--format", format]].concat())
     };
     let answer = run(r#", "%s\\040usecs/op", "5""#, "json");
     let paired = &answer.exits(0).json()["peers"][0]["statistics"][0];

@@ -25,7 +25,7 @@ fn study(script: &str, rest: &str) -> String {
 fn run(name: &str, study: &str, flags: &[&str]) -> Answer {
     let folder = Folder::new(name);
     let study = folder.file("study.toml", study);
-    chronoscope(&[&["run", "--study", &study, "-q"], flags].concat())
+    chronoscope(&[&["run", "--allow-programs", "--study", &study, "-q"], flags].concat())
 }
 
 /// A peer slower than Chronoscope can ever be, an hour for an operation; and a faster one.
