@@ -4,14 +4,18 @@
 
 use std::{
     env,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
     process,
-    time::SystemTime,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::child::supervisor::{self, Held};
 
 /// The size in bytes above which entries are removed: the least recently used first, but kernels
 /// last, since they are small and slow to download.
@@ -63,14 +67,17 @@ impl Cache {
 
     /// Returns the folder `kind/name`; if it does not exist, `make` fills it first. Concurrent
     /// callers, also in other processes, wait, and `make` runs once. The folder appears complete or
-    /// not at all. Removes old entries if the cache is then too large.
+    /// not at all. Removes old entries if the cache is then too large. The wait ends within 0.1 s
+    /// after `stop` becomes true.
     ///
     /// # Errors
-    /// If `make` fails, or the file system does; a message of the latter gives the path.
+    /// If `make` fails, the wait is stopped, or the file system fails; a message of the latter gives
+    /// the path.
     pub fn obtain(
         &self,
         kind: &str,
         name: &str,
+        stop: &AtomicBool,
         make: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<PathBuf> {
         if let Some(path) = self.find(kind, name) {
@@ -81,15 +88,15 @@ impl Cache {
         fs::create_dir_all(&parent).with_context(place)?;
         // The lock is held until this returns; the system releases it if the process dies.
         let lock = File::create(self.0.join("lock")).with_context(place)?;
-        lock.lock().with_context(place)?;
+        wait_for(&lock, stop).with_context(place)?;
         if let Some(path) = self.find(kind, name) {
             return Ok(path);
         }
-        let unfinished = Unfinished(self.0.join(format!("unfinished-{}", process::id())));
-        fs::create_dir_all(&unfinished.0).with_context(place)?;
-        make(&unfinished.0)?;
+        let unfinished = Unfinished::new(self.0.join(format!("unfinished-{}", process::id())));
+        fs::create_dir_all(&unfinished.path).with_context(place)?;
+        make(&unfinished.path)?;
         let path = parent.join(name);
-        fs::rename(&unfinished.0, &path).with_context(place)?;
+        fs::rename(&unfinished.path, &path).with_context(place)?;
         self.shrink(&path)?;
         Ok(path)
     }
@@ -152,39 +159,75 @@ fn size(path: &Path) -> io::Result<u64> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
-/// A folder that is removed on drop, unless it has been renamed to its final name.
-struct Unfinished(PathBuf);
+/// Waits until no other process holds the lock.
+///
+/// # Errors
+/// If the file cannot be locked, or `stop` becomes true.
+fn wait_for(lock: &File, stop: &AtomicBool) -> Result<()> {
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) if stop.load(Ordering::Relaxed) => bail!("interrupted"),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// A folder that is removed on drop, or when the program is killed, unless it has been renamed to
+/// its final name.
+struct Unfinished {
+    path: PathBuf,
+    _held: Held,
+}
+
+impl Unfinished {
+    fn new(path: PathBuf) -> Self {
+        Self { _held: supervisor::hold_folder(&path), path }
+    }
+}
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use anyhow::bail;
-
     use super::*;
 
     #[test]
     fn an_entry_is_made_once_and_whole() {
         let cache = Cache(env::temp_dir().join(format!("chronoscope-cache-{}", process::id())));
-        let failed = cache.obtain("kernels", "a", |folder| {
+        let stop = AtomicBool::new(false);
+        let failed = cache.obtain("kernels", "a", &stop, |folder| {
             fs::write(folder.join("half"), "half")?;
             bail!("no network")
         });
         assert!(failed.is_err() && cache.entries().unwrap().is_empty());
         let made = cache
-            .obtain("kernels", "a", |folder| Ok(fs::write(folder.join("whole"), "whole")?))
+            .obtain("kernels", "a", &stop, |folder| Ok(fs::write(folder.join("whole"), "whole")?))
             .unwrap();
-        let found = cache.obtain("kernels", "a", |_| panic!("it is there")).unwrap();
+        let found = cache.obtain("kernels", "a", &stop, |_| panic!("it is there")).unwrap();
         assert_eq!(made, found);
         let entries = cache.entries().unwrap();
         assert!(
             matches!(&entries[..], [entry] if entry.name == "kernels/a" && entry.bytes == 5),
             "{entries:?}"
         );
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn a_stopped_wait_for_the_lock_ends() {
+        let cache = Cache(env::temp_dir().join(format!("chronoscope-held-{}", process::id())));
+        fs::create_dir_all(cache.folder()).unwrap();
+        let other = File::create(cache.folder().join("lock")).unwrap();
+        other.lock().unwrap();
+        let stop = AtomicBool::new(true);
+        let waited = cache.obtain("kernels", "a", &stop, |_| panic!("another makes it"));
+        assert!(format!("{:#}", waited.unwrap_err()).ends_with(": interrupted"));
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 }

@@ -3,10 +3,10 @@
 //! [`statistics::compare`](crate::statistics::compare()) decides about figures. Here stands what it must not be asked: cases that prove
 //! nothing, clocks that differ, and machines that ran at another speed.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{
-    run::{CaseResult, Context, Run, SeriesResult, Status},
+    run::{CaseResult, Context, Domain, Run, SeriesResult, Status, Unit},
     statistics::{self, Rules},
 };
 
@@ -48,7 +48,9 @@ pub struct Line {
     pub experiment: String,
     pub case: String,
     pub series: String,
-    pub unit: String,
+    /// `None`, an empty word in JSON, where no series is compared.
+    #[serde(serialize_with = "unit_name")]
+    pub unit: Option<Unit>,
     /// Values tell what is above it.
     pub nominal: f64,
     pub finding: Finding,
@@ -57,6 +59,19 @@ pub struct Line {
     pub figures: Option<Figures>,
     /// How long the reference loop took beside B, divided by how long it took beside A.
     pub reference: Option<f64>,
+}
+
+impl Line {
+    /// The unit's name; empty where no series is compared.
+    pub fn unit_name(&self) -> &'static str {
+        self.unit.map_or("", Unit::name)
+    }
+}
+
+// As serde calls it.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(unit.map_or("", Unit::name))
 }
 
 /// What [`statistics::Comparison`] computed. `a` and `b` are medians of the repetitions' p50.
@@ -160,7 +175,8 @@ pub fn compare(pairs: &[Pair<'_>], interleaved: bool, threshold: f64) -> Vec<Lin
     let measured = judge(&lines, interleaved, &rules, |_| 1.0);
     // As if A's machine had run at B's speed. Runs that took turns shared their machine's speed, and counts have none.
     let drifted = |line: &Line| {
-        line.reference.filter(|ratio| !interleaved && line.unit == "ns" && !steady(*ratio))
+        line.reference
+            .filter(|ratio| !interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio))
     };
     let adjusted = judge(&lines, interleaved, &rules, |line| drifted(line).unwrap_or(1.0));
     let comparable = lines.iter_mut().filter(|line| line.is_comparable());
@@ -248,9 +264,8 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
             return Some((finding, reasons));
         }
     }
-    let domain = |case: &CaseResult| {
-        case.clock.as_ref().map_or("no clock".to_owned(), |clock| clock.domain.clone())
-    };
+    let domain =
+        |case: &CaseResult| case.clock.as_ref().map_or("no clock", |clock| clock.domain.name());
     let (a_domain, b_domain) = (domain(a), domain(b));
     (a_domain != b_domain).then(|| {
         let reason =
@@ -269,13 +284,13 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared
     };
     let (a_p50s, b_p50s) = (p50s(a), p50s(b));
     Prepared {
-        exact: pair.a.clock.as_ref().is_some_and(|clock| clock.domain != "wall"),
+        exact: pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall),
         step: step(pair.a, a).max(step(pair.b, b)),
         a: a_p50s,
         b: b_p50s,
         line: Line {
             series: a.name.clone(),
-            unit: a.unit.clone(),
+            unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
@@ -290,7 +305,7 @@ impl Prepared {
             experiment: pair.a.experiment.clone(),
             case: pair.label.clone(),
             series: series.to_owned(),
-            unit: String::new(),
+            unit: None,
             nominal: 0.0,
             finding,
             reasons,
@@ -304,7 +319,7 @@ impl Prepared {
 /// The clock's step in the unit of the values. Counts have none.
 pub(crate) fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
     match &case.clock {
-        Some(clock) if series.unit == "ns" => {
+        Some(clock) if series.unit == Unit::Nanoseconds => {
             clock.resolution as f64 * 1e9 / clock.hertz as f64 / series.per
         }
         _ => 0.0,

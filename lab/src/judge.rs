@@ -51,7 +51,7 @@ fn doubts(case: &CaseResult) -> Vec<String> {
             && let Some(cost) = control.summary.p50
             && series.summary.p50.is_some_and(|signal| signal <= cost)
         {
-            let cost = show(cost, &control.unit);
+            let cost = show(cost, control.unit.name());
             doubts.push(format!(
                 "{}: the control alone takes {cost}, as much as the signal",
                 series.name

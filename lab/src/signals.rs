@@ -1,5 +1,5 @@
-//! Signals that end the program: the first asks it to stop and keep what is complete, later ones
-//! may end it at once. It knows nothing of what is stopped.
+//! Signals that end the program: the first asks it to stop and keep all complete repetitions, later
+//! ones may end it at once. This module knows nothing of the work that is stopped.
 
 use std::{
     process,
@@ -17,10 +17,11 @@ pub const INTERRUPTED: u8 = 130;
 /// stored within these seconds.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Whether the program is to stop. Signals belong to the whole process, and so does this.
+/// True once a signal has asked the program to stop. One flag: signals reach a whole process.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program is to stop and keep what is complete. Stays false until [`watch`] is called.
+/// The flag that becomes true when a signal asks the program to stop and keep its complete
+/// repetitions. Stays false until [`watch`] is called.
 pub fn stop() -> &'static AtomicBool {
     &STOP
 }
@@ -42,7 +43,7 @@ pub fn watch() -> Result<&'static AtomicBool> {
     Ok(stop())
 }
 
-/// What a signal does.
+/// The reaction to a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reaction {
     Stop,

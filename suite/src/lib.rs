@@ -1,7 +1,7 @@
 //! The part of Chronoscope that runs on the target, whichever kernel that is.
 //!
 //! An experiment is written once, against the traits in [`kernel`]. A *port* implements the traits
-//! for one kernel and hands a [`Trial`](trial::Trial) to [`experiments`]. The samples leave the
+//! for one kernel and hands a [`Trial`] to [`experiments`]. The samples leave the
 //! target as a stream of [`wire`] records. The lab computes all statistics afterwards.
 //!
 //! Rules of this crate:

@@ -20,8 +20,8 @@ use crate::{
     repository::{root, target},
 };
 
-pub const USAGE: &str = "images [list | build TARGET VARIANT | install FOLDER]  \
-    writes the index of microcontrollers' images; or: packages, one image, all images in a folder";
+pub const USAGE: &str = "images [list | build TARGET VARIANT | install FOLDER [TARGET…]]  \
+    writes the index of microcontrollers' images; or: packages, one image, images in a folder";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let plans = plan::of(&root().join("ports/firmware"))?;
@@ -37,7 +37,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             let plan = plans.iter().find(fits);
             build(plan.with_context(|| format!("there is no image {variant} of {target}"))?)
         }
-        ["install", folder] => install(&plans, Path::new(folder)),
+        ["install", folder, ref targets @ ..] => install(&plans, Path::new(folder), targets),
         _ => bail!("usage: cargo xtask {USAGE}"),
     }
 }
@@ -102,13 +102,18 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds all images, and copies them with an index into a folder from which an installed lab runs
-/// them: it names no builder.
-fn install(plans: &[Plan], folder: &Path) -> Result<()> {
+/// Builds the images of `targets`, or all if there are none, and copies them with an index into a
+/// folder from which an installed lab runs them: the index names no builder.
+fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
+    let is_known = |target: &&&str| plans.iter().any(|plan| plan.row.target == **target);
+    if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
+        bail!("there is no image of {unknown}");
+    }
     let target = target()?;
     let locked = Locked::open(folder)?;
     let mut index = Index::new(None, Vec::new());
-    for plan in plans {
+    let is_wanted = |plan: &&Plan| targets.is_empty() || targets.contains(&&*plan.row.target);
+    for plan in plans.iter().filter(is_wanted) {
         compile(plan, &target)?;
         let (from, to) =
             (target.join("firmware").join(&plan.row.path), folder.join(&plan.row.path));

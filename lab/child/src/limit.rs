@@ -12,7 +12,7 @@ use rustix::{param::clock_ticks_per_second, process::Pid};
 pub struct Limit {
     /// On the wall's clock.
     pub wall: Duration,
-    /// Of processor time that the child's first process uses. An emulator uses it in proportion to
+    /// In processor time of the child's first process. An emulator uses it in proportion to
     /// the instructions that it executes, however busy the host is.
     pub work: Option<Duration>,
 }
@@ -39,7 +39,7 @@ impl Limit {
         Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work) }
     }
 
-    /// This limit with `more` time on both clocks.
+    /// Adds `more` time on both clocks.
     pub fn saturating_add(self, more: Duration) -> Self {
         Self {
             wall: self.wall.saturating_add(more),
@@ -65,7 +65,7 @@ impl Deadline {
         Self { limit, start, looked: start }
     }
 
-    /// What has run out, in words, if anything has. Cheap enough to be asked for every piece of
+    /// Names the time that has run out, if any has. Cheap enough to be asked for every piece of
     /// output.
     pub(crate) fn exceeded(&mut self, child: Pid) -> Option<String> {
         if self.start.elapsed() >= self.limit.wall {

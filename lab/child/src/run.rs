@@ -99,7 +99,7 @@ pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
 fn read_all(pipe: Option<&mut impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // A pipe whose writer was killed holds what came before.
+        // After the writer was killed, the bytes that came before are still returned.
         let _ = pipe.read_to_end(&mut bytes);
     }
     bytes

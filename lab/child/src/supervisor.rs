@@ -1,4 +1,4 @@
-//! The supervisor: a process beside the program that ends what the program leaves behind when it is
+//! The supervisor: a process that ends the children and removes the folders of a program that was
 //! killed.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The supervisor has a process group of its own and ignores the signals that end programs by hand,
-//! so that what is sent to the program's group, or to both, does not end it. It is started with the
+//! so that a signal to the program's group, or to both groups, does not end it. It is started with the
 //! first group or folder. It holds no file of the program's but the pipe.
 
 use std::{
@@ -23,16 +23,17 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
-/// What the supervisor ends or removes.
+/// A resource that the supervisor ends or removes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Thing {
     /// A process group, by its number.
     Group(i32),
+    File(PathBuf),
     Folder(PathBuf),
 }
 
-/// One line from the program.
+/// A line that the program writes to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
@@ -62,6 +63,11 @@ pub(crate) fn hold_group(group: Pid) -> Held {
 pub fn hold_folder(folder: &Path) -> Held {
     // A relative path would mean another folder once the program changes its own.
     std::path::absolute(folder).map_or(Held(None), |path| hold(Thing::Folder(path)))
+}
+
+/// Has the supervisor remove the file at `path`, if there is one, when this process is killed.
+pub fn hold_file(path: &Path) -> Held {
+    std::path::absolute(path).map_or(Held(None), |path| hold(Thing::File(path)))
 }
 
 fn hold(thing: Thing) -> Held {
@@ -116,7 +122,7 @@ pub fn serve() {
             Err(_) => {}
         }
     }
-    // Groups come first in the order: what is removed must have no writer any more.
+    // Groups come first in the order: a folder must have no writer any more when it is removed.
     held.iter().for_each(end);
 }
 
@@ -128,6 +134,7 @@ fn end(thing: &Thing) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
+        Thing::File(path) => drop(fs::remove_file(path)),
         Thing::Folder(path) => {
             // A writer that dies just now may add a file behind the removal.
             for _ in 0..10 {

@@ -11,6 +11,7 @@ use crate::{
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
     verdict::Verdict,
+    words::{Domain, Role},
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,20 +59,16 @@ impl CaseResult {
     }
 
     pub fn measured(&self) -> impl Iterator<Item = &SeriesResult> {
-        self.series.iter().filter(|series| series.role == "measured")
+        self.series.iter().filter(|series| series.role == Role::Measured)
     }
 
     pub fn control(&self) -> Option<&SeriesResult> {
-        self.series.iter().find(|series| series.role == "control")
+        self.series.iter().find(|series| series.role == Role::Control)
     }
 
     /// What the instrument costs that a series was taken with.
     pub fn control_of(&self, series: &SeriesResult) -> Option<&SeriesResult> {
-        let role = match series.role.as_str() {
-            "measured" => "control",
-            "pin" => "pin-control",
-            _ => return None,
-        };
+        let role = series.role.control()?;
         self.series.iter().find(|control| control.role == role && control.unit == series.unit)
     }
 
@@ -87,8 +84,7 @@ impl CaseResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// `wall`, `instructions` or `cycles`.
-    pub domain: String,
+    pub domain: Domain,
     pub hertz: u64,
     /// The smallest step seen, in ticks.
     pub resolution: u64,

@@ -17,6 +17,7 @@ mod series;
 mod statistic;
 mod target;
 mod verdict;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,7 @@ pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult};
 pub use statistic::statistics;
 pub use target::Target;
 pub use verdict::{Status, Verdict};
+pub use words::{Domain, Role, Unit};
 
 /// The version of this form.
 pub const SCHEMA: u32 = 1;

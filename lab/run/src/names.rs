@@ -1,4 +1,4 @@
-//! Names that a run uses for its parts: attachments, roles, and series that pins show.
+//! Names that a run uses for its parts: attachments, and series that pins show.
 
 /// This computer, as a target.
 pub const HOST: &str = "linux@host";
@@ -8,9 +8,6 @@ pub const CAPTURE: &str = "pins.vcd";
 
 /// The attachment that holds runs of one function, in cycles: lines `START END name`.
 pub const RUNS: &str = "retired.txt";
-
-/// The role of a series that a slower analyser read.
-pub const READINGS: &str = "pin-analyser";
 
 /// The name of the samples of a series as its pin shows them.
 pub fn by_pin(name: &str) -> String {

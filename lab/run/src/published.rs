@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::READINGS;
+use crate::words::Role;
 
 /// A figure from a public report, shown beside the measured one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,11 +55,11 @@ impl Instrument {
     }
 
     /// The role of the series that it makes.
-    pub(crate) fn role(self) -> &'static str {
+    pub(crate) fn role(self) -> Role {
         match self {
-            Self::Timer => "measured",
-            Self::Pin => "pin",
-            Self::Analyser => READINGS,
+            Self::Timer => Role::Measured,
+            Self::Pin => Role::Pin,
+            Self::Analyser => Role::PinAnalyser,
         }
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use chronoscope_statistics::{Interval, MissRate, Slope, Summary, Worst};
 
 use crate::{
-    CaseResult, Clock, Context, Cycles, EvidenceResult, FigureResult, Instrument, Limit, Paired,
-    PeerResult, Published, Quantity, Repetition, Run, SCHEMA, SeriesResult, Spent, Status, Verdict,
+    CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult, Instrument, Limit,
+    Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA, SeriesResult, Spent,
+    Status, Unit, Verdict,
 };
 
 pub fn run() -> Run {
@@ -16,7 +17,7 @@ pub fn run() -> Run {
         series("hog 0 ms", 2.07e6).at(0.0),
         series("hog 40 ms", 42.08e6).at(40e6),
         series("hog 80 ms", 82.1e6).at(80e6),
-        series("lock that nobody holds", 90.0).role("auxiliary"),
+        series("lock that nobody holds", 90.0).role(Role::Auxiliary),
     ];
     inversion.slope =
         Some(Slope { slope: 0.99984, intercept: 2.07e6, standard_error: Some(0.00031) });
@@ -154,9 +155,9 @@ pub fn case(experiment: &str, label: &str) -> CaseResult {
         label: label.to_owned(),
         start: "before".to_owned(),
         end: "after".to_owned(),
-        clock: Some(Clock { domain: "wall".to_owned(), hertz: 1_000_000_000, resolution: 10 }),
+        clock: Some(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 10 }),
         repetitions: 5,
-        series: vec![series(experiment, 2_900.0), series("mark to mark", 10.5).role("control")],
+        series: vec![series(experiment, 2_900.0), series("mark to mark", 10.5).role(Role::Control)],
         slope: None,
         figures: vec![figure("switches per step", "", 1.0), figure("steal", "ms", 0.0)],
         cycles: None,
@@ -204,8 +205,8 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
     };
     SeriesResult {
         name: name.to_owned(),
-        role: "measured".to_owned(),
-        unit: "ns".to_owned(),
+        role: Role::Measured,
+        unit: Unit::Nanoseconds,
         nominal: 0.0,
         per: 1.0,
         x: None,
@@ -234,8 +235,8 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
 }
 
 impl SeriesResult {
-    fn role(mut self, role: &str) -> Self {
-        self.role = role.to_owned();
+    fn role(mut self, role: Role) -> Self {
+        self.role = role;
         self
     }
 

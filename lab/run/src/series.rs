@@ -3,15 +3,14 @@
 use chronoscope_statistics::{Interval, MissRate, Summary};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::words::{Role, Unit};
+
 /// One series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SeriesResult {
     pub name: String,
-    /// `measured`, `control` or `auxiliary` by the target's own marks; `pin`, `pin-control` or `pin-auxiliary`, the same samples as
-    /// pins show them.
-    pub role: String,
-    /// `ns`, `instructions`, `cycles` or `count`.
-    pub unit: String,
+    pub role: Role,
+    pub unit: Unit,
     /// To be added to the values for the whole duration: 50 ms, where the values tell what a 50 ms delay took above
     /// that.
     pub nominal: f64,

@@ -5,9 +5,10 @@ use chronoscope_units as units;
 use crate::{
     case::CaseResult,
     limit::{Limit, Quantity},
-    names::{READINGS, by_pin, readings_of},
+    names::{by_pin, readings_of},
     published::{Instrument, Published},
     series::SeriesResult,
+    words::Role,
 };
 
 impl Limit {
@@ -68,7 +69,8 @@ impl Published {
 
     /// Whether there is anything to stand beside: few cases have an analyser of their own.
     pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
-        self.instrument != Instrument::Analyser || series.iter().any(|one| one.role == READINGS)
+        self.instrument != Instrument::Analyser
+            || series.iter().any(|one| one.role == Role::PinAnalyser)
     }
 }
 
@@ -145,11 +147,11 @@ fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
         "p99.99" => summary.p9999,
         "max" => summary.max,
         "mean" => summary.mean,
-        "sigma" => return Some((summary.sigma?, series.unit.clone())),
+        "sigma" => return Some((summary.sigma?, series.unit.name().to_owned())),
         "misses" => return Some((series.misses?.misses as f64, String::new())),
         _ => None,
     };
-    Some((value? + series.nominal, series.unit.clone()))
+    Some((value? + series.nominal, series.unit.name().to_owned()))
 }
 
 #[cfg(test)]

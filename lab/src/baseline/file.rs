@@ -7,7 +7,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
 use super::{Baseline, Key, Machine, Series};
-use crate::toml_text::from_toml;
+use crate::{
+    run::{Domain, Unit},
+    toml_text::from_toml,
+};
 
 /// The schema version of the file.
 const SCHEMA: u32 = 1;
@@ -38,8 +41,8 @@ struct Document {
 struct Entry {
     case: String,
     series: String,
-    domain: Option<String>,
-    unit: String,
+    domain: Option<Domain>,
+    unit: Unit,
     p50: Vec<f64>,
     #[serde(default)]
     nominal: f64,
@@ -58,8 +61,11 @@ pub fn render(baseline: &Baseline) -> String {
     for (Key { case, series: name }, series) in &baseline.series {
         let p50: Vec<String> = series.p50.iter().map(|value| number(*value)).collect();
         let mut fields = vec![("case", quoted(case)), ("series", quoted(name))];
-        fields.extend(series.domain.as_ref().map(|domain| ("domain", quoted(domain))));
-        fields.extend([("unit", quoted(&series.unit)), ("p50", format!("[{}]", p50.join(", ")))]);
+        fields.extend(series.domain.as_ref().map(|domain| ("domain", quoted(domain.name()))));
+        fields.extend([
+            ("unit", quoted(series.unit.name())),
+            ("p50", format!("[{}]", p50.join(", "))),
+        ]);
         let some = [("nominal", series.nominal), ("step", series.step)]
             .into_iter()
             .filter(|(_, value)| *value != 0.0);

@@ -14,7 +14,8 @@ pub use file::{load, parse, render};
 use crate::{
     comparison::{self, Finding, Line, Pair},
     run::{
-        CaseResult, Clock, Context, FigureResult, Repetition, Run, SeriesResult, Status, Verdict,
+        CaseResult, Clock, Context, Domain, FigureResult, Repetition, Role, Run, SeriesResult,
+        Status, Unit, Verdict,
     },
     statistics::Summary,
 };
@@ -45,8 +46,8 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The clock's domain; `None` if there is no clock.
-    pub domain: Option<String>,
-    pub unit: String,
+    pub domain: Option<Domain>,
+    pub unit: Unit,
     pub nominal: f64,
     /// The median of each repetition; a single one if an exact clock gave the same in all.
     pub p50: Vec<f64>,
@@ -90,7 +91,7 @@ impl Baseline {
                 baseline.series.entry(key).or_insert_with(|| Series::of(case, series));
             }
         }
-        if baseline.series.values().any(|series| series.unit == "ns") {
+        if baseline.series.values().any(|series| series.unit == Unit::Nanoseconds) {
             let Context { host, processor, .. } = run.context.clone();
             baseline.machine = Some(Machine { host, processor });
         }
@@ -135,22 +136,22 @@ impl Series {
     fn of(case: &CaseResult, series: &SeriesResult) -> Self {
         let mut p50: Vec<f64> =
             series.by_repetition.iter().map(|repetition| repetition.p50).collect();
-        let domain = case.clock.as_ref().map(|clock| clock.domain.clone());
-        if domain.as_ref().is_some_and(|domain| domain != "wall")
+        let domain = case.clock.as_ref().map(|clock| clock.domain);
+        if domain.is_some_and(|domain| domain != Domain::Wall)
             && p50.iter().all(|value| *value == p50[0])
         {
             p50.truncate(1);
         }
         Self {
             domain,
-            unit: series.unit.clone(),
+            unit: series.unit,
             nominal: series.nominal,
             p50,
             step: Some(comparison::step(case, series))
                 .filter(|step| step.is_finite() && *step > 0.0)
                 .unwrap_or(0.0),
             // Only times depend on the machine's speed.
-            reference: comparison::reference(case).filter(|_| series.unit == "ns"),
+            reference: comparison::reference(case).filter(|_| series.unit == Unit::Nanoseconds),
         }
     }
 
@@ -174,11 +175,7 @@ impl Series {
             label: String::new(),
             start: String::new(),
             end: String::new(),
-            clock: self.domain.clone().map(|domain| Clock {
-                domain,
-                hertz: NANOSECONDS,
-                resolution: 1,
-            }),
+            clock: self.domain.map(|domain| Clock { domain, hertz: NANOSECONDS, resolution: 1 }),
             repetitions: self.p50.len(),
             series: Vec::new(),
             slope: None,
@@ -198,8 +195,8 @@ impl Series {
             |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
         SeriesResult {
             name: name.to_owned(),
-            role: "measured".to_owned(),
-            unit: self.unit.clone(),
+            role: Role::Measured,
+            unit: self.unit,
             nominal: self.nominal,
             // The value makes one tick of the clock above, divided by the operations of a sample,
             // equal the step.
@@ -228,13 +225,12 @@ mod tests {
 
     /// A run with a case for each series: its name, its clock's domain and the medians of its
     /// repetitions.
-    fn run(series: &[(String, &str, Vec<f64>)]) -> Run {
+    fn run(series: &[(String, Domain, Vec<f64>)]) -> Run {
         let cases = series.iter().enumerate().map(|(at, (name, domain, p50s))| {
             let mut case = sample::case("switch", &format!("tasks={at}"));
-            case.clock =
-                Some(Clock { domain: (*domain).to_owned(), hertz: 62_500_000, resolution: 3 });
+            case.clock = Some(Clock { domain: *domain, hertz: 62_500_000, resolution: 3 });
             case.series[0].name.clone_from(name);
-            case.series[0].unit = if *domain == "wall" { "ns" } else { domain }.to_owned();
+            case.series[0].unit = domain.unit();
             let first = case.series[0].by_repetition[0];
             case.series[0].by_repetition =
                 p50s.iter().map(|p50| Repetition { p50: *p50, ..first }).collect();
@@ -252,7 +248,7 @@ mod tests {
     }
 
     fn exact(p50: f64) -> Run {
-        run(&[("switch".to_owned(), "instructions", vec![p50; 2])])
+        run(&[("switch".to_owned(), Domain::Instructions, vec![p50; 2])])
     }
 
     proptest! {
@@ -262,7 +258,7 @@ mod tests {
         #[test]
         fn a_run_passes_against_its_own_baseline(
             series in prop::collection::vec(
-                (any::<String>(), prop::sample::select(vec!["wall", "instructions", "cycles"]),
+                (any::<String>(), prop::sample::select(vec![Domain::Wall, Domain::Instructions, Domain::Cycles]),
                  prop::collection::vec(prop_oneof![1e-3..1e9_f64, (0_u32..5000).prop_map(f64::from)], 0..12)),
                 0..5,
             ),
@@ -301,7 +297,7 @@ mod tests {
     fn times_are_judged_by_their_scatter_and_the_machine_s_speed() {
         let wall = |scale: f64| {
             let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2].map(|value| value * 30.0 * scale);
-            run(&[("switch".to_owned(), "wall", p50s.to_vec())])
+            run(&[("switch".to_owned(), Domain::Wall, p50s.to_vec())])
         };
         let (baseline, _) = Baseline::of(&wall(1.0));
         assert_eq!(findings(&baseline, &wall(1.02)), [Finding::Pass]);

@@ -11,7 +11,7 @@ use super::window::{Taken, Window};
 use crate::{
     capture::{Capture, Channel},
     run::{
-        CaseResult, SeriesResult,
+        CaseResult, SeriesResult, Unit,
         names::{self, CAPTURE, RUNS},
     },
     timeline::board::{self, Run},
@@ -26,8 +26,10 @@ type Span = (u64, u64);
 
 pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
     // Only the first repetition's trace is kept.
-    let text =
-        case.attachments.get(RUNS).filter(|_| taken.repetition == 0 && series.unit == "cycles")?;
+    let text = case
+        .attachments
+        .get(RUNS)
+        .filter(|_| taken.repetition == 0 && series.unit == Unit::Cycles)?;
     let (runs, skipped) = board::read(text);
     let capture = Capture::from_vcd(CAPTURE, case.attachments.get(CAPTURE)?.as_bytes()).ok()?;
     let by_pin = by_pin(case, series, taken, &capture).map(|spans| ("By its pin the worst", spans));
@@ -177,7 +179,7 @@ mod tests {
     /// A case with samples by marks, and by the pin too unless the samples start at the line.
     fn case(samples: &[(f64, f64)], has_pin: bool) -> CaseResult {
         let mut case = case_of(&[samples]);
-        case.series[0].unit = "cycles".to_owned();
+        case.series[0].unit = Unit::Cycles;
         if has_pin {
             let by_pin: Vec<(f64, f64)> = PULSES
                 .iter()

@@ -45,7 +45,7 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
     let mut longer: Vec<(What, Took)> = mean(&ran, [worst]).into_iter().filter(is_longer).collect();
     longer.sort_by(|one, other| other.1.ns.total_cmp(&one.1.ns));
     let name = |(what, took): &(What, Took)| {
-        format!("{} ({})", what.name(), show((took.ns / ns).round(), &series.unit))
+        format!("{} ({})", what.name(), show((took.ns / ns).round(), series.unit.name()))
     };
     let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
     if longer.len() > NAMED {

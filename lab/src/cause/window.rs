@@ -1,7 +1,7 @@
 //! Finds the repetition with a series' worst sample and the time windows of its samples. It needs
 //! all samples to be kept, and knows no trace.
 
-use crate::run::{CaseResult, Repetition, SeriesResult};
+use crate::run::{CaseResult, Repetition, SeriesResult, Unit};
 
 /// The stretch of time by which a sample exceeded its nominal length, in the unit of the series'
 /// samples (ns or ticks), from the start of the repetition's first sample. Events during the
@@ -47,7 +47,7 @@ impl Taken {
     fn all(case: &CaseResult, series: &SeriesResult) -> Option<Vec<Self>> {
         // A repetition without samples of the series has no entry, so the entries' indices would
         // not be repetitions.
-        if series.by_repetition.len() != case.repetitions || series.unit == "count" {
+        if series.by_repetition.len() != case.repetitions || series.unit == Unit::Count {
             return None;
         }
         let mut left = series.samples.as_slice();

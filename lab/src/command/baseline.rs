@@ -10,7 +10,7 @@ use crate::{
     console,
     reference::Reference,
     report,
-    run::{Context, Run, SCHEMA},
+    run::{Context, Run, SCHEMA, Unit},
     store::Store,
 };
 
@@ -87,7 +87,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
     let shrunk = lines
         .iter()
-        .filter(|line| line.finding == Finding::Improvement && line.unit != "ns")
+        .filter(|line| line.finding == Finding::Improvement && line.unit != Some(Unit::Nanoseconds))
         .count();
     let (run, file) = (&arguments.run, arguments.file.display());
     (shrunk > 0).then(|| {

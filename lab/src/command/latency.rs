@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     case::{Settings, experiment},
     cli, console, report,
-    run::{CaseResult, SeriesResult},
+    run::{CaseResult, Domain, SeriesResult},
     runner, signals,
     statistics::rank,
     study::{Entry, Overrides, Study},
@@ -116,7 +116,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
 fn millisecond(case: &CaseResult) -> f64 {
     case.clock
         .as_ref()
-        .filter(|clock| clock.domain != "wall")
+        .filter(|clock| clock.domain != Domain::Wall)
         .map_or(1e-6, |clock| 1e3 / clock.hertz as f64)
 }
 

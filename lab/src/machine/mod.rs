@@ -8,7 +8,6 @@ mod images;
 pub mod qemu;
 pub mod rtl;
 pub mod serial;
-mod smallest;
 pub mod vm;
 
 use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool};

@@ -2,6 +2,8 @@
 //!
 //! `docs/machines/qemu.md` says why the machine is built as it is.
 
+mod smallest;
+
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
@@ -17,7 +19,7 @@ use super::{
     Machine, Made, Recording, agreement, builder,
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
-    smallest, take,
+    take,
 };
 use crate::{
     child::{self, Folder, Limit},

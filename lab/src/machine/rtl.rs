@@ -23,6 +23,7 @@ use crate::{
     digest::sha256,
     profile::Retirement,
     run::names::CAPTURE,
+    signals,
     units::parse_hertz,
 };
 
@@ -258,8 +259,7 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     }
     sources.sort();
     let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
-    let verilator =
-        Command::new("verilator").arg("--version").output().context("verilator --version")?;
+    let verilator = child::output(Command::new("verilator").arg("--version"), signals::stop())?;
     let made_of = BTreeMap::from([
         ("core".to_owned(), core.to_owned()),
         (

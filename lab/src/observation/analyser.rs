@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use super::{Observation, Series, pins};
-use crate::{capture::Capture, run::names::READINGS};
+use crate::{
+    capture::Capture,
+    run::{Domain, Role},
+};
 
 impl Observation {
     /// Takes in what the case's analyser, if it has one, read of the repetition that has just ended. It proves nothing: what comes
@@ -11,7 +14,7 @@ impl Observation {
     pub(super) fn read_slowly(&mut self, capture: &Capture, shown: &[pins::Shown]) -> Result<()> {
         let Some(analyser) = self.analyser else { return Ok(()) };
         let hertz = match &self.clock {
-            Some(clock) if clock.domain != "instructions" => clock.hertz,
+            Some(clock) if clock.domain != Domain::Instructions => clock.hertz,
             _ => {
                 self.remark_once(
                     "a clock of instructions has no seconds: the analyser reads nothing here"
@@ -24,7 +27,7 @@ impl Observation {
         self.remark_once(analyser.remark());
         for &pins::Shown { index, pin, samples } in shown {
             let of = &self.series[index];
-            if of.role != "measured" {
+            if of.role != Role::Measured {
                 continue;
             }
             let readings = pins::seen(&seen, pin)?;
@@ -35,7 +38,7 @@ impl Observation {
             );
             // Whole durations: a reading may be shorter than the nominal part, by less than a sample.
             let ticks = pins::in_ticks(&readings, 0, seen.tick, hertz)?;
-            let beside = Series::beside(of, analyser.name(&of.name), READINGS, 0);
+            let beside = Series::beside(of, analyser.name(&of.name), Role::PinAnalyser, 0);
             if unseen > 0 {
                 self.remark_once(remark);
             }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use chronoscope_suite::{
     Reason,
-    wire::{Domain, Record, Role, Unit},
+    wire::{self, Record},
 };
 
 use self::{pins::Shown, series::Series};
@@ -20,8 +20,8 @@ use crate::{
     machine::{Made, Recording},
     profile::Retirement,
     run::{
-        CaseResult, Clock, Cycles, EvidenceResult, FigureResult, Published, SeriesResult, Status,
-        Verdict,
+        CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role,
+        SeriesResult, Status, Unit, Verdict,
         names::{CAPTURE, RUNS},
     },
     statistics::slope,
@@ -220,11 +220,7 @@ impl Observation {
         if clock.hertz == 0 {
             bail!("the target's clock does not tick");
         }
-        let domain = match clock.domain {
-            Domain::Wall => "wall",
-            Domain::Instructions => "instructions",
-            Domain::Cycles => "cycles",
-        };
+        let domain = Domain::from(clock.domain);
         if let Some(known) =
             self.clock.as_ref().filter(|known| known.domain != domain || known.hertz != clock.hertz)
         {
@@ -239,16 +235,18 @@ impl Observation {
             .clock
             .as_ref()
             .map_or(clock.resolution, |known| known.resolution.min(clock.resolution));
-        self.clock = Some(Clock { domain: domain.to_owned(), hertz: clock.hertz, resolution });
+        self.clock = Some(Clock { domain, hertz: clock.hertz, resolution });
         Ok(())
     }
 
     /// What one tick is, in the unit that values are told in.
-    fn tick(&self) -> (f64, &'static str) {
+    fn tick(&self) -> (f64, Unit) {
         match &self.clock {
-            Some(clock) if clock.domain == "wall" => (1e9 / clock.hertz as f64, "ns"),
-            Some(clock) if clock.domain == "cycles" => (1.0, "cycles"),
-            _ => (1.0, "instructions"),
+            Some(Clock { domain: Domain::Wall, hertz, .. }) => {
+                (1e9 / *hertz as f64, Domain::Wall.unit())
+            }
+            Some(clock) => (1.0, clock.domain.unit()),
+            None => (1.0, Unit::Instructions),
         }
     }
 
@@ -266,7 +264,7 @@ impl Observation {
         if !series.x.is_none_or(|x| x.abs() <= SENSIBLE) {
             bail!("series `{name}` stands at no number");
         }
-        if self.clock.is_none() && series.unit == Unit::Ticks {
+        if self.clock.is_none() && series.unit == wire::Unit::Ticks {
             bail!("series `{name}` comes before the clock that it is measured with");
         }
         let known = self.series.iter().position(|known| known.name == name);
@@ -280,8 +278,9 @@ impl Observation {
         if known.is_none() {
             let deadline =
                 self.deadline.map(|deadline| (deadline / self.tick().0 * series.per) as u64);
-            let deadline =
-                deadline.filter(|_| series.role == Role::Measured && series.unit == Unit::Ticks);
+            let deadline = deadline.filter(|_| {
+                series.role == wire::Role::Measured && series.unit == wire::Unit::Ticks
+            });
             self.series.push(Series::new(name, series, deadline));
         }
         self.series[index].per = series.per;
@@ -343,7 +342,7 @@ impl Observation {
             whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
         let points: Vec<(f64, f64)> = series
             .iter()
-            .filter(|series| series.role == "measured")
+            .filter(|series| series.role == Role::Measured)
             .filter_map(|series| series.x.zip(series.summary.p50))
             .map(|(x, p50)| (x * tick, p50))
             .collect();

@@ -1,9 +1,9 @@
 //! One series of a case, sample by sample.
 
-use chronoscope_suite::wire::{Role, Sample, Series as Announced, Unit};
+use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
 use crate::{
-    run::{Repetition, SeriesResult, names::by_pin},
+    run::{Repetition, Role, SeriesResult, Unit, names::by_pin},
     statistics::{Accumulator, MissRate, bootstrap_median},
 };
 
@@ -16,8 +16,8 @@ const MAX_KEPT: usize = 1_000_000;
 /// What has been seen of one series.
 pub(super) struct Series {
     pub(super) name: String,
-    pub(super) role: &'static str,
-    pub(super) unit: Unit,
+    pub(super) role: Role,
+    pub(super) unit: wire::Unit,
     pub(super) nominal: u64,
     x: Option<f64>,
     /// One entry for each complete repetition that has the series.
@@ -35,18 +35,21 @@ pub(super) struct Series {
 
 impl Series {
     pub(super) fn new(name: String, series: &Announced<'_>, deadline: Option<u64>) -> Self {
-        let role = match series.role {
-            Role::Measured => "measured",
-            Role::Control => "control",
-            Role::Auxiliary => "auxiliary",
-        };
-        Self::empty(name, role, series.unit, series.nominal, series.x, series.per, deadline)
+        Self::empty(
+            name,
+            series.role.into(),
+            series.unit,
+            series.nominal,
+            series.x,
+            series.per,
+            deadline,
+        )
     }
 
     fn empty(
         name: String,
-        role: &'static str,
-        unit: Unit,
+        role: Role,
+        unit: wire::Unit,
         nominal: u64,
         x: Option<f64>,
         per: f64,
@@ -71,16 +74,11 @@ impl Series {
 
     /// The same samples as a pin shows them.
     pub(super) fn by_pin(of: &Self) -> Self {
-        let role = match of.role {
-            "measured" => "pin",
-            "control" => "pin-control",
-            _ => "pin-auxiliary",
-        };
-        Self::beside(of, by_pin(&of.name), role, of.nominal)
+        Self::beside(of, by_pin(&of.name), of.role.by_pin(), of.nominal)
     }
 
     /// The same samples by another instrument, with as many operations each as the repetition had that has just ended.
-    pub(super) fn beside(of: &Self, name: String, role: &'static str, nominal: u64) -> Self {
+    pub(super) fn beside(of: &Self, name: String, role: Role, nominal: u64) -> Self {
         Self::empty(
             name,
             role,
@@ -139,20 +137,20 @@ impl Series {
     /// From the stream's numbers to the unit's, for one operation.
     fn scale(&self, tick: f64, per: f64) -> f64 {
         match self.unit {
-            Unit::Ticks => tick / per,
-            Unit::Count => 1.0 / per,
+            wire::Unit::Ticks => tick / per,
+            wire::Unit::Count => 1.0 / per,
         }
     }
 
-    pub(super) fn finish(mut self, tick: f64, unit: &str, deadline: Option<f64>) -> SeriesResult {
+    pub(super) fn finish(mut self, tick: f64, unit: Unit, deadline: Option<f64>) -> SeriesResult {
         self.kept.truncate(self.kept_whole);
         let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
         let scale = self.scale(tick, per);
         let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();
         SeriesResult {
             name: self.name,
-            role: self.role.to_owned(),
-            unit: if self.unit == Unit::Ticks { unit } else { "count" }.to_owned(),
+            role: self.role,
+            unit: if self.unit == wire::Unit::Ticks { unit } else { Unit::Count },
             nominal: self.nominal as f64 * tick,
             per,
             x: self.x,

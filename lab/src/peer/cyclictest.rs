@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::{Reading, rt_tests};
+use super::{Reader, Reading, rt_tests};
 
-pub const STATISTICS: &[&str] = &["samples", "min", "mean", "p50", "p90", "p99", "max"];
+pub const READER: Reader = Reader {
+    name: "cyclictest",
+    statistics: &["samples", "min", "mean", "p50", "p90", "p99", "max"],
+    read,
+};
 
 #[derive(Deserialize)]
 struct Thread {
@@ -21,7 +25,7 @@ struct Thread {
 }
 
 /// A percentile that lies beyond the histogram's end is not told.
-pub fn read(text: &str) -> Result<Vec<Reading>> {
+fn read(text: &str) -> Result<Vec<Reading>> {
     let document = rt_tests::document::<Thread>(text)?;
     if document.resolution_in_ns != 1 {
         bail!("it is not in ns: give it -N");
@@ -116,7 +120,8 @@ mod tests {
 
     #[test]
     fn statistics_and_percentiles_are_read() {
-        let found = STATISTICS.iter().map(|name| value(OUTPUT, name).unwrap()).collect::<Vec<_>>();
+        let found =
+            READER.statistics.iter().map(|name| value(OUTPUT, name).unwrap()).collect::<Vec<_>>();
         assert_eq!(found, [10.0, 13830.0, 17319.3, 15749.0, 21399.0, 24536.0, 24536.0]);
     }
 

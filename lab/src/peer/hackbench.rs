@@ -3,14 +3,15 @@
 use anyhow::{Context, Result};
 
 use super::{
-    Reading,
+    Reader, Reading,
     text::{number_after, number_before},
 };
 
-pub const STATISTICS: &[&str] = &["messages", "time", "message"];
+pub const READER: Reader =
+    Reader { name: "hackbench", statistics: &["messages", "time", "message"], read };
 
 /// The time is told in ms, so many messages make it exact.
-pub fn read(text: &str) -> Result<Vec<Reading>> {
+fn read(text: &str) -> Result<Vec<Reading>> {
     let find = |part: fn(&str) -> Option<f64>| text.lines().find_map(part);
     let groups = find(|line| number_before(line, "groups using"))
         .context("there is no number of groups in it")?;

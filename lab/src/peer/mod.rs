@@ -1,4 +1,5 @@
-//! Readers of what peers print: well-known tools that are run beside cases. One file a tool.
+//! Readers of the output of peers: well-known tools that run next to cases. One file and one row of
+//! [`READERS`] a tool. This module knows texts, not how a tool is started.
 
 mod cyclictest;
 mod hackbench;
@@ -9,62 +10,109 @@ mod rt_tests;
 mod text;
 mod tool;
 
+use std::fmt;
+
 use anyhow::Result;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
 pub use self::tool::{STDOUT, TOOLS, Tool};
+use crate::run::Unit;
 
-/// What a peer prints, and how it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    Cyclictest,
-    PerfBenchPipe,
-    Hackbench,
-    #[serde(rename = "pi_stress")]
-    PiStress,
-    Ptsematest,
+/// The readers, one row a tool. A study's `reads` names a row.
+const READERS: &[Reader] = &[
+    cyclictest::READER,
+    perf_bench_pipe::READER,
+    hackbench::READER,
+    pi_stress::READER,
+    ptsematest::READER,
+];
+
+/// Reads the output of one tool.
+struct Reader {
+    /// The reader's name in a study: the tool's.
+    name: &'static str,
+    /// The names of all readings that [`read`](Self::read) may return.
+    statistics: &'static [&'static str],
+    /// Parses what the tool printed. Fails if a reading that every output has is missing.
+    read: fn(text: &str) -> Result<Vec<Reading>>,
 }
+
+/// The format of a tool's output: a row of the readers' table.
+#[derive(Clone, Copy)]
+pub struct Format(&'static Reader);
 
 /// A number that a peer printed. Times are in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     pub name: &'static str,
-    pub unit: &'static str,
+    pub unit: Unit,
     pub value: f64,
 }
 
 impl Reading {
     fn ns(name: &'static str, value: f64) -> Self {
-        Self { name, unit: "ns", value }
+        Self { name, unit: Unit::Nanoseconds, value }
     }
 
     fn count(name: &'static str, value: f64) -> Self {
-        Self { name, unit: "count", value }
+        Self { name, unit: Unit::Count, value }
     }
 }
 
 impl Format {
-    /// All statistics that the format may yield.
+    /// The names of all readings that the format may yield.
     pub fn statistics(self) -> &'static [&'static str] {
-        match self {
-            Format::Cyclictest => cyclictest::STATISTICS,
-            Format::PerfBenchPipe => perf_bench_pipe::STATISTICS,
-            Format::Hackbench => hackbench::STATISTICS,
-            Format::PiStress => pi_stress::STATISTICS,
-            Format::Ptsematest => ptsematest::STATISTICS,
-        }
+        self.0.statistics
     }
 
+    /// The readings in a tool's output.
+    ///
     /// # Errors
-    /// What was looked for and not found.
+    /// If a reading that every output of the tool has is missing; the message names it.
     pub fn read(self, text: &str) -> Result<Vec<Reading>> {
-        match self {
-            Format::Cyclictest => cyclictest::read(text),
-            Format::PerfBenchPipe => perf_bench_pipe::read(text),
-            Format::Hackbench => hackbench::read(text),
-            Format::PiStress => pi_stress::read(text),
-            Format::Ptsematest => ptsematest::read(text),
+        (self.0.read)(text)
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = READERS.iter().find(|reader| reader.name == name);
+        found.map(Self).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
+    }
+}
+
+/// The names of [`READERS`], for messages.
+static NAMES: [&str; READERS.len()] = {
+    let mut names = [""; READERS.len()];
+    let mut row = 0;
+    while row < names.len() {
+        names[row] = READERS[row].name;
+        row += 1;
+    }
+    names
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reader_is_found_by_its_own_name() {
+        for reader in READERS {
+            let format = Format::deserialize(toml::Value::String(reader.name.to_owned())).unwrap();
+            assert_eq!(format!("{format:?}"), reader.name);
+            assert!(!format.statistics().is_empty());
+        }
+        let error = Format::deserialize(toml::Value::String("lmbench".to_owned())).unwrap_err();
+        for name in NAMES {
+            assert!(error.to_string().contains(name), "{error}");
         }
     }
 }

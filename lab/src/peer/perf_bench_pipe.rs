@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result};
 
-use super::{Reading, text::number_before};
+use super::{Reader, Reading, text::number_before};
 
-pub const STATISTICS: &[&str] = &["operation"];
+pub const READER: Reader = Reader { name: "perf-bench-pipe", statistics: &["operation"], read };
 
 /// One operation is a word there and one back.
-pub fn read(text: &str) -> Result<Vec<Reading>> {
+fn read(text: &str) -> Result<Vec<Reading>> {
     let us = text
         .lines()
         .find_map(|line| number_before(line, "usecs/op"))

@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result};
 
-use super::{Reading, text::number_after};
+use super::{Reader, Reading, text::number_after};
 
-pub const STATISTICS: &[&str] = &["inversions"];
+pub const READER: Reader = Reader { name: "pi_stress", statistics: &["inversions"], read };
 
-pub fn read(text: &str) -> Result<Vec<Reading>> {
+fn read(text: &str) -> Result<Vec<Reading>> {
     let inversions = text.lines().find_map(|line| number_after(line, "Total inversion performed:"));
     Ok(vec![Reading::count(
         "inversions",

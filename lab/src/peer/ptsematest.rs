@@ -3,9 +3,10 @@
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::{Reading, rt_tests};
+use super::{Reader, Reading, rt_tests};
 
-pub const STATISTICS: &[&str] = &["samples", "min", "mean", "max"];
+pub const READER: Reader =
+    Reader { name: "ptsematest", statistics: &["samples", "min", "mean", "max"], read };
 
 #[derive(Deserialize)]
 struct Pair {
@@ -26,7 +27,7 @@ struct Receiver {
     max: f64,
 }
 
-pub fn read(text: &str) -> Result<Vec<Reading>> {
+fn read(text: &str) -> Result<Vec<Reading>> {
     let Pair { sender, receiver } = rt_tests::document(text)?.only_thread()?;
     Ok(vec![
         Reading::count("samples", sender.samples),

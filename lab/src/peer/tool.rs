@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values};
 
-use super::Format;
+use super::{Format, cyclictest, hackbench, perf_bench_pipe, pi_stress, ptsematest};
 use crate::units::words::nearest;
 
 /// The placeholder of the file that a tool writes its JSON to: its standard output.
@@ -36,7 +36,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "cyclictest",
         program: "cyclictest",
         package: "rt-tests",
-        format: Format::Cyclictest,
+        format: Format(&cyclictest::READER),
         settings: &[number(
             "histogram_ns",
             "ns",
@@ -69,7 +69,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "perf bench sched pipe",
         program: "perf",
         package: "linux-perf",
-        format: Format::PerfBenchPipe,
+        format: Format(&perf_bench_pipe::READER),
         settings: &[],
         is_wrapped: true,
         words: &["perf", "bench", "sched", "pipe", "--loop", "{loops/2}"],
@@ -78,7 +78,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "perf bench sched pipe --threaded",
         program: "perf",
         package: "linux-perf",
-        format: Format::PerfBenchPipe,
+        format: Format(&perf_bench_pipe::READER),
         settings: &[],
         is_wrapped: true,
         words: &["perf", "bench", "sched", "pipe", "--threaded", "--loop", "{loops/2}"],
@@ -87,7 +87,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "ptsematest",
         program: "ptsematest",
         package: "rt-tests",
-        format: Format::Ptsematest,
+        format: Format(&ptsematest::READER),
         settings: &[],
         is_wrapped: false,
         words: &[
@@ -104,7 +104,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "hackbench",
         program: "hackbench",
         package: "rt-tests",
-        format: Format::Hackbench,
+        format: Format(&hackbench::READER),
         settings: &[
             number("groups", "", "1", (1, 1000), "groups of senders and receivers"),
             number("fds", "", "1", (1, 1000), "senders of a group, and as many receivers"),
@@ -129,7 +129,7 @@ pub static TOOLS: [Tool; 6] = [
         name: "pi_stress",
         program: "pi_stress",
         package: "rt-tests",
-        format: Format::PiStress,
+        format: Format(&pi_stress::READER),
         settings: &[
             number("groups", "", "1", (1, 1000), "groups of three threads"),
             number("inversions", "", "2000", (1, 1_000_000_000), "inversions before the end"),

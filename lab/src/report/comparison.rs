@@ -9,7 +9,7 @@ use super::text_table::{
 };
 use crate::{
     comparison::{Comparison, Finding, Line, Side, steady},
-    run::Context,
+    run::{Context, Unit},
     units::{digits, show},
 };
 
@@ -73,8 +73,8 @@ fn figures(lines: &[Line]) -> String {
             line.experiment.clone(),
             line.case.clone(),
             series(line),
-            shown(figures.and_then(|figures| figures.a), &line.unit),
-            shown(figures.and_then(|figures| figures.b), &line.unit),
+            shown(figures.and_then(|figures| figures.a), line.unit_name()),
+            shown(figures.and_then(|figures| figures.b), line.unit_name()),
             figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
             interval.map_or("–".to_owned(), |ends| {
                 format!("{} … {}", ratio(ends.low), ratio(ends.high))
@@ -90,7 +90,7 @@ fn figures(lines: &[Line]) -> String {
 fn series(line: &Line) -> String {
     match line.nominal {
         0.0 => line.series.clone(),
-        nominal => format!("{} above {}", line.series, show(nominal, &line.unit)),
+        nominal => format!("{} above {}", line.series, show(nominal, line.unit_name())),
     }
 }
 
@@ -144,7 +144,7 @@ fn summary(comparison: &Comparison) -> String {
 /// The drift of the machine between A and B, according to the reference loops. `None` when no line
 /// is in nanoseconds.
 fn drift(lines: &[Line]) -> Option<String> {
-    let times = || lines.iter().filter(|line| line.unit == "ns");
+    let times = || lines.iter().filter(|line| line.unit == Some(Unit::Nanoseconds));
     let ratios = || times().filter_map(|line| line.reference);
     times().next()?;
     Some(match (ratios().reduce(f64::min), ratios().reduce(f64::max)) {

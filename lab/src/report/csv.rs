@@ -100,7 +100,6 @@ fn parameters(parameters: &BTreeMap<String, String>) -> String {
 }
 
 fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
-    let words = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
     let evidence: Vec<String> =
         case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
@@ -109,11 +108,11 @@ fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
         case.target.clone(),
         case.release.clone(),
         parameters(&case.parameters),
-        words(case.clock.as_ref().map(|clock| &clock.domain)),
+        case.clock.as_ref().map_or("", |clock| clock.domain.name()).to_owned(),
         case.repetitions.to_string(),
-        words(series.map(|series| &series.name)),
-        words(series.map(|series| &series.role)),
-        words(series.map(|series| &series.unit)),
+        series.map_or("", |series| series.name.as_str()).to_owned(),
+        series.map_or("", |series| series.role.name()).to_owned(),
+        series.map_or("", |series| series.unit.name()).to_owned(),
         of_series(|series| Some(series.nominal)),
         of_series(|series| Some(series.per)),
         of_series(|series| series.x),

@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 
+use crate::child::supervisor::{self, Held};
+
 /// Checks before a long run that [`write`] will be able to write `path`.
 ///
 /// # Errors
@@ -69,23 +71,34 @@ fn buffered(
 fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A symbolic link is kept; its target is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let temporary =
-        TemporaryFile(folder(&path).join(format!(".chronoscope-{}.part", process::id())));
-    let file = buffered(File::create(&temporary.0)?, content)?;
+    let temporary = TemporaryFile::new(&path);
+    let file = buffered(File::create(&temporary.path)?, content)?;
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(old.permissions())?;
     }
     // Some file systems report that they are full only here.
     file.sync_all()?;
-    fs::rename(&temporary.0, &path)
+    fs::rename(&temporary.path, &path)
 }
 
-/// A temporary file; deleted on drop unless it has been renamed to its final name.
-struct TemporaryFile(PathBuf);
+/// A temporary file; deleted on drop, or when the program is killed, unless it has been renamed to
+/// its final name.
+struct TemporaryFile {
+    path: PathBuf,
+    _held: Held,
+}
+
+impl TemporaryFile {
+    /// A name beside `path` that no other process uses.
+    fn new(path: &Path) -> Self {
+        let path = folder(path).join(format!(".chronoscope-{}.part", process::id()));
+        Self { _held: supervisor::hold_file(&path), path }
+    }
+}
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 

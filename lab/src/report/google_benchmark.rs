@@ -25,7 +25,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::{
-    run::{CaseResult, Repetition, Run, SeriesResult, Status},
+    run::{CaseResult, Repetition, Role, Run, SeriesResult, Status, Unit},
     statistics::median,
 };
 
@@ -159,9 +159,9 @@ pub(super) fn benchmarks(run: &Run) -> Vec<Entry> {
         }
         let several = case.measured().count() > 1;
         for series in
-            case.measured().chain(case.series.iter().filter(|series| series.role == "pin"))
+            case.measured().chain(case.series.iter().filter(|series| series.role == Role::Pin))
         {
-            let name = if several || series.role == "pin" {
+            let name = if several || series.role == Role::Pin {
                 format!("{name}/{}", series.name)
             } else {
                 name.clone()
@@ -219,8 +219,11 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
     // repetitions.
     let processor_time = case.series.iter().find(|series| series.name == "processor time");
     let processor_time = processor_time.and_then(|series| series.summary.mean);
-    let label =
-        if series.unit == "ns" { String::new() } else { format!("in {}, not ns", series.unit) };
+    let label = if series.unit == Unit::Nanoseconds {
+        String::new()
+    } else {
+        format!("in {}, not ns", series.unit)
+    };
     let entry = Entry { repetitions: all.len(), label, ..entry };
     let repetitions: Vec<Entry> = all
         .iter()

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::google_benchmark::render;
-use crate::run::{Run, sample};
+use crate::run::{Run, Unit, sample};
 
 fn rendered(run: &Run) -> Value {
     serde_json::from_str(&render(run).unwrap()).unwrap()
@@ -113,7 +113,7 @@ fn nominal_parts_count_and_other_units_are_labelled() {
     let file = rendered(&run);
     let delay = entries(&file).iter().find(|entry| entry["name"] == "delay/task 1").unwrap();
     assert!(delay["p50"].as_f64().unwrap() > 50e6);
-    run.cases[0].series[0].unit = "cycles".to_owned();
+    run.cases[0].series[0].unit = Unit::Cycles;
     let first = &rendered(&run)["benchmarks"][0];
     assert_eq!(first["label"], "in cycles, not ns");
 }

@@ -112,7 +112,8 @@ fn case_outcome(case: &CaseResult) -> Outcome {
 /// A series in one line, as `switch: n 5000, p50 2.90 µs, p99 4.35 µs, max 69.6 µs`.
 fn figures(series: &SeriesResult) -> String {
     let summary = &series.summary;
-    let value = |value: Option<f64>| value.map(|value| show(value + series.nominal, &series.unit));
+    let value =
+        |value: Option<f64>| value.map(|value| show(value + series.nominal, series.unit.name()));
     let each = [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)];
     let parts =
         each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
@@ -122,8 +123,8 @@ fn figures(series: &SeriesResult) -> String {
 fn line_outcome(line: &Line) -> Outcome {
     let figures = line.figures.as_ref().and_then(|figures| {
         let (a, b) = (
-            show(figures.a? + line.nominal, &line.unit),
-            show(figures.b? + line.nominal, &line.unit),
+            show(figures.a? + line.nominal, line.unit_name()),
+            show(figures.b? + line.nominal, line.unit_name()),
         );
         let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
         Some(format!("p50 {a} → {b}{ratio}"))

@@ -15,7 +15,7 @@ use crate::{
     machine::{self, Machine, Program},
     observation::Observation,
     peer::Reading,
-    run::{CaseResult, Paired, PeerResult, Status, Verdict, statistics},
+    run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics},
     study::{Beside, Peer},
 };
 
@@ -206,7 +206,7 @@ fn push(paired: &mut Paired, beside: &Beside, ours: &CaseResult, theirs: &[Readi
             bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
         }
         paired.theirs.push(reading.value * beside.scale);
-        units.push(reading.unit.to_owned());
+        units.push(reading.unit.name().to_owned());
     }
     if let [ours, theirs] = units.as_slice()
         && ours != theirs
@@ -245,10 +245,13 @@ fn result(
 
 /// Theirs reads in ns a clock whose ticks we count.
 fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
-    match ours.clock.as_ref().filter(|clock| clock.domain == "instructions" && reading.unit == "ns")
+    match ours
+        .clock
+        .as_ref()
+        .filter(|clock| clock.domain == Domain::Instructions && reading.unit == Unit::Nanoseconds)
     {
         Some(clock) => Reading {
-            unit: "instructions",
+            unit: Unit::Instructions,
             value: reading.value * clock.hertz as f64 / 1e9,
             name: reading.name,
         },

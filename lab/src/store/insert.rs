@@ -52,7 +52,7 @@ fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite
             (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
         row(
             &series.name,
-            &series.unit,
+            series.unit.name(),
             series.nominal,
             [summary.p50, low, high, summary.p99, summary.max],
         )?;

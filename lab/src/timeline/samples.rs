@@ -9,7 +9,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, LATEST, NameId, Timeline, TrackId, What};
-use crate::run::{CaseResult, SeriesResult};
+use crate::run::{CaseResult, Domain, SeriesResult, Unit};
 
 /// The most lanes of a series; samples that overlap with more others are left out, with a remark.
 const LANES: usize = 64;
@@ -18,7 +18,7 @@ const LANES: usize = 64;
 type Span = (u64, u64);
 
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult) {
-    let timed = || case.series.iter().filter(|series| series.unit != "count");
+    let timed = || case.series.iter().filter(|series| series.unit != Unit::Count);
     if timed().all(|series| series.samples.is_empty()) {
         if timed().any(|series| series.summary.count > 0) {
             timeline
@@ -47,7 +47,7 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
 /// otherwise.
 pub(crate) fn tick(case: &CaseResult) -> f64 {
     match &case.clock {
-        Some(clock) if clock.domain != "wall" => 1e9 / clock.hertz.max(1) as f64,
+        Some(clock) if clock.domain != Domain::Wall => 1e9 / clock.hertz.max(1) as f64,
         _ => 1.0,
     }
 }

@@ -3,14 +3,12 @@
 
 use std::{fs, path::Path};
 
-use crate::common::{Folder, cases, chronoscope, gives_the_same_bytes_twice, median, series};
+use crate::common::{
+    Folder, cases, chronoscope, gives_the_same_bytes_twice, median, series, targets,
+};
 use serde_json::Value;
 
 const IBEX: [&str; 2] = ["--target", "tandem@ibex,embassy@ibex,bare@ibex"];
-const OTHERS: [&str; 2] = [
-    "--target",
-    "tandem@ibex-wb,embassy@ibex-wb,bare@ibex-wb,tandem@cv32e40p,embassy@cv32e40p,bare@cv32e40p",
-];
 const FEW: [&str; 4] = ["--repeat", "1", "--set", "loops=200"];
 
 fn has_evidence(case: &Value) {
@@ -22,9 +20,10 @@ fn has_evidence(case: &Value) {
 
 #[test]
 fn every_target_switches_and_takes_interrupts() {
-    for targets in [IBEX, OTHERS] {
-        let cases = cases(&[&["switch", "interrupt"], &targets[..], &FEW].concat());
-        assert_eq!(cases.len(), if targets == IBEX { 6 } else { 12 });
+    for core in ["ibex", "ibex-wb", "cv32e40p"] {
+        let targets = targets(core);
+        let cases = cases(&[&["switch", "interrupt"], &["--target", &targets][..], &FEW].concat());
+        assert_eq!(cases.len(), 2 * targets.split(',').count());
         cases.iter().for_each(has_evidence);
         for case in &cases {
             let identity = case["identity"].as_object().expect("figures follow from something");

@@ -1,17 +1,14 @@
 //! The machine `rv32`: kernels' images in QEMU. The figures are exact, so tests compare numbers.
 
-use crate::common::{cases, chronoscope, gives_the_same_bytes_twice, median, series};
+use crate::common::{cases, chronoscope, gives_the_same_bytes_twice, median, series, targets};
 
 const ALL: [&str; 9] =
     ["switch", "message", "wakeup", "interrupt", "period", "delay", "spawn", "log", "pipeline"];
 
 #[test]
 fn two_runs_give_the_same_bytes() {
-    let arguments = [
-        &["run", "-q", "--repeat", "2", "--target", "tandem@rv32,embassy@rv32,bare@rv32"],
-        &ALL[..4],
-    ]
-    .concat();
+    let targets = targets("rv32");
+    let arguments = [&["run", "-q", "--repeat", "2", "--target", &targets], &ALL[..4]].concat();
     gives_the_same_bytes_twice(&arguments, 13);
 }
 
@@ -38,8 +35,8 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
 #[test]
 fn every_figure_has_evidence() {
     let bare = ["switch", "message", "interrupt"];
-    let timers =
-        ["interrupt", "--set", "source=timer", "--target", "tandem@rv32,embassy@rv32,bare@rv32"];
+    let targets = targets("rv32");
+    let timers = ["interrupt", "--set", "source=timer", "--target", &targets];
     let kinds = ["--set", "kind=coroutine", "--target", "tandem@rv32"];
     let pairs = "pair=thread-thread,coroutine-coroutine,thread-coroutine,coroutine-thread";
     let pairs =
@@ -70,7 +67,7 @@ fn every_figure_has_evidence() {
 
 #[test]
 fn a_mark_takes_a_few_instructions() {
-    for target in ["tandem@rv32", "embassy@rv32", "bare@rv32"] {
+    for target in targets("rv32").split(',') {
         let case = &cases(&["interrupt", "--repeat", "1", "--target", target])[0];
         // The control is a clock read and a store with the loop around them, whose counting takes
         // instructions too.

@@ -38,6 +38,16 @@ pub fn builder() -> Command {
     Command::new(program_path().with_file_name("xtask"))
 }
 
+/// The targets of a machine, as the index of images lists them: each kernel with an image for it.
+/// Separated by commas, sorted by kernel.
+pub fn targets(machine: &str) -> String {
+    let list = chronoscope(&["list"]);
+    let is_here = |line: &&str| line.rsplit_once('@').is_some_and(|(_, name)| name == machine);
+    let targets: Vec<&str> = list.stdout.lines().map(str::trim).filter(is_here).collect();
+    assert!(!targets.is_empty(), "no target on {machine}: `cargo xtask images` writes the index");
+    targets.join(",")
+}
+
 /// Runs a command with empty standard input.
 pub fn run(command: &mut Command) -> Answer {
     let shown = format!("{command:?}");

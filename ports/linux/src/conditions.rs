@@ -1,5 +1,5 @@
-//! What the machine did besides: time stolen by the hypervisor, slowing down by heat, load, and how
-//! long a loop of known length took before and after the case.
+//! The state of the machine before and after the case: time stolen by the hypervisor, thermal
+//! throttling, load, and the duration of a fixed loop.
 
 use std::{fs, hint::black_box, path::Path};
 
@@ -7,7 +7,7 @@ use chronoscope_suite::{Clock, Trial};
 
 use crate::{clock::nanoseconds, kernel::Linux};
 
-/// Taken before the case; told after it.
+/// The readings taken before the case, to be compared with those after it.
 pub struct Conditions {
     steal: Option<u64>,
     throttles: Option<u64>,
@@ -38,15 +38,15 @@ impl Conditions {
     }
 }
 
-/// Ticks that the hypervisor took from a processor, or from all.
+/// Returns the USER_HZ ticks stolen by the hypervisor from a processor, or from all.
 fn stolen(cpu: Option<usize>) -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let line = cpu.map_or("cpu ".to_owned(), |cpu| format!("cpu{cpu} "));
     stat.lines().find(|text| text.starts_with(&line))?.split_ascii_whitespace().nth(8)?.parse().ok()
 }
 
-/// How often a processor, or any, was slowed because it or its package was too hot. Intel's tell;
-/// for others there is no answer.
+/// Returns the number of thermal throttling events of a processor, or of all, and their packages.
+/// `None` on processors other than Intel's, which do not report them.
 fn throttles(cpu: Option<usize>) -> Option<u64> {
     throttles_in(Path::new("/sys/devices/system/cpu"), cpu)
 }
@@ -72,19 +72,20 @@ fn throttles_in(processors: &Path, cpu: Option<usize>) -> Option<u64> {
     tell.map(|processor| of(processor)).reduce(|one, other| one + other)
 }
 
-/// Tasks ready to run, averaged over a minute.
+/// Returns the load average over one minute.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Slack of the director's timers in ns. Real-time tasks have none, whatever it says.
+/// Returns the timer slack of the director in ns. Real-time tasks have none, regardless of this
+/// value.
 fn timer_slack() -> i32 {
     // SAFETY: PR_GET_TIMERSLACK takes no argument.
     unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
 }
 
-/// Nanoseconds for a fixed loop, the best of three: drifts with the machine's clock and its
-/// neighbours.
+/// Returns the nanoseconds that a fixed loop takes, the best of three. It changes with the
+/// processor's frequency and with its neighbours.
 fn reference_loop(kernel: &Linux) -> u64 {
     let once = || {
         let start = kernel.now();

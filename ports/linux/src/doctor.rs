@@ -1,6 +1,6 @@
-//! `chronoscope-linux doctor cpu=N`: no experiment, but what this machine permits a case to do, and
-//! how quietly it leaves a task that never waits. The answer is the usual stream, figures only;
-//! `lab/src/doctor/port.rs` reads them.
+//! `chronoscope-linux doctor cpu=N`: the permissions that a case has on this machine, and the
+//! disturbances of a task that never waits. The answer is a stream of figures only, which the lab's
+//! `doctor` reads.
 
 use chronoscope_suite::{
     Reason, Refusal,
@@ -14,11 +14,11 @@ use crate::{
     settings::{Settings, set_class},
 };
 
-/// How long to watch. A kernel stops real-time tasks after 0.95 s of each second, and its fair
-/// server as soon.
+/// The length of the watch, in ns. It stays below 0.95 s, after which a kernel throttles real-time
+/// tasks.
 const WATCH_NS: u64 = 800_000_000;
 
-/// Answers the request.
+/// Answers the request `doctor` with a stream.
 ///
 /// # Errors
 /// [`Refusal`] when the request is wrong, or names a processor that the case may not run on.
@@ -38,12 +38,12 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let counter = Counter::open(INSTRUCTIONS, settings.cpu.unwrap_or(0) as i32).err();
     let fifo = set_class((libc::SCHED_FIFO, settings.base));
     let quiet = Quiet::watch();
-    // The rest needs no priority, and what was allowed before is allowed now.
+    // The rest needs no priority. The return cannot fail, because the class was permitted before.
     let _ = set_class((libc::SCHED_OTHER, 0));
 
     let mut send = |record: &Record<'_>| {
         let mut frame = [0; MAX_FRAME + 1];
-        // A request that does not fit a frame has been refused above.
+        // All records fit a frame: a longer request has been refused above.
         if let Ok(length) = wire::encode(record, &mut frame) {
             sink.write(&frame[..length]);
         }
@@ -71,8 +71,8 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     Ok(())
 }
 
-/// One read of the clock in ns, the best of ten times a thousand: about 20 where the kernel lets
-/// programs read the counter, hundreds where each read is a system call.
+/// Returns the cost of a clock read in ns, the mean of a thousand, the best of ten: about 20 if
+/// programs may read the counter, hundreds if each read is a system call.
 fn clock_read_ns() -> f64 {
     let thousand = || {
         let start = now();
@@ -84,8 +84,8 @@ fn clock_read_ns() -> f64 {
     (0..10).map(|_| thousand()).min().unwrap_or(0) as f64 / 1000.0
 }
 
-/// What a loop that only reads the clock saw: a gap between two reads is time that something else
-/// took.
+/// The gaps seen by a loop that only reads the clock: a gap between two reads is time taken by
+/// others.
 #[derive(Default)]
 struct Quiet {
     watched: u64,
@@ -116,7 +116,7 @@ impl Quiet {
     }
 }
 
-/// 0 for what worked.
+/// Returns the error number of a refusal; 0 for success.
 fn error_number(outcome: Result<(), Refusal>) -> f64 {
     outcome.map_or_else(|refusal| f64::from(refusal.code), |()| 0.0)
 }

@@ -1,9 +1,8 @@
 //! The port as the only program of a virtual machine: process 1, without a disk, a driver or a
 //! shell.
 //!
-//! It sets the system up, has the machine paused, and reads its request only then: so the lab can
-//! keep a machine that has booted, and start every case from it. `lab/src/machine/vm` is the other
-//! side of all this.
+//! It sets the system up, pauses the machine, and reads its request only then, so the lab can keep
+//! a booted machine and start every case from it. The lab's machine `vm` is its counterpart.
 
 mod ports;
 mod program;
@@ -16,30 +15,28 @@ use chronoscope_suite::Refusal;
 
 use crate::guest::ports::{Access, write_byte, write_bytes, write_word};
 
-/// What the lab writes behind `--` on the kernel's command line.
+/// The program's argument, which the lab writes behind `--` on the kernel's command line.
 pub const ARGUMENT: &str = "chronoscope-guest";
 
-/// QEMU's `isa-debugcon`: what is written here is the stream.
+/// The port of QEMU's `isa-debugcon`, which carries the stream.
 const STREAM: u16 = 0xe9;
-/// QEMU's `isa-debug-exit`: any value ends the machine, and QEMU with a status that tells of a
-/// failure.
+/// The port of QEMU's `isa-debug-exit`: any value ends the machine, and QEMU with a failure status.
 const FAILURE: u16 = 0xf4;
-/// QEMU's `pvpanic`: the machine stops at this instruction, and the lab lets it go on.
+/// The port of QEMU's `pvpanic`: the machine stops at this instruction, and the lab resumes it.
 const PAUSE: u16 = 0x505;
 const PANICKED: u8 = 1;
-/// ACPI's power management control, where the firmware of QEMU's q35 puts it; and: sleep, as in
-/// switched off.
+/// The port of ACPI's power management control on QEMU's q35; `OFF` is the value for power-off.
 const POWER: u16 = 0x604;
 const OFF: u16 = 1 << 13;
 
-/// In an emulator, which skips the time of a processor that sleeps, this takes a moment.
+/// The time for the kernel to settle after the boot. An emulator skips the time of a sleeping
+/// processor, so the wait is short there.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Does all that process 1 has to do; it must not return, which would be the kernel's panic.
+/// Runs as process 1. Never returns: the end of process 1 would be a kernel panic.
 pub fn main() -> ! {
     let done = case();
-    // The kernel has kept an account of who may use which ports, and has dropped it while the case
-    // ran.
+    // The permission for the ports was dropped for the case.
     let access = Access::take();
     match (done, access) {
         (Ok(()), Ok(_)) => write_word(POWER, OFF),
@@ -59,15 +56,15 @@ pub fn main() -> ! {
 fn case() -> io::Result<()> {
     system::set_up()?;
     system::log_to_pipe()?;
-    // Kernels finish some of their work after they have started process 1; above all, Linux
-    // calibrates its clock anew.
+    // A kernel finishes some of its work after the start of process 1; Linux recalibrates its
+    // clock.
     thread::sleep(SETTLE);
     let access = Access::take()?;
     write_byte(PAUSE, PANICKED);
-    // The machine goes on here, now or in a later life.
+    // The machine resumes here, now or after it was restored.
     let text = request::read()?;
     let program = request::program()?;
-    // Switches between processes that may use ports take longer.
+    // Dropped, because switches between processes with access to ports take longer.
     drop(access);
     let mut deliver = |stream: &[u8]| {
         let _access = Access::take()?;

@@ -1,9 +1,9 @@
-//! Signals in the place of interrupts: code that runs on top of whatever the thread is doing.
+//! Signals in place of interrupts: code that interrupts a thread at any instruction.
 //!
-//! - Software: the thread sends itself a signal (`tgkill`). Linux delivers it on the way back from
-//!   that very call.
+//! - Software: the thread sends itself a signal (`tgkill`). Linux delivers it on the return from
+//!   that call.
 //! - Timer: a POSIX timer on CLOCK_MONOTONIC sends one to the thread. In a spinning thread it is
-//!   delivered on the way back from the timer's hardware interrupt.
+//!   delivered on the return from the timer's hardware interrupt.
 
 use std::{ffi::c_int, io, mem, ptr, sync::OnceLock};
 
@@ -12,12 +12,12 @@ use chronoscope_suite::{
     kernel::{Handler, Interrupts, Source},
 };
 
-use crate::{clock::timespec, coroutine::IN_HANDLER, kernel::Linux};
+use crate::{clock::timespec, executor::IN_HANDLER, kernel::Linux};
 
 const SOFTWARE: c_int = libc::SIGUSR1;
 const TIMER: c_int = libc::SIGALRM;
 
-/// A signal that is set up. Written before the signal can arrive; reading it is one load.
+/// The handler of a signal. Written before the signal can arrive; reading it is one load.
 static SOFTWARE_WIRE: OnceLock<Wire<()>> = OnceLock::new();
 static TIMER_WIRE: OnceLock<Wire<Timer>> = OnceLock::new();
 
@@ -30,8 +30,7 @@ struct Wire<T> {
 
 struct Timer(libc::timer_t);
 
-// SAFETY: the handle is a number in a pointer's clothes; the kernel checks it wherever it comes
-// from.
+// SAFETY: the handle is a number, not a pointer that is followed; the kernel checks it.
 unsafe impl Send for Timer {}
 // SAFETY: as above.
 unsafe impl Sync for Timer {}
@@ -90,10 +89,10 @@ impl Interrupts for Linux {
     }
 }
 
-/// Runs on top of the interrupted thread. A handler only reads the clock, stores, and gives
-/// semaphores, whose system calls leave `errno` alone: nothing here takes a lock or memory.
+/// The signal handler. An experiment's handler only reads the clock, stores, and gives semaphores,
+/// whose system calls do not change `errno`: nothing here locks or allocates.
 extern "C" fn on_signal(signal: c_int) {
-    // The thread may be the executor of coroutines, in the middle of its queues.
+    // The interrupted thread may be the executor, during a change of its queues.
     let outer = IN_HANDLER.replace(true);
     let handler = match signal {
         SOFTWARE => SOFTWARE_WIRE.get().map(|wire| wire.handler),

@@ -1,51 +1,47 @@
-//! Linux as the suite sees it: clock, semaphores, and what the case asked for.
+//! The running kernel, set up for one case: settings, means, and the evidence of scheduling classes.
 
 use std::{
     ffi::c_int,
     sync::{
         OnceLock,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
 };
 
-use chronoscope_suite::{
-    Clock, Kernel, Priority, Refusal, Request, Trial, trial::name, wire::Domain,
-};
+use chronoscope_suite::{Priority, Refusal, Request, Trial, trial::name};
 
 use crate::{
-    clock,
-    coroutine::Executor,
+    executor::Executor,
     log::StandardError,
     perf::Counter,
-    semaphore::{Primitive, Semaphore},
+    semaphore::Primitive,
     settings::{Settings, class_of_caller, set_class},
-    thread::Thread,
     trace::Trace,
 };
 
-/// The running kernel, set up for one case.
-/// It stands in memory that all processes of the case share.
+/// The running kernel, set up for one case. The value is in memory shared by all processes of the
+/// case.
 pub struct Linux {
     pub settings: Settings,
-    /// What semaphores and queues are made of.
+    /// The primitive that semaphores and queues are made of.
     pub primitive: Primitive,
     pub standard_error: StandardError,
-    /// Where the case asks for it.
+    /// The trace, if the case asks for one.
     pub trace: Option<Trace>,
-    /// The thread that polls coroutines, once there is one.
+    /// The executor of coroutines, once a coroutine was spawned.
     pub executor: OnceLock<&'static Executor>,
-    /// Of the tasks spawned so far, those of each class.
+    /// The spawned tasks by scheduling class.
     classes: [Class; 3],
-    /// Mutex calls that returned an error.
+    /// The number of mutex calls that returned an error.
     failed: AtomicU32,
-    /// Opened when an experiment asks for it, because that takes long: the counter, or why there is
-    /// none.
+    /// The counter of instructions, or the reason why there is none. Opened on first use, because
+    /// opening takes long.
     instructions: OnceLock<Result<Counter, &'static str>>,
 }
 
 impl Linux {
     /// # Errors
-    /// [`Refusal`] for what Linux does not offer, or not to this user.
+    /// [`Refusal`] for a request that Linux does not offer, or denies to this user.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
         let settings = Settings::of(request)?;
         let primitive = match request.given("primitive") {
@@ -62,7 +58,7 @@ impl Linux {
             ));
         }
         settings.apply()?;
-        // This experiment alone looks for the cause of a miss.
+        // Only this experiment stops the trace at a missed deadline.
         let until_miss = request.spec().name == "latency";
         Ok(Self {
             trace: settings.trace.then(|| Trace::new(until_miss)).transpose()?,
@@ -76,14 +72,14 @@ impl Linux {
         })
     }
 
-    /// Called before a task is created: asks for its class on the spot, so that a refusal is known
-    /// before anything runs.
+    /// Checks, before a task is created, that its class is permitted: enters the class and leaves
+    /// it again, so that a refusal is known before anything runs.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`](chronoscope_suite::Reason::NotPermitted).
     pub fn admit(&self, priority: Priority) -> Result<(), Refusal> {
         let wanted = self.settings.class(priority);
-        // Nobody is refused SCHED_IDLE, but the way back out of it is not open to all.
+        // SCHED_IDLE is permitted to all users, but leaving it is not.
         if priority != Priority::Idle && wanted != class_of_caller() {
             let present = class_of_caller();
             set_class(wanted)?;
@@ -93,13 +89,20 @@ impl Linux {
         Ok(())
     }
 
-    /// Called by a new task, first of all: enters the class of its priority.
+    /// Enters the class of the priority. Called by a new task before its body.
     pub fn enter(&self, priority: Priority) {
         let wanted = self.settings.class(priority);
-        // A failure shows as a task that is not confirmed: evidence that does not hold.
+        // After a failure the task is not confirmed, and the evidence does not hold.
         if set_class(wanted).is_ok() {
             self.class(wanted).confirmed.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Returns the number of instructions that the case's processor has executed; `None` without
+    /// a counter. The first call opens the counter.
+    pub fn count_instructions(&self) -> Option<u64> {
+        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
+        counter.as_ref().ok()?.read()
     }
 
     fn class(&self, (policy, _): (c_int, c_int)) -> &Class {
@@ -107,13 +110,14 @@ impl Linux {
         &self.classes[place.expect("Settings::class knows no other policies")]
     }
 
-    /// Called by a task whose mutex call returned an error. Told as evidence that does not hold.
+    /// Counts a mutex call that returned an error. Reported as evidence that does not hold.
     #[cold]
     pub fn mutex_failed(&self) {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    /// Tells what the kernel did about scheduling classes, and what it did not count.
+    /// Reports the evidence of scheduling classes and mutexes, and the conditions that could not be
+    /// met.
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
         for ((_, policy), class) in POLICIES.iter().zip(&self.classes) {
             class.report(policy, trial);
@@ -140,9 +144,9 @@ const POLICIES: [(c_int, &str); 3] = [
 /// The tasks of one policy.
 struct Class {
     admitted: AtomicU32,
-    /// Those that entered their class, and read it back.
+    /// The number of tasks that entered their class and read it back.
     confirmed: AtomicU32,
-    /// Their real-time priorities.
+    /// The lowest real-time priority; `highest` is the highest.
     lowest: AtomicU32,
     highest: AtomicU32,
 }
@@ -159,8 +163,8 @@ impl Class {
         self.highest.fetch_max(level.unsigned_abs(), Relaxed);
     }
 
-    /// The evidence, for a policy that some task was to have: `SCHED_FIFO 80 to 82: tasks that read
-    /// it back`.
+    /// Reports the evidence for a policy with tasks: `SCHED_FIFO 80 to 82: tasks that read it
+    /// back`.
     fn report(&self, policy: &str, trial: &mut Trial<'_, Linux>) {
         let [admitted, confirmed, lowest, highest] =
             [&self.admitted, &self.confirmed, &self.lowest, &self.highest]
@@ -174,59 +178,5 @@ impl Class {
             let text = name(format_args!("{class}: tasks that read it back"));
             trial.evidence(&text, confirmed.into(), admitted.into(), admitted.into());
         }
-    }
-}
-
-/// CLOCK_MONOTONIC is the clock that delays are due on and the one that cyclictest reads, so
-/// lateness needs no conversion between clocks that drift apart.
-impl Clock for Linux {
-    type Slot = AtomicU64;
-    const DOMAIN: Domain = Domain::Wall;
-
-    #[inline(always)]
-    fn read(&self) -> u64 {
-        self.now()
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        clock::now()
-    }
-
-    fn hertz(&self) -> u64 {
-        clock::hertz()
-    }
-
-    fn domain(&self) -> Domain {
-        if clock::counts_instructions() { Domain::Instructions } else { Self::DOMAIN }
-    }
-}
-
-impl Kernel for Linux {
-    type Director = Thread;
-    type Semaphore = Semaphore;
-
-    fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
-        Semaphore::new(self.primitive, self.settings.processes, initial)
-    }
-
-    #[inline]
-    fn give(&self, semaphore: &'static Semaphore) {
-        semaphore.give();
-    }
-
-    fn series_starts(&self, name: &str, first: u64) {
-        if let Some(trace) = &self.trace {
-            trace.series_starts(name, clock::nanoseconds(first));
-        }
-    }
-
-    fn instructions(&self) -> Option<u64> {
-        // The clock itself counts them then, and an emulator has no counter of them.
-        if clock::counts_instructions() {
-            return None;
-        }
-        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
-        counter.as_ref().ok()?.read()
     }
 }

@@ -1,5 +1,4 @@
-//! The body of the experiment `latency`: see `suite/src/experiments/latency.rs`, which says what it
-//! is for.
+//! The implementation of the experiment `latency`, which the suite's module of that name specifies.
 
 use std::{
     hint,
@@ -30,15 +29,16 @@ use crate::{
 
 const FIFO: (c_int, c_int) = (libc::SCHED_FIFO, 99);
 
-/// Where and how a thread runs: six numbers, which are also a message's content.
+/// The identity, scheduling class and processor of a thread: six numbers, which are also the
+/// content of a message.
 #[derive(Clone, Copy, Default)]
 struct Who([i32; 5]);
 
-/// What a message consists of.
+/// A message's content.
 const BYTES: usize = 5 * size_of::<i32>();
 
 impl Who {
-    /// The calling thread.
+    /// Reads the values of the calling thread.
     fn here() -> Self {
         let (policy, priority) = class_of_caller();
         // SAFETY: these take no arguments, and cannot fail.
@@ -62,13 +62,14 @@ impl Who {
         (self.0[3], self.0[4])
     }
 
-    /// As the original prints it: a line, one for who it is, one for how it runs.
+    /// Formats the values like the original program: a line for the identity, and a line for class
+    /// and processor.
     fn told(self, name: &str) -> String {
         let policy = match self.class().0 {
             libc::SCHED_OTHER => "SCHED_OTHER",
             libc::SCHED_FIFO => "SCHED_FIFO",
             libc::SCHED_RR => "SCHED_RR",
-            // With SCHED_RESET_ON_FORK, too.
+            // The policy may be combined with SCHED_RESET_ON_FORK.
             _ => "???",
         };
         let (pid, tid, cpu) = (self.pid(), self.tid(), self.cpu());
@@ -113,27 +114,29 @@ impl Kept {
     }
 }
 
-/// The two kinds of caller.
+/// The two kinds of caller: at SCHED_FIFO and at SCHED_OTHER.
 const CALLERS: [&str; 2] = ["fifo", "other"];
 
 struct Pair {
-    /// By caller.
+    /// The marks, indexed by caller.
     starts: [Marks<Linux>; 2],
     ends: [Marks<Linux>; 2],
     service: Kept,
     client: Kept,
-    /// Who made, and who served, each call: round by round, FIFO before OTHER. One round only,
-    /// unless all are to be told.
+    /// The caller and the server of each call: round by round, FIFO before OTHER. A single round,
+    /// unless the case asks for all.
     calls: &'static [[Kept; 2]],
-    /// Calls served at another class than the caller's, and on another processor.
+    /// The number of calls served at another class than the caller's, by caller; `elsewhere` counts
+    /// the calls served on another processor.
     not_inherited: [AtomicU32; 2],
     elsewhere: AtomicU32,
-    /// Callers that read back their class; calls answered by the process that was meant.
+    /// The number of callers that read back their class, and of calls answered by the intended
+    /// process.
     in_class: AtomicU32,
     answered: AtomicU32,
-    /// Rounds made: fewer than asked for when the trace was stopped.
+    /// The number of completed rounds: fewer than requested if a miss has stopped the trace.
     rounds: AtomicU32,
-    /// Calls that a driver counted, and whether one did.
+    /// The number of calls counted by the driver, and whether it counts.
     carried: AtomicU32,
     is_counted: AtomicBool,
     failed: AtomicBool,
@@ -146,9 +149,9 @@ struct Case<W: Transport> {
     loops: usize,
     boost: bool,
     verbose: bool,
-    /// What the service does before it answers.
+    /// The service's work before it answers.
     steps: u64,
-    /// In ticks.
+    /// The duration of the work, in ticks.
     deadline: i64,
     gate: &'static Semaphore,
     done: &'static Semaphore,
@@ -166,7 +169,7 @@ pub async fn run<W: Transport<Kernel = Linux>>(
     let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
     let [pairs, loops, hogs] = ["pairs", "loops", "hogs"].map(|name| request.count(name));
     let verbose = request.word("verbose") == "yes";
-    // A refusal is known before anything runs.
+    // Check the class first, so that a refusal is known before anything runs.
     let present = class_of_caller();
     set_class(FIFO)?;
     set_class(present)?;
@@ -244,11 +247,11 @@ async fn serve<W: Transport>(case: &'static Case<W>, place: usize) {
         if case.steps > 0 {
             hint::black_box(work(case.steps));
         }
-        // All callers here send a message of this length.
+        // All callers send messages of this length.
         message.copy_from_slice(&here);
         true
     };
-    // If it fails, its client notices.
+    // A failure shows in the client's calls.
     let _ = W::serve(case.services, place, answer);
     case.ended.give();
 }
@@ -256,7 +259,7 @@ async fn serve<W: Transport>(case: &'static Case<W>, place: usize) {
 async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize) {
     let pair = &case.pairs[place];
     pair.client.set(Who::here());
-    // The first call is to learn who serves.
+    // The first call identifies the server.
     let client = W::connect(case.services, place).and_then(|mut client| {
         let first = W::call(&mut client, place, &Who::here().to_bytes())?;
         let server = Who::from_bytes(first).ok_or(CallFailure::Refused)?;
@@ -271,7 +274,7 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
                 break;
             }
             let real_time = || {
-                // Whether it was entered is read back, and told as evidence.
+                // A failure shows in the class that is read back, which is evidence.
                 let _ = set_class(FIFO);
                 let outcome = one_call(case, pair, &mut client, place, server, 0, round);
                 W::end_thread(&mut client);
@@ -297,7 +300,7 @@ async fn call<W: Transport<Kernel = Linux>>(case: &'static Case<W>, place: usize
     case.done.give();
 }
 
-/// One call of the calling thread's. `which`: of the [`CALLERS`].
+/// Makes one call from the calling thread. `which` is its index in [`CALLERS`].
 fn one_call<W: Transport>(
     case: &Case<W>,
     pair: &Pair,
@@ -335,7 +338,7 @@ fn one_call<W: Transport>(
     Ok(())
 }
 
-/// Boosts, or calms, the server. That it may fail shows in what the server reads back.
+/// Raises or lowers the server's class. A failure shows in the class that the server reads back.
 fn give_class(thread: i32, (policy, priority): (c_int, c_int)) {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameter is valid for the length of the call.
@@ -379,8 +382,8 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
     trial.mark_control(&case.pairs[0].starts[0], 1.0);
 }
 
-/// Who called and who served, in the original's order, as a file: there may be many lines, and
-/// equal ones.
+/// Attaches the callers and servers in the original's order. A file, because there may be many
+/// lines, and equal ones.
 fn tell(trial: &mut Trial<'_, Linux>, pair: &Pair, rounds: usize) {
     let server = trial.request.word("transport");
     let mut tell = |name: &str, who: Who| trial.attach("calls", who.told(name).as_bytes());

@@ -1,11 +1,11 @@
-//! Work beside the case: ordinary processes on the same processor that keep the kernel busy, each
-//! kind in another part of it.
+//! Background load: ordinary processes on the processor of the case. Each kind keeps another part
+//! of the kernel busy.
 //!
 //! - `udp`: datagrams of 1400 bytes over the loopback interface: the network's soft interrupts.
 //! - `mmap`: 96 MB mapped and touched, forked, and unmapped; then as much of tmpfs filled and cut
-//!   off: long walks through tables of pages.
+//!   off: long walks through page tables.
 //! - `messages`: two groups of ten senders, each of which writes to all ten receivers of its group
-//!   in turn: a crowd to choose the next task from, as hackbench makes it.
+//!   in turn: many ready tasks for the scheduler, as in hackbench.
 
 use std::{
     io::{Read, Write},
@@ -18,14 +18,12 @@ use std::{
     time::Duration,
 };
 
-use chronoscope_suite::{Reason, Refusal, Trial, trial::name};
+use chronoscope_suite::{Kernel, Reason, Refusal, Trial, trial::name};
 use rustix::{
     fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create},
     io::Errno,
     mm::{MapFlags, ProtFlags, mmap_anonymous, munmap},
 };
-
-use crate::kernel::Linux;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -51,13 +49,13 @@ impl Kind {
     }
 }
 
-/// The processes that do the work. Dropping it ends them.
+/// The worker processes. Dropping the value kills them.
 pub struct Load {
     kind: Kind,
     workers: Vec<libc::pid_t>,
-    /// Units of work, counted by all workers in memory that they share.
+    /// The number of completed units of work, in shared memory.
     done: &'static AtomicU64,
-    /// Of these, those before the case.
+    /// The number of units completed before the case.
     before: u64,
 }
 
@@ -72,10 +70,10 @@ fn failed(error: impl Into<std::io::Error>) -> Refusal {
 }
 
 impl Load {
-    /// Starts the load that the case asks for, and waits until it is under way.
+    /// Starts the load, if there is one, and waits until a unit of work is completed.
     ///
     /// # Errors
-    /// [`Refusal`] when the system lacks something that it needs.
+    /// [`Refusal`] when the system lacks a resource for the load.
     pub fn start(kind: Option<Kind>) -> Result<Option<Self>, Refusal> {
         let Some(kind) = kind else { return Ok(None) };
         let mut load =
@@ -97,19 +95,19 @@ impl Load {
         Ok(Some(load))
     }
 
-    /// Tells how much was done beside the case.
-    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+    /// Reports the number of units completed during the case.
+    pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         let text = name(format_args!("load {}: {}", self.kind.name(), self.kind.unit()));
         trial.evidence(&text, self.done() as f64, 1.0, f64::INFINITY);
     }
 
-    /// Units of work since it was under way.
+    /// Returns the number of units completed since the start.
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed) - self.before
     }
 
-    /// A process that runs `work` over and over. It sends no signal when it ends, so that an
-    /// experiment that waits for its own tasks does not see it.
+    /// Forks a process that repeats `work`. Its end sends no signal, so an experiment that waits
+    /// for its own tasks does not see it.
     fn worker(
         &mut self,
         mut work: impl FnMut(&'static AtomicU64) -> std::io::Result<()>,
@@ -121,9 +119,9 @@ impl Load {
         }
         // SAFETY: PR_SET_PDEATHSIG takes one number.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        // An error shows as work that is not done.
+        // An error shows as a unit that is not completed.
         while work(self.done).is_ok() {}
-        // SAFETY: does not return; the parent's destructors are not this process's to run.
+        // SAFETY: `_exit` does not return, and runs none of the parent's destructors.
         unsafe { libc::_exit(1) }
     }
 
@@ -164,8 +162,8 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         for &worker in &self.workers {
-            // SAFETY: takes numbers. The process is a child of ours that nobody has waited for, so
-            // the number is still its own.
+            // SAFETY: takes numbers. The process is a child that was not waited for, so its number
+            // has not been reused.
             unsafe { libc::kill(worker, libc::SIGKILL) };
             wait_unseen(worker);
         }
@@ -187,7 +185,7 @@ fn map_and_unmap(done: &'static AtomicU64) -> std::io::Result<()> {
         )?
     };
     for page in (0..MMAP_BYTES).step_by(PAGE) {
-        // SAFETY: it lies within the mapping, which nobody else knows.
+        // SAFETY: the address is within the mapping, to which there is no other reference.
         unsafe { region.cast::<u8>().add(page).write_volatile(1) };
         if page % (1 << 20) == 0 {
             count(done);
@@ -202,7 +200,7 @@ fn map_and_unmap(done: &'static AtomicU64) -> std::io::Result<()> {
     unsafe { munmap(region, MMAP_BYTES)? };
     let file = memfd_create(c"load", MemfdFlags::CLOEXEC)?;
     match fallocate(&file, FallocateFlags::empty(), 0, MMAP_BYTES as u64) {
-        // The next round will do.
+        // A failure is left to the next round.
         Err(Errno::INTR) => {}
         other => other?,
     }
@@ -210,10 +208,10 @@ fn map_and_unmap(done: &'static AtomicU64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `fork`, but the child's end is no news to a plain `wait`: its exit signal is none.
+/// Forks a child without an exit signal, which a plain `wait` does not report.
 fn fork_unseen() -> std::io::Result<libc::pid_t> {
-    // SAFETY: without flags, clone copies the process as fork does; all threads of this one are the
-    // caller. The C library's locks are free, since nobody else could hold them.
+    // SAFETY: without flags, clone copies the process like fork. The caller is the only thread, so
+    // no other thread holds a lock of the C library.
     let child = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
     libc::pid_t::try_from(child)
         .ok()
@@ -221,7 +219,7 @@ fn fork_unseen() -> std::io::Result<libc::pid_t> {
         .ok_or_else(std::io::Error::last_os_error)
 }
 
-/// Waits for a child of [`fork_unseen`].
+/// Waits for a child made by [`fork_unseen`].
 fn wait_unseen(child: libc::pid_t) {
     // SAFETY: takes numbers, and a null pointer is allowed.
     unsafe { libc::waitpid(child, ptr::null_mut(), libc::__WCLONE) };

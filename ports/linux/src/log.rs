@@ -7,54 +7,48 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use chronoscope_suite::kernel::Log;
 use rustix::{
     fs::{Mode, OFlags, open},
     io::{dup, write},
     stdio::stderr,
 };
 
-use crate::kernel::Linux;
-
-/// Standard error, and what it has accepted.
+/// Standard error, and the number of bytes that it has accepted.
 pub struct StandardError {
-    /// `None` when it is closed: then every line is refused.
+    /// `None` if standard error is closed; every line is then dropped.
     file: Option<OwnedFd>,
     bytes: AtomicU64,
 }
 
 impl StandardError {
-    /// Opens standard error a second time, so that it can be told not to block: a flag on the
-    /// original would also bind whoever else has it open, such as the user's shell. When nobody
-    /// empties the pipe behind it, lines are refused and the case does not hang. What cannot be
-    /// opened again (a socket) is used as it is.
+    /// Opens standard error a second time as non-blocking: the flag on the original would affect
+    /// all its users, such as the user's shell. Lines to a full pipe are dropped, so the case does
+    /// not hang. A file that cannot be opened again (a socket) is used as it is.
     pub fn open() -> Self {
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let again = open("/proc/self/fd/2", flags, Mode::empty());
         Self { file: again.or_else(|_| dup(stderr())).ok(), bytes: AtomicU64::new(0) }
     }
-}
 
-impl Log for Linux {
-    /// One system call a line, as C's `fprintf` does it; a pipe takes all of so short a line, or
-    /// nothing.
+    /// Writes a line in one system call, like `fprintf` in C. A pipe accepts so short a line whole
+    /// or not at all.
     #[inline(never)]
-    fn log(&self, round: u32, ticks: u64) {
+    pub fn log(&self, round: u32, ticks: u64) {
         let mut line = [0; 64];
         let mut rest = &mut line[..];
-        // It fits: 10 digits at most, 20 at most, and the text.
+        // The line fits: at most 10 digits, at most 20 digits, and the text.
         let _ = writeln!(rest, "round {round}: {ticks} ns");
         let left = rest.len();
         let line = &line[..line.len() - left];
-        let error = &self.standard_error;
-        let written = error.file.as_ref().and_then(|file| write(file.as_fd(), line).ok());
+        let written = self.file.as_ref().and_then(|file| write(file.as_fd(), line).ok());
         if written == Some(line.len()) {
-            error.bytes.fetch_add(line.len() as u64, Relaxed);
+            self.bytes.fetch_add(line.len() as u64, Relaxed);
         }
     }
 
-    fn logged(&self) -> u64 {
-        self.standard_error.bytes.load(Relaxed)
+    /// Returns the number of bytes accepted so far.
+    pub fn logged(&self) -> u64 {
+        self.bytes.load(Relaxed)
     }
 }

@@ -1,14 +1,15 @@
 //! The port of the suite to Linux. One process runs one case: it takes the request from its command
 //! line, writes the stream to standard output, and ends.
 //!
-//! It starts, measures and ends with as little as it can, because a small address space makes a
-//! process cheap to switch to, and because it must also serve as the only program in a virtual
-//! machine.
+//! The program is kept small, because a process with a small address space is cheap to switch to,
+//! and because it must also serve as the only program of a virtual machine.
 
 mod clock;
 mod conditions;
+mod contract;
 mod coroutine;
 mod doctor;
+mod executor;
 #[cfg(target_arch = "x86_64")]
 mod guest;
 mod interrupts;
@@ -69,8 +70,8 @@ fn complain(refusal: Refusal) {
     eprintln!("chronoscope-linux: {}: {}", refusal.what, refusal.mend);
 }
 
-/// Runs the case and delivers its stream. Errors before there is a kernel to say hello for are
-/// returned; all others go into the stream.
+/// Runs the case and delivers its stream. Errors before the record `Hello` are returned; all others
+/// go into the stream.
 fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
     // SAFETY: a process is one case, and this is its only child-death setting.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -99,7 +100,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
             conditions.report(&mut trial);
             kernel.trace.iter().for_each(|trace| trace.report(&mut trial));
             kernel.report(&mut trial);
-            preemption::report(&mut trial);
+            preemption::report(&mut trial, kernel.settings.preemption);
             trial.end(outcome);
         }
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
@@ -107,7 +108,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
     sink.deliver(deliver)
 }
 
-/// Runs the case, and records it where that is asked for.
+/// Runs the case, with a trace if the case asks for one.
 fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<(), Refusal> {
     let Some(trace) = &kernel.trace else { return case() };
     trace.start()?;
@@ -116,7 +117,8 @@ fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<
     outcome
 }
 
-/// The stream, kept in memory until the case is over: nothing is written while it measures.
+/// The stream, kept in memory until the end of the case, so that nothing is written during a
+/// measurement.
 struct Output(Vec<u8>);
 
 impl Output {
@@ -138,10 +140,10 @@ impl Sink for Output {
     }
 }
 
-/// Marks of the longest case, semaphores, and what experiments share.
+/// Returns the size of the arena: room for marks, semaphores, and the experiment's shared objects.
 fn arena_bytes(request: &Request<'_>) -> usize {
     let loops = request.given("loops").and_then(|loops| loops.parse().ok()).unwrap_or(10_000_usize);
-    // Elsewhere the loops are those of all tasks together.
+    // In other experiments, `loops` counts the loops of all tasks together.
     let tasks =
         if matches!(request.spec().name, "delay" | "period") { request.count("tasks") } else { 1 };
     let calls = match request.spec().name {
@@ -152,19 +154,20 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     (1 << 20) + loops * (32 + 16 * tasks) + calls
 }
 
-/// Marks of each worker, a line from each to each service, and what is sent.
+/// Returns the room for each worker's marks, a line from each worker to each service, and the
+/// payload.
 fn call_bytes(request: &Request<'_>, loops: usize) -> usize {
     let [size, workers, services] = ["size", "workers", "services"].map(|name| request.count(name));
     workers * (32 * loops + services * (2 * size + 512)) + size
 }
 
-/// Marks of each pair, and who made and served its calls.
+/// Returns the room for each pair's marks, and for the callers and servers of its calls.
 fn latency_bytes(request: &Request<'_>) -> usize {
     let [pairs, loops] = ["pairs", "loops"].map(|name| request.count(name));
     pairs * (loops * (32 + 2 * 2 * 24) + pairs * 512)
 }
 
-/// Zeroed memory that forked tasks share with this process.
+/// Maps zeroed memory that forked tasks share with this process. Never unmapped.
 fn shared_memory(bytes: usize) -> Result<&'static mut [MaybeUninit<u8>], Refusal> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.

@@ -12,11 +12,11 @@ use chronoscope_suite::{
 
 use crate::{kernel::Linux, process::Process, thread::Thread};
 
-/// Initialised where it stands in the arena, as POSIX demands.
+/// A POSIX mutex, initialised in place in the arena and never moved.
 pub struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
-// SAFETY: after `make` only pthread_mutex_lock and pthread_mutex_unlock touch it, which any thread
-// may call.
+// SAFETY: after `make` the mutex is accessed by pthread_mutex_lock and pthread_mutex_unlock only,
+// which any thread may call.
 unsafe impl Sync for Mutex {}
 
 // The libc crate lacks these for Linux. musl has no ceilings.
@@ -32,7 +32,7 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// A mutex's attributes while it is made.
+/// The attributes for the creation of a mutex.
 struct Attributes(MaybeUninit<libc::pthread_mutexattr_t>);
 
 impl Attributes {
@@ -84,7 +84,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: `new` has initialised them, and nothing uses them any more.
+        // SAFETY: `new` has initialised the attributes, and this is their last use.
         unsafe { libc::pthread_mutexattr_destroy(self.0.as_mut_ptr()) };
     }
 }
@@ -96,13 +96,13 @@ fn make(kernel: &Linux, arena: &Arena, protocol: Protocol) -> Result<&'static Mu
         attributes.shared()?;
     }
     let mutex = arena.place(Mutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)))?;
-    // SAFETY: nobody else has the mutex yet, and it never moves again; the attributes are
-    // initialised.
+    // SAFETY: there is no other reference to the mutex yet, and it never moves again; the
+    // attributes are initialised.
     done(unsafe { libc::pthread_mutex_init(mutex.0.get(), attributes.0.as_ptr()) })?;
     Ok(mutex)
 }
 
-/// What a pthread function returned.
+/// Converts the return value of a pthread function.
 fn done(status: libc::c_int) -> Result<(), Refusal> {
     match status {
         0 => Ok(()),

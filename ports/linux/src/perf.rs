@@ -1,7 +1,7 @@
-//! Counting what a whole processor does, by `perf_event_open`.
+//! Hardware counters of a whole processor, by `perf_event_open`.
 //!
-//! The counter belongs to a processor, not to a task: one that follows tasks is saved and restored
-//! at every switch and makes it 25 times slower, while this one costs nothing that can be measured.
+//! The counter belongs to a processor, not to a task. A counter of a task is saved and restored at
+//! every switch, which makes the switch 25 times slower; this one has no measurable cost.
 
 use std::{
     ffi::{c_int, c_ulong},
@@ -17,7 +17,7 @@ pub const INSTRUCTIONS: (u32, u64) = (0, 1);
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: c_ulong = 8;
 
-/// The first published version of `struct perf_event_attr`, which every kernel still takes.
+/// The first published version of `struct perf_event_attr`, which every kernel still accepts.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -40,11 +40,13 @@ impl Counter {
     /// Counts the instructions of one processor, in user mode and in the kernel.
     ///
     /// # Errors
-    /// Why they cannot be counted, and what would mend it.
+    /// A message with the reason and the remedy.
     pub fn instructions(cpu: Option<usize>) -> Result<Self, &'static str> {
         let cpu = cpu.and_then(|cpu| c_int::try_from(cpu).ok());
-        let cpu =
-            cpu.ok_or("instructions are not counted: the case is not pinned to a processor (choose one with -a)")?;
+        let cpu = cpu.ok_or(
+            "instructions are not counted: the case is not pinned to a processor (choose \
+                       one with -a)",
+        )?;
         Self::open(INSTRUCTIONS, cpu).map_err(|error| match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => {
                 "instructions are not counted: run as root, or with CAP_PERFMON, or set \
@@ -57,10 +59,10 @@ impl Counter {
         })
     }
 
-    /// Counts an event of one processor, whatever task runs there.
+    /// Counts an event of one processor in all tasks.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn open((kind, config): (u32, u64), cpu: c_int) -> io::Result<Self> {
         let attributes = Attributes {
             kind,
@@ -69,8 +71,8 @@ impl Counter {
             ..Attributes::default()
         };
         let (every_task, no_group) = (-1, -1);
-        // SAFETY: `attributes` is valid for the call and tells its own size; the other arguments
-        // are numbers.
+        // SAFETY: `attributes` is valid for the call and holds its size; the other arguments are
+        // numbers.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -83,11 +85,11 @@ impl Counter {
         };
         let fd =
             c_int::try_from(fd).ok().filter(|&fd| fd >= 0).ok_or_else(io::Error::last_os_error)?;
-        // SAFETY: the kernel has just handed out this descriptor, and nobody else knows it.
+        // SAFETY: the kernel has just created this descriptor, which has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// The count so far.
+    /// Returns the current count; `None` if the read fails.
     pub fn read(&self) -> Option<u64> {
         let mut count = [0; 8];
         (read(&self.0, &mut count) == Ok(8)).then(|| u64::from_ne_bytes(count))
@@ -98,8 +100,7 @@ impl Counter {
 mod tests {
     use super::*;
 
-    /// Machines without a counter of instructions still count this: `PERF_TYPE_SOFTWARE`,
-    /// `PERF_COUNT_SW_CPU_CLOCK`.
+    /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK`, available without a hardware counter.
     const CPU_CLOCK: (u32, u64) = (1, 0);
 
     #[test]
@@ -109,8 +110,7 @@ mod tests {
                 let before = counter.read().unwrap();
                 assert!(counter.read().unwrap() > before);
             }
-            // Unprivileged test runs: the kernel has read the attributes and refused the user, not
-            // them.
+            // Without privileges the kernel refuses the user after it has accepted the attributes.
             Err(error) => assert!(matches!(
                 error.raw_os_error(),
                 Some(libc::EACCES | libc::EPERM | libc::ENOSYS)

@@ -1,17 +1,15 @@
-//! Where the kernel may take the processor from its own code: what it says of that itself.
+//! The kernel's preemption model, as reported by the kernel.
 
 use std::fs;
 
-use chronoscope_suite::{Trial, trial::name};
+use chronoscope_suite::{Kernel, Trial, trial::name};
 use rustix::system::uname;
 
-use crate::kernel::Linux;
-
-/// What a kernel may be built or booted as: at its own yield points only, at more of them, anywhere
-/// but under a spin lock, and nearly everywhere (PREEMPT_RT).
+/// The preemption models of kernels: pre-emption at explicit yield points only, at more of them,
+/// anywhere but under a spin lock, lazily, and nearly everywhere (PREEMPT_RT).
 pub const MODELS: [&str; 5] = ["none", "voluntary", "full", "lazy", "rt"];
 
-/// The model that is in force.
+/// Returns the model in force; `None` if it cannot be read.
 fn model() -> Option<&'static str> {
     if uname().version().to_string_lossy().contains("PREEMPT_RT") {
         return Some("rt");
@@ -23,9 +21,9 @@ fn model() -> Option<&'static str> {
     MODELS.into_iter().find(|model| *model == word)
 }
 
-/// Tells which model was wanted, and whether it is in force.
-pub fn report(trial: &mut Trial<'_, Linux>) {
-    let Some(wanted) = trial.kernel.settings.preemption else { return };
+/// Reports, as evidence, whether the requested model is in force.
+pub fn report<K: Kernel>(trial: &mut Trial<'_, K>, wanted: Option<&str>) {
+    let Some(wanted) = wanted else { return };
     let found = model() == Some(wanted);
     let text = name(format_args!("preemption model read back: {wanted}"));
     trial.evidence(&text, f64::from(u8::from(found)), 1.0, 1.0);

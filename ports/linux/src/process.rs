@@ -1,4 +1,4 @@
-//! Processes: forked from the director, with the arena shared between them.
+//! Processes: forked from the director, with a shared arena.
 
 use std::io;
 
@@ -20,8 +20,8 @@ impl Tasks for Process {
         F: Future<Output = ()> + Send + 'static,
     {
         kernel.admit(priority)?;
-        // SAFETY: cases with processes have no other thread, so the child may use everything that
-        // the parent may. It ends with `_exit` and never returns into the parent's code.
+        // SAFETY: cases with processes have no other thread, so the child may use all memory of the
+        // parent. It ends with `_exit` and never returns into the parent's code.
         match unsafe { libc::fork() } {
             -1 => {
                 let error = io::Error::last_os_error().raw_os_error().unwrap_or(0);
@@ -33,13 +33,13 @@ impl Tasks for Process {
                 .with_code(error))
             }
             0 => {
-                // A child must not outlive the case, whatever ends it.
-                // SAFETY: PR_SET_PDEATHSIG takes one number; `_exit` does not return.
+                // The child dies with the case, however the case ends. SAFETY: PR_SET_PDEATHSIG
+                // takes one number; `_exit` does not return.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
                 if priority > Priority::Ordinary {
-                    // The parent was allowed to, so the child is; if not, its first samples show
-                    // the faults. It takes ten times as long as the fork, and a task without a
-                    // deadline has no need of it.
+                    // The parent was permitted to lock its memory, so the child is; otherwise its
+                    // first samples include page faults. Locking takes ten times as long as the
+                    // fork, and a task without a deadline does not need it.
                     let _ = kernel.settings.lock();
                 }
                 kernel.enter(priority);

@@ -1,5 +1,5 @@
-//! Processor time of threads and processes: the kernel's account of what the calling thread has
-//! run, in ticks.
+//! Processor time of threads and processes: the kernel's accounting of the calling thread, in
+//! ticks.
 
 use chronoscope_suite::kernel::ProcessorTime;
 use rustix::time::ClockId;

@@ -21,12 +21,11 @@ use crate::{
     thread::Thread,
 };
 
-/// A bounded queue. Its words stand in it, so it is shared by whoever shares the memory that it was
-/// placed in. Threads and processes may be many at either end; of coroutines at most one may wait
-/// at each, see [`Semaphore`].
+/// A bounded queue, shared by all processes that share the memory in which it is placed. Any number
+/// of threads and processes may wait at either end, but at most one coroutine: see [`Semaphore`].
 pub struct Queue(Means);
 
-// A box would not be in the shared memory, which is what the ring is for.
+// The ring must be in shared memory, which a box is not.
 #[allow(clippy::large_enum_variant)]
 enum Means {
     Ring(Ring),
@@ -38,7 +37,7 @@ enum Means {
 }
 
 impl Queue {
-    /// A pipe holds a page of words, whatever the capacity: that is the least that Linux makes.
+    /// A pipe holds a page of words, the minimum on Linux, regardless of `capacity`.
     fn new(kernel: &Linux, capacity: usize) -> Result<Self, Refusal> {
         match kernel.primitive {
             Primitive::Futex => {
@@ -56,7 +55,8 @@ impl Queue {
                     )
                     .with_code(error.raw_os_error())
                 })?;
-                // Two pages, like the semaphores: hundreds must not use up the user's allowance.
+                // Two pages, like the semaphores: hundreds of pipes must not exhaust the user's
+                // limit.
                 let _ = fcntl_setpipe_size(&writer, 2 * 4096);
                 Ok(Self(Means::Pipe { reader, writer }))
             }
@@ -70,7 +70,8 @@ impl Queue {
                 ring.free.take();
                 ring.put(word);
             }
-            // Blocks while the pipe is full. It cannot fail: this process holds the other end.
+            // The write blocks while the pipe is full. It cannot fail, because this process holds
+            // the other end.
             Means::Pipe { writer, .. } => {
                 let _ = retry_on_intr(|| write(writer, &word.to_ne_bytes()));
             }
@@ -86,14 +87,14 @@ impl Queue {
             }
             Means::Pipe { reader, .. } => {
                 let mut word = [0; 4];
-                // As above. Were it to fail, the word 0 would show as one out of order.
+                // The read cannot fail either. A failure would show as the word 0 out of order.
                 let _ = retry_on_intr(|| read(reader, &mut word));
                 u32::from_ne_bytes(word)
             }
         }
     }
 
-    /// The ring, for coroutines, which wait on futexes only.
+    /// Returns the ring. Panics for a pipe: coroutines wait on futexes only.
     fn ring(&self) -> &Ring {
         match &self.0 {
             Means::Ring(ring) => ring,
@@ -104,30 +105,30 @@ impl Queue {
     }
 }
 
-/// Places in a ring. A power of two, so that positions may wrap.
+/// The number of places in a ring: a power of two, so that positions may wrap.
 const PLACES: usize = 64;
 
-/// Words in order, with no lock: a task that is pre-empted in the middle of `put` or `get`, perhaps
-/// by a more urgent one that spins for it, can hold up nobody.
+/// A lock-free queue of words: a task that is pre-empted during `put` or `get` blocks no other
+/// task, even if a more urgent one spins for it.
 ///
-/// A sender claims the next position, writes there, and stamps the place. Words are made known
-/// (`filled` is given) strictly in order: whoever stamps a place hands over all stamped places at
-/// the front, so a word behind one that is still being written waits for that one's sender to hand
-/// over both. Receivers do the same for free places.
+/// A sender claims the next position, writes there, and stamps the place. Words are published
+/// (`filled` is given) strictly in order: a sender that stamps a place publishes all stamped places
+/// at the front. A word behind one that is still being written is published by the sender of the
+/// latter. Receivers do the same for free places.
 struct Ring {
     free: Semaphore,
     filled: Semaphore,
     /// The next positions to claim.
     put: AtomicU32,
     got: AtomicU32,
-    /// The first positions not yet handed over.
+    /// The first unpublished positions.
     filled_to: AtomicU32,
     free_to: AtomicU32,
     places: [Place; PLACES],
 }
 
-/// The stamp is the position + 1 once a word has been put there, and the position + `PLACES` once
-/// it has been got.
+/// A place for a word. Its stamp is the position + 1 after `put`, and the position + `PLACES` after
+/// `get`.
 struct Place {
     stamp: AtomicU32,
     word: AtomicU32,
@@ -158,7 +159,7 @@ impl Ring {
         &self.places[position as usize % PLACES]
     }
 
-    /// Called by who has taken `free`.
+    /// Appends a word. The caller has taken `free`.
     #[inline]
     fn put(&self, word: u32) {
         let position = self.put.fetch_add(1, SeqCst);
@@ -168,7 +169,7 @@ impl Ring {
         self.hand_over(&self.filled_to, 1, &self.filled);
     }
 
-    /// Called by who has taken `filled`.
+    /// Removes a word. The caller has taken `filled`.
     #[inline]
     fn get(&self) -> u32 {
         let position = self.got.fetch_add(1, SeqCst);
@@ -182,9 +183,9 @@ impl Ring {
     /// Gives `semaphore` once for every place from `front` on whose stamp is its position +
     /// `stamp`.
     ///
-    /// None is forgotten: the stamp is stored before `front` is read, both sequentially consistent.
-    /// So if this stops before a place that another task is about to stamp, that task finds `front`
-    /// there, and goes on.
+    /// No place is left out: the stamp is stored before `front` is read, both sequentially
+    /// consistent. If this stops before a place that another task is about to stamp, that task
+    /// finds `front` at the place and continues.
     #[inline]
     fn hand_over(&self, front: &AtomicU32, stamp: u32, semaphore: &Semaphore) {
         loop {
@@ -271,8 +272,8 @@ mod tests {
 
     use super::*;
 
-    /// Three senders and three receivers: nothing is lost or doubled, and each sender's words stay
-    /// in order for whoever receives them. At full, half and least capacity.
+    /// With three senders and three receivers no word is lost or doubled, and each receiver gets
+    /// the words of a sender in order; at full, half and minimum capacity.
     #[test]
     fn a_ring_keeps_words_and_their_order() {
         const EACH: u32 = 20_000;

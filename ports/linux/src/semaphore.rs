@@ -16,13 +16,13 @@ use rustix::{
     thread::futex,
 };
 
-use crate::coroutine::{Task, wake};
+use crate::executor::{Task, wake};
 
-/// A counting semaphore. At most one coroutine waits on it at a time, which is all that the suite
-/// does; threads and processes may be many.
+/// A counting semaphore. Any number of threads and processes may wait on it, but at most one
+/// coroutine at a time, which suffices for the suite.
 pub struct Semaphore {
     means: Means,
-    /// The coroutine that waits, if one does.
+    /// The waiting coroutine, or null.
     coroutine: AtomicPtr<Task>,
 }
 
@@ -32,7 +32,7 @@ enum Means {
     Pipe { reader: OwnedFd, writer: OwnedFd },
 }
 
-/// What to make semaphores of.
+/// The primitive that a semaphore is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
     Futex,
@@ -64,8 +64,9 @@ impl Semaphore {
             }
             Primitive::Pipe => {
                 let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_descriptor)?;
-                // Small: a ring of hundreds must not use up the user's allowance. But two pages,
-                // for each write takes one, and to empty a full pipe wakes its writers: 38 ns more.
+                // Small, because hundreds of pipes must not exhaust the user's limit; but two
+                // pages, because a write takes a page, and emptying a full pipe wakes its writers,
+                // which costs 38 ns more.
                 let _ = fcntl_setpipe_size(&writer, 2 * 4096);
                 for _ in 0..initial {
                     write(&writer, &[0]).map_err(no_descriptor)?;
@@ -76,7 +77,7 @@ impl Semaphore {
         Ok(Self { means, coroutine: AtomicPtr::new(ptr::null_mut()) })
     }
 
-    /// Adds one. Safe in a signal handler: atomics and one system call.
+    /// Adds one and wakes a waiting task. Safe in a signal handler: atomics and one system call.
     #[inline]
     pub fn give(&self) {
         match &self.means {
@@ -87,7 +88,7 @@ impl Semaphore {
                     let _ = futex::wake(count, *flags, 1);
                 }
             }
-            // These writes fail only when 2^64 or 8192 are given and not taken.
+            // These writes fail only after 2^64 (eventfd) or 8192 (pipe) gives without a take.
             Means::Eventfd(fd) => drop(write(fd, &1_u64.to_ne_bytes())),
             Means::Pipe { writer, .. } => drop(write(writer, &[0])),
         }
@@ -100,22 +101,22 @@ impl Semaphore {
         }
     }
 
-    /// Takes one; blocks the calling thread while there is none.
+    /// Subtracts one; blocks the calling thread while the count is 0.
     #[inline]
     pub fn take(&self) {
         self.take_while(|| true);
     }
 
-    /// Takes one; blocks the calling thread while there is none, and as long as `go_on` says so
-    /// each time that a signal has ended the wait. `true` when it has taken one.
+    /// Subtracts one and returns `true`; blocks the calling thread while the count is 0. Returns
+    /// `false` if a signal has interrupted the wait and `go_on` returns `false`.
     #[inline]
     pub fn take_while(&self, mut go_on: impl FnMut() -> bool) -> bool {
         match &self.means {
             Means::Futex { count, waiters, flags } => {
                 while !take_one(count) {
                     waiters.fetch_add(1, Ordering::SeqCst);
-                    // Returns at once if the count is no longer 0; a signal also ends it. The loop
-                    // looks again.
+                    // The call returns at once if the count is not 0, and at a signal. The loop
+                    // checks the count again.
                     let outcome = futex::wait(count, *flags, 0, None);
                     waiters.fetch_sub(1, Ordering::SeqCst);
                     if outcome == Err(Errno::INTR) && !go_on() {
@@ -124,16 +125,17 @@ impl Semaphore {
                 }
                 true
             }
-            // Reads block until there is something; the buffers fit what is written.
+            // Reads block until there is data; the buffers have the size of a write.
             Means::Eventfd(fd) => read_while(fd, &mut [0; 8], go_on),
             Means::Pipe { reader, .. } => read_while(reader, &mut [0; 1], go_on),
         }
     }
 
-    /// Takes one for the coroutine that is being polled, or leaves it waiting.
+    /// Subtracts one for the coroutine that is being polled, or registers it as the waiting one.
     ///
     /// # Panics
-    /// When the semaphore is made of a descriptor: coroutines of this port wait on futexes only.
+    /// Panics if the semaphore is made of a descriptor: coroutines of this port wait on futexes
+    /// only.
     #[inline]
     pub fn poll_take(&self, context: &Context<'_>) -> Poll<()> {
         let Means::Futex { count, .. } = &self.means else {
@@ -145,7 +147,7 @@ impl Semaphore {
             return Poll::Ready(());
         }
         self.coroutine.store(context.waker().data().cast::<Task>().cast_mut(), Ordering::SeqCst);
-        // Whoever gave between the two looks may have missed the waiter.
+        // A give before the store has not seen the waiter, so check the count again.
         if take_one(count) {
             self.coroutine.store(ptr::null_mut(), Ordering::SeqCst);
             return Poll::Ready(());

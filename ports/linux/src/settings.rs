@@ -1,5 +1,5 @@
-//! What a case asks of Linux besides the experiment's own parameters: policy, priority, processor,
-//! timer slack, locked memory. The lab's table of these keys is `lab/src/machine/host.rs`.
+//! The port's own keys of a request: policy, priority, processor, timer slack, locked memory, load
+//! and others. The lab has its own table of these keys, in its machine `host`.
 
 use std::io;
 
@@ -23,21 +23,21 @@ pub struct Settings {
     pub policy: Policy,
     /// The real-time priority that `Priority::Urgent(1)` maps to: 1 to 91.
     pub base: i32,
-    /// The processor that every task runs on; `None`: the scheduler chooses.
+    /// The processor of all tasks; `None` leaves the choice to the scheduler.
     pub cpu: Option<usize>,
-    /// Timer slack of SCHED_OTHER tasks in ns; `None`: the system's own, 50 µs as a rule.
+    /// The timer slack of SCHED_OTHER tasks in ns; `None` for the system's default, usually 50 µs.
     pub slack_ns: Option<u64>,
-    /// The time that an emulator gives every instruction; `None` where time is time.
+    /// The time of an instruction on an emulator, in ns; `None` for real time.
     pub instruction_ns: Option<u32>,
-    /// Keep all memory in RAM, as every real-time program should.
+    /// `true` to lock all memory.
     pub lock_memory: bool,
-    /// What keeps the kernel busy meanwhile.
+    /// The background load.
     pub load: Option<load::Kind>,
-    /// The preemption model that the kernel is to have.
+    /// The preemption model that the kernel must have.
     pub preemption: Option<&'static str>,
-    /// Record what the kernel does meanwhile.
+    /// `true` to record a trace of the kernel.
     pub trace: bool,
-    /// Tasks of the case are processes: what they share must be visible across address spaces.
+    /// `true` if tasks of the case are processes: shared objects must work across address spaces.
     pub processes: bool,
 }
 
@@ -116,7 +116,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Prepares this process, once, before any task exists. Tasks inherit all of it.
+    /// Applies the settings to this process, once, before any task exists. Tasks inherit them.
     ///
     /// # Errors
     /// [`Refusal`] when the processor does not exist or memory may not be locked.
@@ -145,17 +145,17 @@ impl Settings {
         self.lock()
     }
 
-    /// Locks this process's memory, if the case asks for it. Locks do not pass to forked children,
-    /// so each calls this; it also maps what the child shares with its parent, which would else
-    /// fault at the first touch.
+    /// Locks this process's memory, if the case asks for it. Forked children do not inherit locks,
+    /// so each child calls this. It also maps the pages that the child shares with its parent,
+    /// which would fault at the first access otherwise.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`].
     pub fn lock(&self) -> Result<(), Refusal> {
         if self.lock_memory {
-            // Pages are faulted in now and, with FUTURE, whatever is mapped later when it is
-            // mapped. With an allowance, FUTURE would make that mapping fail once the allowance is
-            // used up: a stack, or the heap, in the middle of the case.
+            // Present pages are faulted in now; with FUTURE, later mappings are when they are made.
+            // Under a limit, FUTURE would make a later mapping fail once the limit is reached, such
+            // as a stack or the heap during the case.
             let later = if lock_allowance().is_none() {
                 MlockAllFlags::FUTURE
             } else {
@@ -173,7 +173,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What the user should know of memory that is not locked although the case asks for it.
+    /// Returns a warning if later mappings stay unlocked although the case asks for locked memory.
     pub fn unlocked(&self) -> Option<&'static str> {
         (self.lock_memory && lock_allowance().is_some()).then_some(
             "memory that a case maps while it runs is not locked: run as root, or with `ulimit -l \
@@ -181,7 +181,7 @@ impl Settings {
         )
     }
 
-    /// The policy and real-time priority that a task of this priority gets.
+    /// Returns the policy and the real-time priority of tasks of a priority.
     pub fn class(&self, priority: Priority) -> (libc::c_int, libc::c_int) {
         match (priority, self.policy) {
             (Priority::Idle, _) => (libc::SCHED_IDLE, 0),
@@ -195,7 +195,7 @@ impl Settings {
     }
 }
 
-/// How many bytes this process may lock; `None`: as many as it likes.
+/// Returns the limit of locked memory in bytes; `None` for no limit.
 fn lock_allowance() -> Option<u64> {
     let privileged =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
@@ -205,7 +205,7 @@ fn lock_allowance() -> Option<u64> {
 /// Puts the calling thread in a class (policy and real-time priority), and reads it back.
 ///
 /// # Errors
-/// [`Reason::NotPermitted`] when this user may not have it.
+/// [`Reason::NotPermitted`] when the class is denied to this user.
 pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refusal> {
     let parameter = libc::sched_param { sched_priority: level };
     // SAFETY: `parameter` is a valid sched_param for the length of the call; 0 is the calling
@@ -223,7 +223,7 @@ pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refu
     .with_code(io::Error::last_os_error().raw_os_error().unwrap_or(0)))
 }
 
-/// The policy and real-time priority of the calling thread, as the kernel tells them.
+/// Returns the policy and the real-time priority of the calling thread, as reported by the kernel.
 pub fn class_of_caller() -> (libc::c_int, libc::c_int) {
     let mut parameter = libc::sched_param { sched_priority: -1 };
     // SAFETY: `parameter` is valid for writing; 0 is the calling thread.

@@ -12,12 +12,12 @@ use crate::{clock::timespec, kernel::Linux, semaphore::Semaphore};
 
 pub enum Thread {}
 
-/// Enough for a body and a signal handler; hundreds of threads with locked memory must fit a small
-/// machine.
+/// The size of a thread's stack, in bytes: enough for a body and a signal handler. Small, because
+/// hundreds of threads with locked memory must fit a small machine.
 const STACK: usize = 64 * 1024;
 
 thread_local! {
-    /// The threads that this one has spawned and not joined.
+    /// The threads that this thread has spawned and not joined.
     static CHILDREN: RefCell<VecDeque<JoinHandle<()>>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -75,14 +75,14 @@ impl Tasks for Thread {
     }
 }
 
-/// Sleeps until the clock has reached `due`. Signals do not cut it short.
+/// Sleeps until the clock has reached `due`, in ticks. Signals do not shorten the sleep.
 #[inline(always)]
 pub fn sleep_until(due: u64) {
     let due = timespec(due);
     while clock_nanosleep_absolute(ClockId::Monotonic, &due).is_err() {}
 }
 
-/// Voluntary and involuntary switches of the calling thread.
+/// Returns the number of voluntary and involuntary switches of the calling thread.
 pub fn switches_of_thread() -> u32 {
     // SAFETY: rusage is plain numbers, for which zero is valid, and valid for writing.
     let usage = unsafe {

@@ -1,9 +1,9 @@
-//! The kernel's own record of what a case did (ftrace): scheduling, wake-ups, and binder's
-//! transactions. With `trace=yes`; without, none of this runs.
+//! The kernel's trace of a case (ftrace): scheduling, wake-ups, and binder's transactions. Only
+//! with `trace=yes`.
 //!
-//! It is recorded in an instance of tracefs that is made for the case and removed after it, so the
-//! trace of nobody else is touched. What was left by a case that was killed is removed by the next
-//! one.
+//! The trace is recorded in an instance of tracefs, created for the case and removed after it, so
+//! other users' traces are not affected. The next case removes the instance of a case that was
+//! killed.
 
 use std::{
     fs, io,
@@ -15,17 +15,15 @@ use std::{
     },
 };
 
-use chronoscope_suite::{Reason, Refusal, Trial};
+use chronoscope_suite::{Kernel, Reason, Refusal, Trial};
 
-use crate::kernel::Linux;
-
-/// Where tracefs is mounted: since Linux 4.1, and before.
+/// The mount points of tracefs: since Linux 4.1, and before.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// What instances are called; the number of the process follows.
+/// The prefix of an instance's name; the process number follows.
 const NAME: &str = "chronoscope-";
 
-/// What is recorded, as far as this kernel has it.
+/// The recorded events, as far as this kernel has them.
 const EVENTS: [&str; 13] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
@@ -43,26 +41,26 @@ const EVENTS: [&str; 13] = [
     "binder/binder_set_priority",
 ];
 
-/// Of each processor's buffer, in KiB: its last twenty thousand events.
+/// The size of each processor's buffer in KiB: about its last twenty thousand events.
 const BUFFER: &str = "1024";
 
-/// How much of a trace's text is kept: the end of it.
+/// The maximum length of the kept text, in bytes. The beginning of a longer trace is cut off.
 const KEPT: usize = 2 << 20;
 
 pub struct Trace {
     instance: PathBuf,
-    /// Its clock is the one that marks read.
+    /// `true` if the trace's clock is the clock of the marks.
     has_our_clock: bool,
-    /// When the first sample of each series started, as comments.
+    /// The start of each series' first sample, as comment lines.
     starts: Mutex<String>,
-    /// Only a missed deadline is a reason to keep it.
+    /// `true` to keep the trace only if a deadline was missed.
     until_miss: bool,
     missed: AtomicBool,
 }
 
 impl Trace {
-    /// Makes an empty trace. It records from [`start`](Self::start) to [`report`](Self::report), or
-    /// with `until_miss` to [`miss`](Self::miss), and is kept only then.
+    /// Creates an empty trace. It records from [`start`](Self::start) to [`report`](Self::report);
+    /// with `until_miss`, to [`miss`](Self::miss), and it is discarded without a miss.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
@@ -90,7 +88,7 @@ impl Trace {
         fs::create_dir(&self.instance)?;
         self.write("tracing_on", "0")?;
         self.write("buffer_size_kb", BUFFER)?;
-        // Since Linux 3.17. Without, nobody knows which event lies within which sample.
+        // Since Linux 3.17. With another clock, events cannot be assigned to samples.
         self.has_our_clock = self.write("trace_clock", "mono").is_ok();
         for event in EVENTS {
             let enable = format!("events/{event}/enable");
@@ -105,7 +103,7 @@ impl Trace {
         fs::write(self.instance.join(file), text)
     }
 
-    /// The case begins.
+    /// Starts the recording.
     ///
     /// # Errors
     /// [`Reason::Failed`] when the kernel does not record.
@@ -123,7 +121,7 @@ impl Trace {
         })
     }
 
-    /// The first sample of a series started at this time of CLOCK_MONOTONIC, in ns.
+    /// Notes the start of a series' first sample, in ns of CLOCK_MONOTONIC.
     pub fn series_starts(&self, name: &str, ns: u64) {
         if self.has_our_clock {
             let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,36 +129,36 @@ impl Trace {
         }
     }
 
-    /// Stops the recording, if it is for this: a deadline has just been missed.
+    /// Reports a missed deadline, which stops the recording with `until_miss`.
     pub fn miss(&self) {
         if self.until_miss && !self.missed.swap(true, Relaxed) {
-            // It has been started by the same way.
+            // The write cannot fail: the same file was written at the start.
             let _ = self.write("tracing_on", "0");
         }
     }
 
-    /// Whether what it was to record has happened.
+    /// Returns `true` if a missed deadline has stopped the recording.
     pub fn is_over(&self) -> bool {
         self.missed.load(Relaxed)
     }
 
-    /// Stops the recording. Nothing that comes after the case is in it.
+    /// Stops the recording at the end of the case.
     pub fn stop(&self) {
-        // After a miss this is no longer recorded.
+        // After a miss the recording has already stopped.
         let _ = self.write("trace_marker", "the case ends");
         let _ = self.write("tracing_on", "0");
     }
 
-    /// Sends what was recorded, and lets the kernel forget it.
-    pub fn report(&self, trial: &mut Trial<'_, Linux>) {
+    /// Sends the recorded trace and removes the instance.
+    pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         if !self.until_miss || self.is_over() {
             self.send(trial);
         }
-        // What stays is removed by the next case.
+        // A remaining instance is removed by the next case.
         let _ = fs::remove_dir(&self.instance);
     }
 
-    fn send(&self, trial: &mut Trial<'_, Linux>) {
+    fn send<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
         if self.until_miss {
             trial.figure("the trace was stopped", "", 1.0);
         }
@@ -188,7 +186,7 @@ impl Trace {
     }
 }
 
-/// Removes the instances of processes that are gone.
+/// Removes the instances of processes that have ended.
 fn remove_left(instances: &Path) {
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         let owner = entry
@@ -196,7 +194,7 @@ fn remove_left(instances: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
         if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
-            // Another case may have been quicker.
+            // Another case may have removed the instance already.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,5 +1,5 @@
-//! Runs whole cases, as any user may, and reads their streams: what must hold however slow or busy
-//! the machine is.
+//! Runs whole cases without privileges, and checks properties of their streams that hold on any
+//! machine, however slow or busy.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use chronoscope_suite::{
 struct Case {
     ended: bool,
     evidence: Vec<(String, Evidence<'static>)>,
-    /// Role and number of samples of each series.
+    /// The role and the number of samples of each series.
     series: Vec<(Role, usize)>,
 }
 
@@ -41,7 +41,8 @@ impl Case {
         case
     }
 
-    /// Everything the case holds as evidence, and the samples of its measured series.
+    /// Asserts that the case ended, that its evidence holds, and that its measured series have as
+    /// many samples as given.
     fn check(&self, request: &str, measured: &[usize]) {
         assert!(self.ended, "{request}");
         for (name, evidence) in &self.evidence {

@@ -1,4 +1,4 @@
-//! QEMU's plugin interface, version 1: as much of it as is used here, in safe words.
+//! A safe wrapper of the used part of QEMU's plugin interface, version 1.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
@@ -7,15 +7,15 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-/// The version of the interface that QEMU looks for before it calls anything. QEMU up to 8.2
+/// The version of the interface, which QEMU checks before it calls the plugin. QEMU up to 8.2
 /// accepts version 1.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: c_int = 1;
 
-/// The name that QEMU gives to the loaded plugin.
+/// QEMU's identifier of the loaded plugin.
 pub type Id = u64;
-/// What a memory access was, packed by QEMU.
+/// QEMU's packed description of a memory access.
 pub type Access = u32;
 
 pub type OnBlock = extern "C" fn(Id, *mut RawBlock);
@@ -23,13 +23,13 @@ pub type OnExecution = extern "C" fn(c_uint, *mut c_void);
 pub type OnAccess = extern "C" fn(c_uint, Access, u64, *mut c_void);
 pub type OnExit = extern "C" fn(Id, *mut c_void);
 
-/// A block of code while QEMU translates it. Only QEMU knows what is inside.
+/// A block of code while QEMU translates it, an opaque type.
 #[repr(C)]
 pub struct RawBlock([u8; 0]);
 #[repr(C)]
 struct RawInstruction([u8; 0]);
 
-/// What QEMU tells of itself when it loads the plugin.
+/// QEMU's description of itself, passed when it loads the plugin.
 #[repr(C)]
 pub struct Info {
     target_name: *const c_char,
@@ -40,8 +40,7 @@ pub struct Info {
     _most_processors: c_int,
 }
 
-/// No callback here asks QEMU to save registers for it: version 1 takes the flag, and acts upon
-/// none of its values.
+/// The flag of callbacks that need no saved registers. Version 1 accepts the flag and ignores it.
 const NO_REGISTERS: c_int = 0;
 const ADD: c_int = 0;
 const WRITES: c_int = 2;
@@ -78,9 +77,9 @@ unsafe extern "C" {
 }
 
 impl Info {
-    /// QEMU's name of the processor's family: `arm`, `riscv32`.
+    /// Returns QEMU's name of the processor's family: `arm`, `riscv32`.
     pub fn target(&self) -> &str {
-        // SAFETY: QEMU gives the name as a string that lives as long as QEMU does.
+        // SAFETY: QEMU passes a string that lives as long as QEMU.
         unsafe { CStr::from_ptr(self.target_name) }.to_str().unwrap_or_default()
     }
 
@@ -89,29 +88,29 @@ impl Info {
     }
 }
 
-/// Has QEMU call these: for each block that it translates, and when it exits.
+/// Registers the callbacks for each translated block, and for QEMU's exit.
 pub fn register(id: Id, on_block: OnBlock, on_exit: OnExit) {
-    // SAFETY: `id` is the one QEMU gave to this plugin, and functions of a loaded plugin stay where
-    // they are.
+    // SAFETY: `id` is QEMU's identifier of this plugin, and functions of a loaded plugin do not
+    // move.
     unsafe {
         qemu_plugin_register_vcpu_tb_trans_cb(id, on_block);
         qemu_plugin_register_atexit_cb(id, on_exit, ptr::null_mut());
     }
 }
 
-/// A block of code that QEMU is about to translate.
+/// A block of code in translation, valid for the running callback.
 #[derive(Clone, Copy)]
 pub struct Block<'call>(*mut RawBlock, PhantomData<&'call RawBlock>);
 
 impl<'call> Block<'call> {
     /// # Safety
-    /// `raw` is what QEMU gave to the callback that runs, and `'call` does not outlive that.
+    /// `raw` was passed by QEMU to the running callback, and `'call` does not outlive the callback.
     pub unsafe fn new(raw: *mut RawBlock) -> Self {
         Self(raw, PhantomData)
     }
 
     pub fn address(self) -> u64 {
-        // SAFETY: this block is in translation, as the type says.
+        // SAFETY: the block is in translation, by the type's invariant.
         unsafe { qemu_plugin_tb_vaddr(self.0) }
     }
 
@@ -121,15 +120,16 @@ impl<'call> Block<'call> {
     }
 
     pub fn instructions(self) -> impl Iterator<Item = Instruction<'call>> {
-        // SAFETY: as above, and the index is below the block's length.
         (0..self.len()).map(move |index| {
-            Instruction(unsafe { qemu_plugin_tb_get_insn(self.0, index) }, PhantomData)
+            // SAFETY: as above, and the index is below the block's length.
+            let instruction = unsafe { qemu_plugin_tb_get_insn(self.0, index) };
+            Instruction(instruction, PhantomData)
         })
     }
 
-    /// Has `callback` called with `data` each time the block begins to execute.
+    /// Registers `callback(data)` for each start of the block's execution.
     pub fn on_execution(self, callback: OnExecution, data: usize) {
-        // SAFETY: this block is in translation; `data` is a number, which nobody follows.
+        // SAFETY: the block is in translation; `data` is a number, not a pointer that is followed.
         unsafe {
             qemu_plugin_register_vcpu_tb_exec_cb(
                 self.0,
@@ -141,15 +141,15 @@ impl<'call> Block<'call> {
     }
 }
 
-/// One instruction of a block in translation.
+/// An instruction of a block in translation.
 #[derive(Clone, Copy)]
 pub struct Instruction<'call>(*mut RawInstruction, PhantomData<&'call RawInstruction>);
 
 impl Instruction<'_> {
-    /// Its first four bytes as a little-endian number; the upper half of a short one is 0.
+    /// Returns the first four bytes as a little-endian number. The upper half of a 2-byte
+    /// instruction is 0.
     pub fn word(self) -> u32 {
-        // SAFETY: QEMU holds `size` bytes there while it translates the block that this instruction
-        // is of.
+        // SAFETY: QEMU keeps `size` bytes there while it translates the instruction's block.
         let bytes = unsafe {
             std::slice::from_raw_parts(
                 qemu_plugin_insn_data(self.0).cast::<u8>(),
@@ -159,28 +159,29 @@ impl Instruction<'_> {
         bytes.iter().take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    /// Adds one to `counter` each time the instruction executes, without a call. The processor's
-    /// own thread must be the only one to look at it meanwhile.
+    /// Makes each execution of the instruction add one to `counter`, without a call. Only the
+    /// processor's thread may access the counter while it runs.
     pub fn count(self, counter: &'static AtomicU64) {
-        // SAFETY: the instruction is in translation, and the counter lives as long as the code that
-        // adds to it.
+        // SAFETY: the instruction is in translation, and the counter outlives the code that adds to
+        // it.
         unsafe {
             qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), 1)
         }
     }
 
-    /// Has `callback` called with `data` after each store that the instruction makes.
+    /// Registers `callback(data)` for each store by the instruction; it runs after the store.
     pub fn on_store(self, callback: OnAccess, data: usize) {
         let data = ptr::without_provenance_mut(data);
-        // SAFETY: the instruction is in translation; `data` is a number, which nobody follows.
+        // SAFETY: the instruction is in translation; `data` is a number, not a pointer that is
+        // followed.
         unsafe { qemu_plugin_register_vcpu_mem_cb(self.0, callback, NO_REGISTERS, WRITES, data) }
     }
 }
 
-/// Whether this access, of which the running callback tells, went to a device and not to memory.
+/// Returns `true` if the running callback's access went to a device, not to memory.
 pub fn is_device(access: Access, address: u64) -> bool {
-    // SAFETY: both numbers are those that QEMU gave to the callback. It gives nothing back for what
-    // is neither.
+    // SAFETY: both numbers were passed by QEMU to the callback. QEMU returns null for other
+    // accesses.
     unsafe {
         let place = qemu_plugin_get_hwaddr(access, address);
         !place.is_null() && qemu_plugin_hwaddr_is_io(place)

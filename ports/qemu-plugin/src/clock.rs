@@ -1,9 +1,10 @@
-//! The guest's clock: one tick an instruction, and what the processor sleeps through.
+//! The guest's clock: a tick per instruction, plus the time for which the processor sleeps.
 //!
-//! At a device QEMU tells the time, by the same function that the guest's timers use. Between two
-//! devices it tells the processor's thread nothing. There, the time is the count of executed
-//! instructions, which QEMU's code counts itself, and its distance from the time at the last
-//! device. That distance grows when the processor sleeps, and then another thread has to ask.
+//! During an access to a device, QEMU gives the time by the function that the guest's timers use.
+//! Between two such accesses it gives the processor's thread no time. There, the time is the count
+//! of executed instructions, made by QEMU's generated code, plus the offset found at the last
+//! device access. The offset grows when the processor sleeps, and only another thread can then read
+//! it.
 
 use std::{
     sync::{
@@ -15,9 +16,10 @@ use std::{
 
 use crate::{api::Instruction, emulator::Emulator, give_up};
 
-/// Executed instructions, the one that executes not included. QEMU's code adds to it.
+/// The number of executed instructions, without the current one. Incremented by QEMU's generated
+/// code.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
-/// How many of them were to put the processor to sleep.
+/// The number of executed instructions that may put the processor to sleep.
 static SLEEPS: AtomicU64 = AtomicU64::new(0);
 
 /// `wfi` on Arm, narrow and wide, and on RISC-V.
@@ -25,9 +27,9 @@ const SLEEP: [u32; 3] = [0xbf30, 0x8003_f3af, 0x1050_0073];
 
 pub struct Clock {
     emulator: Emulator,
-    /// Time, less executed instructions.
+    /// The offset: the time less the number of executed instructions.
     ahead: i64,
-    /// How much of the time was slept, when [`SLEEPS`] was `sleeps`.
+    /// The part of the time that was slept, when [`SLEEPS`] was `sleeps`.
     slept: i64,
     sleeps: u64,
     question: SyncSender<()>,
@@ -45,7 +47,7 @@ impl Clock {
         Self { emulator, ahead: 0, slept: 0, sleeps: 0, question, answer }
     }
 
-    /// The time at the device access of which the running callback tells, the instruction included.
+    /// Returns the time of the running callback's device access, the current instruction included.
     pub fn at_device(&mut self) -> u64 {
         let now = self.emulator.time();
         self.ahead = now - EXECUTED.load(Relaxed).cast_signed();
@@ -54,12 +56,13 @@ impl Clock {
         now.cast_unsigned()
     }
 
-    /// The time anywhere, if all instructions are counted: before the block that begins to execute.
+    /// Returns the time before the block that begins to execute. All instructions must be counted.
     pub fn now(&mut self) -> u64 {
         let sleeps = SLEEPS.load(Relaxed);
         if self.sleeps != sleeps {
             self.sleeps = sleeps;
-            // The processor waits here for the answer, so nothing changes meanwhile.
+            // The processor's thread waits here for the answer, so the value does not change
+            // meanwhile.
             let asked = self.question.send(()).ok().and_then(|()| self.answer.recv().ok());
             let slept = asked
                 .unwrap_or_else(|| give_up("the thread that reads the guest's clock has ended"));
@@ -70,7 +73,7 @@ impl Clock {
     }
 }
 
-/// Has QEMU count this instruction.
+/// Makes QEMU count the executions of this instruction.
 pub fn count(instruction: Instruction) {
     instruction.count(&EXECUTED);
     if SLEEP.contains(&instruction.word()) {

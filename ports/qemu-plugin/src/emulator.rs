@@ -1,8 +1,8 @@
-//! What the plugin interface does not tell, asked of QEMU itself: its clock, and the processor's
-//! registers and memory.
+//! Access to QEMU's clock and to the processor's registers and memory, which the plugin interface
+//! does not offer.
 //!
-//! These are QEMU's own functions. Debian's QEMU exports them, because it loads its own modules
-//! too; a QEMU that does not is refused when the plugin is loaded.
+//! The functions are QEMU's own. Debian's QEMU exports them for its modules; the plugin refuses a
+//! QEMU that does not.
 
 use std::{
     ffi::{CStr, c_int, c_uint, c_void},
@@ -32,12 +32,12 @@ pub struct Emulator {
     resize_bytes: unsafe extern "C" fn(*mut Bytes, c_uint) -> *mut Bytes,
 }
 
-// SAFETY: all are addresses of functions and of a variable of QEMU, the same for each thread.
+// SAFETY: all fields are addresses of functions and of a variable of QEMU, valid in each thread.
 unsafe impl Send for Emulator {}
 
-/// The address of that name in QEMU or its libraries.
+/// Returns the address of a symbol in QEMU or its libraries; an error message if there is none.
 fn find(name: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: the name is a string; RTLD_DEFAULT asks for what the program itself exports.
+    // SAFETY: the name is a string; RTLD_DEFAULT searches the exports of the program.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() {
         return Err(format!(
@@ -49,19 +49,19 @@ fn find(name: &CStr) -> Result<*mut c_void, String> {
     Ok(address)
 }
 
-/// The function of that name.
+/// Returns the function of this name.
 ///
 /// # Safety
-/// `F` is the type of a pointer to it.
+/// `F` is the type of a pointer to the function.
 unsafe fn function<F: Copy>(name: &CStr) -> Result<F, String> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     let address = find(name)?;
-    // SAFETY: the address of a function is what a pointer to it holds.
+    // SAFETY: a function pointer holds the address of the function.
     Ok(unsafe { mem::transmute_copy(&address) })
 }
 
 impl Emulator {
-    /// `target`: QEMU's name of the processor's family.
+    /// Looks up all functions. `target` is QEMU's name of the processor's family.
     pub fn find(target: &str) -> Result<Self, String> {
         let read_register = match target {
             "arm" => c"arm_cpu_gdb_read_register",
@@ -89,8 +89,8 @@ impl Emulator {
         }
     }
 
-    /// Whether one instruction takes one nanosecond of virtual time. To be asked when the machine
-    /// runs.
+    /// Returns `true` if an instruction takes one nanosecond of virtual time. Valid once the
+    /// machine runs.
     pub fn counts_instructions(&self) -> bool {
         const PRECISE: c_int = 1;
         // SAFETY: QEMU sets this variable before it starts the machine, and never again; the
@@ -98,48 +98,50 @@ impl Emulator {
         unsafe { *self.use_icount == PRECISE && (self.icount_to_ns)(1) == 1 }
     }
 
-    /// Virtual time in nanoseconds: what the guest's timers count. In the processor's thread QEMU
-    /// can tell it only while the guest is at a device, and ends with an error otherwise; any other
-    /// thread is told what it was when the processor last looked.
+    /// Returns the virtual time in nanoseconds, which the guest's timers count. The processor's
+    /// thread may call it during an access to a device only; otherwise QEMU ends with an error. Any
+    /// other thread gets the time of the processor's last update.
     pub fn time(&self) -> i64 {
-        // SAFETY: takes nothing, and may be called by any thread.
+        // SAFETY: takes no arguments, and may be called by any thread.
         unsafe { (self.icount_get)() }
     }
 
-    /// The part of [`Self::time`] in which no instruction was executed, since the processor slept.
-    /// The same holds.
+    /// Returns the part of [`Self::time`] for which the processor slept. The same restrictions
+    /// apply.
     pub fn slept(&self) -> i64 {
         // SAFETY: as above.
         self.time() - unsafe { (self.icount_get_raw)() }
     }
 }
 
-/// The one processor.
+/// The guest's only processor.
 pub struct Processor {
     emulator: Emulator,
     cpu: *mut c_void,
     bytes: *mut Bytes,
 }
 
-// SAFETY: QEMU's processor and the array belong to no thread. Callbacks use them one at a time:
-// each holds the plugin's lock.
+// SAFETY: QEMU's processor and the array belong to no thread. Callbacks access them one at a time,
+// under the plugin's lock.
 unsafe impl Send for Processor {}
 
 impl Processor {
-    /// To be asked when the machine runs.
+    /// Takes the first processor; `None` if there is none yet. Valid once the machine runs.
     pub fn new(emulator: Emulator) -> Option<Self> {
-        // SAFETY: any number may be asked for; what does not exist is null. The array is ours.
+        // SAFETY: any index may be passed; QEMU returns null for one that does not exist. The array
+        // belongs to the plugin.
         let (cpu, bytes) = unsafe { ((emulator.get_cpu)(0), (emulator.new_bytes)()) };
         (!cpu.is_null()).then_some(Self { emulator, cpu, bytes })
     }
 
-    /// A register by the debugger's number. It is as the program sees it at the beginning of a
-    /// block, and in an instruction that stores: there QEMU has written back what it holds in the
-    /// host's registers, because the access may fault.
+    /// Returns a register by the debugger's number. The value is current at the beginning of a
+    /// block, and during a store: there QEMU has written back the values held in the host's
+    /// registers, because the access may fault.
     pub fn register(&self, number: usize) -> u32 {
         let number = c_int::try_from(number).unwrap_or(c_int::MAX);
-        // SAFETY: both pointers are QEMU's and GLib's own; the function appends the register, and
-        // says how many bytes it has. The array is emptied first, so that `data` begins with it.
+        // SAFETY: the pointers are valid, from QEMU and GLib; the function appends the register,
+        // and returns its size in bytes. The array is emptied first, so `data` begins with the
+        // register.
         unsafe {
             (self.emulator.resize_bytes)(self.bytes, 0);
             match (self.emulator.read_register)(self.cpu, self.bytes, number) {
@@ -149,10 +151,10 @@ impl Processor {
         }
     }
 
-    /// The guest's memory from `address` on, as a debugger reads it; zeros where there is none.
+    /// Reads the guest's memory from `address` on, like a debugger. Words without memory are 0.
     pub fn words<const N: usize>(&self, address: u64) -> [u32; N] {
         let mut words = [0_u32; N];
-        // SAFETY: writes as many bytes as `words` has. A word of all bits is a word.
+        // SAFETY: the call writes the size of `words`, and any bit pattern is a valid word.
         let failed = unsafe {
             (self.emulator.read_memory)(
                 self.cpu,

@@ -1,11 +1,11 @@
 //! Entry into and return from exceptions of an Armv7-M processor: interrupts, SVCall, PendSV,
 //! SysTick, faults.
 //!
-//! The plugin interface tells of neither. But QEMU translates code for handler mode apart from the
-//! same code for thread mode, so only blocks of handler mode need watching, and the rest of the
-//! program is left alone. A handler is entered where a block of handler mode begins at an address
-//! of the vector table with EXC_RETURN in the link register. A return is seen by what runs next,
-//! and was at the end of the last block of handler mode before that.
+//! The plugin interface reports neither. But QEMU translates code for handler mode separately from
+//! the same code for thread mode, so only blocks of handler mode need callbacks. A handler is
+//! entered where a block of handler mode begins at an address of the vector table with EXC_RETURN
+//! in the link register. A return is detected at the next block; its time is the end of the last
+//! block of handler mode before that.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::{
     vcd::{Vcd, Wire},
 };
 
-// The debugger's numbers of registers.
+// The debugger's register numbers.
 const LINK: usize = 14;
 const XPSR: usize = 25;
 
@@ -23,22 +23,22 @@ const VECTOR_TABLE_OFFSET: u64 = 0xe000_ed08;
 const ACTIVE_INTERRUPTS: u64 = 0xe000_e300;
 const SYSTEM_HANDLERS: u64 = 0xe000_ed24;
 
-/// The exceptions that are active, as far as they have shown.
+/// The active exceptions, as far as they have been detected.
 #[derive(Default)]
 pub struct Exceptions {
-    /// From the first interrupted to the one that runs.
+    /// The stack of active exceptions: the running one is last.
     active: Vec<u32>,
-    /// When the last block of handler mode ends.
+    /// The end of the last block of handler mode.
     end: u64,
 }
 
-/// What the callback at a block's beginning is told of it, as one number.
+/// Packs the callback's data about a block into one number; `None` in thread mode.
 pub fn about(processor: &Processor, block: Block) -> Option<usize> {
     (running(processor) != 0)
         .then(|| block.len() << 1 | usize::from(is_vector(processor, block.address())))
 }
 
-/// The exception that runs; 0 in thread mode.
+/// Returns the number of the running exception; 0 in thread mode.
 fn running(processor: &Processor) -> u32 {
     processor.register(XPSR) & 0x1ff
 }
@@ -46,11 +46,12 @@ fn running(processor: &Processor) -> u32 {
 fn is_vector(processor: &Processor, address: u64) -> bool {
     let [table] = processor.words(VECTOR_TABLE_OFFSET);
     let vectors: [u32; 256] = processor.words(table.into());
-    // The lowest bit says that it is Thumb code. The first two words are the stack and the reset.
+    // The lowest bit of a vector marks Thumb code. The first two words are the initial stack
+    // pointer and the reset vector.
     vectors[2..].iter().any(|vector| u64::from(*vector) == address | 1)
 }
 
-/// Whether the processor has not returned from this exception, be it interrupted or not.
+/// Returns `true` if the processor has not returned from this exception, interrupted or not.
 fn is_active(processor: &Processor, exception: u32) -> bool {
     let (register, bit) = match exception {
         4 | 5 => (SYSTEM_HANDLERS, exception - 4),
@@ -62,8 +63,8 @@ fn is_active(processor: &Processor, exception: u32) -> bool {
             let interrupt = exception - 16;
             (ACTIVE_INTERRUPTS + u64::from(interrupt / 32 * 4), interrupt % 32)
         }
-        // Of NMI and the hard fault Armv7-M tells nothing; neither ends otherwise than to what it
-        // interrupted.
+        // Armv7-M has no active bit for NMI and the hard fault; both return only to the code that
+        // they have interrupted.
         _ => return true,
     };
     let [word] = processor.words(register);
@@ -71,7 +72,8 @@ fn is_active(processor: &Processor, exception: u32) -> bool {
 }
 
 impl Exceptions {
-    /// A block of handler mode begins at `now`; `about` as above.
+    /// Records that a block of handler mode begins at `now`. `about` is the packed data of the
+    /// block.
     pub fn block(
         &mut self,
         now: u64,
@@ -100,8 +102,8 @@ impl Exceptions {
         let exception = running(processor);
         let interrupted_a_handler = link & 8 == 0;
         while let Some(last) = self.active.last() {
-            // None interrupts itself, and the first cannot have returned if there is a handler to
-            // go back to.
+            // No exception interrupts itself, and the first cannot have returned while there is a
+            // handler to return to.
             let goes_on = interrupted_a_handler
                 && *last != exception
                 && (self.active.len() == 1 || is_active(processor, *last));
@@ -114,7 +116,7 @@ impl Exceptions {
         vcd.change(now, Wire::exception(exception), true)
     }
 
-    /// Shows the returns that have been made before `now`.
+    /// Records the returns made before `now`.
     pub fn settle(&mut self, now: u64, processor: &Processor, vcd: &mut Vcd) -> io::Result<()> {
         while self.active.last().is_some_and(|last| *last != running(processor)) {
             self.leave(now, vcd)?;

@@ -1,22 +1,21 @@
-//! A logic analyser for microcontrollers that QEMU emulates: loaded into QEMU, it writes what
-//! happens on virtual pins, and when interrupts run, as a waveform that is exact to the
-//! instruction.
+//! A logic analyser for microcontrollers emulated by QEMU: a plugin that writes the levels of
+//! virtual pins, and the runs of interrupts, as a waveform exact to the instruction.
 //!
 //! ```text
-//! qemu-system-arm -machine netduinoplus2 -icount shift=0,sleep=off … -plugin libchronoscope_qemu_plugin.so,out=FILE,pins=0x42400300
+//! qemu-system-arm -machine netduinoplus2 -icount shift=0,sleep=off … \
+//!     -plugin libchronoscope_qemu_plugin.so,out=FILE,pins=0x42400300
 //! ```
 //!
-//! - `out=FILE`: where the waveform goes, as a Value Change Dump; `FILE.part` beside it while QEMU
-//!   runs.
+//! - `out=FILE`: the file of the waveform, a Value Change Dump; `FILE.part` exists while QEMU runs.
 //! - `pins=ADDRESS`: 32 words; a store to word n < 8 sets pin n, to word 16 + n clears it
-//!   ([`pins`]).
-//! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of what is stored. RISC-V
+//!   (module `pins`).
+//! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of the stored value. RISC-V
 //!   only.
 //! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs
-//!   ([`exceptions`]). Then QEMU counts every instruction; otherwise only stores are looked at.
+//!   (module `exceptions`). QEMU then counts every instruction; otherwise only stores are instrumented.
 //! - `scope=NAME`: the module in the waveform that the wires are in.
 //!
-//! Whatever it cannot do right, it ends QEMU for, with one line on standard error.
+//! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
 
 mod api;
 mod clock;
@@ -40,7 +39,7 @@ use pins::{PINS, Pins};
 use settings::Settings;
 use vcd::{Vcd, Wire};
 
-/// What drives the pins: apart, since every store of the guest is held against it.
+/// The pins' addresses, outside the lock because every store of the guest is compared with them.
 static WINDOW: OnceLock<Pins> = OnceLock::new();
 static ANALYSER: Mutex<Option<Analyser>> = Mutex::new(None);
 
@@ -48,7 +47,7 @@ struct Analyser {
     emulator: Emulator,
     vcd: Vcd,
     watches_exceptions: bool,
-    /// As soon as the guest runs.
+    /// The guest's state; `None` until the guest runs.
     guest: Option<Guest>,
 }
 
@@ -58,11 +57,11 @@ struct Guest {
     exceptions: Exceptions,
 }
 
-/// Ends QEMU: what it measures would not be true. Without its handlers of exit, since one of them
-/// is ours.
+/// Ends QEMU, because the waveform would be wrong. Skips the exit handlers, one of which is this
+/// plugin's.
 fn give_up(why: &str) -> ! {
     eprintln!("chronoscope's pins: {why}");
-    // SAFETY: ends the process, and returns nothing to anyone.
+    // SAFETY: ends the process and does not return.
     unsafe { libc::_exit(1) }
 }
 
@@ -72,10 +71,10 @@ fn written(outcome: io::Result<()>) {
     }
 }
 
-/// QEMU calls this when it loads the plugin; anything but 0 ends QEMU.
+/// The plugin's entry, called by QEMU when it loads the plugin. A result other than 0 ends QEMU.
 ///
 /// # Safety
-/// `info` and the `count` strings at `arguments` are QEMU's, and as its documentation says.
+/// `info` and the `count` strings at `arguments` are valid as QEMU's documentation specifies.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: Id,
@@ -137,13 +136,13 @@ impl Analyser {
     }
 }
 
-/// QEMU translates a block: the one time at which to say what of it is to be seen.
+/// Called by QEMU when it translates a block: registers the callbacks of the block.
 extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     let mut analyser = analyser();
     let Some(analyser) = analyser.as_mut() else { return };
     let watches_exceptions = analyser.watches_exceptions;
     let guest = analyser.guest();
-    // SAFETY: the block that QEMU gave to this callback; it goes no further.
+    // SAFETY: QEMU passed the block to this callback, and it is not kept.
     let block = unsafe { Block::new(block) };
     for instruction in block.instructions() {
         let source = pins::source(instruction.word()).unwrap_or(0);
@@ -157,7 +156,7 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     }
 }
 
-/// The guest has stored something.
+/// Called after a store by the guest.
 extern "C" fn on_store(_: c_uint, access: Access, address: u64, source: *mut c_void) {
     let Some(window) = WINDOW.get() else { return };
     if !window.contains(address) {
@@ -184,7 +183,7 @@ extern "C" fn on_store(_: c_uint, access: Access, address: u64, source: *mut c_v
     }
 }
 
-/// A block of handler mode begins to execute.
+/// Called when a block of handler mode begins to execute.
 extern "C" fn on_handler(_: c_uint, about: *mut c_void) {
     let mut analyser = analyser();
     let Some(Analyser { vcd, guest: Some(guest), .. }) = analyser.as_mut() else { return };
@@ -195,7 +194,7 @@ extern "C" fn on_handler(_: c_uint, about: *mut c_void) {
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
     let Some(Analyser { mut vcd, guest, .. }) = analyser().take() else { return };
     if let Some(Guest { processor, mut exceptions, .. }) = guest {
-        // The last return, if nothing came after it that showed it.
+        // Records the last return, if no later block has revealed it.
         written(exceptions.settle(u64::MAX, &processor, &mut vcd));
     }
     written(vcd.finish());

@@ -1,22 +1,22 @@
-//! Which stores drive which pins.
+//! The mapping from stores to pins.
 
 use crate::emulator::Processor;
 
-/// Pins of a waveform.
+/// The number of pins in a waveform.
 pub const PINS: u32 = 8;
 
-/// How the guest drives its pins.
+/// The way in which the guest drives its pins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pins {
-    /// 32 words: a store to word n sets pin n, to word 16 + n clears it, whatever is stored. So are
-    /// the words that a Cortex-M4's bit-band has for the bits of a port's BSRR.
+    /// 32 words: a store of any value to word n sets pin n, and to word 16 + n clears it, like the
+    /// bit-band words of a port's BSRR on a Cortex-M4.
     Words { base: u64 },
-    /// Two registers: the ones in what is stored are the pins that go high, or low.
+    /// Two registers: the 1 bits of a stored value select the pins to set, or to clear.
     Masks { set: u64, clear: u64 },
 }
 
 impl Pins {
-    /// Whether a store there may drive a pin.
+    /// Returns `true` if a store to `address` may drive a pin.
     pub fn contains(self, address: u64) -> bool {
         match self {
             Self::Words { base } => address.wrapping_sub(base) < 4 * 32,
@@ -24,7 +24,8 @@ impl Pins {
         }
     }
 
-    /// The pins that a store to `address` makes high, and low. `value`: what it stores.
+    /// Returns the pins that a store to `address` sets, and those that it clears. `value` returns
+    /// the stored value.
     pub fn driven(self, address: u64, value: impl FnOnce() -> u32) -> Option<(u32, u32)> {
         const ALL: u32 = (1 << PINS) - 1;
         match self {
@@ -40,8 +41,8 @@ impl Pins {
     }
 }
 
-/// Which register a RISC-V instruction stores, if it stores one: `sw`, `sh`, `sb`, `c.sw`,
-/// `c.swsp`.
+/// Returns the register that a RISC-V store instruction stores: `sw`, `sh`, `sb`, `c.sw`, `c.swsp`;
+/// `None` for other instructions.
 pub fn source(instruction: u32) -> Option<usize> {
     let field = |shift: u32, mask: u32| (instruction >> shift & mask) as usize;
     match (instruction & 0x7f, instruction & 0xe003) {
@@ -52,8 +53,8 @@ pub fn source(instruction: u32) -> Option<usize> {
     }
 }
 
-/// What is stored by the instruction that executes, as the interface's version 1 does not tell it:
-/// the register, read just after.
+/// Returns the value stored by the current instruction, read from its register just after the
+/// store: version 1 of the interface does not pass it.
 pub fn stored(processor: &Processor, source: usize) -> u32 {
     if source == 0 { 0 } else { processor.register(source) }
 }

@@ -1,4 +1,4 @@
-//! What the user asks for, as QEMU passes it on: `name=value`, one an argument.
+//! The plugin's options: one `name=value` per argument from QEMU.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The waveform, as a Value Change Dump.
 //!
-//! Its header must name all wires, and which interrupts there are is only known at the end. So
-//! changes go to a file beside it first.
+//! The header must name all wires, but the interrupts that occur are known only at the end. Changes
+//! are therefore written to a second file first.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use std::{
 
 use crate::pins::PINS;
 
-/// A wire: first the pins, then one for each exception, by the processor's number of it.
+/// A wire: a pin, or an exception by the processor's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire(u32);
 
@@ -26,8 +26,8 @@ impl Wire {
         Self(PINS + number % EXCEPTIONS as u32)
     }
 
-    /// As Arm calls them: of 16 exceptions of the processor itself those that exist, then the
-    /// interrupts of the chip.
+    /// Returns the wire's name. Exceptions have Arm's names: the existing ones of the processor's
+    /// 16, then the chip's interrupts.
     fn name(self) -> String {
         match self.0.checked_sub(PINS) {
             None => format!("D{}", self.0),
@@ -45,7 +45,7 @@ impl Wire {
         }
     }
 
-    /// What changes call it: one or two printable characters.
+    /// Returns the wire's identifier code: one or two printable characters.
     fn code(self) -> String {
         const FIRST: u8 = b'!';
         const COUNT: u32 = 94;
@@ -66,7 +66,7 @@ struct State {
     falls: u64,
 }
 
-/// A waveform in the making. Of the processor's exceptions, only those that occurred become wires.
+/// A waveform that is being recorded. Only exceptions that occur become wires.
 pub struct Vcd {
     path: PathBuf,
     scope: String,
@@ -77,7 +77,8 @@ pub struct Vcd {
 
 impl Vcd {
     pub fn create(path: PathBuf, scope: String) -> io::Result<Self> {
-        // The place of the result is tried too, and there is nothing of an earlier run.
+        // Creating the result now reveals an unusable path, and removes the result of an earlier
+        // run.
         File::create(&path)?;
         let changes = BufWriter::new(File::create(beside(&path))?);
         Ok(Self {
@@ -89,7 +90,7 @@ impl Vcd {
         })
     }
 
-    /// From `time` on the wire has this level. Times do not decrease.
+    /// Records that the wire has this level from `time` on. Times must not decrease.
     pub fn change(&mut self, time: u64, wire: Wire, high: bool) -> io::Result<()> {
         let state = &mut self.wires[wire.0 as usize];
         if state.high == high {
@@ -104,7 +105,7 @@ impl Vcd {
         writeln!(self.changes, "{}{}", u8::from(high), wire.code())
     }
 
-    /// Puts the file together.
+    /// Writes the result from the header and the recorded changes.
     pub fn finish(mut self) -> io::Result<()> {
         self.changes.flush()?;
         let part = beside(&self.path);

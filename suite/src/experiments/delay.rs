@@ -23,7 +23,7 @@
 //! How a round begins: the first task is the most urgent. It sleeps until all others wait at their
 //! gates, opens the gates, and delays; only then do the others run, and delay. Between the tasks'
 //! wake-ups nothing happens besides: a task that has resumed notes it with one store and waits at
-//! its gate, which wakes nobody, and the first task next looks after [`PAUSE_US`].
+//! its gate, which wakes nobody, and the first task next looks after `PAUSE_US`.
 //!
 //! How it differs from the sources: P1 zeroes a timer or sets a pin and reads back after the delay,
 //! so its figure holds the cost of a log line or of the pin as well. With `start=together` the

@@ -1,10 +1,16 @@
 //! The emulator that guests run in: its version and digest, which are part of a guest's identity.
 
-use std::{env, fs, io::ErrorKind, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    io::{self, ErrorKind},
+    path::PathBuf,
+    process::Command,
+    sync::atomic::AtomicBool,
+};
 
 use anyhow::{Context, Result, bail};
 
-use crate::digest::sha256;
+use crate::{child, digest::sha256};
 
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
@@ -20,16 +26,21 @@ impl Emulator {
     /// Finds QEMU in PATH and hashes it.
     ///
     /// # Errors
-    /// If it is not installed or cannot be read; the message gives the remedy.
-    pub fn find() -> Result<Self> {
-        let output = match Command::new(PROGRAM).arg("--version").output() {
+    /// If it is not installed, cannot be read or is stopped; the message gives the remedy.
+    pub fn find(stop: &AtomicBool) -> Result<Self> {
+        let is_missing = |error: &anyhow::Error| {
+            error
+                .downcast_ref::<io::Error>()
+                .is_some_and(|cause| cause.kind() == ErrorKind::NotFound)
+        };
+        let output = match child::output(Command::new(PROGRAM).arg("--version"), stop) {
             Ok(output) => output,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if is_missing(&error) => {
                 bail!(
                     "{PROGRAM} is not installed: as root, apt-get install --no-install-recommends qemu-system-x86"
                 )
             }
-            Err(error) => return Err(error).context(PROGRAM),
+            Err(error) => return Err(error),
         };
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text

@@ -3,11 +3,19 @@
 
 use std::{
     fs,
+    io::{
+        self,
+        ErrorKind::{BrokenPipe, NotFound},
+        Write, pipe,
+    },
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
+    process::Command,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,12 +23,16 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::bzimage;
 use crate::{
     cache::{Cache, KERNELS},
+    child,
     digest::sha256,
     machine::firmware::told_when_long,
 };
 
 /// The Android binder driver, which Debian builds as a module.
 const BINDER: &str = "binder_linux.ko";
+
+/// The time limit of unpacking a package, which takes seconds.
+const UNPACK: Duration = Duration::from_secs(600);
 
 /// A kernel that can be named in a target.
 #[derive(Debug)]
@@ -117,15 +129,17 @@ impl Flavour {
     /// Returns the kernel; downloads it unless it is in the cache.
     ///
     /// # Errors
-    /// If a file or program is missing or the download fails; the message gives the remedy.
-    pub fn kernel(&self, cache: &Cache) -> Result<Kernel> {
+    /// If a file or program is missing, or the download fails or is stopped; the message gives the
+    /// remedy.
+    pub fn kernel(&self, cache: &Cache, stop: &AtomicBool) -> Result<Kernel> {
         let Some(build) = self.build else { return own() };
         // The folder's name includes its content, so that caches without the driver are not used.
-        let folder = cache.obtain(KERNELS, &format!("{}-with-binder", build.name), |folder| {
-            told_when_long(&format!("fetching Linux {} from Debian", build.name), || {
-                build.fetch(folder)
-            })
-        })?;
+        let folder =
+            cache.obtain(KERNELS, &format!("{}-with-binder", build.name), stop, |folder| {
+                told_when_long(&format!("fetching Linux {} from Debian", build.name), || {
+                    build.fetch(folder, stop)
+                })
+            })?;
         let read = |name: &str| {
             fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()))
         };
@@ -163,41 +177,23 @@ fn own() -> Result<Kernel> {
 
 impl Build {
     /// Fills `folder` with the image, the binder module, and a line that gives their origin.
-    fn fetch(&self, folder: &Path) -> Result<()> {
-        let package = match self.download(folder) {
+    fn fetch(&self, folder: &Path, stop: &AtomicBool) -> Result<()> {
+        let package = match self.download(folder, stop) {
             Ok(package) => package,
             // The package lists may be older than the mirror, or the network failed for a moment.
             Err(first) => {
-                if run(Command::new("apt-get").args(["update", "-q"])).is_err() {
-                    thread::sleep(Duration::from_secs(5));
+                if run(Command::new("apt-get").args(["update", "-q"]), stop).is_err() {
+                    pause(Duration::from_secs(5), stop);
                 }
-                self.download(folder).map_err(|_| first)?
+                self.download(folder, stop).map_err(|_| first)?
             }
         };
         let deb = files(folder)?
             .into_iter()
             .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
         let deb = deb.with_context(|| format!("apt-get has not downloaded {package}"))?;
-        let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"))?;
-        let mut unpack = Command::new("dpkg-deb");
-        unpack
-            .arg("--fsys-tarfile")
-            .arg(&deb)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut unpack = unpack.spawn().map_err(|error| missing("dpkg-deb", &error))?;
-        let archive = unpack.stdout.take().context("dpkg-deb has no output")?;
-        let wanted =
-            ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
-        let mut tar = Command::new("tar");
-        tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"])
-            .args(wanted)
-            .current_dir(folder)
-            .stdin(archive);
-        let unpacked = run(&mut tar);
-        unpack.wait()?;
-        unpacked?;
+        let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"), stop)?;
+        unpack(&deb, folder, stop)?;
         let packed = folder.join(format!("{BINDER}.xz"));
         if packed.is_file() {
             fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?)?)?;
@@ -218,20 +214,21 @@ impl Build {
     }
 
     /// Downloads the current package into `folder`; returns its name.
-    fn download(&self, folder: &Path) -> Result<String> {
-        let package = self.package()?;
+    fn download(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let package = self.package(stop)?;
         let options = ["-o", "Acquire::Retries=3", "-q"];
-        run(Command::new("apt-get")
-            .args(options)
-            .args(["download", &package])
-            .current_dir(folder))?;
+        let mut download = Command::new("apt-get");
+        download.args(options).args(["download", &package]).current_dir(folder);
+        run(&mut download, stop)?;
         Ok(package)
     }
 
     /// The name of the current package, from the system's package lists.
-    fn package(&self) -> Result<String> {
+    fn package(&self, stop: &AtomicBool) -> Result<String> {
         for lead in self.leads {
-            let Ok(text) = run(Command::new("apt-cache").args(["depends", lead])) else { continue };
+            let Ok(text) = run(Command::new("apt-cache").args(["depends", lead]), stop) else {
+                continue;
+            };
             let words = text.split_ascii_whitespace();
             if let Some(name) = words.into_iter().find(|word| self.is_it(word)) {
                 return Ok(name.to_owned());
@@ -258,10 +255,55 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
 }
 
+/// Extracts the image and the binder module of a Debian package into `folder`, without their
+/// folders: dpkg-deb writes the package's archive and tar reads it.
+fn unpack(deb: &Path, folder: &Path, stop: &AtomicBool) -> Result<()> {
+    let (archive, mut packed) = pipe()?;
+    let wanted = ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"])
+        .args(wanted)
+        .current_dir(folder)
+        .stdin(archive);
+    let mut dpkg = Command::new("dpkg-deb");
+    dpkg.arg("--fsys-tarfile").arg(deb);
+    thread::scope(|scope| {
+        let tar = scope.spawn(move || {
+            child::run_with_input(&mut tar, "tar", UNPACK.into(), stop, &mut |_| Ok(()))
+        });
+        // When tar ends early, a write fails, and dpkg-deb is ended.
+        let written = child::run(&mut dpkg, "dpkg-deb", UNPACK.into(), stop, &mut |bytes| {
+            Ok(packed.write_all(bytes)?)
+        });
+        // Tar reads to the end of the pipe.
+        drop(packed);
+        let read = tar.join().unwrap_or_else(|_| Err(anyhow!("the thread that runs tar panicked")));
+        match (read, written) {
+            // Tar may end before the archive's padding is written.
+            (Ok(_), _) => Ok(()),
+            // An archive that was cut explains less than its writer.
+            (Err(_), Err(error)) if !is_io(&error, BrokenPipe) => Err(explained(error)),
+            (Err(error), _) => Err(explained(error)),
+        }
+    })
+}
+
+fn is_io(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == kind)
+}
+
+/// Waits, and ends the wait within 0.1 s after `stop` becomes true.
+fn pause(time: Duration, stop: &AtomicBool) {
+    let start = Instant::now();
+    while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Runs the command and returns its standard output.
-fn run(command: &mut Command) -> Result<String> {
+fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::piped()).output().map_err(|error| missing(&name, &error))?;
+    let output = child::output(command, stop).map_err(explained)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -269,9 +311,13 @@ fn run(command: &mut Command) -> Result<String> {
     bail!("{name} failed: {}", text.lines().next_back().unwrap_or_default())
 }
 
-fn missing(name: &str, error: &std::io::Error) -> anyhow::Error {
+/// Adds the remedy to the error of a program that is not installed.
+fn explained(error: anyhow::Error) -> anyhow::Error {
+    if !is_io(&error, NotFound) {
+        return error;
+    }
     anyhow!(
-        "{name}: {error}: Debian's kernels come through apt-get, dpkg-deb and tar; elsewhere, name a kernel of your own with \
+        "{error:#}: Debian's kernels come through apt-get, dpkg-deb and tar; elsewhere, name a kernel of your own with \
          --kernel-image FILE --target linux@vm"
     )
 }

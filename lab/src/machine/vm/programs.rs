@@ -6,19 +6,23 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::AtomicBool,
 };
 
 use anyhow::{Context, Result, bail};
 
+use crate::child;
+
 /// Reads the programs of these names and their libraries, by path.
 ///
 /// # Errors
-/// If a program is not installed or a file cannot be read.
-pub fn files(names: &[String]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+/// If a program is not installed, a file cannot be read, or `stop` becomes true.
+pub fn files(names: &[String], stop: &AtomicBool) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for name in names {
         let program = find(name)?;
-        let ldd = Command::new("ldd").arg(&program).env("LC_ALL", "C").output().context("ldd")?;
+        let mut ldd = Command::new("ldd");
+        let ldd = child::output(ldd.arg(&program).env("LC_ALL", "C"), stop)?;
         // For a statically linked program ldd fails; it then lists no libraries.
         let libraries = libraries(&String::from_utf8_lossy(&ldd.stdout));
         for path in libraries.into_iter().chain([program]) {

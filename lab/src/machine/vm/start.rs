@@ -60,14 +60,14 @@ impl Guest {
     ) -> Result<Self> {
         // The build of the port also installs QEMU, if it is permitted.
         let program = port::program()?;
-        let emulator = Emulator::find()?;
+        let emulator = Emulator::find(stop)?;
         mode.check(&emulator)?;
         let cache = Cache::of_user()?;
-        let kernel = flavour.kernel(&cache)?;
+        let kernel = flavour.kernel(&cache, stop)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
         if !programs.is_empty() {
             // The kernel unpacks concatenated archives.
-            initramfs.extend(initramfs::files(&programs::files(programs)?));
+            initramfs.extend(initramfs::files(&programs::files(programs, stop)?));
         }
         let boot_arguments = mode.boot_arguments(flavour, &kernel.append);
         let identity = Identity::from([
@@ -83,7 +83,7 @@ impl Guest {
         ]);
         let name = format!("{}-{}", flavour.name, key(&identity));
         let kind = if mode.is_kept() { "machines" } else { "images" };
-        let folder = cache.obtain(kind, &name, |folder| {
+        let folder = cache.obtain(kind, &name, stop, |folder| {
             let image = bzimage::vmlinux(&kernel.image)
                 .with_context(|| identity["kernel's origin"].clone())?;
             fs::write(folder.join("vmlinux"), image)?;

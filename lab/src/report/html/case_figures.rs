@@ -11,7 +11,7 @@ use super::{
     text::joined,
 };
 use crate::{
-    run::{CaseResult, FigureResult, Published},
+    run::{CaseResult, Domain, FigureResult, Published},
     units::show,
 };
 
@@ -130,7 +130,7 @@ fn comparable<'a>(
     case: &'a CaseResult,
     measured: &FigureResult,
 ) -> impl Iterator<Item = &'a Published> {
-    let is_timed = case.clock.as_ref().is_none_or(|clock| clock.domain == "wall");
+    let is_timed = case.clock.as_ref().is_none_or(|clock| clock.domain == Domain::Wall);
     let shares = is_timed || !measured.unit.is_empty() || !measured.name.contains(" in a second");
     let (name, unit) = (measured.name.clone(), measured.unit.clone());
     case.published

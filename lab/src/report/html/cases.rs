@@ -6,7 +6,7 @@ use super::{
     panel::{Subject, domain},
     text::joined,
 };
-use crate::{run::CaseResult, units::show};
+use crate::run::{CaseResult, Domain, Unit};
 
 /// A case with evidence, prepared for a chart.
 pub struct ProvenCase<'a> {
@@ -48,26 +48,6 @@ impl<'a> ProvenCase<'a> {
 }
 
 /// The unit in which times of a case are shown: ns for a wall clock, otherwise ticks of the clock.
-#[derive(Clone, Copy)]
-pub struct Unit<'a>(&'a str);
-
-impl<'a> Unit<'a> {
-    pub fn of(case: &'a CaseResult) -> Self {
-        match domain(case) {
-            "wall" | "" => Self("ns"),
-            domain => Self(domain),
-        }
-    }
-
-    pub fn name(self) -> &'a str {
-        self.0
-    }
-
-    pub fn is_time(self) -> bool {
-        self.0 == "ns"
-    }
-
-    pub fn show(self, value: f64) -> String {
-        show(value, self.0)
-    }
+pub fn time_unit(case: &CaseResult) -> Unit {
+    domain(case).map_or(Unit::Nanoseconds, Domain::unit)
 }

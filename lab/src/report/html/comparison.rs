@@ -122,7 +122,7 @@ fn figures(lines: &[Line]) -> String {
         .map(|line| {
             let figures = line.figures.as_ref();
             let shown = |value: Option<f64>| {
-                value.map_or("–".to_owned(), |value| show(value, &line.unit))
+                value.map_or("–".to_owned(), |value| show(value, line.unit_name()))
             };
             let ratio = |value: f64| format!("×{value:.3}");
             let interval = figures.and_then(|figures| figures.interval.as_ref());

@@ -2,10 +2,13 @@
 
 use super::{
     figure::Figure,
-    panel::{Entry, Panel},
+    panel::{AxisUnit, Entry, Panel},
     svg::{Anchor, Svg, WIDTH, fit},
 };
-use crate::units::{digits, show};
+use crate::{
+    run::{Role, Unit},
+    units::{digits, show},
+};
 
 /// The parameter that names the load on the machine.
 const PARAMETER: &str = "load";
@@ -16,7 +19,7 @@ const ROW: f64 = 34.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let entries: Vec<&Entry<'_>> =
-        panel.entries.iter().filter(|entry| entry.series.role == "measured").collect();
+        panel.entries.iter().filter(|entry| entry.series.role == Role::Measured).collect();
     let (mut loads, mut targets): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for entry in &entries {
         let Some(load) = entry.case.parameters.get(PARAMETER) else { return Vec::new() };
@@ -38,7 +41,11 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
 /// The chart's quantity, with the unit unless cells show it: times have one in each cell.
 fn axis_title(panel: &Panel<'_>) -> String {
     let what = panel.beyond("maximum");
-    if panel.unit == "ns" { what } else { format!("{what}, {}", panel.unit) }
+    if panel.unit == AxisUnit::Of(Unit::Nanoseconds) {
+        what
+    } else {
+        format!("{what}, {}", panel.unit.name())
+    }
 }
 
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[&str]) -> Figure {
@@ -85,7 +92,11 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
                 if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
             // Five steps, so that nearly equal values look equal.
             let step = (share * 4.0).round() as usize;
-            let text = if panel.unit == "ns" { show(max, "ns") } else { digits(max) };
+            let text = if panel.unit == AxisUnit::Of(Unit::Nanoseconds) {
+                show(max, "ns")
+            } else {
+                digits(max)
+            };
             svg.bar(
                 &format!("heat{step}"),
                 [left + 1.0, top + 1.0],

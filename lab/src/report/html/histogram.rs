@@ -8,7 +8,7 @@ use super::{
     scale::Scale,
     svg::{Anchor, text_width},
 };
-use crate::units::show;
+use crate::{run::Role, units::show};
 
 /// Number of bars, unless each value has its own.
 const MAX_BARS: usize = 60;
@@ -28,7 +28,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .entries
         .iter()
         .filter(has_shape)
-        .filter(|entry| entry.series.role == "measured")
+        .filter(|entry| entry.series.role == Role::Measured)
         .collect();
     let mut figures: Vec<Figure> =
         worst(&all, MAX_CHARTS).map(|entry| figure(panel, entry)).collect();
@@ -55,7 +55,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     // The scale starts below 1, so that a single sample is visible.
     let y = Scale { low: 0.6, high: most.max(9.0) * 1.5, from: base, to: top, log: true };
     let mut svg = draw(
-        &Axis::of(x, &panel.beyond("from start to end"), &series.unit),
+        &Axis::of(x, &panel.beyond("from start to end"), series.unit.name()),
         &Axis::of(y, "samples (logarithmic)", ""),
     );
     let width = (to - from) / count as f64;
@@ -65,9 +65,13 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         let span = (x.high - x.low) / count as f64;
         let start = x.low + index as f64 * span;
         let range = match has_unit_bins {
-            true => show(start + 0.5, &series.unit),
+            true => show(start + 0.5, series.unit.name()),
             false => {
-                format!("{} to {}", show(start, &series.unit), show(start + span, &series.unit))
+                format!(
+                    "{} to {}",
+                    show(start, series.unit.name()),
+                    show(start + span, series.unit.name())
+                )
             }
         };
         let place = y.at(samples as f64);
@@ -78,7 +82,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let summary = &series.summary;
     for (name, value) in [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)] {
         if let Some(value) = value {
-            labels.add(name, x.at(value), &format!("{name} {}", show(value, &series.unit)));
+            labels.add(name, x.at(value), &format!("{name} {}", show(value, series.unit.name())));
         }
     }
     if let Some(deadline) = series.deadline.filter(|deadline| (x.low..=x.high).contains(deadline)) {

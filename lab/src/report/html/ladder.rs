@@ -7,7 +7,10 @@ use super::{
     panel::{Entry, Panel, statistic},
     scale::Scale,
 };
-use crate::{run::SeriesResult, units::show};
+use crate::{
+    run::{Role, SeriesResult},
+    units::show,
+};
 
 /// Most lines of a chart: those with the largest maxima are drawn.
 const MAX_LINES: usize = 6;
@@ -34,7 +37,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .entries
         .iter()
         .filter(|entry| {
-            entry.series.role == "measured" && entry.series.summary.count >= MIN_SAMPLES
+            entry.series.role == Role::Measured && entry.series.summary.count >= MIN_SAMPLES
         })
         .filter(|entry| entry.series.histogram.len() > MIN_VALUES)
         .collect();
@@ -74,7 +77,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     };
     let mut svg = draw(
         &Axis::with(x, "share of samples that took no longer", ticks),
-        &Axis::of(y, &panel.beyond("latency"), panel.unit),
+        &Axis::of(y, &panel.beyond("latency"), panel.unit.name()),
     );
     let mut rows = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -86,9 +89,9 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
         let mut row = vec![entry.name.clone()];
         for (name, share) in &QUANTILES[..5] {
             let value = statistic(entry.series, name);
-            row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit)));
+            row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit.name())));
             if let Some(value) = value {
-                let tip = format!("{}: {name} {}", entry.name, show(value, panel.unit));
+                let tip = format!("{}: {name} {}", entry.name, show(value, panel.unit.name()));
                 svg.mark(
                     index,
                     &format!("c{index}"),
@@ -98,10 +101,10 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
             }
         }
         if let Some(max) = entry.series.summary.max {
-            let tip = format!("{}: maximum {}", entry.name, show(max, panel.unit));
+            let tip = format!("{}: maximum {}", entry.name, show(max, panel.unit.name()));
             let end = (entry.series.summary.count as f64).log10();
             svg.mark(index, &format!("c{index}"), [x.at(end), y.at(max)], &tip);
-            row.push(show(max, panel.unit));
+            row.push(show(max, panel.unit.name()));
         }
         rows.push(row);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{frame::number, text::joined};
 use crate::{
-    run::{CaseResult, Instrument, Published, Run, SeriesResult},
+    run::{CaseResult, Domain, Instrument, Published, Role, Run, SeriesResult, Unit},
     units::{count, show},
 };
 
@@ -26,12 +26,30 @@ pub struct Entry<'a> {
     pub name: String,
 }
 
+/// The unit of an axis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AxisUnit {
+    /// The unit of the series.
+    Of(Unit),
+    /// The counts of the experiment `image`.
+    Bytes,
+}
+
+impl AxisUnit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Of(unit) => unit.name(),
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
 /// Series that may share an axis.
 pub struct Panel<'a> {
     pub experiment: &'a str,
-    /// The clock's domain; empty where nothing is timed.
-    pub domain: &'a str,
-    pub unit: &'a str,
+    /// The clock's domain; `None` where nothing is timed.
+    pub domain: Option<Domain>,
+    pub unit: AxisUnit,
     /// The nominal value that all values exclude, in `unit`.
     pub nominal: f64,
     pub entries: Vec<Entry<'a>>,
@@ -50,12 +68,12 @@ impl<'a> Panel<'a> {
                 .filter(|case| case.experiment == experiment && case.is_proven());
             for case in cases {
                 let shown = |series: &&SeriesResult| {
-                    series.role == "measured" || is_published(case, series)
+                    series.role == Role::Measured || is_published(case, series)
                 };
                 for series in case.series.iter().filter(shown).filter(|series| can_be_drawn(series))
                 {
                     let unit = unit(case, series);
-                    let domain = if unit == "bytes" { "" } else { domain(case) };
+                    let domain = if unit == AxisUnit::Bytes { None } else { domain(case) };
                     let fits = |panel: &&mut Self| {
                         panel.domain == domain
                             && panel.unit == unit
@@ -114,18 +132,22 @@ impl<'a> Panel<'a> {
     /// The measured quantity, as `time` or `counts`.
     pub fn measure(&self) -> String {
         match (self.unit, self.nominal > 0.0) {
-            ("ns", true) => format!("time beyond {}", show(self.nominal, "ns")),
-            ("ns", false) => "time".to_owned(),
-            ("count", _) => "counts".to_owned(),
-            (unit, _) => unit.to_owned(),
+            (AxisUnit::Of(Unit::Nanoseconds), true) => {
+                format!("time beyond {}", show(self.nominal, "ns"))
+            }
+            (AxisUnit::Of(Unit::Nanoseconds), false) => "time".to_owned(),
+            (AxisUnit::Of(Unit::Count), _) => "counts".to_owned(),
+            (unit, _) => unit.name().to_owned(),
         }
     }
 
     /// A quantity with the panel's nominal value, as `p50 beyond 50 ms`.
     pub fn beyond(&self, what: &str) -> String {
         match (self.nominal > 0.0, self.unit) {
-            (true, "ns") => format!("{what} beyond {}", show(self.nominal, "ns")),
-            (true, unit) => format!("{what} beyond {} {unit}", number(self.nominal)),
+            (true, AxisUnit::Of(Unit::Nanoseconds)) => {
+                format!("{what} beyond {}", show(self.nominal, "ns"))
+            }
+            (true, unit) => format!("{what} beyond {} {}", number(self.nominal), unit.name()),
             (false, _) => what.to_owned(),
         }
     }
@@ -143,12 +165,12 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The description of a clock domain; the empty domain is that of counts.
-fn clock(domain: &str) -> String {
+/// The description of a clock domain; without one, values are counts.
+fn clock(domain: Option<Domain>) -> String {
     match domain {
-        "" => "counted, not timed".to_owned(),
-        "instructions" => "instructions of an emulator, not time".to_owned(),
-        domain => format!("{domain} clock"),
+        None => "counted, not timed".to_owned(),
+        Some(Domain::Instructions) => "instructions of an emulator, not time".to_owned(),
+        Some(domain) => format!("{domain} clock"),
     }
 }
 
@@ -169,8 +191,11 @@ fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
 
 /// The unit of a series' values. The counts of `image` are bytes, a unit that the record stream
 /// lacks.
-fn unit<'a>(case: &CaseResult, series: &'a SeriesResult) -> &'a str {
-    if case.experiment == "image" && series.unit == "count" { "bytes" } else { &series.unit }
+fn unit(case: &CaseResult, series: &SeriesResult) -> AxisUnit {
+    match series.unit {
+        Unit::Count if case.experiment == "image" => AxisUnit::Bytes,
+        unit => AxisUnit::Of(unit),
+    }
 }
 
 /// Returns whether a series has a maximum and all its figures are finite.
@@ -187,16 +212,16 @@ fn is_published(case: &CaseResult, series: &SeriesResult) -> bool {
     case.published.iter().filter(is_requested).any(|figure| figure.is_of(case, series))
 }
 
-/// The domain of a case's clock; empty without a clock.
-pub fn domain(case: &CaseResult) -> &str {
-    case.clock.as_ref().map_or("", |clock| clock.domain.as_str())
+/// The domain of a case's clock.
+pub fn domain(case: &CaseResult) -> Option<Domain> {
+    case.clock.as_ref().map(|clock| clock.domain)
 }
 
 /// The range of the cases' controls, as `control 20 ns to 22 ns`.
 fn control(entries: &[&Entry<'_>]) -> String {
     let costs = entries.iter().filter_map(|entry| {
         let control = entry.case.control()?;
-        Some((control.summary.p50?, control.unit.as_str()))
+        Some((control.summary.p50?, control.unit.name()))
     });
     let low = costs.clone().min_by(|one, other| one.0.total_cmp(&other.0));
     let high = costs.max_by(|one, other| one.0.total_cmp(&other.0));
@@ -228,9 +253,9 @@ pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     // Figures that are no statistics of samples, such as ratios and rates, are not times.
     let is_of_samples =
         STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
-    let plain =
-        figure.unit.is_empty() && is_of_samples && ["ns", "count", ""].contains(&panel.unit);
-    let same = figure.unit == panel.unit || plain;
+    let is_plain = [Unit::Nanoseconds, Unit::Count].map(AxisUnit::Of).contains(&panel.unit);
+    let plain = figure.unit.is_empty() && is_of_samples && is_plain;
+    let same = figure.unit == panel.unit.name() || plain;
     let nominal =
         if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
     Some(figure.value - nominal).filter(|value| same && value.is_finite())

@@ -7,13 +7,16 @@ use std::collections::BTreeSet;
 use super::{
     figure::Figure,
     frame::{Axis, RIGHT, number, x_axis},
-    panel::{Entry, Panel, statistic},
+    panel::{AxisUnit, Entry, Panel, statistic},
     rows::{Kind, ROWS, Row, limits, pages, rows, values},
     scale::Scale,
     svg::{Anchor, Svg, fit, text_width, wrap},
     sweep,
 };
-use crate::units::{digits, show};
+use crate::{
+    run::Unit,
+    units::{digits, show},
+};
 
 const ROW: f64 = 32.0;
 const LINE: f64 = 13.0;
@@ -44,7 +47,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let values: Vec<f64> = rows.iter().flat_map(|row| values(row, panel)).collect();
     // The length of a bar represents its value, which requires a linear scale from zero.
     let scale = match panel.unit {
-        "bytes" => {
+        AxisUnit::Bytes => {
             Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0)
         }
         _ => Scale::fitting(values.into_iter(), LEFT, RIGHT - 4.0),
@@ -67,9 +70,9 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
     let heights = page.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64);
     let base = TOP + heights.sum::<f64>() + 20.0 * titles as f64;
     let mut svg = Svg::new(base + 38.0);
-    let is_memory = panel.unit == "bytes";
+    let is_memory = panel.unit == AxisUnit::Bytes;
     let title = if is_memory { "size" } else { "median and range" };
-    x_axis(&mut svg, &Axis::of(*scale, &panel.beyond(title), panel.unit), LEFT, base, TOP);
+    x_axis(&mut svg, &Axis::of(*scale, &panel.beyond(title), panel.unit.name()), LEFT, base, TOP);
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     let mut table = Vec::new();
     let mut notes: Vec<String> = Vec::new();
@@ -160,7 +163,7 @@ fn lines(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<String> {
 /// A row's value in few digits. Times have a unit; the unit of others is on the axis.
 fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
     match middle(row) {
-        time if panel.unit == "ns" => show(time, "ns"),
+        time if panel.unit == AxisUnit::Of(Unit::Nanoseconds) => show(time, "ns"),
         much if much >= 1e5 => number(much),
         value => digits(value),
     }
@@ -180,7 +183,7 @@ fn middle(row: &Row<'_, '_>) -> f64 {
 /// Draws a row below `top`, and returns its value as text.
 fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
     let middle = top + 21.0;
-    let format_value = |value: f64| show(value, panel.unit);
+    let format_value = |value: f64| show(value, panel.unit.name());
     let start = scale.at(if scale.log { scale.low } else { 0.0 });
     match &row.kind {
         Kind::Published { value, range, .. } => {
@@ -188,7 +191,7 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
                 svg.line("line published", [scale.at(*low), middle], [scale.at(*high), middle]);
             }
             let tip = format!("published: {}: {}", row.name, format_value(*value));
-            if panel.unit == "bytes" {
+            if panel.unit == AxisUnit::Bytes {
                 svg.bar("hollow", [start, middle - 3.0], [scale.at(*value) - start, 6.0], &tip);
             } else {
                 svg.mark(3, "hollow", [scale.at(*value), middle], &tip);
@@ -205,7 +208,7 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top:
                 String::new()
             };
             let tip = format!("{} {}: {}{range}", row.name, row.group, format_value(value));
-            if panel.unit == "bytes" {
+            if panel.unit == AxisUnit::Bytes {
                 svg.bar("c0", [start, middle - 3.0], [scale.at(value) - start, 6.0], &tip);
             } else {
                 svg.line("range", [scale.at(low), middle], [scale.at(high), middle]);

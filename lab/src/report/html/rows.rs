@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    panel::{Entry, Panel, applies_to, comparable_value, statistic},
+    panel::{AxisUnit, Entry, Panel, applies_to, comparable_value, statistic},
     text::joined,
 };
 
@@ -99,8 +99,11 @@ fn published<'p, 'a>(
             let end =
                 |statistic| find(statistic).and_then(|(figure, _)| comparable_value(figure, panel));
             let range = end("min").zip(end("max"));
-            let name =
-                if panel.unit == "bytes" { on.to_owned() } else { format!("{on}, {statistic}") };
+            let name = if panel.unit == AxisUnit::Bytes {
+                on.to_owned()
+            } else {
+                format!("{on}, {statistic}")
+            };
             if rows.iter().all(|row| row.name != name) {
                 let kind =
                     Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     report::table::{Group, evidence},
-    run::{CaseResult, SeriesResult},
+    run::{CaseResult, SeriesResult, Unit},
     statistics::median,
     units::{show, show_range},
 };
@@ -80,9 +80,8 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
         words.retain(|word| !word.is_empty());
         let name = escape(&joined(&words));
         let verdict = verdict(case.verdict.status);
-        let shown = case.series.iter().filter(|series| {
-            !["control", "pin-control"].contains(&&*series.role) && case.is_proven()
-        });
+        let shown =
+            case.series.iter().filter(|series| !series.role.is_control() && case.is_proven());
         let shown: Vec<&SeriesResult> = shown.collect();
         match shown.as_slice() {
             [] => body.push_str(&format!(
@@ -108,19 +107,19 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
 
 fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdict: &str) -> String {
     let summary = &series.summary;
-    let unit = short(&series.unit);
+    let unit = short(series.unit);
     let above = if series.nominal > 0.0 { "+ " } else { "" };
     let plain = |value: Option<f64>| {
         value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
     };
     let interval = series.p50_interval.zip(summary.p50);
     let control = case.control_of(series);
-    let nominal = match unit {
+    let nominal = match series.unit {
         _ if series.nominal <= 0.0 => String::new(),
-        "ns" => format!(" (beyond {})", show(series.nominal, "ns")),
-        unit => format!(" (beyond {} {unit})", number(series.nominal)),
+        Unit::Nanoseconds => format!(" (beyond {})", show(series.nominal, "ns")),
+        _ => format!(" (beyond {} {unit})", number(series.nominal)),
     };
-    let auxiliary = if series.role.ends_with("auxiliary") { " auxiliary" } else { "" };
+    let auxiliary = if series.role.is_auxiliary() { " auxiliary" } else { "" };
     let cells = [
         summary.count.to_string(),
         plain(median(&summary.cold)),
@@ -144,8 +143,8 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
 }
 
 /// A unit's name, abbreviated to fit a narrow cell.
-fn short(unit: &str) -> &str {
-    if unit == "instructions" { "instr" } else { unit }
+fn short(unit: Unit) -> &'static str {
+    if unit == Unit::Instructions { "instr" } else { unit.name() }
 }
 
 /// The evidence and counters of an experiment's cases, folded.

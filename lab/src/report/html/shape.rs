@@ -4,7 +4,7 @@
 use super::{
     figure::Figure,
     frame::{Axis, draw, x_range, y_range},
-    panel::{Panel, comparable_value, statistic},
+    panel::{AxisUnit, Panel, comparable_value, statistic},
     scale::Scale,
     sweep::{self, Curve, Line},
 };
@@ -15,7 +15,7 @@ const MIN_POINTS: usize = 3;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     // Only durations in ticks: a count has no clock to cancel.
-    if !["instructions", "cycles"].contains(&panel.unit) || panel.nominal > 0.0 {
+    if !matches!(panel.unit, AxisUnit::Of(unit) if unit.is_ticks()) || panel.nominal > 0.0 {
         return Vec::new();
     }
     let of = |parameter| {

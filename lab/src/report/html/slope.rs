@@ -39,7 +39,7 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
         Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
     let mut svg = draw(
         &Axis::with(x, &common_word(&cases[0]), ticks(&cases[0])),
-        &Axis::of(y, "p50", panel.unit),
+        &Axis::of(y, "p50", panel.unit.name()),
     );
     let mut rows = Vec::new();
     let mut legend = Vec::new();
@@ -53,7 +53,7 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
         }
         for entry in case {
             let place = [x.at(entry.series.x.unwrap_or(0.0)), y.at(value(entry))];
-            let value_text = show(value(entry), panel.unit);
+            let value_text = show(value(entry), panel.unit.name());
             svg.mark(
                 index,
                 &format!("c{index}"),

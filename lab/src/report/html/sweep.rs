@@ -12,7 +12,7 @@ use super::{
     text::joined,
 };
 use crate::{
-    run::{Published, SeriesResult},
+    run::{Published, Role, SeriesResult},
     units::show,
 };
 
@@ -35,7 +35,7 @@ impl Line<'_, '_> {
     /// The name of an auxiliary series, which has charts of its own; empty for a measured one.
     fn measure(&self) -> &str {
         let series = self.points[0].1.series;
-        if series.role == "measured" { "" } else { &series.name }
+        if series.role == Role::Measured { "" } else { &series.name }
     }
 }
 
@@ -211,7 +211,7 @@ fn figure(
         lines.iter().flat_map(|line| line.points.iter().map(|(_, entry)| *entry)).collect();
     let curves = curves(parameter, lines, |figure| comparable_value(figure, panel));
     // An auxiliary series is named; the measured one is obvious.
-    let what = match entries.first().filter(|entry| entry.series.role != "measured") {
+    let what = match entries.first().filter(|entry| entry.series.role != Role::Measured) {
         Some(entry) => format!("{statistic_name} of {}", entry.series.name),
         None => statistic_name.to_owned(),
     };
@@ -222,7 +222,7 @@ fn figure(
     // Leave room at the right for the letters of published curves.
     let x =
         Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
-    let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit));
+    let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit.name()));
     let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
     let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
     common.retain(|word| lines.iter().all(|line| words(line).contains(word)));
@@ -231,14 +231,14 @@ fn figure(
         own.retain(|word| !common.contains(word));
         joined(&own)
     };
-    let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit));
+    let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit.name()));
     let mut measured = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let points: Vec<[f64; 2]> =
             line.points.iter().map(|(at, entry)| [x.at(*at), y.at(value(entry))]).collect();
         svg.curve(&format!("line c{index}"), &points);
         for ((at, entry), point) in line.points.iter().zip(&points) {
-            let text = show(value(entry), panel.unit);
+            let text = show(value(entry), panel.unit.name());
             svg.mark(
                 index,
                 &format!("c{index}"),

@@ -4,7 +4,7 @@ use super::{panel, panel::Subject, render};
 use crate::{
     cause::schedule,
     comparison,
-    run::{CaseResult, Published, Run, SeriesResult, Status, Verdict, sample},
+    run::{CaseResult, Domain, Published, Role, Run, SeriesResult, Status, Unit, Verdict, sample},
     store::CaseRow,
 };
 
@@ -118,8 +118,7 @@ fn names_are_text_and_no_markup() {
         case.evidence.iter_mut().for_each(|evidence| evidence.name = evil.to_owned());
         case.published.iter_mut().for_each(|figure| figure.on = evil.to_owned());
     }
-    let mut odd = rich(evil, evil);
-    odd.series[0].unit = evil.to_owned();
+    let odd = rich(evil, evil);
     run.cases.push(odd);
     run.peers[0].name = evil.to_owned();
     let text = page_of(&run);
@@ -147,10 +146,8 @@ fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
     let cases = (0..500).map(|index| {
         let mut case =
             rich(experiments[index % 10], &format!("kind=thread pad={} load=messages", index / 10));
-        case.series.push(SeriesResult {
-            role: "auxiliary".to_owned(),
-            ..sample::series("due already", 20.0)
-        });
+        case.series
+            .push(SeriesResult { role: Role::Auxiliary, ..sample::series("due already", 20.0) });
         case
     });
     let run = run_of(cases.collect());
@@ -195,8 +192,8 @@ fn numbers_that_are_not_finite_break_no_chart() {
 #[test]
 fn clocks_never_share_an_axis() {
     let mut emulated = rich("switch", "tasks=3");
-    emulated.clock.as_mut().unwrap().domain = "instructions".to_owned();
-    emulated.series[0].unit = "instructions".to_owned();
+    emulated.clock.as_mut().unwrap().domain = Domain::Instructions;
+    emulated.series[0].unit = Unit::Instructions;
     let wall = rich("switch", "tasks=2");
     let run = run_of(vec![wall, emulated]);
     let subjects = [Subject { name: String::new(), run: &run }];
@@ -210,7 +207,7 @@ fn a_published_time_is_drawn_with_times_only() {
     case.published = vec![sample::published("p50", 3595.2)];
     let text = page_of(&run_of(vec![case.clone()]));
     assert!(text.contains("◇ published: P1.switch.timer") && charts(&text, "beside") == 1);
-    case.series[0].unit = "cycles".to_owned();
+    case.series[0].unit = Unit::Cycles;
     case.published[0].unit = String::new();
     let text = page_of(&run_of(vec![case]));
     assert!(charts(&text, "beside") == 0 && text.contains("3.60 µs"), "it stands in the table");
@@ -244,7 +241,7 @@ fn images_are_drawn_in_bytes_with_published_ones() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
         .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
         .to_vec();
-    cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
+    cases.iter_mut().for_each(|case| case.series[0].unit = Unit::Count);
     cases[0].published =
         vec![Published { unit: "bytes".to_owned(), ..sample::published("max", 2080.0) }];
     let text = page_of(&run_of(cases));
@@ -258,7 +255,7 @@ fn a_floor_above_another_row_is_not_drawn() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
         .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
         .to_vec();
-    cases.iter_mut().for_each(|case| case.series[0].unit = "count".to_owned());
+    cases.iter_mut().for_each(|case| case.series[0].unit = Unit::Count);
     cases[0].series[0].summary.p50 = Some(64.0);
     let text = page_of(&run_of(cases));
     assert!(charts(&text, "memory") == 1 && !text.contains("the floor"));
@@ -312,7 +309,7 @@ fn a_published_ratio_is_drawn_with_the_measured_one() {
         target: "linux-rt@vm".to_owned(),
         ..sample::case("interference", "class=ordinary")
     };
-    case.clock.as_mut().unwrap().domain = "instructions".to_owned();
+    case.clock.as_mut().unwrap().domain = Domain::Instructions;
     case.figures.push(sample::figure("latency stretched", "", 1.99));
     case.figures.push(sample::figure("bytes in a second", "", 1e6));
     let published = |name: &str, value: f64| Published {
@@ -330,8 +327,8 @@ fn a_published_ratio_is_drawn_with_the_measured_one() {
 fn curves_of_other_clocks_are_compared_by_shape() {
     let cases = [4, 64, 1024].map(|size| {
         let mut case = sample::case("transaction", &format!("size={size}"));
-        case.clock.as_mut().unwrap().domain = "instructions".to_owned();
-        case.series[0].unit = "instructions".to_owned();
+        case.clock.as_mut().unwrap().domain = Domain::Instructions;
+        case.series[0].unit = Unit::Instructions;
         case.series[0].summary.mean = Some(1000.0 + f64::from(size));
         case.published = vec![Published {
             unit: String::new(),
@@ -351,10 +348,8 @@ fn curves_of_other_clocks_are_compared_by_shape() {
 fn an_auxiliary_series_has_a_curve_of_its_own() {
     let cases = [2, 5, 10].map(|tasks| {
         let mut case = sample::case("ticks", &format!("tasks={tasks}"));
-        case.series.push(SeriesResult {
-            role: "auxiliary".to_owned(),
-            ..sample::series("processor time", 20.0)
-        });
+        case.series
+            .push(SeriesResult { role: Role::Auxiliary, ..sample::series("processor time", 20.0) });
         case.published = vec![Published {
             series: Some("processor time".to_owned()),
             ..sample::published("mean", 25.0)

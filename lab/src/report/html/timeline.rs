@@ -7,7 +7,11 @@ use super::{
     panel::{Entry, Panel, domain, worst},
     scale::Scale,
 };
-use crate::{cause, units::show};
+use crate::{
+    cause,
+    run::{Domain, Role},
+    units::show,
+};
 
 /// Number of columns; each shows its smallest and its largest sample.
 const COLUMNS: usize = 300;
@@ -30,7 +34,7 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         .entries
         .iter()
         .filter(|entry| {
-            entry.series.role == "measured" && entry.series.samples.len() >= MIN_SAMPLES
+            entry.series.role == Role::Measured && entry.series.samples.len() >= MIN_SAMPLES
         })
         .filter(varies)
         .collect();
@@ -71,10 +75,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let (base, top) = y_range();
     let x = Scale { low: 0.0, high: if end > 0.0 { end } else { 1.0 }, from, to, log: false };
     let y = Scale::fitting(samples.iter().map(|sample| sample.1), base, top);
-    let unit = if domain(entry.case) == "wall" { "ns" } else { "" };
+    let unit = if domain(entry.case) == Some(Domain::Wall) { "ns" } else { "" };
     let title = if unit.is_empty() { "ticks since the start" } else { "since the start" };
     let mut svg =
-        draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit));
+        draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit.name()));
     for boundary in &boundaries {
         svg.line("floor", [x.at(*boundary), TOP], [x.at(*boundary), BOTTOM]);
     }
@@ -100,7 +104,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
             2,
             "c1",
             [x.at(*start), y.at(*value)],
-            &format!("{} at {}", show(*value, panel.unit), at(*start)),
+            &format!("{} at {}", show(*value, panel.unit.name()), at(*start)),
         );
     }
     Figure {
@@ -116,7 +120,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         header: vec!["worst", "at"],
         rows: worst
             .iter()
-            .map(|(start, value)| vec![show(*value, panel.unit), at(*start)])
+            .map(|(start, value)| vec![show(*value, panel.unit.name()), at(*start)])
             .collect(),
         ..Figure::default()
     }

@@ -72,7 +72,7 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
             let place = trends.iter().position(|trend| trend.name == name).unwrap_or_else(|| {
                 trends.push(Trend {
                     name,
-                    unit: &line.unit,
+                    unit: line.unit_name(),
                     values: vec![None; runs.len()],
                     finding: line.finding,
                 });

@@ -7,7 +7,7 @@ use super::WIDTH;
 use crate::{
     digest::key,
     report::text_table::wrap,
-    run::{CaseResult, FigureResult, Run},
+    run::{CaseResult, Domain, FigureResult, Run},
     units::{digits, show},
 };
 
@@ -59,8 +59,8 @@ fn run_size(run: &Run) -> String {
 fn machine(target: &str, cases: &[&CaseResult]) -> String {
     let mut items: Vec<String> = Vec::new();
     if let Some(clock) = cases.iter().find_map(|case| case.clock.as_ref()) {
-        items.push(match clock.domain.as_str() {
-            "wall" => {
+        items.push(match clock.domain {
+            Domain::Wall => {
                 let steps: Vec<f64> =
                     cases.iter().filter_map(|case| case.clock.as_ref()).map(step).collect();
                 format!("wall clock, steps of {}", range(&steps, |ns| show(ns, "ns")))

@@ -8,7 +8,7 @@ use crate::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Run, SeriesResult, names::READINGS},
+    run::{CaseResult, Role, Run, SeriesResult, Unit},
     statistics::{Slope, median},
     units::{digits, show, show_range},
 };
@@ -46,7 +46,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
 fn footnotes(run: &Run) -> String {
     let mut notes = String::new();
     let has_auxiliary =
-        |case: &CaseResult| case.series.iter().any(|series| series.role == "auxiliary");
+        |case: &CaseResult| case.series.iter().any(|series| series.role == Role::Auxiliary);
     if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
         notes.push_str("(…) auxiliary series: shown, not judged\n");
     }
@@ -109,14 +109,13 @@ impl Rows<'_> {
                 measured.iter().map(|series| (format!("{indent}{}", series.name), *series)),
             );
         }
-        let others =
-            |role: &'static str| self.case.series.iter().filter(move |series| series.role == role);
+        let others = |role: Role| self.case.series.iter().filter(move |series| series.role == role);
         rows.extend(
-            others("pin")
-                .chain(others(READINGS))
+            others(Role::Pin)
+                .chain(others(Role::PinAnalyser))
                 .map(|series| (format!("    {}", series.name), series)),
         );
-        let auxiliary = others("auxiliary").chain(others("pin-auxiliary"));
+        let auxiliary = others(Role::Auxiliary).chain(others(Role::PinAuxiliary));
         rows.extend(auxiliary.map(|series| (format!("    ({})", series.name), series)));
         if !alone && !label.is_empty() {
             table.line(format!("  {label}"));
@@ -131,13 +130,13 @@ impl Rows<'_> {
         if let Some(slope) = self.case.slope {
             table.line(format!(
                 "      {}",
-                slope_line(&slope, measured.first().map_or("", |series| &series.unit))
+                slope_line(&slope, measured.first().map_or("", |series| series.unit.name()))
             ));
         }
     }
 
     fn cells(&self, text: String, series: &SeriesResult, verdict: String) -> Vec<String> {
-        let unit = short_unit(&series.unit);
+        let unit = short_unit(series.unit);
         let above = if series.nominal > 0.0 { "+ " } else { "" };
         let plain = |value: Option<f64>| {
             value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
@@ -180,15 +179,15 @@ pub fn with_nominal(excess: f64, nominal: f64, unit: &str) -> String {
 }
 
 /// A unit's name, abbreviated to fit a narrow cell.
-fn short_unit(unit: &str) -> &str {
-    if unit == "instructions" { "instr" } else { unit }
+fn short_unit(unit: Unit) -> &'static str {
+    if unit == Unit::Instructions { "instr" } else { unit.name() }
 }
 
 fn misses(series: &SeriesResult) -> Option<String> {
     let (deadline, misses) = (series.deadline?, series.misses?);
     Some(format!(
         "later than {}: {} of {}; the true rate is below {} % (95 % confidence)",
-        show(deadline, &series.unit),
+        show(deadline, series.unit.name()),
         misses.misses,
         misses.samples,
         digits(misses.upper * 100.0)

@@ -251,7 +251,7 @@ mod tests {
     fn published_times_stay_times_next_to_other_clocks() {
         let mut run = sample::run();
         run.cases[0].published = vec![sample::published("p50", 3595.2)];
-        run.cases[0].series[0].unit = "cycles".to_owned();
+        run.cases[0].series[0].unit = crate::run::Unit::Cycles;
         line(&text(&run), &["p50", "2900 cycles", "3.60 µs"]);
     }
 
@@ -261,9 +261,9 @@ mod tests {
         let published =
             crate::run::Published { same_clock: true, ..sample::published("p50", 24_000.0) };
         run.cases[0].published = vec![published];
-        run.cases[0].series[0].unit = "instructions".to_owned();
+        run.cases[0].series[0].unit = crate::run::Unit::Instructions;
         run.cases[0].clock = Some(crate::run::Clock {
-            domain: "instructions".to_owned(),
+            domain: crate::run::Domain::Instructions,
             hertz: 500_000_000,
             resolution: 1,
         });

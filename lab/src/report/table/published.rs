@@ -4,7 +4,7 @@
 use super::{Group, figures::with_nominal};
 use crate::{
     report::text_table::{Side, TextTable},
-    run::{CaseResult, Clock, Instrument, Published, Run},
+    run::{CaseResult, Clock, Domain, Instrument, Published, Run},
     units::digits,
 };
 
@@ -68,8 +68,9 @@ pub fn section(run: &Run) -> String {
 /// case's clock if the figure was measured by the same one, or if it counts cycles at a known rate.
 /// `None` if the figure is no time.
 fn conversion_clock<'a>(case: &'a CaseResult, figure: &Published) -> Option<&'a Clock> {
-    let is_convertible =
-        |clock: &&Clock| clock.domain == "cycles" || (figure.same_clock && clock.domain != "wall");
+    let is_convertible = |clock: &&Clock| {
+        clock.domain == Domain::Cycles || (figure.same_clock && clock.domain != Domain::Wall)
+    };
     case.clock
         .as_ref()
         .filter(|_| ["", "ns"].contains(&figure.unit.as_str()))
@@ -84,8 +85,8 @@ fn conversions(run: &Run) -> String {
     let mut lines: Vec<String> = clocks
         .map(|Clock { domain, hertz, .. }| {
             let count = digits(*hertz as f64 / 1e6);
-            match domain.as_str() {
-                "cycles" => format!("\n= µs: at the rate of the board's clock, {count} cycles a µs"),
+            match domain {
+                Domain::Cycles => format!("\n= µs: at the rate of the board's clock, {count} cycles a µs"),
                 _ => format!(
                     "\n= µs: at the rate of the common clock, {count} {domain} a µs; not time on a processor"
                 ),
@@ -121,7 +122,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         .iter()
         .find(|one| one.name == series && has_nominal)
         .map_or(0.0, |one| one.nominal);
-    let clock = conversion_clock(case, figure).filter(|clock| clock.domain == unit);
+    let clock = conversion_clock(case, figure).filter(|clock| clock.domain.name() == unit);
     let time = |clock: &Clock, ticks: f64| ticks * 1e9 / clock.hertz as f64;
     // A duration in any clock is published in ns, unless the study gives a unit.
     let is_time = ["ns", "cycles", "instructions"].contains(&unit.as_str());

@@ -1,4 +1,5 @@
-//! The machine that an image is built for. Ports to one machine alone may name its crate themselves.
+//! The machine that an image is built for. Ports to one machine alone may name its crate
+//! themselves.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Tells the linker where this chip's memory lies and which handlers it has.
+//! Gives the linker the chip's memory and the defaults of its interrupt handlers.
 
 use std::{env, fs, path::PathBuf};
 

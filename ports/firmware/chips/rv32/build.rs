@@ -1,4 +1,4 @@
-//! Tells the linker where this chip's memory lies, and riscv-rt's macros which registers it has.
+//! Gives the linker the chip's memory, and riscv-rt's macros the base instruction set.
 
 use std::{env, fs, path::PathBuf};
 

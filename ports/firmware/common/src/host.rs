@@ -1,6 +1,7 @@
 //! The way to the host: semihosting, which QEMU answers between two instructions.
 //!
-//! The request is the command line; the stream goes to standard output, complaints to standard error.
+//! The request is the command line; the stream goes to standard output, complaints to standard
+//! error.
 
 use core::{arch::asm, fmt, panic::PanicInfo, str};
 
@@ -14,7 +15,8 @@ const WRITE: usize = 0x05;
 const GET_COMMAND_LINE: usize = 0x15;
 const EXIT: usize = 0x18;
 
-/// The host's console, as a file: with mode `w` its standard output, with mode `a` its standard error.
+/// The host's console, as a file: with mode `w` its standard output, with mode `a` its standard
+/// error.
 const CONSOLE: &[u8] = b":tt\0";
 const MODE_W: usize = 4;
 const MODE_A: usize = 8;
@@ -24,16 +26,17 @@ const APPLICATION_EXIT: usize = 0x20026;
 const RUN_TIME_ERROR: usize = 0x20023;
 
 /// # Safety
-/// `argument` is what the operation's specification asks for.
+/// `argument` must be valid for `operation` by the specification of semihosting.
 unsafe fn call(operation: usize, argument: usize) -> usize {
     let result;
-    // SAFETY: this breakpoint is how semihosting is called; memory is touched as the caller has promised.
+    // SAFETY: this breakpoint is how semihosting is called; memory is touched as the caller has
+    // promised.
     #[cfg(target_arch = "arm")]
     unsafe {
         asm!("bkpt 0xab", inlateout("r0") operation => result, in("r1") argument, options(nostack));
     }
-    // SAFETY: as above. The breakpoint is told from others by the two instructions around it, which do nothing. All three
-    // are uncompressed and lie in one page.
+    // SAFETY: as for Arm. The two instructions around the breakpoint, which do nothing, distinguish
+    // it from others. All three are uncompressed and in one page.
     #[cfg(target_arch = "riscv32")]
     unsafe {
         asm!(
@@ -50,16 +53,17 @@ unsafe fn call(operation: usize, argument: usize) -> usize {
     result
 }
 
-/// What the lab asks for; empty when there is none, or it is longer than the buffer.
+/// Reads the request: the command line. Empty if there is none, or if it is longer than the buffer.
 pub fn request(buffer: &mut Buffer) -> &str {
     let mut block = [buffer.as_mut_ptr().expose_provenance(), buffer.len()];
-    // SAFETY: the block holds address and length of the buffer, which the host fills and whose new length it writes back.
+    // SAFETY: the block holds address and length of the buffer, which the host fills and whose new
+    // length it writes back.
     let failed = unsafe { call(GET_COMMAND_LINE, block.as_mut_ptr().expose_provenance()) } != 0;
     let text = buffer.get(..block[1]).filter(|_| !failed).unwrap_or_default();
     str::from_utf8(text).unwrap_or_default().trim_end_matches('\0').trim()
 }
 
-/// One of the host's standard streams.
+/// A standard stream of the host.
 pub struct Output(usize);
 
 impl Output {

@@ -1,13 +1,13 @@
-//! What all ports do alike: the clock and the interrupts are the machine's, and the requests that they accept differ in
-//! nothing.
+//! The parts that all ports share: the machine's clock and interrupts as a kernel's, and the check
+//! of a request.
 
 use chronoscope_suite::{Reason, Refusal, Request};
 
-/// Whether a port may run the request: ports here have no parameters of their own, and each kernel's semaphores and
-/// queues are made in one way.
+/// Accepts the requests that every port of this workspace accepts: ports have no parameters of
+/// their own, and each kernel makes semaphores and queues in one way.
 ///
 /// # Errors
-/// [`Refusal`] for a key that the experiment does not know, and for what only Linux has.
+/// [`Refusal`] for a key that the experiment does not know, and for primitives that only Linux has.
 pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
     let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
     if request.pairs().any(|(key, _)| !known(key)) {
@@ -23,8 +23,8 @@ pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Gives a port's kernel the clock and the interrupts of its machine, which it knows as `board`. A macro, because
-/// neither the traits nor the type is of this crate.
+/// Gives a port's kernel the clock and the interrupts of its machine, which it knows as `board`. A
+/// macro, because neither the traits nor the type is of this crate.
 #[macro_export]
 macro_rules! on_this_machine {
     ($kernel:ty) => {

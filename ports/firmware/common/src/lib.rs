@@ -1,4 +1,5 @@
-//! What all machines of this workspace have in common. Each machine's crate passes it on; ports know it by `board::`.
+//! The parts that all machines of this workspace share. Each machine's crate exports them again;
+//! ports name them `board::`.
 
 #![no_std]
 

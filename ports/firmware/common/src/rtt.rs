@@ -1,10 +1,13 @@
-//! How much a log through `defmt-rtt` has accepted: the buffer in memory that a debug probe empties.
+//! The number of bytes that a log through `defmt-rtt` has accepted, read from the buffer in memory
+//! that a debug probe empties.
 //!
-//! There is no probe here, so older lines are written over. That costs the same: the target does not wait for a probe.
+//! No probe empties it here, so older lines are overwritten. That costs the same: the target does
+//! not wait for a probe.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The start of RTT's control block, which debug probes look for by its name. The layout is SEGGER's.
+/// The start of RTT's control block, which debug probes look for by its name. The layout is
+/// SEGGER's.
 #[repr(C)]
 struct ControlBlock {
     id: [u8; 16],
@@ -12,7 +15,7 @@ struct ControlBlock {
     name: *const u8,
     buffer: *const u8,
     size: u32,
-    /// Where the next byte goes.
+    /// The index of the next byte to write.
     write: AtomicU32,
 }
 
@@ -20,11 +23,13 @@ unsafe extern "Rust" {
     static _SEGGER_RTT: ControlBlock;
 }
 
-/// Bytes up to the last time that somebody asked, and where the next byte went then.
+/// The bytes counted up to the last call of [`accepted`], and the buffer's write index at that
+/// call.
 static ACCEPTED: AtomicU32 = AtomicU32::new(0);
 static SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// Bytes accepted so far. To be asked after every line, which is shorter than the buffer; by ports with `defmt-rtt` alone.
+/// Bytes accepted so far. To be asked after every line, which is shorter than the buffer; by ports
+/// with `defmt-rtt` alone.
 pub fn accepted() -> u64 {
     // SAFETY: defmt-rtt defines the block with this layout.
     let block = unsafe { &_SEGGER_RTT };

@@ -1,10 +1,11 @@
-//! The way to the host over a serial line: what a real board has in place of semihosting.
+//! The way to the host over a serial line, in place of semihosting.
 //!
-//! The request is a line of text, and the stream is its answer. After it the board starts anew, as from a reset, and waits for the
-//! next request: so each repetition of a case finds the same machine. A complaint is a line of text between two zero bytes, which
-//! starts with [`COMPLAINT`]: it takes less stack than a frame, and whoever complains may have little left.
+//! The request is a line of text; the stream is the answer. After it the board restarts, as from a
+//! reset, and waits for the next request: each repetition of a case finds the same machine. A
+//! complaint is a line of text between two zero bytes that starts with [`COMPLAINT`]. It needs less
+//! stack than a frame, and a failing program may have little left.
 //!
-//! A machine gives its UART, as a [`Uart`], and [`serial_host!`] makes of it the module `host` that ports know.
+//! A machine implements [`Uart`], and [`serial_host!`] makes the module `host` from it.
 
 use core::{fmt, str};
 
@@ -12,7 +13,8 @@ use chronoscope_suite::trial::Sink;
 
 use crate::Buffer;
 
-/// A board's UART: both ways polled, 8 bits, no parity, no flow control. `default` makes it ready, as often as it is called.
+/// A board's UART: both ways polled, 8 bits, no parity, no flow control. `default` makes it ready,
+/// as often as it is called.
 pub trait Uart: Default {
     /// Waits for a byte.
     fn read(&mut self) -> u8;
@@ -21,8 +23,8 @@ pub trait Uart: Default {
     fn write(&mut self, byte: u8);
 }
 
-/// Waits for a line that is not empty. What is no text reads as nothing, and what is too long remains so: the port refuses both,
-/// and the lab sees from the answer what had arrived.
+/// Waits for a line that is not empty. Invalid UTF-8 reads as an empty request, and a line that is
+/// too long is cut at the buffer's end: the port refuses both.
 pub fn request<'a>(uart: &mut impl Uart, buffer: &'a mut Buffer) -> &'a str {
     let length = loop {
         match line(uart, buffer) {
@@ -33,7 +35,7 @@ pub fn request<'a>(uart: &mut impl Uart, buffer: &'a mut Buffer) -> &'a str {
     str::from_utf8(&buffer[..length]).unwrap_or_default().trim()
 }
 
-/// The next line's length; what the buffer does not hold is left out.
+/// Reads a line and returns its length. Bytes beyond the buffer are dropped.
 pub fn line(uart: &mut impl Uart, buffer: &mut [u8]) -> usize {
     let mut length = 0;
     loop {
@@ -49,11 +51,12 @@ pub fn line(uart: &mut impl Uart, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Where the stream goes.
+/// The stream's destination: the UART.
 pub struct Output<U>(U);
 
 impl<U: Uart> Output<U> {
-    /// A zero byte first: it closes what else may have been written, such as the messages of a boot loader.
+    /// Opens the stream. It writes a zero byte first, which ends any earlier output, such as a boot
+    /// loader's.
     pub fn stream() -> Self {
         let mut uart = U::default();
         uart.write(0);
@@ -77,23 +80,24 @@ impl<U: Uart> fmt::Write for Output<U> {
 /// Tells a complaint from other text. The lab knows it.
 const COMPLAINT: &str = "chronoscope: ";
 
-/// Writes a complaint, and returns when somebody asks for something: whoever asks in vain asks again.
+/// Writes a complaint, and returns at the next request: its sender gets no answer and asks again.
 pub fn complain<U: Uart>(complaint: fmt::Arguments<'_>) {
     // Nothing is left to do about a failure to complain.
     let _ = fmt::write(&mut Output::<U>::stream(), format_args!("{COMPLAINT}{complaint}\n\0"));
     line(&mut U::default(), &mut []);
 }
 
-/// Makes a machine's module `host` of its [`Uart`] and of what starts the board anew, a `fn() -> !`.
+/// Defines a machine's module `host` from its [`Uart`] and a function `fn() -> !` that restarts the
+/// board.
 #[macro_export]
 macro_rules! serial_host {
     ($uart:ty, $restart:path) => {
         pub use $crate::Buffer;
 
-        /// Where the stream goes.
+        /// The stream's destination.
         pub type Output = $crate::serial::Output<$uart>;
 
-        /// What the lab asks for.
+        /// Reads the request.
         pub fn request(buffer: &mut Buffer) -> &str {
             $crate::serial::request(&mut <$uart>::default(), buffer)
         }

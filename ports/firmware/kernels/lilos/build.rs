@@ -1,4 +1,4 @@
-//! Links the image, and tells which lilos is in it.
+//! Links the image, and names the release of lilos.
 
 include!("../../image.rs");
 

@@ -1,13 +1,14 @@
-//! What the smallest images have in common: nothing but a way to show that they run, and what every program needs.
+//! The parts that all smallest images share: showing a letter, the panic handler, and the vector
+//! table.
 
 #![no_std]
 
 use core::{arch::asm, panic::PanicInfo};
 
-/// Of each task that has a stack of its own, in bytes. The lab takes it off what a task takes.
+/// The stack of each thread, in bytes. The lab subtracts it from the size of a task.
 pub const STACK: usize = 256;
 
-/// How many tasks an image has: the last character of its name.
+/// The number of tasks in this image: the last character of its name.
 #[macro_export]
 macro_rules! tasks {
     () => {

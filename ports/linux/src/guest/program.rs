@@ -1,5 +1,5 @@
-//! Another program in the place of a case: it runs beside the load that the case asks for, and what
-//! it prints is the stream.
+//! Another program in place of a case: it runs beside the load of the request, and its output is
+//! the stream.
 
 use std::{
     io,
@@ -11,10 +11,10 @@ use chronoscope_suite::Request;
 use super::refused;
 use crate::{load::Load, settings::Settings};
 
-/// Runs `command`, whose words have spaces between them, and returns what it has printed.
+/// Runs `command`, words separated by spaces, and returns its standard output.
 ///
 /// # Errors
-/// What went wrong, with the last line that the program had to say about it.
+/// A message with the last line of the program's standard error.
 pub fn run(request: &str, command: &str) -> io::Result<Vec<u8>> {
     let settings =
         Request::parse(request).and_then(|request| Settings::of(&request)).map_err(refused)?;

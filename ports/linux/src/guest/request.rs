@@ -1,6 +1,6 @@
 //! The request, and the program to run in its place, from QEMU's `fw_cfg`: files that the lab names
-//! on QEMU's command line. They are no part of a saved machine, so a restored one reads those of
-//! the QEMU that it runs in now.
+//! on QEMU's command line. These files are no part of a saved machine, so a restored one reads the
+//! files of its present QEMU.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use super::ports::{read_bytes, write_word};
 
 /// The file that holds the request.
 const REQUEST: &[u8] = b"opt/chronoscope/request";
-/// The file that holds the command of another program, where there is one.
+/// The file with the command of another program, if there is one.
 const PROGRAM: &[u8] = b"opt/chronoscope/program";
-/// Longer than any command that the lab sends.
+/// The maximum length of a command, in bytes: more than the lab sends.
 const MAX_PROGRAM: usize = 4096;
 
 const SELECTOR: u16 = 0x510;
@@ -38,18 +38,18 @@ impl Entry {
 }
 
 /// # Errors
-/// When there is no request, or it is none.
+/// An error if there is no request, or if it is not UTF-8.
 pub fn read() -> io::Result<String> {
     file(REQUEST, MAX_REQUEST)?.ok_or_else(|| io::Error::other("fw_cfg holds no request"))
 }
 
 /// # Errors
-/// When the command is no text.
+/// An error if the command is not UTF-8.
 pub fn program() -> io::Result<Option<String>> {
     file(PROGRAM, MAX_PROGRAM)
 }
 
-/// The file of that name, if it is there and not longer than `limit`.
+/// Reads the file of this name, if it exists and is not longer than `limit` bytes.
 fn file(name: &[u8], limit: usize) -> io::Result<Option<String>> {
     write_word(SELECTOR, DIRECTORY);
     let mut count = [0; 4];

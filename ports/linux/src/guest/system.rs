@@ -1,4 +1,4 @@
-//! What an init does: mounts, the loopback interface.
+//! The tasks of an init: mounts, kernel modules, the loopback interface.
 
 use std::{ffi::CStr, fs, io, mem, panic, sync::OnceLock};
 
@@ -12,13 +12,14 @@ use rustix::{
     stdio::{dup2_stderr, stderr},
 };
 
-/// What standard error was when the kernel started the port.
+/// The original standard error: the console.
 static CONSOLE: OnceLock<OwnedFd> = OnceLock::new();
 
-/// Larger than the log of any case: nobody empties it.
+/// The size of the log's pipe, in bytes: more than the log of any case, because the pipe is never
+/// read.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// What the port reads, or writes to.
+/// The file systems that the port uses.
 const MOUNTS: [(&CStr, &CStr); 4] = [
     (c"proc", c"/proc"),
     (c"sysfs", c"/sys"),
@@ -27,14 +28,14 @@ const MOUNTS: [(&CStr, &CStr); 4] = [
 ];
 
 /// # Errors
-/// What the kernel says, and to what.
+/// The kernel's error and the step that failed.
 pub fn set_up() -> io::Result<()> {
     for (kind, place) in MOUNTS {
         let name = place.to_string_lossy();
-        // One that the kernel itself has made is refused, as are more than one.
+        // Fails for a folder that exists.
         let _ = rustix::fs::mkdir(place, Mode::from_raw_mode(0o755));
         match mount(kind, place, kind, MountFlags::empty(), None) {
-            // Not every kernel has debugfs.
+            // Some kernels lack debugfs, and some mount devtmpfs themselves.
             Ok(()) | Err(Errno::NODEV | Errno::BUSY) => {}
             Err(error) => {
                 return Err(io::Error::other(format!("{name} cannot be mounted: {error}")));
@@ -42,25 +43,24 @@ pub fn set_up() -> io::Result<()> {
         }
     }
     load_modules()?;
-    // A real-time task that never waits is no fault here.
+    // A real-time task that never waits is not reported as hung.
     let _ = fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
     loopback_up()
         .map_err(|error| io::Error::other(format!("the loopback interface stays down: {error}")))
 }
 
-/// Makes standard error a pipe, as it is on a host: the console is a serial line, and no place for
-/// a log.
+/// Replaces standard error by a pipe, as on a host: the console is a slow serial line.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn log_to_pipe() -> io::Result<()> {
     let console = rustix::io::dup(stderr())?;
     let (reader, writer) = pipe()?;
     fcntl_setpipe_size(&writer, PIPE_BYTES)?;
-    // Without a reader the kernel would refuse what is written.
+    // Without a reader the kernel would refuse writes.
     mem::forget(reader);
     dup2_stderr(&writer)?;
-    // There is only this one call.
+    // The cell is empty: this function is called once.
     let _ = CONSOLE.set(console);
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -70,15 +70,15 @@ pub fn log_to_pipe() -> io::Result<()> {
     Ok(())
 }
 
-/// What is said from now on is for the user.
+/// Sends all further output on standard error to the console.
 pub fn log_to_console() {
     if let Some(console) = CONSOLE.get() {
-        // Where it fails nobody can be told.
+        // A failure cannot be reported.
         let _ = dup2_stderr(console);
     }
 }
 
-/// What the lab has put there, in the order of their names.
+/// Loads the modules that the lab has added, in the order of their names.
 fn load_modules() -> io::Result<()> {
     let mut paths =
         fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
@@ -93,10 +93,10 @@ fn load_modules() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends and receives over 127.0.0.1 need it.
+/// Brings up the loopback interface, which traffic over 127.0.0.1 needs.
 fn loopback_up() -> io::Result<()> {
     let socket = match socket(AddressFamily::INET, SocketType::DGRAM, None) {
-        // A kernel without a network has nothing to raise.
+        // A kernel without a network has no interface.
         Err(Errno::AFNOSUPPORT) => return Ok(()),
         other => other?,
     };

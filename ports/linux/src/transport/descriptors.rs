@@ -2,8 +2,8 @@
 //!
 //! Each client has a channel of its own to each service. Through a stream, a message goes with its
 //! length before it, in one write; packets keep their bounds. A service with several clients polls
-//! their channels. An end of file tells either side that the other has gone, since every process
-//! closes the ends that are not its own.
+//! their channels. Each side notices the other's end by an end of file, since every process closes
+//! the ends that are not its own.
 
 use std::{
     marker::PhantomData,
@@ -25,15 +25,15 @@ use rustix::{
 use super::Patience;
 use crate::kernel::Linux;
 
-/// What channels are made of.
+/// The kind of descriptor that channels are made of.
 pub trait Means: Send + 'static {
-    /// A read returns one whole message.
+    /// `true` if a read returns one whole message.
     const PACKETS: bool;
 
-    /// Both ends of a channel for messages of up to `largest` bytes.
+    /// Creates both ends of a channel for messages of up to `largest` bytes.
     ///
     /// # Errors
-    /// When there are no descriptors left, or a pipe may not be so large.
+    /// The system's error if there are no descriptors left, or if a pipe may not be so large.
     fn channel(largest: usize) -> Result<[Channel; 2], Errno>;
 }
 
@@ -41,10 +41,10 @@ pub enum Unix {}
 pub enum Seqpacket {}
 pub enum Pipe {}
 
-/// One end of a channel.
+/// An end of a channel, owned by a process.
 pub struct Channel {
     reader: OwnedFd,
-    /// Where it is not the reader as well.
+    /// The writing descriptor, if it is not the reader.
     writer: Option<OwnedFd>,
 }
 
@@ -75,7 +75,8 @@ impl Means for Pipe {
     fn channel(largest: usize) -> Result<[Channel; 2], Errno> {
         let (requests, to_server) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, to_client) = pipe_with(PipeFlags::CLOEXEC)?;
-        // A message that does not fit would be written in pieces, with switches between them.
+        // A message that does not fit the pipe would be written in pieces, with switches between
+        // them.
         let room = (HEADER + largest).next_power_of_two().max(2 * 4096);
         for writer in [&to_server, &to_client] {
             fcntl_setpipe_size(writer, room)?;
@@ -86,7 +87,7 @@ impl Means for Pipe {
     }
 }
 
-/// Of a message in a stream: its length, in native order.
+/// The header of a message in a stream: its length, in native byte order.
 const HEADER: usize = 4;
 
 impl Channel {
@@ -94,7 +95,8 @@ impl Channel {
         End { reader: self.reader.into_raw_fd(), writer: self.writer.map(OwnedFd::into_raw_fd) }
     }
 
-    /// Writes all of `message`, its header included. `go_on`: asked when a signal interrupts.
+    /// Writes all of `message`, its header included. Calls `go_on` when a signal interrupts, and
+    /// gives up if that returns `false`.
     #[inline]
     fn send<M: Means>(
         &self,
@@ -137,7 +139,7 @@ impl Channel {
                 if have == HEADER + length {
                     return Ok(length);
                 }
-                // One message is under way at a time, and none is longer than the buffer.
+                // There is one message at a time, and none is longer than the buffer.
                 if have > HEADER + length || HEADER + length > buffer.len() {
                     return Err(CallFailure::Refused);
                 }
@@ -155,8 +157,8 @@ fn failure(error: Errno) -> CallFailure {
     }
 }
 
-/// The numbers of a channel's descriptors: the same in all processes forked since they were made,
-/// each of which owns its own copies.
+/// The numbers of a channel's descriptors: equal in all processes forked since their creation, each
+/// of which owns its copies.
 struct End {
     reader: RawFd,
     writer: Option<RawFd>,
@@ -164,9 +166,9 @@ struct End {
 
 impl End {
     /// # Safety
-    /// Once a process and end.
+    /// Called at most once per process and end.
     unsafe fn take(&self) -> Channel {
-        // SAFETY: the descriptors are open in this process, and nobody else in it owns them.
+        // SAFETY: the descriptors are open in this process and have no other owner in it.
         unsafe {
             Channel {
                 reader: OwnedFd::from_raw_fd(self.reader),
@@ -179,22 +181,22 @@ impl End {
 pub struct Services {
     clients: usize,
     largest: usize,
-    /// Client c's channel to service s is the one at s * clients + c: the client's end, and the
-    /// server's.
+    /// The client's and the server's end of each channel. The channel of client c to service s is
+    /// at s * clients + c.
     channels: &'static [[End; 2]],
 }
 
 impl Services {
-    /// This process's ends: those at place `side` of the channels that `mine` tells. All others are
-    /// closed.
+    /// Returns this process's ends: those at `side` of the channels for which `mine` returns
+    /// `true`. Closes all others.
     ///
     /// # Safety
-    /// Once in a process.
+    /// Called at most once per process.
     unsafe fn take(&self, side: usize, mine: impl Fn(usize) -> bool) -> Vec<Channel> {
         let mut kept = Vec::new();
         for (place, ends) in self.channels.iter().enumerate() {
             for (which, end) in ends.iter().enumerate() {
-                // SAFETY: this is the one time in this process, by the caller's word.
+                // SAFETY: the caller promises that this is the only call in this process.
                 let channel = unsafe { end.take() };
                 if which == side && mine(place) {
                     kept.push(channel);
@@ -204,7 +206,7 @@ impl Services {
         kept
     }
 
-    /// Room for the longest message and its header.
+    /// Returns a buffer for the longest message and its header.
     fn buffer(&self) -> Vec<u8> {
         vec![0; HEADER + self.largest]
     }
@@ -213,7 +215,7 @@ impl Services {
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// The transport made of these means.
+/// The transport over these means.
 pub struct Descriptors<M>(PhantomData<M>);
 
 pub struct Client {
@@ -254,7 +256,7 @@ impl<M: Means> Transport for Descriptors<M> {
     }
 
     fn release(services: &'static Services) {
-        // SAFETY: the director calls this once, and neither serves nor calls.
+        // SAFETY: the director calls this once, and it neither serves nor calls.
         drop(unsafe { services.take(CLIENT, |_| false) });
     }
 
@@ -264,7 +266,7 @@ impl<M: Means> Transport for Descriptors<M> {
         mut answer: impl FnMut(&mut [u8]) -> bool,
     ) -> Result<(), CallFailure> {
         let clients = services.clients;
-        // SAFETY: a server calls this once, and nothing else here.
+        // SAFETY: a server calls this once, and no other function of the transport.
         let mut channels = unsafe { services.take(SERVER, |place| place / clients == service) };
         let mut buffer = services.buffer();
         let mut next = 0;
@@ -288,7 +290,7 @@ impl<M: Means> Transport for Descriptors<M> {
 
     fn connect(services: &'static Services, client: usize) -> Result<Client, CallFailure> {
         let clients = services.clients;
-        // SAFETY: a client calls this once, and nothing else here.
+        // SAFETY: a client calls this once, and no other function that takes its ends.
         let channels = unsafe { services.take(CLIENT, |place| place % clients == client) };
         let (message, answer) = (services.buffer(), services.buffer());
         Ok(Client { channels, message, answer, patience: Patience::new() })
@@ -311,8 +313,8 @@ impl<M: Means> Transport for Descriptors<M> {
     }
 }
 
-/// The place of a channel that can be read from, looked for from `first` on, so that each gets its
-/// turn. A single one is not asked: its read waits.
+/// Returns the place of a readable channel, from `first` on, so that each gets its turn. A single
+/// channel is not polled: its read waits.
 #[inline]
 fn ready(channels: &[Channel], first: usize) -> Result<usize, CallFailure> {
     if channels.len() == 1 {

@@ -1,9 +1,9 @@
-//! `futex`, `eventfd`, `process_vm`: transports through memory, with a semaphore that rings.
+//! `futex`, `eventfd`, `process_vm`: transports through memory, with semaphores as bells.
 //!
 //! Each client has a line to each service: room for a message each way, and a bell. A service has
-//! one bell for all its clients, and looks which of them has called. With `process_vm`, lines hold
-//! only lengths and addresses: either side reads the message where the other has it. Nobody tells a
-//! client that its server has died; its patience ends.
+//! one bell for all its clients, and checks which of them has called. With `process_vm`, lines hold
+//! lengths and addresses only: each side reads the message from the other's memory. A client
+//! notices its server's death by the timeout only.
 
 use std::{
     cell::UnsafeCell,
@@ -28,10 +28,11 @@ use crate::{
     semaphore::{Primitive, Semaphore},
 };
 
-/// What rings, and how a message gets to the other side.
+/// The primitive of the bells, and the way of a message to the other side.
 pub trait Means: Send + 'static {
     const BELL: Primitive;
-    /// Messages are copied into memory that both share; if not, read from the other's own.
+    /// `true` if messages are copied into shared memory; `false` if they are read from the other
+    /// process's memory.
     const SHARED: bool;
 }
 
@@ -57,7 +58,7 @@ impl Means for ProcessVm {
 /// A message for the other side.
 struct Letter {
     length: AtomicUsize,
-    /// In the writer's memory, unless the letter has room for it.
+    /// The address of the message in the writer's memory, unless the letter has room for it.
     address: AtomicUsize,
     room: &'static [UnsafeCell<u8>],
 }
@@ -71,7 +72,8 @@ impl Letter {
         Ok(Self { length: AtomicUsize::new(0), address: AtomicUsize::new(0), room })
     }
 
-    /// Leaves a message, which stays where it is until it has been answered.
+    /// Writes a message. Without room in the letter, the message must not change until it has been
+    /// answered.
     #[inline]
     fn write(&self, message: &[u8]) {
         self.length.store(message.len(), Relaxed);
@@ -79,13 +81,13 @@ impl Letter {
             self.address.store(message.as_ptr().expose_provenance(), Relaxed);
         } else {
             assert!(message.len() <= self.room.len(), "no message is longer than was asked for");
-            // SAFETY: there is room; the other side does not look before it has been rung for.
+            // SAFETY: the message fits the room; the other side does not read it before the bell.
             unsafe { ptr::copy_nonoverlapping(message.as_ptr(), self.start(), message.len()) };
         }
     }
 
-    /// Leaves the message of another letter: in this one's room, or in `buffer`, where its writer
-    /// may still change it.
+    /// Copies the message of another letter into this one's room, or into `buffer`, in which the
+    /// caller may still change it.
     #[inline]
     fn copy<'a>(
         &'a self,
@@ -100,7 +102,7 @@ impl Letter {
         }
         let message = other.read(writer, &mut [])?;
         self.write(message);
-        // SAFETY: the message lies in the room, where this side alone looks until it rings.
+        // SAFETY: the message is in the room, which only this side accesses before it rings.
         Ok(unsafe { slice::from_raw_parts_mut(self.start(), message.len()) })
     }
 
@@ -108,7 +110,7 @@ impl Letter {
         self.room.as_ptr().cast::<u8>().cast_mut()
     }
 
-    /// The message that `writer` has left: where it stands, or in `buffer`, to which it has been
+    /// Returns the message of the process `writer`: in place, or in `buffer`, into which it was
     /// read.
     #[inline]
     fn read<'a>(
@@ -118,7 +120,7 @@ impl Letter {
     ) -> Result<&'a [u8], CallFailure> {
         let length = self.length.load(Relaxed);
         if !self.room.is_empty() {
-            // SAFETY: the message lies in the room, and the writer leaves it alone until it has
+            // SAFETY: the message is in the room, and the writer does not change it until it has
             // been answered.
             return Ok(unsafe { slice::from_raw_parts(self.start(), length) });
         }
@@ -139,31 +141,31 @@ impl Letter {
     }
 }
 
-/// Between one client and one service.
+/// The line between a client and a service.
 struct Line {
     request: Letter,
     answer: Letter,
     called: AtomicBool,
     answered: Semaphore,
-    /// What the service had to say instead of an answer: an error number, or 0.
+    /// An error number in place of an answer, or 0.
     failed: AtomicI32,
 }
 
 struct Service {
     called: Semaphore,
     process: AtomicI32,
-    /// By client.
+    /// The service's lines, indexed by client.
     lines: &'static [Line],
 }
 
 pub struct Services {
     services: &'static [Service],
-    /// Their processes.
+    /// The process numbers of the clients.
     clients: &'static [AtomicI32],
     largest: usize,
 }
 
-/// The transport made of these means.
+/// The transport over these means.
 pub struct Memory<M>(PhantomData<M>);
 
 pub struct Client<M: Means> {
@@ -217,13 +219,14 @@ impl<M: Means> Transport for Memory<M> {
     ) -> Result<(), CallFailure> {
         let Service { called, process, lines } = &services.services[service];
         process.store(admit_readers::<M>(), Release);
-        // An answer stays until its client calls again.
+        // An answer stays valid until its client calls again.
         let room = if M::SHARED { 0 } else { services.largest };
         let mut buffers = vec![vec![0; room]; lines.len()];
         let (mut clients, mut next) = (lines.len(), 0);
         while clients > 0 {
             called.take();
-            // In turn, so that a client that calls again at once does not keep the others waiting.
+            // Clients are served in turn, so that one that calls again at once does not starve the
+            // others.
             let caller = (next..next + lines.len()).map(|place| place % lines.len());
             let Some(caller) =
                 caller.into_iter().find(|&place| lines[place].called.swap(false, Acquire))
@@ -290,11 +293,11 @@ impl<M: Means> Drop for Client<M> {
     }
 }
 
-/// The number of this process. Where Linux lets only parents read a process's memory (Yama),
-/// siblings may from now on.
+/// Returns the number of this process, and permits siblings to read its memory, which Yama
+/// restricts to parents.
 fn admit_readers<M: Means>() -> libc::pid_t {
     if !M::SHARED {
-        // SAFETY: takes numbers; without Yama it fails, and there is nothing to allow.
+        // SAFETY: takes numbers; without Yama it fails, and no permission is needed.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
     }
     // SAFETY: always succeeds.

@@ -1,4 +1,4 @@
-//! Transports: what carries a call to a server process and back. One file each; `transaction`
+//! Transports: the ways of a call to a server process and back. One file each; `transaction`
 //! measures them.
 //!
 //! | word | there and back |
@@ -10,7 +10,7 @@
 //! | `process_vm` | read from the other's memory by `process_vm_readv`; a futex rings |
 //! | `passthrough` | a call of a function: no server |
 //!
-//! A message is copied into what carries it, and the answer is read where it arrives.
+//! A message is copied into the transport, and the answer is read in place.
 
 mod binder;
 mod descriptors;
@@ -24,17 +24,17 @@ pub use passthrough::Passthrough;
 
 use std::{io, ptr};
 
-/// How long a server may take for one call.
+/// The time, in seconds, that a server may take for a call.
 const PATIENCE_S: u32 = 3;
 
-/// A client's patience. A timer interrupts whatever the client waits in, once a second; calls that
-/// are answered cost nothing for it. Client processes have one each.
+/// The timeout of a client's calls. A timer interrupts the client's waits once a second; answered
+/// calls have no cost for it. Each client process has one.
 pub struct Patience {
     interruptions: u32,
 }
 
 impl Patience {
-    /// From now on, waits of this process end with `EINTR` once a second.
+    /// Starts the timer: from now on, waits of this process end with `EINTR` once a second.
     pub fn new() -> Self {
         extern "C" fn nothing(_: libc::c_int) {}
         let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
@@ -50,13 +50,13 @@ impl Patience {
         Self { interruptions: 0 }
     }
 
-    /// Called when a wait was interrupted: whether to go on waiting.
+    /// Returns `true` if the client may go on waiting. Called after a wait was interrupted.
     pub fn go_on(&mut self) -> bool {
         self.interruptions += 1;
         self.interruptions <= PATIENCE_S
     }
 
-    /// Called when an answer has come.
+    /// Restarts the timeout. Called after an answer has arrived.
     #[inline(always)]
     pub fn answered(&mut self) {
         self.interruptions = 0;

@@ -1,4 +1,4 @@
-//! `passthrough`: the server is a function in the client's own process, which copies the bytes.
+//! `passthrough`: the server is a function in the client's process, which copies the bytes.
 
 use chronoscope_suite::{
     Refusal,

@@ -6,7 +6,10 @@ use super::{
     super::{scale::Scale, svg::Svg},
     pins::{Marks, Timebase},
 };
-use crate::capture::{Channel, Pulse};
+use crate::{
+    capture::{Channel, Pulse},
+    units::show,
+};
 
 /// The heights of the two levels below the top of a lane, in SVG units.
 const HIGH: f64 = 5.0;
@@ -22,7 +25,7 @@ pub struct Window<'a> {
     /// The time at the axis' 0.
     pub origin: u64,
     pub x: Scale,
-    pub timebase: &'a Timebase<'a>,
+    pub timebase: &'a Timebase,
 }
 
 impl Window<'_> {
@@ -120,7 +123,7 @@ pub fn timer(svg: &mut Svg, marks: &Marks, window: &Window<'_>, top: f64) {
         let tip = format!(
             "by the timer, number {}: {}",
             index + 1,
-            window.timebase.unit.show(end - start)
+            show(end - start, window.timebase.unit.name())
         );
         svg.bar("ink", [ends[0], top + 9.0], [ends[1] - ends[0], 6.0], &tip);
     }

@@ -14,7 +14,7 @@ use self::{
 use super::{cases::ProvenCase, figure::Figure, text::joined};
 use crate::{
     capture::{Capture, Pulse, Sampling},
-    run::names::CAPTURE,
+    run::{Unit, names::CAPTURE},
     units::{count, show},
 };
 
@@ -66,7 +66,7 @@ fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figur
         notes.push(format!("A sample is {} operations long.", count(per)));
     }
     if let Some(marks) = &marks {
-        let uncertainty = timebase.unit.show(marks.uncertainty.ceil());
+        let uncertainty = show(marks.uncertainty.ceil(), timebase.unit.name());
         notes.push(format!(
             "timer: the same samples by the target's own marks, placed to within ± {uncertainty}."
         ));
@@ -77,7 +77,7 @@ fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figur
         Sampling::Unknown => "sampled".to_owned(),
     };
     let clock = match timebase.unit {
-        unit if unit.is_time() => "time".to_owned(),
+        Unit::Nanoseconds => "time".to_owned(),
         unit => joined(&[unit.name(), &timebase.rate()]),
     };
     let seen = format!("{} samples by {}", focus.samples.len(), focus.source);
@@ -97,14 +97,14 @@ fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figur
 /// The first samples with their widths by the pin and, if known, by the timer.
 fn rows(
     focus: &Focus<'_>,
-    timebase: &Timebase<'_>,
+    timebase: &Timebase,
     marks: Option<&Marks>,
     start: u64,
 ) -> Vec<Vec<String>> {
     let row = |(index, sample): (usize, &Pulse)| {
         let timer = marks
             .and_then(|marks| marks.spans.get(index))
-            .map(|span| timebase.unit.show(span.1 - span.0));
+            .map(|span| show(span.1 - span.0, timebase.unit.name()));
         vec![
             (index + 1).to_string(),
             timebase.show(sample.at - start),

@@ -1,16 +1,16 @@
 //! Matches pins to series by the widths of their pulses, and places the marks of the target's timer
 //! among the edges of a pin.
 
-use super::super::{cases::Unit, text::joined};
+use super::super::{cases::time_unit, text::joined};
 use crate::{
     capture::{Capture, Channel, Pulse, Tick},
-    run::{CaseResult, SeriesResult, names::by_pin},
+    run::{CaseResult, Role, SeriesResult, Unit, names::by_pin},
     units::show,
 };
 
 /// Converts ticks of a capture to the unit of the case's values.
-pub struct Timebase<'a> {
-    pub unit: Unit<'a>,
+pub struct Timebase {
+    pub unit: Unit,
     tick: Tick,
     /// The rate of the target's clock in Hz, for values in its ticks.
     hertz: f64,
@@ -18,23 +18,23 @@ pub struct Timebase<'a> {
     has_rate: bool,
 }
 
-impl<'a> Timebase<'a> {
-    pub fn of(case: &'a CaseResult, capture: &Capture) -> Self {
-        let unit = Unit::of(case);
+impl Timebase {
+    pub fn of(case: &CaseResult, capture: &Capture) -> Self {
+        let unit = time_unit(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
         // Simulations without a given clock rate use ticks of 1 ns.
-        let has_rate = !unit.is_time() && capture.tick != Tick::NANOSECOND;
+        let has_rate = unit != Unit::Nanoseconds && capture.tick != Tick::NANOSECOND;
         Self { unit, tick: capture.tick, hertz: hertz as f64, has_rate }
     }
 
     /// A duration in the unit of the case's values.
     pub fn value(&self, ticks: u64) -> f64 {
         let ns = self.tick.ns(ticks);
-        if self.unit.is_time() { ns } else { (ns * self.hertz / 1e9).round() }
+        if self.unit == Unit::Nanoseconds { ns } else { (ns * self.hertz / 1e9).round() }
     }
 
     pub fn show(&self, ticks: u64) -> String {
-        self.unit.show(self.value(ticks))
+        show(self.value(ticks), self.unit.name())
     }
 
     /// A duration in units of time; `None` if [`Self::show`] gives time already or the rate is
@@ -72,7 +72,7 @@ impl<'a> Focus<'a> {
     /// without pulses.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
         let timebase = Timebase::of(case, capture);
-        let own = case.series.iter().filter(|series| !series.role.starts_with("pin"));
+        let own = case.series.iter().filter(|series| !series.role.is_from_pin());
         let mut found: Vec<(&SeriesResult, &Channel, Vec<Pulse>)> = Vec::new();
         for series in own {
             let name = by_pin(&series.name);
@@ -95,7 +95,7 @@ impl<'a> Focus<'a> {
             .map(|(series, channel, _)| (channel.name.as_str(), series.name.as_str()))
             .collect();
         if let Some((series, channel, samples)) =
-            found.into_iter().find(|(series, _, _)| series.role == "measured")
+            found.into_iter().find(|(series, _, _)| series.role == Role::Measured)
         {
             return Some(Self {
                 channel,
@@ -140,7 +140,7 @@ impl<'a> Focus<'a> {
 
     /// The timer's marks on the time axis of the capture. `None` unless the samples of the first
     /// repetition were kept and each fits within its pulse.
-    pub fn marks(&self, timebase: &Timebase<'_>) -> Option<Marks> {
+    pub fn marks(&self, timebase: &Timebase) -> Option<Marks> {
         let series = self.series?;
         let is_whole = series
             .by_repetition
@@ -174,11 +174,7 @@ fn latencies(capture: &Capture) -> Option<(&Channel, Vec<Pulse>)> {
 
 /// The samples of a series' first repetition on a channel, as high pulses or from each edge to the
 /// next. `None` unless number, minimum and maximum match the repetition.
-fn samples(
-    channel: &Channel,
-    series: &SeriesResult,
-    timebase: &Timebase<'_>,
-) -> Option<Vec<Pulse>> {
+fn samples(channel: &Channel, series: &SeriesResult, timebase: &Timebase) -> Option<Vec<Pulse>> {
     let first = series.by_repetition.first()?;
     let matches_summary = |samples: &Vec<Pulse>| {
         let values = || {
@@ -216,7 +212,7 @@ impl Marks {
         samples: &[(f64, f64)],
         series: &SeriesResult,
         pulses: &[Pulse],
-        timebase: &Timebase<'_>,
+        timebase: &Timebase,
     ) -> Option<Self> {
         let length = |value: f64| value * series.per + series.nominal;
         let (mut earliest, mut latest) = (f64::NEG_INFINITY, f64::INFINITY);

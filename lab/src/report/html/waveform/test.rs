@@ -6,7 +6,10 @@ use super::*;
 use crate::{
     capture::{Channel, Tick},
     report::html::test::{charts, page_of, run_of},
-    run::{CaseResult, Clock, Cycles, Repetition, SeriesResult, Spent, names::by_pin, sample},
+    run::{
+        CaseResult, Clock, Cycles, Domain, Repetition, Role, SeriesResult, Spent, Unit,
+        names::by_pin, sample,
+    },
 };
 
 /// Three pulses of D0, 100, 140 and 120 cycles wide at 84 MHz; `irq` rises 9 before each.
@@ -30,13 +33,12 @@ fn capture() -> Capture {
     }
 }
 
-fn series(name: &str, role: &str, samples: &[(f64, f64)]) -> SeriesResult {
+fn series(name: &str, role: Role, samples: &[(f64, f64)]) -> SeriesResult {
     let values = || samples.iter().map(|sample| sample.1);
     let (min, max) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let repetition =
         Repetition { count: samples.len() as u64, min, p50: min, p99: None, max, mean: min };
-    let role = role.to_owned();
-    let unit = "cycles".to_owned();
+    let unit = Unit::Cycles;
     SeriesResult {
         role,
         unit,
@@ -51,12 +53,12 @@ fn case(capture: &Capture) -> CaseResult {
     capture.to_vcd(&mut dump).unwrap();
     let mut case = sample::case("switch", "pins=yes");
     case.target = "tandem@ibex".to_owned();
-    case.clock = Some(Clock { domain: "cycles".to_owned(), hertz: 84_000_000, resolution: 1 });
+    case.clock = Some(Clock { domain: Domain::Cycles, hertz: 84_000_000, resolution: 1 });
     // Each begins 2 cycles after its pulse does, or a little later, and ends 2 before, or a little
     // earlier.
     case.series = vec![
-        series("full", "measured", &[(0.0, 96.0), (301.0, 134.0), (600.0, 116.0)]),
-        series(&by_pin("full"), "pin", &[(0.0, 100.0), (300.0, 140.0), (600.0, 120.0)]),
+        series("full", Role::Measured, &[(0.0, 96.0), (301.0, 134.0), (600.0, 116.0)]),
+        series(&by_pin("full"), Role::Pin, &[(0.0, 100.0), (300.0, 140.0), (600.0, 120.0)]),
     ];
     case.attachments.insert(CAPTURE.to_owned(), String::from_utf8(dump).unwrap());
     case
@@ -179,8 +181,8 @@ fn extremes_break_no_picture() {
     shown.attachments.insert(CAPTURE.to_owned(), dump.to_owned());
     shown.series[0].samples = vec![(f64::NAN, f64::INFINITY); 3];
     shown.series[1].per = 0.0;
-    for domain in ["wall", "cycles"] {
-        shown.clock = Some(Clock { domain: domain.to_owned(), hertz: 0, resolution: 1 });
+    for domain in [Domain::Wall, Domain::Cycles] {
+        shown.clock = Some(Clock { domain, hertz: 0, resolution: 1 });
         let text = page_of(&run_of(vec![shown.clone()]));
         for wrong in ["=\"NaN", "MNaN", "LNaN", "Minf", "=\"inf"] {
             assert!(!text.contains(wrong), "{wrong}");

@@ -33,7 +33,7 @@ const MIN_SHARE: f64 = 0.04;
 pub fn draw(
     capture: &Capture,
     focus: &Focus<'_>,
-    timebase: &Timebase<'_>,
+    timebase: &Timebase,
     marks: Option<&Marks>,
 ) -> (Svg, String) {
     // Pins that never change are left out.
@@ -141,7 +141,7 @@ fn measure(
 
 /// The explanation: the distance of the first two samples if the first window shows one, and the
 /// number of pins left out.
-fn reading(focus: &Focus<'_>, timebase: &Timebase<'_>, count: usize, left_out: usize) -> String {
+fn reading(focus: &Focus<'_>, timebase: &Timebase, count: usize, left_out: usize) -> String {
     let mut parts = Vec::new();
     if let (1, [one, next, ..]) = (count, focus.samples.as_slice()) {
         parts.push(format!("from the first to the next: {}", timebase.full(next.at - one.at)));

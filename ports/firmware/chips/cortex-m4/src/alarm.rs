@@ -1,8 +1,9 @@
-//! Interrupts at a given time: one for the kernel, one for experiments.
+//! Two alarms, each an interrupt at a given time: one for the kernel, one for experiments.
 //!
-//! QEMU emulates no compare channels, only the interrupt at the reload value; and it counts that from the moment the
-//! reload register is written, as long as the counter has never been written. So an alarm is set by writing
-//! there how many ticks are left. [`start`] tries it, since another version of QEMU may differ.
+//! QEMU emulates no compare channels of these timers, only the interrupt at the reload value. It
+//! counts to that value from the write of the reload register, as long as the counter has never
+//! been written. So setting an alarm writes the number of ticks that are left. [`start`] checks
+//! this behaviour, since another version of QEMU may differ.
 
 use cortex_m::peripheral::NVIC;
 
@@ -15,7 +16,7 @@ use crate::{
     },
 };
 
-/// The kernel's alarm: its handler is `ALARM`, which the port defines.
+/// The kernel's alarm. The port defines its handler, `ALARM`.
 pub static KERNEL: Alarm = Alarm(TIM2);
 
 /// The experiments' timer interrupt.
@@ -23,18 +24,20 @@ pub static EXPERIMENT: Alarm = Alarm(TIM3);
 
 pub struct Alarm(Timer);
 
-/// The shortest and the longest alarm. The shortest must not be over before the interrupt is enabled.
+/// The shortest and the longest alarm. The shortest must not be over before the interrupt is
+/// enabled.
 const SHORTEST: i64 = 8;
 const LONGEST: i64 = 1 << 30;
 
 impl Alarm {
-    /// Sets the alarm to `due`, or to as soon as can be when that has passed. A due time more than a second ahead fires
-    /// early; the handler sets it again.
+    /// Sets the alarm to `due`, or to the earliest possible time if `due` has passed. A due time
+    /// more than a second ahead fires early: the handler sets the alarm again.
     #[inline]
     pub fn set(&self, due: u64) {
         let left = due.wrapping_sub(clock::now()).cast_signed();
         if (SHORTEST..=LONGEST).contains(&left) {
-            // The clock once more, since every tick from here to the write is a tick that the alarm is late.
+            // The clock is read again: every tick from here to the write makes the alarm late by
+            // one.
             let left = (due as u32).wrapping_sub(clock::read()).cast_signed();
             self.0.write(Reload, left.max(SHORTEST as i32).cast_unsigned());
         } else {
@@ -43,13 +46,14 @@ impl Alarm {
         self.0.write(InterruptEnable, 1);
     }
 
-    /// Fires every so many ticks from now on.
+    /// Fires every `ticks` ticks from now on.
     pub fn every(&self, ticks: u32) {
         self.0.write(Reload, ticks);
         self.0.write(InterruptEnable, 1);
     }
 
-    /// Stops it. The handler does so first, or the timer fires again after as many ticks.
+    /// Stops the alarm. A handler calls it first: otherwise the timer fires again after as many
+    /// ticks.
     #[inline(always)]
     pub fn stop(&self) {
         self.0.write(InterruptEnable, 0);

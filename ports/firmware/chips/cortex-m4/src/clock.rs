@@ -1,8 +1,9 @@
 //! The clock: one tick is one instruction.
 //!
-//! QEMU's timers of this chip count at 1 GHz of virtual time, and with `-icount shift=0` every instruction takes
-//! 1 ns of it. TIM5 counts all of them, in 32 bits; TIM4 counts every 65536th, so the two together are a counter of 48 bits
-//! that needs no interrupt to extend it. A processor that sleeps executes nothing while time goes on.
+//! QEMU's timers of this chip count at 1 GHz of virtual time, and with `-icount shift=0` every
+//! instruction takes 1 ns of it. TIM5 counts all of them, in 32 bits; TIM4 counts every 65536th, so
+//! the two together are a counter of 48 bits that needs no interrupt to extend it. A processor that
+//! sleeps executes nothing while time goes on.
 
 use chronoscope_suite::wire::Domain;
 
@@ -18,7 +19,7 @@ pub const fn hertz() -> u64 {
     HERTZ
 }
 
-/// What a tick is.
+/// The unit of a tick.
 pub const fn domain() -> Domain {
     Domain::Instructions
 }
@@ -27,7 +28,8 @@ pub(crate) fn start() {
     TIM5.write(Control, 1);
     TIM4.write(Prescaler, u16::MAX.into());
     TIM4.write(Control, 1);
-    // Again, if TIM5 has just come to a multiple of 65536 and it is not certain on which side TIM4 was set.
+    // Again, if TIM5 has just come to a multiple of 65536 and it is not certain on which side TIM4
+    // was set.
     loop {
         let before = TIM5.read(Count);
         TIM4.write(Count, before >> 16);

@@ -1,4 +1,4 @@
-//! Faults, and interrupts that nobody expects: each ends the run and names itself.
+//! Handlers of faults and of interrupts without a handler. Each ends the run with a message.
 
 use crate::host;
 

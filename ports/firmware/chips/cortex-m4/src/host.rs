@@ -1,6 +1,7 @@
 //! The way to the host over USART1, at 115200 baud: PA9 sends, PA10 receives.
 //!
-//! The set-up is for the chip as it comes out of reset, on its internal oscillator of 16 MHz. QEMU needs none of it.
+//! The set-up is for the chip as it comes out of reset, on its internal oscillator of 16 MHz. QEMU
+//! needs none of it.
 
 use chronoscope_firmware::{serial::Uart, serial_host};
 use cortex_m::peripheral::SCB;
@@ -8,7 +9,7 @@ use cortex_m::peripheral::SCB;
 #[derive(Default)]
 pub struct Usart1(Ready);
 
-/// It has been set up.
+/// Evidence that USART1 has been set up.
 struct Ready;
 
 const STATUS: usize = 0x4001_1000;
@@ -24,7 +25,8 @@ const TRANSMITTED: u32 = 1 << 6;
 const AHB1_ENABLE: usize = 0x4002_3830;
 const APB2_ENABLE: usize = 0x4002_3844;
 
-/// Port A: modes of its pins, two bits each, and what pins 8 to 15 are for, four bits each.
+/// Registers of port A: modes of its pins, two bits each, and the alternate functions of pins 8 to
+/// 15, four bits each.
 const MODES: usize = 0x4002_0000;
 const FUNCTIONS: usize = MODES + 0x24;
 
@@ -53,7 +55,7 @@ fn write(register: usize, value: u32) {
     unsafe { core::ptr::with_exposed_provenance_mut::<u32>(register).write_volatile(value) }
 }
 
-/// Sets the bits of `mask` to those of `value`; the others are somebody else's.
+/// Sets the bits of `mask` to those of `value`, and keeps all other bits.
 fn set(register: usize, mask: u32, value: u32) {
     write(register, read(register) & !mask | value);
 }

@@ -1,4 +1,5 @@
-//! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the kernel's alarm.
+//! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the
+//! kernel's alarm.
 
 use core::cell::Cell;
 
@@ -47,10 +48,10 @@ pub fn attach(source: Source, handler: Handler) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Never called: it has no such source.
+/// Does nothing: this machine has no line that is raised from outside.
 pub const fn stimulate(_due: u64) {}
 
-/// As above.
+/// Always 0: this machine has no line that is raised from outside.
 pub const fn stimulated() -> u64 {
     0
 }
@@ -59,7 +60,8 @@ pub const fn stimulated() -> u64 {
 #[inline(always)]
 pub fn raise() {
     NVIC::pend(Line::Software);
-    // The processor may go on for some instructions before it sees the interrupt, but not past these.
+    // The processor may go on for some instructions before it sees the interrupt, but not past
+    // these.
     asm::dsb();
     asm::isb();
 }

@@ -1,7 +1,8 @@
-//! The machine `cortex-m4`: an STM32F405 as QEMU emulates it (`netduinoplus2`), for ports of any kernel.
+//! The machine `cortex-m4`: an STM32F405 as QEMU emulates it (`netduinoplus2`), for ports of any
+//! kernel.
 //!
-//! Every port on this machine has the same clock, alarms, interrupts and way to the host, so that what differs between
-//! their figures is the kernel. `docs/machines/qemu.md` says what the emulation does and does not tell.
+//! All ports on this machine share its clock, alarms, interrupts and way to the host, so figures
+//! differ by the kernel alone. `docs/machines/qemu.md` gives the limits of the emulation.
 
 #![no_std]
 
@@ -14,6 +15,7 @@ pub mod interrupts;
 pub mod lines;
 pub mod pins;
 mod registers;
+mod vectors;
 
 use core::mem::MaybeUninit;
 
@@ -26,7 +28,8 @@ pub use cortex_m::asm::wfi;
 /// Marks the image's main function.
 pub use cortex_m_rt::entry;
 
-/// What experiments keep their marks in. The rest of 128 KiB is for the port and the stack.
+/// Bytes of the arena for the experiments' marks. The rest of 128 KiB is for the port and the
+/// stack.
 const ARENA: usize = 88 * 1024;
 
 /// Takes the machine: call it once, first of all. Returns the experiment's memory.

@@ -1,15 +1,15 @@
-//! Pins that show a logic analyser what is measured: PA0 to PA7.
+//! Pins PA0 to PA7, on which a logic analyser sees the measured intervals.
 
 const PORT_A_SET_AND_RESET: usize = 0x4002_0018;
 
-/// Where each bit of the peripherals' registers is a word.
+/// The bit-band alias: each bit of the peripherals' registers is a word.
 const BIT_BAND: usize = 0x4200_0000;
 const WORDS: usize = BIT_BAND + (PORT_A_SET_AND_RESET - 0x4000_0000) * 32;
 
-/// Sets a pin: a store. In an image without the feature `pins`, nothing.
+/// Drives a pin by one store. Does nothing in an image without the feature `pins`.
 ///
-/// The register has a bit that sets a pin, and one 16 further that clears it. By way of the bit-band the address alone
-/// tells which, and that is all that a plugin of QEMU's learns of a store.
+/// Bit n of the register sets pin n, and bit 16 + n clears it. Through the bit-band alias the
+/// address alone names the edge; QEMU's plugin interface shows only the address of a store.
 #[inline(always)]
 pub fn drive(pin: u8, high: bool) {
     if cfg!(feature = "pins") {

@@ -17,7 +17,7 @@ pub enum Register {
     /// Bit 0: interrupt when the counter reaches the reload value.
     InterruptEnable = 0x0C,
     Count = 0x24,
-    /// Counts every so many ticks, less one.
+    /// The counter counts every (this + 1)th tick.
     Prescaler = 0x28,
     Reload = 0x2C,
 }
@@ -25,7 +25,8 @@ pub enum Register {
 impl Timer {
     #[inline(always)]
     pub fn read(self, register: Register) -> u32 {
-        // SAFETY: the registers of a timer are always there to be read; reading these has no effect.
+        // SAFETY: the registers of a timer are always there to be read; reading these has no
+        // effect.
         unsafe {
             core::ptr::with_exposed_provenance::<u32>(self.0 + register as usize).read_volatile()
         }

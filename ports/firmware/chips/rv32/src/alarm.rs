@@ -1,8 +1,9 @@
-//! Interrupts at a given time: one for the kernel, one for experiments.
+//! Two alarms, each an interrupt at a given time: one for the kernel, one for experiments.
 //!
-//! The architecture's timer, `mtimecmp`, counts at 10 MHz in QEMU's `virt`: it would be late by up to 99 instructions. The
-//! real-time clock of `virt` has an alarm in nanoseconds, and with `-rtc clock=vm` these are virtual: instructions. So both
-//! alarms share that one, which is set to the sooner of them. [`start`] tries it.
+//! The architecture's timer, `mtimecmp`, counts at 10 MHz in QEMU's `virt` and would be late by up
+//! to 99 instructions. The real-time clock of `virt` has an alarm in nanoseconds, which with `-rtc
+//! clock=vm` are virtual: instructions. Both alarms share it: it is set to the sooner of them.
+//! [`start`] checks its behaviour.
 
 use core::cell::Cell;
 
@@ -16,13 +17,13 @@ use crate::{
     },
 };
 
-/// The kernel's alarm: its handler is `ALARM`, which the port defines.
+/// The kernel's alarm. The port defines its handler, `ALARM`.
 pub static KERNEL: Alarm = Alarm(Cell::new(NEVER));
 
 /// The experiments' timer interrupt.
 pub static EXPERIMENT: Alarm = Alarm(Cell::new(NEVER));
 
-/// When it is due.
+/// An alarm and its due time.
 pub struct Alarm(Cell<u64>);
 
 // SAFETY: there is one processor, and the cell is used with the alarm's interrupt masked only.
@@ -35,7 +36,7 @@ unsafe extern "C" {
 }
 
 impl Alarm {
-    /// Sets the alarm to `due`; it goes off at once when that has passed.
+    /// Sets the alarm to `due`. It fires at once if `due` has passed.
     #[inline]
     pub fn set(&self, due: u64) {
         critical_section::with(|_| {
@@ -44,12 +45,13 @@ impl Alarm {
         });
     }
 
-    /// Handlers call it first, for machines whose alarm would go off again. This one has been stopped by going off.
+    /// Does nothing: this alarm stops by firing. Handlers call it first, for machines whose alarm
+    /// would fire again.
     #[inline(always)]
     pub fn stop(&self) {}
 }
 
-/// With interrupts masked, as all below.
+/// Sets the hardware's alarm. Interrupts must be masked, as for all functions below.
 #[inline(always)]
 fn set_hardware(due: u64) {
     ALARM_HIGH.write((due >> 32) as u32);
@@ -61,10 +63,10 @@ fn set_hardware(due: u64) {
 pub(crate) fn fired() {
     CLEAR_INTERRUPT.write(1);
     if ALARM_IS_SET.read() != 0 {
-        // It was set anew after it had gone off, where interrupts were masked.
+        // Masked code set the alarm again after it had fired.
         return;
     }
-    // Experiments' is the more urgent one: it goes first when both are due, whichever was due sooner.
+    // The experiments' alarm is more urgent: it is served first if both are due.
     if EXPERIMENT.0.get() <= clock::now() {
         goes_off(&EXPERIMENT, &KERNEL);
         interrupts::timer();

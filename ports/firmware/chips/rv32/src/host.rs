@@ -1,4 +1,4 @@
-//! The way to the host over `virt`'s UART, an NS16550: what a board with this processor would have. QEMU's needs no set-up.
+//! The way to the host over `virt`'s UART, an NS16550. QEMU's needs no set-up.
 
 use chronoscope_firmware::{serial::Uart, serial_host};
 
@@ -27,7 +27,7 @@ impl Ns16550 {
 impl Uart for Ns16550 {
     fn read(&mut self) -> u8 {
         Self::wait_for(RECEIVED);
-        // SAFETY: as above.
+        // SAFETY: the data register is always readable.
         unsafe { core::ptr::with_exposed_provenance::<u8>(DATA).read_volatile() }
     }
 

@@ -1,4 +1,5 @@
-//! The interrupts that experiments raise. Handlers run with interrupts masked: nothing pre-empts them.
+//! The interrupts that experiments raise. Handlers run with interrupts masked: nothing pre-empts
+//! them.
 
 use core::cell::Cell;
 
@@ -10,9 +11,9 @@ use chronoscope_suite::{
 use riscv::interrupt::{self, Interrupt};
 
 use crate::{
-    alarm, clock,
+    clock,
     registers::{
-        CLAIM, ENABLED, FIRED_HIGH, FIRED_LOW, REAL_TIME_CLOCK, SOFTWARE, STIMULUS, STIMULUS_DONE,
+        ENABLED, FIRED_HIGH, FIRED_LOW, REAL_TIME_CLOCK, SOFTWARE, STIMULUS, STIMULUS_DONE,
         STIMULUS_HIGH, STIMULUS_LOW, STIMULUS_PRIORITY,
     },
 };
@@ -20,7 +21,8 @@ use crate::{
 /// The handler of one source.
 struct Attached(Cell<Handler>);
 
-// SAFETY: there is one processor, and the cell is written with interrupts masked, and read by a handler only.
+// SAFETY: there is one processor, and the cell is written with interrupts masked, and read by a
+// handler only.
 unsafe impl Sync for Attached {}
 
 static RAISED: Attached = Attached(Cell::new(&|| ()));
@@ -28,7 +30,8 @@ static TIMED: Attached = Attached(Cell::new(&|| ()));
 static STIMULATED: Attached = Attached(Cell::new(&|| ()));
 
 pub(crate) fn start() {
-    // SAFETY: each of these interrupts has a handler, and there are no critical sections that mask one alone.
+    // SAFETY: each of these interrupts has a handler, and there are no critical sections that mask
+    // one alone.
     unsafe {
         interrupt::enable_interrupt(Interrupt::MachineSoft);
         interrupt::enable_interrupt(Interrupt::MachineExternal);
@@ -80,24 +83,19 @@ pub fn stimulate(due: u64) {
     STIMULUS_LOW.write(due as u32);
 }
 
-/// When the line rose last.
+/// The clock's value at the last rise of the line.
 pub fn stimulated() -> u64 {
     u64::from(FIRED_HIGH.read()) << 32 | u64::from(FIRED_LOW.read())
 }
 
-/// The machine's external interrupt: PLIC passes on the alarm and the stimulus.
+/// Runs the handler of the bench's stimulus, and lowers its line.
 #[inline(always)]
-pub(crate) fn external() {
-    let number = CLAIM.read();
-    if number == STIMULUS {
-        STIMULATED.0.get()();
-        STIMULUS_DONE.write(1);
-    } else {
-        alarm::fired();
-    }
-    CLAIM.write(number);
+pub(crate) fn stimulus() {
+    STIMULATED.0.get()();
+    STIMULUS_DONE.write(1);
 }
 
+/// Runs the handler of the experiments' timer.
 #[inline(always)]
 pub(crate) fn timer() {
     TIMED.0.get()();

@@ -1,8 +1,10 @@
-//! The machine `rv32`: an RV32IMC in machine mode, with the interrupt controllers of QEMU's `virt`, for ports of any kernel.
-//! The RTL bench looks the same to a program, so an image runs on either; what differs it finds out when it runs.
+//! The machine `rv32`: an RV32IMC in machine mode, with the interrupt controllers of QEMU's `virt`,
+//! for ports of any kernel. The RTL bench looks the same to a program: one image runs on either,
+//! and detects differences at run time.
 //!
-//! It has the same names as `chronoscope-cortex-m4`, so that a port differs in little more than its kernel's own part
-//! for the processor. `docs/machines/qemu.md` says what the emulation does and does not tell.
+//! The crate exports the same names as `chronoscope-cortex-m4`, so a port differs between the two
+//! in little more than its kernel's own code for the processor. `docs/machines/qemu.md` gives the
+//! limits of the emulation.
 
 #![no_std]
 
@@ -26,7 +28,8 @@ pub use riscv::asm::wfi;
 /// Marks the image's main function.
 pub use riscv_rt::entry;
 
-/// What experiments keep their marks in. The rest of 128 KiB is for the port and the stack.
+/// Bytes of the arena for the experiments' marks. The rest of the memory is for the port and the
+/// stack.
 const ARENA: usize = 88 * 1024;
 
 /// Takes the machine: call it once, first of all. Returns the experiment's memory.

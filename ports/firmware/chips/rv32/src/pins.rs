@@ -1,8 +1,8 @@
-//! Pins that show a logic analyser what is measured: D0 to D7 of the RTL bench.
+//! Pins D0 to D7 of the RTL bench, on which a logic analyser sees the measured intervals.
 
 use crate::registers::{PIN_CLEAR, PIN_SET};
 
-/// Sets a pin: a store. In an image without the feature `pins`, nothing.
+/// Drives a pin by one store. Does nothing in an image without the feature `pins`.
 #[inline(always)]
 pub fn drive(pin: u8, high: bool) {
     if cfg!(feature = "pins") {

@@ -1,4 +1,5 @@
-//! Registers of the devices of QEMU's `virt`, which the RTL bench has as well, and of the bench itself.
+//! Registers of the devices of QEMU's `virt`, which the RTL bench has as well, and of the bench
+//! itself.
 
 /// A register of 32 bits, at its address.
 #[derive(Clone, Copy)]
@@ -7,13 +8,15 @@ pub struct Register(usize);
 /// ACLINT: the software interrupt of the processor, pending while bit 0 is set.
 pub const SOFTWARE: Register = Register(0x0200_0000);
 
-/// PLIC: the priority of each interrupt, which of them are on, and where the pending one is claimed and completed.
+/// PLIC: the priority of each interrupt, which of them are on, and where the pending one is claimed
+/// and completed.
 pub const REAL_TIME_CLOCK_PRIORITY: Register = priority(REAL_TIME_CLOCK);
 pub const STIMULUS_PRIORITY: Register = priority(STIMULUS);
 pub const ENABLED: Register = Register(0x0c00_2000);
 pub const CLAIM: Register = Register(0x0c20_0004);
 
-/// Numbers in PLIC: the real-time clock's, and that of the bench's stimulus, which nothing raises in QEMU.
+/// Numbers in PLIC: the real-time clock's, and that of the bench's stimulus, which nothing raises
+/// in QEMU.
 pub const REAL_TIME_CLOCK: u32 = 11;
 pub const STIMULUS: u32 = 12;
 
@@ -21,8 +24,8 @@ const fn priority(number: u32) -> Register {
     Register(0x0c00_0000 + 4 * number as usize)
 }
 
-/// The real-time clock ("goldfish"). Reading the low half of the time keeps the high half for the next read; writing the low half of
-/// the alarm sets it.
+/// The real-time clock ("goldfish"). Reading the low half of the time keeps the high half for the
+/// next read; writing the low half of the alarm sets it.
 pub const TIME_LOW: Register = Register(0x0010_1000);
 pub const TIME_HIGH: Register = Register(0x0010_1004);
 pub const ALARM_LOW: Register = Register(0x0010_1008);
@@ -32,20 +35,21 @@ pub const CLEAR_ALARM: Register = Register(0x0010_1014);
 pub const ALARM_IS_SET: Register = Register(0x0010_1018);
 pub const CLEAR_INTERRUPT: Register = Register(0x0010_101c);
 
-/// The bench's own registers. They lie inside ACLINT's region, where QEMU reads 0 and ignores what is written.
+/// The bench's clock rate, in cycles per second.
 ///
-/// Cycles per second that the bench was told to count time by.
+/// The bench's own registers are inside ACLINT's region, where QEMU reads 0 and ignores writes.
 pub const HERTZ: Register = Register(0x0200_3000);
-/// Sets, or clears, those of the eight pins whose bits are set.
+/// Each bit written as 1 sets, or clears, one of the eight pins.
 pub const PIN_SET: Register = Register(0x0200_3010);
 pub const PIN_CLEAR: Register = Register(0x0200_3014);
-/// When the stimulus line rises: up to 255 cycles after the time written. Writing the low half arms it.
+/// The due time of the stimulus: its line rises up to 255 cycles later. Writing the low half arms
+/// it.
 pub const STIMULUS_HIGH: Register = Register(0x0200_3020);
 pub const STIMULUS_LOW: Register = Register(0x0200_3024);
-/// When it rose last.
+/// The clock's value at the last rise of the line.
 pub const FIRED_LOW: Register = Register(0x0200_3028);
 pub const FIRED_HIGH: Register = Register(0x0200_302c);
-/// Lowers it.
+/// A write lowers the stimulus line.
 pub const STIMULUS_DONE: Register = Register(0x0200_3030);
 /// `virt`'s way to be reset.
 #[cfg(feature = "uart")]

@@ -1,8 +1,8 @@
-//! Where the processor goes from what it was doing: interrupts by `riscv-rt`'s vectored entries, which save the registers
-//! that a function may use. What nobody expects ends the run and names itself.
+//! Entries of interrupts and exceptions: `riscv-rt`'s vectored entries, which save the caller-saved
+//! registers. Unexpected ones end the run with a message.
 //!
-//! A kernel may point `mtvec` at entries of its own, as tandem does, and call the same handlers by the same names,
-//! `MachineSoft` and `MachineExternal`.
+//! A kernel may point `mtvec` at its own entries, as tandem does, and call the same handlers by the
+//! same names, `MachineSoft` and `MachineExternal`.
 
 use riscv::{
     interrupt::Interrupt,
@@ -10,7 +10,10 @@ use riscv::{
 };
 use riscv_rt::{TrapFrame, core_interrupt};
 
-use crate::{host, interrupts};
+use crate::{
+    alarm, host, interrupts,
+    registers::{CLAIM, STIMULUS},
+};
 
 #[core_interrupt(Interrupt::MachineSoft)]
 fn machine_soft() {
@@ -19,7 +22,14 @@ fn machine_soft() {
 
 #[core_interrupt(Interrupt::MachineExternal)]
 fn machine_external() {
-    interrupts::external();
+    // PLIC passes on the alarm and the stimulus.
+    let number = CLAIM.read();
+    if number == STIMULUS {
+        interrupts::stimulus();
+    } else {
+        alarm::fired();
+    }
+    CLAIM.write(number);
 }
 
 #[unsafe(no_mangle)]

@@ -1,7 +1,8 @@
-//! The floor: no kernel, only what a program must do by hand in place of one.
+//! The floor: no kernel, only the code that a program must have in place of one.
 //!
-//! Threads are stacks that hand the processor to each other; there are no priorities, nothing is pre-empted but by an
-//! interrupt's handler, and nothing guards against misuse. What a kernel costs more than this is the price of what it does.
+//! Threads are stacks that switch to each other. There are no priorities, only interrupt handlers
+//! pre-empt, and nothing guards against misuse. The difference between a kernel's figure and this
+//! one is the price of the kernel.
 
 #![no_std]
 #![no_main]
@@ -9,6 +10,7 @@
 mod kernel;
 mod offers;
 mod queue;
+mod ring;
 mod semaphore;
 mod thread;
 

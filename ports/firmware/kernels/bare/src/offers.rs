@@ -1,6 +1,6 @@
-//! What can be done without a kernel.
+//! The experiments that need no kernel.
 
-use crate::{kernel::Bare, thread::Thread};
+use crate::kernel::{Bare, Thread};
 
 chronoscope_suite::offers! {
     kernel Bare: interrupts masking;

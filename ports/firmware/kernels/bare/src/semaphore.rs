@@ -1,8 +1,8 @@
-//! A counter, and who waits for it. For threads only: no handler may give.
+//! A counter with one waiting thread. Only threads may give and take, never handlers.
 
 use core::cell::Cell;
 
-use crate::thread::{Context, current, resume, suspend};
+use crate::ring::{Context, current, resume, suspend};
 
 pub struct Semaphore {
     count: Cell<u32>,

@@ -8,13 +8,13 @@ use embassy_sync::{
     semaphore::{GreedySemaphore, Semaphore as _},
 };
 
-use crate::{levels::Spawners, tasks::Coroutine};
+use crate::levels::Spawners;
 
-/// Shared by tasks of several executors and by handlers, hence the critical section. Greedy: it keeps one waker, for
-/// in every experiment one task waits for a semaphore.
+/// Shared by tasks of several executors and by handlers, hence the critical section. Greedy: it
+/// keeps one waker, for in every experiment one task waits for a semaphore.
 pub type Semaphore = GreedySemaphore<CriticalSectionRawMutex>;
 
-/// A channel's capacity is part of its type; what it holds costs nothing but memory.
+/// The capacity is part of the queue's type. Unused places cost memory only.
 pub const CAPACITY: usize = 64;
 pub type Queue = Channel<CriticalSectionRawMutex, u32, CAPACITY>;
 
@@ -25,12 +25,15 @@ pub struct Embassy {
 
 impl Embassy {
     /// # Errors
-    /// [`Refusal`] for what embassy does not offer.
+    /// [`Refusal`] for a request that embassy does not offer.
     pub fn new(request: &Request<'_>, spawners: Spawners) -> Result<Self, Refusal> {
         accept(request)?;
         Ok(Self { spawners })
     }
 }
+
+/// A kind of task, never instantiated: `tasks` implements its operations.
+pub enum Coroutine {}
 
 on_this_machine!(Embassy);
 

@@ -1,4 +1,4 @@
-//! Priorities: what embassy offers for them on each processor.
+//! The suite's priorities as embassy's executors, for each processor.
 
 #[cfg_attr(target_arch = "arm", path = "levels/cortex_m.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "levels/riscv.rs")]
@@ -8,8 +8,9 @@ pub use arch::{LEVELS, active, run};
 use chronoscope_suite::Priority;
 use embassy_executor::SendSpawner;
 
-/// Where tasks of each level are spawned, from the least urgent: `Ordinary`, then `Urgent(1)` to `Urgent(8)`, as far as
-/// there are levels. What is `Idle` takes turns with `Ordinary`, since nothing but sleep is below it.
+/// The spawner of each level, from the least urgent: `Ordinary`, then `Urgent(1)` to `Urgent(8)`,
+/// as far as there are levels. `Idle` tasks share the level of `Ordinary`, since only sleep is
+/// below it.
 pub type Spawners = [SendSpawner; LEVELS];
 
 pub fn level(priority: Priority) -> usize {

@@ -1,4 +1,5 @@
-//! The log of embassy's users: defmt, into a buffer in memory that a debug probe empties (`defmt-rtt`).
+//! The log of embassy's users: defmt, into a buffer in memory that a debug probe empties
+//! (`defmt-rtt`).
 
 use board::rtt;
 use chronoscope_suite::kernel::Log;

@@ -1,8 +1,8 @@
-//! The port of the suite to embassy: `embassy-executor`, where it can with an interrupt executor for each priority, and what
-//! its users take with it (`embassy-sync`, `embassy-time`, `defmt`).
+//! The port of the suite to embassy: `embassy-executor`, `embassy-sync`, `embassy-time` and
+//! `defmt`. On Cortex-M each priority has an interrupt executor.
 //!
-//! embassy has one kind of task, coroutines. Those of one executor do not pre-empt each other; those of a more urgent
-//! interrupt's executor do.
+//! embassy has one kind of task, coroutines. Tasks of one executor do not pre-empt each other;
+//! tasks of a more urgent interrupt's executor do.
 
 #![no_std]
 #![no_main]

@@ -1,6 +1,6 @@
 //! The experiments that embassy offers.
 
-use crate::{kernel::Embassy, tasks::Coroutine};
+use crate::kernel::{Coroutine, Embassy};
 
 chronoscope_suite::offers! {
     kernel Embassy: interrupts masking log;

@@ -1,6 +1,7 @@
-//! Where tasks live. embassy's users write `#[task(pool_size = N)]`, which makes a static pool for each task function;
-//! here task bodies are generic, so storages are made as they are needed, and used again by tasks of the same body.
-//! As in embassy's own pool a free one is found by asking one after the other.
+//! Storage of tasks. embassy's users write `#[task(pool_size = N)]`, which makes a static pool for
+//! each task function. Task bodies of the suite are generic, so the port makes storages on demand,
+//! and tasks of the same body type reuse them. The search for a free one is linear, as in embassy's
+//! own pool.
 
 use core::{
     any::TypeId,
@@ -16,15 +17,15 @@ use embassy_executor::raw::{AvailableTask, TaskStorage};
 
 use crate::kernel::Semaphore;
 
-/// What the port keeps of a task. It stands immediately before embassy's own header, whose address is the task's
-/// identity, so one leads to the other.
+/// The port's data of a task. It is immediately before embassy's own header, whose address is the
+/// task's identity, so one address gives the other.
 #[repr(C, align(8))]
 pub struct Header {
     next: AtomicPtr<Header>,
     body: TypeId,
     /// Tasks that this one has spawned and not reaped.
     pub children: AtomicU32,
-    /// Given by each of them when it ends.
+    /// Given once by each child that ends.
     pub ended: Semaphore,
     /// Polls, counted by the executor's trace hook.
     pub polls: AtomicU32,
@@ -47,7 +48,7 @@ struct Pool {
 static POOL: Pool =
     Pool { arena: Mutex::new(RefCell::new(None)), blocks: AtomicPtr::new(ptr::null_mut()) };
 
-/// Once, before the first task.
+/// Sets up the pool's memory. Called once, before the first task.
 pub fn start() {
     static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
     let region = &raw mut REGION;
@@ -65,7 +66,7 @@ pub fn claim<F: Future + 'static>() -> Result<AvailableTask<F>, Refusal> {
     // SAFETY: the list holds blocks in the pool's arena, which are never freed.
     while let Some(header) = unsafe { next.as_ref() } {
         if header.body == TypeId::of::<F>() {
-            // SAFETY: the header is the first field of a block, and its type tells which one's.
+            // SAFETY: the header is the first field of a block, whose body type it names.
             let block: &'static Block<F> = unsafe { &*ptr::from_ref(header).cast() };
             if let Some(free) = AvailableTask::claim(&block.storage) {
                 return Ok(free);

@@ -12,15 +12,13 @@ use embassy_sync::semaphore::{Semaphore as _, SemaphoreReleaser};
 use embassy_time::{Instant, Timer};
 
 use crate::{
-    kernel::{CAPACITY, Embassy, Queue, Semaphore},
+    kernel::{CAPACITY, Coroutine, Embassy, Queue, Semaphore},
     levels::{Spawners, level},
     pool::{self, Header},
     trace::current,
 };
 
-pub enum Coroutine {}
-
-/// A task's body, which tells the task that has spawned it when it has ended.
+/// A task's body, which gives its parent's semaphore at its end.
 struct Body<F> {
     future: F,
     parent: Option<&'static Header>,
@@ -43,8 +41,9 @@ impl<F: Future<Output = ()>> Future for Body<F> {
     }
 }
 
-// SAFETY: the director's future is the only one that is not `Send`. It is moved before its first poll, when it holds
-// nothing that anybody else could name, and stays with its executor from then on.
+// SAFETY: the director's future is the only one that is not `Send`. It is moved before its first
+// poll, when it holds nothing that anybody else could name, and stays with its executor from then
+// on.
 unsafe impl<F> Send for Body<F> {}
 
 fn spawn<F>(
@@ -87,7 +86,7 @@ impl Tasks for Coroutine {
         spawn(&kernel.spawners, priority, body, parent)
     }
 
-    /// embassy does not tell when a task has ended; its users give a semaphore.
+    /// Waits for a semaphore, since embassy does not report the end of a task.
     async fn reap(_: &'static Embassy) -> bool {
         let Some(me) = current().filter(|me| me.children.load(Relaxed) > 0) else { return false };
         take(&me.ended).await;
@@ -120,8 +119,8 @@ fn take(semaphore: &'static Semaphore) -> impl Future<Output = ()> + Send {
     Taken(semaphore.acquire(1))
 }
 
-/// What was acquired is never given back. A future of its own, and no `async fn`, which would add its own state
-/// machine to what embassy's user writes in the task itself.
+/// Acquires without a later release. It is a future and not an `async fn`, which would add a second
+/// state machine to the one that embassy's users write.
 struct Taken<F>(F);
 
 impl<F> Future for Taken<F>

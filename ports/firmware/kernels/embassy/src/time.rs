@@ -1,5 +1,5 @@
-//! embassy's time driver, as the makers of hardware layers write it: embassy's own queue of timers, over this machine's
-//! clock and alarm.
+//! embassy's time driver, as the makers of hardware layers write it: embassy's own queue of timers,
+//! over this machine's clock and alarm.
 
 use core::{cell::RefCell, task::Waker};
 
@@ -15,7 +15,7 @@ struct Time {
 embassy_time_driver::time_driver_impl!(static TIME: Time = Time { queue: Mutex::new(RefCell::new(Queue::new())) });
 
 impl Time {
-    /// Wakes who is due, and sets the alarm for who is next.
+    /// Wakes the tasks that are due, and sets the alarm for the next one.
     fn expire(&self, token: CriticalSection<'_>) {
         let next = self.queue.borrow_ref_mut(token).next_expiration(clock::now());
         if next < u64::MAX {

@@ -1,7 +1,7 @@
-//! The hooks of embassy-executor's feature `trace`: each poll of a task is counted.
+//! The hooks of embassy-executor's feature `trace`: one counts each poll of a task.
 //!
-//! The other hooks are empty, and nothing is left of them in the image, which is optimised as a whole. See
-//! docs/machines/qemu.md for what counting costs.
+//! The other hooks are empty, and the optimised image contains nothing of them.
+//! docs/machines/qemu.md gives the cost of counting.
 
 use core::{
     ptr,
@@ -32,15 +32,15 @@ mod hooks {
     #[unsafe(no_mangle)]
     fn _embassy_trace_task_exec_begin(_executor: u32, task: u32) {
         let header = ptr::with_exposed_provenance_mut::<Header>(task as usize).wrapping_sub(1);
-        // SAFETY: all tasks stand in blocks, where the header comes immediately before the task.
+        // SAFETY: all tasks are in blocks, whose header is immediately before the task.
         let polls = unsafe { &(*header).polls };
         polls.store(polls.load(Relaxed).wrapping_add(1), Relaxed);
         // SAFETY: tasks are polled by the levels' executors only, so there is such a level.
         unsafe { CURRENT.get_unchecked(active()) }.store(header, Relaxed);
     }
 
-    /// A hook with nothing to do. The comment tells the hooks apart: of functions that are all the same the compiler
-    /// keeps one, and then calls it instead of leaving out the call.
+    /// An empty hook. Its comment makes it differ from the others: the compiler merges equal
+    /// functions, and then calls the merged one instead of removing the call.
     macro_rules! empty {
         ($($name:ident($($argument:ident),*))*) => {$(
             #[unsafe(no_mangle)]

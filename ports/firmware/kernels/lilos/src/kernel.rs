@@ -1,7 +1,7 @@
 //! lilos, as the suite sees it.
 
 use core::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     future::Future,
     mem::MaybeUninit,
     pin::{Pin, pin},
@@ -14,36 +14,35 @@ use heapless::Vec;
 use lilos::exec::{ALL_TASKS, Interrupts, run_tasks_with_preemption};
 
 use crate::{
-    place::{Endless, Place, Spare},
+    place::{DIRECTOR, Endless, Place, Spare, Spares},
     semaphore::Semaphore,
-    tasks::{Coroutine, DIRECTOR},
     time::{TICKS_PER_SECOND, Ticks},
 };
 
 /// About as many as have room in the memory below.
 const TASKS: usize = 256;
 
-/// As lilos is given them.
+/// The array of tasks that lilos polls.
 type Array<'a> = Vec<Pin<&'a mut Endless<'a>>, TASKS>;
 
 pub struct Lilos {
-    /// For tasks and queues: apart from the experiment's.
+    /// The memory of tasks and queues, apart from the experiment's.
     pub memory: Arena,
     /// Tasks made before lilos runs; `None` from then on.
     early: RefCell<Option<Array<'static>>>,
-    /// Spare places that are empty: the first of a list.
-    pub empty: Cell<Option<&'static Spare>>,
+    pub spares: Spares,
     pub ticks: Ticks,
 }
 
-// SAFETY: there is one processor; tasks do not pre-empt each other, and handlers use semaphores only.
+// SAFETY: there is one processor; tasks do not pre-empt each other, and handlers use semaphores
+// only.
 unsafe impl Sync for Lilos {}
 
 impl Lilos {
-    /// Called once.
+    /// Sets up memory and the tick. Called once.
     ///
     /// # Errors
-    /// [`Refusal`] for what is another kernel's.
+    /// [`Refusal`] for primitives of other kernels.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
         const MEMORY: usize = 22 * 1024;
         static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
@@ -51,8 +50,8 @@ impl Lilos {
         let region = &raw mut REGION;
         // SAFETY: this function is called once, and nothing else names REGION.
         let memory = Arena::new(unsafe { &mut *region });
-        let (early, empty) = (RefCell::new(Some(Vec::new())), Cell::new(None));
-        Ok(Self { memory, early, empty, ticks: Ticks::start() })
+        let (early, spares) = (RefCell::new(Some(Vec::new())), Spares::new());
+        Ok(Self { memory, early, spares, ticks: Ticks::start() })
     }
 
     /// Adds to the tasks that lilos will be given.
@@ -72,8 +71,8 @@ impl Lilos {
 
     /// Runs the director, and the tasks that it makes. The case ends with it.
     ///
-    /// Up to its first wait it runs here, before lilos: the tasks that it makes until then are lilos's from the
-    /// start. Those made later take `spare` places.
+    /// Up to its first wait it runs here, before lilos: the tasks that it makes until then are
+    /// lilos's from the start. Those made later take `spare` places.
     pub fn run(&'static self, spare: usize, director: impl Future<Output = ()>) -> ! {
         let mut director = pin!(Place::new(&DIRECTOR, async {
             director.await;
@@ -89,17 +88,21 @@ impl Lilos {
         let last = TASKS.min(tasks.len() + spare);
         // Where these do not fit, making a task is refused.
         while tasks.len() < last
-            && let Ok(place) = Spare::place(self, tasks.len())
+            && let Ok(place) = Spare::place(&self.memory, &self.spares, tasks.len())
         {
             let _room = tasks.push(place);
         }
-        // Handlers of the highest priority, those of experiments and of the tick, pre-empt tasks. With lilos's default they
-        // would run between two rounds, and none had run when `raise` returns.
+        // Handlers of the highest priority, those of experiments and of the tick, pre-empt tasks.
+        // With lilos's default they would run between two rounds, after `raise` has returned.
         let interrupts = Interrupts::Filtered(0x80);
-        // SAFETY: handlers share semaphores with tasks, which can be given at any time, and lilos's own tick.
+        // SAFETY: handlers share semaphores with tasks, which can be given at any time, and lilos's
+        // own tick.
         unsafe { run_tasks_with_preemption(&mut tasks, ALL_TASKS, interrupts) }
     }
 }
+
+/// A kind of task, never instantiated: `tasks` implements its operations.
+pub enum Coroutine {}
 
 on_this_machine!(Lilos);
 

@@ -1,7 +1,8 @@
-//! The port to lilos: one executor, tasks that are never pre-empted, and handlers that pre-empt them.
+//! The port to lilos: one executor, tasks that are never pre-empted, and handlers that pre-empt
+//! them.
 //!
-//! lilos is given all its tasks at once, as an array, and visits each entry of it in each round. So the array is
-//! as long as the case has tasks, and no longer: see [`place`].
+//! lilos is given all its tasks at once, as an array, and visits each entry of it in each round. So
+//! the array is as long as the case has tasks, and no longer: see [`place`].
 
 #![no_std]
 #![no_main]

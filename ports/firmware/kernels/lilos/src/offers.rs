@@ -2,7 +2,7 @@
 
 use chronoscope_suite::Request;
 
-use crate::{kernel::Lilos, tasks::Coroutine};
+use crate::kernel::{Coroutine, Lilos};
 
 /// The number of tasks that the case creates after the first have begun to run. lilos must know it
 /// before it starts.

@@ -1,33 +1,107 @@
-//! Places for tasks in lilos's array.
+//! Tasks in lilos's array.
 //!
-//! lilos takes an array of pinned futures, once, and polls those that are awake in the array's order. It tests every entry
-//! in each round, so a long array would make every switch slower. A task that is made before lilos runs gets an
-//! entry of its own: its [`Place`], which lilos polls directly. One made later must take an entry that was there from the start:
-//! a [`Spare`] one, which forwards to the `Place` in it.
+//! lilos takes an array of pinned futures, once, and tests every entry in each round: 7
+//! instructions an entry. So the array is no longer than the case needs. A task made before lilos
+//! runs has an entry of its own, its [`Place`], which lilos polls directly. A task made later uses
+//! a [`Spare`] entry, which forwards to the `Place` in it.
 //!
-//! In instructions: each entry of the array adds 7 to a round. A `Place` adds 10 to a poll, of which 3 count it, 3 tell
-//! whose it is, and 4 see that the body has not ended. A `Spare` adds 11 more (`switch primitive=yield` takes 104 where all
-//! tasks are in spare places, instead of 93). Only what is made while others run is in one: the tasks of `spawn`, the sampler of
-//! `pipeline`, and the spinner of `idle=spin`.
+//! A `Place` adds 10 instructions to a poll, and a `Spare` 11 more; docs/machines/qemu.md has the
+//! figures.
+
+mod spare;
 
 use core::{
-    alloc::Layout,
-    cell::{Cell, UnsafeCell},
+    cell::Cell,
     convert::Infallible,
     future::Future,
-    mem::MaybeUninit,
     pin::Pin,
-    ptr::NonNull,
     task::{Context, Poll},
 };
 
-use chronoscope_suite::Refusal;
-use lilos::exec::wake_task_by_index;
+pub use self::spare::{Spare, Spares};
+use crate::semaphore::Semaphore;
 
-use crate::{
-    kernel::Lilos,
-    tasks::{CURRENT, Task},
-};
+/// The port's data of a task, apart from its body.
+pub struct Task {
+    has_ended: Cell<bool>,
+    pub polls: Cell<u32>,
+    parent: Cell<Option<&'static Task>>,
+    /// The place to give back.
+    spare: Cell<Option<&'static Spare>>,
+    /// The children that the task has not reaped, and a semaphore that each gives at its end.
+    pub children: Cell<u32>,
+    pub ended: Semaphore,
+}
+
+// SAFETY: there is one processor, tasks do not pre-empt each other, and no handler uses one.
+unsafe impl Sync for Task {}
+
+pub static DIRECTOR: Task = Task::new(None);
+
+/// The task that is being polled.
+pub struct Current(Cell<&'static Task>);
+
+// SAFETY: as for `Task`.
+unsafe impl Sync for Current {}
+
+pub static CURRENT: Current = Current(Cell::new(&DIRECTOR));
+
+impl Current {
+    #[inline(always)]
+    pub fn set(&self, task: &'static Task) {
+        self.0.set(task);
+    }
+
+    pub fn get(&self) -> &'static Task {
+        self.0.get()
+    }
+}
+
+impl Task {
+    pub const fn new(parent: Option<&'static Task>) -> Self {
+        Self {
+            has_ended: Cell::new(false),
+            polls: Cell::new(0),
+            parent: Cell::new(parent),
+            spare: Cell::new(None),
+            children: Cell::new(0),
+            ended: Semaphore::new(0),
+        }
+    }
+
+    pub fn set_spare(&self, spare: &'static Spare) {
+        self.spare.set(Some(spare));
+    }
+
+    /// Makes the record that of a new task in the same entry.
+    pub fn begin(&self, parent: &'static Self) {
+        self.has_ended.set(false);
+        self.parent.set(Some(parent));
+    }
+
+    #[inline(always)]
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.get()
+    }
+
+    /// lilos has no hook for it.
+    #[inline(always)]
+    pub fn count(&self) {
+        if cfg!(feature = "counted") {
+            self.polls.set(self.polls.get().wrapping_add(1));
+        }
+    }
+
+    pub fn end(&self) {
+        self.has_ended.set(true);
+        if let Some(spare) = self.spare.get() {
+            spare.put_back();
+        }
+        if let Some(parent) = self.parent.get() {
+            parent.ended.give();
+        }
+    }
+}
 
 /// A task of lilos: it never ends.
 pub type Endless<'a> = dyn Future<Output = Infallible> + 'a;
@@ -59,92 +133,6 @@ impl<F: Future<Output = ()>> Future for Place<F> {
             if unsafe { Pin::new_unchecked(body) }.poll(context).is_ready() {
                 task.end();
             }
-        }
-        Poll::Pending
-    }
-}
-
-/// An entry of lilos's array for tasks that come and go.
-pub struct Spare {
-    kernel: &'static Lilos,
-    /// In lilos's array.
-    index: usize,
-    task: Task,
-    place: Cell<Option<NonNull<Endless<'static>>>>,
-    /// What has been in it is used again for a place of the same layout.
-    memory: Cell<Option<(NonNull<u8>, Layout)>>,
-    /// While it is empty: the next one that is.
-    next: Cell<Option<&'static Spare>>,
-}
-
-/// What lilos polls.
-struct Forward(&'static Spare);
-
-impl Spare {
-    /// Makes one for the entry `index`.
-    ///
-    /// # Errors
-    /// [`Refusal`] when memory is used up.
-    #[expect(clippy::mut_from_ref, reason = "it refers to memory that is new each time")]
-    pub fn place(
-        kernel: &'static Lilos,
-        index: usize,
-    ) -> Result<Pin<&'static mut Endless<'static>>, Refusal> {
-        let task = Task::new(None);
-        let (place, memory, next) = (Cell::new(None), Cell::new(None), Cell::new(None));
-        let spare = kernel.memory.place(Self { kernel, index, task, place, memory, next })?;
-        let forward = kernel.memory.place(UnsafeCell::new(Forward(spare)))?;
-        spare.task.set_spare(spare);
-        spare.put_back();
-        // SAFETY: what was placed stays, and only lilos is given a reference to it.
-        Ok(Pin::static_mut(unsafe { &mut *forward.get() }))
-    }
-
-    /// Puts a task into an empty one, and wakes it.
-    ///
-    /// # Errors
-    /// [`Refusal`] when all are taken, or memory is used up.
-    pub fn fill<F>(kernel: &Lilos, parent: &'static Task, body: F) -> Result<(), Refusal>
-    where
-        F: Future<Output = ()> + 'static,
-    {
-        let spare = kernel.empty.get().ok_or(Refusal::full())?;
-        let layout = Layout::new::<Place<F>>();
-        let memory = match spare.memory.get() {
-            Some((memory, known)) if known == layout => memory.cast::<Place<F>>(),
-            _ => {
-                let memory =
-                    kernel.memory.place(UnsafeCell::new(MaybeUninit::<Place<F>>::uninit()))?;
-                NonNull::from_ref(memory).cast()
-            }
-        };
-        kernel.empty.set(spare.next.get());
-        spare.memory.set(Some((memory.cast(), layout)));
-        spare.task.begin(parent);
-        // SAFETY: the memory has this layout and belongs to nobody else: it is new, or of a task that has ended. (That
-        // one's body need not be dropped, because bodies hold nothing but references.)
-        unsafe { memory.write(Place::new(&spare.task, body)) };
-        let place: NonNull<Endless<'static>> = memory;
-        spare.place.set(Some(place));
-        wake_task_by_index(spare.index);
-        Ok(())
-    }
-
-    /// Its task has ended.
-    pub fn put_back(&'static self) {
-        self.place.set(None);
-        self.next.set(self.kernel.empty.replace(Some(self)));
-    }
-}
-
-impl Future for Forward {
-    type Output = Infallible;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Infallible> {
-        if let Some(mut place) = self.0.place.get() {
-            // SAFETY: a place stays where it is until its task has ended, and lilos polls no task within another.
-            let _pending = unsafe { Pin::new_unchecked(place.as_mut()) }.poll(context);
         }
         Poll::Pending
     }

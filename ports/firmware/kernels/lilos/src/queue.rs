@@ -9,7 +9,7 @@ use core::{
 use chronoscope_suite::{Refusal, kernel::Messages};
 use lilos::spsc::{Popper, Pusher, Queue as Spsc};
 
-use crate::{kernel::Lilos, tasks::Coroutine};
+use crate::kernel::{Coroutine, Lilos};
 
 /// Either end. A user would keep it in the task that has it.
 pub struct Queue {
@@ -17,18 +17,20 @@ pub struct Queue {
     popper: UnsafeCell<Popper<'static, u32>>,
 }
 
-// SAFETY: one task sends and one receives (docs/writing-a-port.md), so each end is borrowed by one task at a time.
+// SAFETY: one task sends and one receives (docs/writing-a-port.md), so each end is borrowed by one
+// task at a time.
 unsafe impl Sync for Queue {}
 
 impl Messages for Coroutine {
     type Queue = Queue;
 
     fn queue(kernel: &'static Lilos, capacity: usize) -> Result<Queue, Refusal> {
-        // spsc leaves one place free, to tell full from empty.
+        // spsc keeps one place free, to distinguish full from empty.
         let storage = kernel
             .memory
             .fill(capacity + 1, |_| Ok(UnsafeCell::new(MaybeUninit::<u32>::uninit())))?;
-        // SAFETY: the cells were placed for this queue alone, and a cell is laid out as what is in it.
+        // SAFETY: the cells were placed for this queue alone, and a cell has the layout of its
+        // content.
         let storage =
             unsafe { slice::from_raw_parts_mut(storage.as_ptr().cast_mut().cast(), storage.len()) };
         let spsc = kernel.memory.place(Cell::new(Spsc::new(storage)))?;

@@ -1,5 +1,5 @@
-//! A counter and a `Notify`, as lilos's users write it where a handler gives. `lilos-semaphore` is for tasks alone:
-//! its list of waiters is not `Sync`.
+//! A counter and a `Notify`, as lilos's users write it where a handler gives. `lilos-semaphore` is
+//! for tasks alone: its list of waiters is not `Sync`.
 
 use core::{
     future::Future,

@@ -1,103 +1,15 @@
 //! The one kind of task.
 
-use core::{
-    cell::{Cell, UnsafeCell},
-    future::Future,
-    pin::Pin,
-};
+use core::{cell::UnsafeCell, future::Future, pin::Pin};
 
 use chronoscope_suite::{Priority, Refusal, Tasks};
 use lilos::exec::yield_cpu;
 
 use crate::{
-    kernel::Lilos,
-    place::{Place, Spare},
+    kernel::{Coroutine, Lilos},
+    place::{CURRENT, Place, Spare, Task},
     semaphore::Semaphore,
 };
-
-pub enum Coroutine {}
-
-/// What the port keeps of a task beside its body.
-pub struct Task {
-    has_ended: Cell<bool>,
-    polls: Cell<u32>,
-    parent: Cell<Option<&'static Task>>,
-    /// The place to give back.
-    spare: Cell<Option<&'static Spare>>,
-    /// Its own tasks that it has not reaped, and those of them that have ended.
-    children: Cell<u32>,
-    ended: Semaphore,
-}
-
-// SAFETY: there is one processor, tasks do not pre-empt each other, and no handler touches one.
-unsafe impl Sync for Task {}
-
-pub static DIRECTOR: Task = Task::new(None);
-
-/// The task that is being polled.
-pub struct Current(Cell<&'static Task>);
-
-// SAFETY: as above.
-unsafe impl Sync for Current {}
-
-pub static CURRENT: Current = Current(Cell::new(&DIRECTOR));
-
-impl Current {
-    #[inline(always)]
-    pub fn set(&self, task: &'static Task) {
-        self.0.set(task);
-    }
-
-    fn get(&self) -> &'static Task {
-        self.0.get()
-    }
-}
-
-impl Task {
-    pub const fn new(parent: Option<&'static Task>) -> Self {
-        Self {
-            has_ended: Cell::new(false),
-            polls: Cell::new(0),
-            parent: Cell::new(parent),
-            spare: Cell::new(None),
-            children: Cell::new(0),
-            ended: Semaphore::new(0),
-        }
-    }
-
-    pub fn set_spare(&self, spare: &'static Spare) {
-        self.spare.set(Some(spare));
-    }
-
-    /// It takes another one's place.
-    pub fn begin(&self, parent: &'static Self) {
-        self.has_ended.set(false);
-        self.parent.set(Some(parent));
-    }
-
-    #[inline(always)]
-    pub fn has_ended(&self) -> bool {
-        self.has_ended.get()
-    }
-
-    /// lilos has no hook for it.
-    #[inline(always)]
-    pub fn count(&self) {
-        if cfg!(feature = "counted") {
-            self.polls.set(self.polls.get().wrapping_add(1));
-        }
-    }
-
-    pub fn end(&self) {
-        self.has_ended.set(true);
-        if let Some(spare) = self.spare.get() {
-            spare.put_back();
-        }
-        if let Some(parent) = self.parent.get() {
-            parent.ended.give();
-        }
-    }
-}
 
 impl Tasks for Coroutine {
     type Kernel = Lilos;
@@ -110,11 +22,11 @@ impl Tasks for Coroutine {
     {
         let parent = CURRENT.get();
         if kernel.runs() {
-            Spare::fill(kernel, parent, body)?;
+            Spare::fill(&kernel.memory, &kernel.spares, parent, body)?;
         } else {
             let task = kernel.memory.place(Task::new(Some(parent)))?;
             let place = kernel.memory.place(UnsafeCell::new(Place::new(task, body)))?;
-            // SAFETY: what was placed stays, and only lilos is given a reference to it.
+            // SAFETY: the value stays placed, and only lilos gets a reference to it.
             kernel.add(unsafe { Pin::static_mut(&mut *place.get()) })?;
         }
         parent.children.set(parent.children.get() + 1);

@@ -1,11 +1,11 @@
-//! Delays: lilos's own, which end with a tick of its millisecond.
+//! Delays: lilos's own, which end with a tick of one millisecond.
 //!
-//! A user of lilos counts time in ticks. Here a due time is a number on the clock, and the sleep ends with the first tick that is
-//! not before it: so it is late by up to a millisecond, as with any timeout that is not counted from a tick.
+//! A due time of the suite is a value of the clock. The sleep ends with the first tick at or after
+//! it, so it is late by up to a millisecond.
 //!
-//! lilos's tick is the exception SysTick. Its own timer raises it on the chip; in QEMU 7.2 that timer loses ticks while the
-//! processor sleeps (docs/machines/qemu.md). So the kernel's alarm raises the exception, by one handler of a few
-//! instructions; what the tick does is lilos's.
+//! lilos's tick is the exception SysTick. QEMU 7.2 loses ticks of that timer while the processor
+//! sleeps (docs/machines/qemu.md). So the handler of the kernel's alarm pends the exception, with a
+//! few instructions.
 
 use core::{
     future::Future,
@@ -25,9 +25,9 @@ pub const TICKS_PER_SECOND: u64 = 1000;
 
 const TICK: u32 = (clock::HERTZ / TICKS_PER_SECOND) as u32;
 
-/// When the ticks come.
+/// The times of lilos's ticks.
 pub struct Ticks {
-    /// When tick 0 was, or a few instructions before.
+    /// The clock's value at tick 0, or a few instructions before.
     zero: u64,
 }
 

@@ -1,12 +1,14 @@
-//! What it costs that the port lends bodies to declared tasks: the same steps once written in the tasks themselves, as
-//! RTIC's users write them, and once lent through the port's slots. docs/machines/qemu.md shows the figures and says
-//! how to run this.
+//! The price of lending bodies to declared tasks: the same steps, once written in the tasks, as
+//! RTIC's users write them, and once lent through the port's slots. docs/machines/qemu.md shows the
+//! figures and the commands that build and run this program.
 
 #![no_std]
 #![no_main]
 
 #[path = "../src/device.rs"]
 mod device;
+#[path = "../src/lend.rs"]
+mod lend;
 #[path = "../src/semaphore.rs"]
 mod semaphore;
 #[allow(dead_code, reason = "the port uses all of it")]
@@ -28,13 +30,17 @@ use rtic_sync::make_channel;
 
 use crate::semaphore::Semaphore;
 
-/// What the slots need of a program: tasks of priorities 6 to 9 are lent, those below hold their bodies.
+/// The program's tasks, as `lend` needs them: those of priorities 6 to 9 are lent, those below hold
+/// their bodies.
 mod app {
-    use crate::{program, slot::Slot};
+    use crate::{
+        program,
+        slot::{LEVELS, Slot},
+    };
 
     pub type Spawn = fn(&'static Slot) -> Result<(), &'static Slot>;
-    pub const SIZES: &[usize] = &[1, 1, 1, 1, 1, 2, 2, 1, 1];
-    pub static TASKS: [&[Spawn]; SIZES.len()] = [
+    pub const SIZES: [usize; LEVELS] = [1, 1, 1, 1, 1, 2, 2, 1, 1];
+    pub static TASKS: [&[Spawn]; LEVELS] = [
         &[Err],
         &[Err],
         &[Err],
@@ -45,10 +51,6 @@ mod app {
         &[program::lent_low::spawn],
         &[program::lent_high::spawn],
     ];
-}
-
-mod levels {
-    pub const LEVELS: usize = crate::app::SIZES.len();
 }
 
 const LAPS: usize = 100;
@@ -75,10 +77,11 @@ static ANSWERED: Semaphore = Semaphore::new(0);
 static DONE: Semaphore = Semaphore::new(0);
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 
-/// Tells the two lengths that most samples have: `samples` from mark `i` of `starts` to mark `i + shift` of `ends`.
+/// Tells the two lengths that most samples have: `samples` from mark `i` of `starts` to mark `i +
+/// shift` of `ends`.
 fn tell(name: &str, starts: &Marks, ends: &Marks, shift: usize, samples: usize) {
     let length = |place: usize| ends.0[place + shift].get().wrapping_sub(starts.0[place].get());
-    // The first ones hold what happens once.
+    // The first samples include work that happens once.
     let _ = writeln!(
         host::Output::stream(),
         "{name}: {} and {}",
@@ -180,7 +183,7 @@ mod program {
     #[init]
     fn init(_: init::Context) -> (Shared, Local) {
         board::start();
-        slot::start();
+        lend::start();
         let _ = director::spawn();
         (Shared {}, Local {})
     }
@@ -265,20 +268,20 @@ async fn all() {
     let _ = critical_section::with(|_| (own::yield_0::spawn(), own::yield_1::spawn()));
     told("yield", &STARTS, 1, 2).await;
     let _ = critical_section::with(|_| {
-        (slot::spawn(5, async { yields!(0) }, None), slot::spawn(5, async { yields!(1) }, None))
+        (lend::spawn(5, async { yields!(0) }, None), lend::spawn(5, async { yields!(1) }, None))
     });
     told("yield, lent", &STARTS, 1, 2).await;
     let _ = (own::ring_0::spawn(), own::ring_1::spawn());
     SEATS[0].give();
     told("semaphore", &STARTS, 1, 2).await;
-    let _ = (slot::spawn(6, async { gives!(0) }, None), slot::spawn(6, async { gives!(1) }, None));
+    let _ = (lend::spawn(6, async { gives!(0) }, None), lend::spawn(6, async { gives!(1) }, None));
     SEATS[0].give();
     told("semaphore, lent", &STARTS, 1, 2).await;
     let _ = (own::wake_high::spawn(), own::wake_low::spawn());
     told("wake-up", &ENDS, 0, 1).await;
     ROUND.store(0, Relaxed);
     let _ =
-        (slot::spawn(8, async { wakes!(high) }, None), slot::spawn(7, async { wakes!(low) }, None));
+        (lend::spawn(8, async { wakes!(high) }, None), lend::spawn(7, async { wakes!(low) }, None));
     told("wake-up, lent", &ENDS, 0, 1).await;
     let ((words, words_end), (answers, answers_end)) =
         (make_channel!(u32, 64), make_channel!(u32, 64));
@@ -287,13 +290,13 @@ async fn all() {
     tell("round trip", &STARTS, &STARTS, 1, LAPS - 2);
     let ((mut words, mut words_end), (mut answers, mut answers_end)) =
         (make_channel!(u32, 64), make_channel!(u32, 64));
-    let _ = slot::spawn(8, async move { sends!(high, words_end, answers) }, None);
-    let _ = slot::spawn(7, async move { sends!(low, words, answers_end) }, None);
+    let _ = lend::spawn(8, async move { sends!(high, words_end, answers) }, None);
+    let _ = lend::spawn(7, async move { sends!(low, words, answers_end) }, None);
     told("message, lent", &ENDS, 0, 1).await;
     tell("round trip, lent", &STARTS, &STARTS, 1, LAPS - 2);
 }
 
-/// Waits for what gives DONE, and tells its samples.
+/// Waits until all `tasks` have given DONE, and prints their samples.
 async fn told(name: &str, ends: &Marks, shift: usize, tasks: usize) {
     for _ in 0..tasks {
         DONE.take().await;

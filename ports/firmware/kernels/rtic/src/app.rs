@@ -1,8 +1,9 @@
 //! The RTIC program: all its tasks are declared here.
 
-use crate::slot::Slot;
+use crate::slot::{LEVELS, Slot};
 
-/// Starts the declared task that it belongs to. RTIC refuses, and gives the argument back, while the task runs.
+/// Starts the declared task that it belongs to. RTIC refuses, and gives the argument back, while
+/// the task runs.
 pub type Spawn = fn(&'static Slot) -> Result<(), &'static Slot>;
 
 /// Declares the tasks of each priority, and tables of them.
@@ -47,16 +48,17 @@ macro_rules! declare {
         }
 
         /// The declared tasks, from the least urgent priority up.
-        pub static TASKS: [&[Spawn]; SIZES.len()] = [$(&[$(program::$task::spawn),*]),*];
+        pub static TASKS: [&[Spawn]; LEVELS] = [$(&[$(program::$task::spawn),*]),*];
 
-        /// How many there are at each priority.
-        pub const SIZES: &[usize] = &[$([$(stringify!($task)),*].len()),*];
+        /// The number of tasks at each priority.
+        pub const SIZES: [usize; LEVELS] = [$([$(stringify!($task)),*].len()),*];
     };
 }
 
-// As many as the experiments take: at the lowest priority thirty tasks, who makes them, and the director; then for rings of
-// 32, 10 and 2; 16 for thirty in two priorities; and one for each priority of a program with several. See levels.rs for which a
-// case gets. RTIC polls those of a priority in the order of their names.
+// The numbers that the experiments need. The lowest priority has thirty tasks, their parent, and
+// the director. Then come rings of 32, 10 and 2 tasks, and 16 for thirty tasks of two priorities.
+// The others have one task each. levels.rs chooses the priorities of a case. RTIC polls the tasks
+// of a priority in the order of their names.
 declare! {
     1: o00 o01 o02 o03 o04 o05 o06 o07 o08 o09 o10 o11 o12 o13 o14 o15
        o16 o17 o18 o19 o20 o21 o22 o23 o24 o25 o26 o27 o28 o29 o30 o31;

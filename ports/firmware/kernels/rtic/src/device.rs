@@ -1,12 +1,13 @@
-//! This machine as RTIC expects a chip's crate to look: interrupts that a program may name, and how many priorities there
-//! are. Handlers and vector table are the machine crate's.
+//! The chip as RTIC expects its crate: the interrupts that a program may name, and the number of
+//! priority bits. The chip's own crate has the handlers and the vector table.
 
 use board::lines::Line;
 use cortex_m::interrupt::InterruptNumber;
 
 pub use self::Interrupt as interrupt;
 
-/// Of 16 priorities, the experiments' interrupts have the most urgent, and the alarm the next.
+/// The chip has 16 priorities. The experiments' interrupts have the most urgent, the alarm the
+/// next.
 pub const NVIC_PRIO_BITS: u8 = 4;
 
 /// The lines that belong to the kernel, by the names of their handlers.
@@ -25,7 +26,7 @@ pub enum Interrupt {
     LINE_8 = Line::Spare8 as u16,
 }
 
-// SAFETY: the numbers are those of the machine's lines.
+// SAFETY: these are the numbers of the chip's lines.
 unsafe impl InterruptNumber for Interrupt {
     fn number(self) -> u16 {
         self as u16

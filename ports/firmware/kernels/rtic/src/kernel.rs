@@ -3,7 +3,7 @@
 use board::{kernel::accept, on_this_machine};
 use chronoscope_suite::{Kernel, Refusal, Request};
 
-use crate::{levels, semaphore::Semaphore, tasks::Coroutine};
+use crate::{levels, semaphore::Semaphore};
 
 /// The running kernel, set up for one case.
 pub struct Rtic {
@@ -13,12 +13,15 @@ pub struct Rtic {
 
 impl Rtic {
     /// # Errors
-    /// [`Refusal`] for what RTIC does not offer.
+    /// [`Refusal`] for a request that RTIC does not offer.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
         accept(request)?;
         Ok(Self { first: levels::first(request) })
     }
 }
+
+/// A kind of task, never instantiated: `tasks` implements its operations.
+pub enum Coroutine {}
 
 on_this_machine!(Rtic);
 

@@ -1,27 +1,27 @@
-//! Where the suite's priorities lie among RTIC's.
+//! The suite's priorities as RTIC's.
 //!
-//! A handler looks at every task that is declared at its priority, so what a step costs depends on how many there are,
-//! ready or not. A user declares as many as the program has. Here the program is one for all cases, so a case gets
-//! those priorities whose numbers of tasks come nearest to its own.
+//! A handler visits every task that is declared at its priority, ready or not, so the cost of a
+//! step depends on their number. A user declares as many as the program needs. This program serves
+//! all cases, so a case gets the priorities whose numbers of tasks are nearest to its own.
 
 use chronoscope_suite::{Priority, Request};
 
-use crate::app::SIZES;
+use crate::{app::SIZES, slot::LEVELS};
 
-/// `Ordinary`, and what is `Idle` takes turns with it: below is only sleep.
+/// The level of `Ordinary` and of `Idle`: only sleep is below it.
 pub const ORDINARY: usize = 0;
 
-pub const LEVELS: usize = SIZES.len();
-
-/// The level of `Urgent(1)`: the highest from which on there are as many levels, with as many tasks each, as the case
-/// needs. Where none has, it is the lowest, and tasks for which there is no room are refused.
+/// The level of `Urgent(1)`: the highest from which on there are as many levels, with as many tasks
+/// each, as the case needs. Where none has, it is the lowest, and tasks for which there is no room
+/// are refused.
 pub fn first(request: &Request<'_>) -> usize {
     let (levels, tasks) = match request.spec().name {
         "switch" => (1, request.count("tasks")),
         "message" => (2, request.count("pairs")),
         // One for each task, and from the eighth on they share the lowest.
         "delay" | "period" => (request.count("tasks").min(8), 1),
-        // Pairs that are more and less urgent in turn, the less urgent first; and one task above all.
+        // Pairs that are more and less urgent in turn, the less urgent first; and one task above
+        // all.
         "masked" => (2, request.count("tasks") / 4 * 2 + (request.count("tasks") % 4).min(2)),
         _ => (3, 1),
     };

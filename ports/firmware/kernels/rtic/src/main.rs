@@ -1,8 +1,8 @@
-//! The port of the suite to RTIC 2, with what its users take with it (`rtic-sync`, `rtic-time`, `defmt`).
+//! The port of the suite to RTIC 2, with `rtic-sync`, `rtic-time` and `defmt`.
 //!
-//! RTIC has one kind of task here, coroutines: async software tasks. All are declared in the program ([`app`]), each with a
-//! priority, and each can run once at a time. Tasks of one priority share an interrupt, whose handler polls those
-//! that were woken, in the order of their names.
+//! RTIC has one kind of task here, coroutines: async software tasks. The program declares all of
+//! them ([`app`]), each with a priority, and each can run once at a time. Tasks of one priority
+//! share an interrupt, whose handler polls the woken ones in the order of their names.
 
 #![no_std]
 #![no_main]
@@ -10,6 +10,7 @@
 mod app;
 mod device;
 mod kernel;
+mod lend;
 mod levels;
 mod log;
 mod offers;
@@ -28,11 +29,11 @@ use chronoscope_suite::{
 
 use crate::kernel::Rtic;
 
-/// What RTIC's `init` does here: it runs before any task, with interrupts off.
+/// The work of RTIC's `init`. It runs before any task, with interrupts masked.
 fn start() {
     let arena = board::start();
     time::start();
-    slot::start();
+    lend::start();
     if tasks::direct(direct(arena)).is_err() {
         host::fail(format_args!("there is no room for the first task"));
     }

@@ -1,6 +1,6 @@
 //! The experiments that RTIC offers.
 
-use crate::{kernel::Rtic, tasks::Coroutine};
+use crate::kernel::{Coroutine, Rtic};
 
 chronoscope_suite::offers! {
     kernel Rtic: interrupts masking log;

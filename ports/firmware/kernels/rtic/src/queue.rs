@@ -11,11 +11,11 @@ use rtic_sync::channel::{Channel, Receiver, Sender};
 
 use crate::slot;
 
-/// A channel's capacity is part of its type; what it holds costs nothing but memory.
+/// The capacity is part of the queue's type. Unused places cost memory only.
 pub const CAPACITY: usize = 64;
 
-/// Both ends of a channel, which RTIC's users hand to the tasks at each. In every experiment one task sends to a queue and
-/// one receives from it.
+/// Both ends of a channel, which RTIC's users hand to the tasks at each. In every experiment one
+/// task sends to a queue and one receives from it.
 pub struct Queue {
     sender: UnsafeCell<Sender<'static, u32, CAPACITY>>,
     receiver: UnsafeCell<Receiver<'static, u32, CAPACITY>>,
@@ -29,7 +29,7 @@ impl Queue {
     /// [`Refusal`] when memory is full.
     pub fn new() -> Result<Self, Refusal> {
         let channel = slot::place(UnsafeCell::new(Channel::new()))?;
-        // SAFETY: the channel is new, and nobody else's.
+        // SAFETY: the channel is new, and only this function uses it.
         let (sender, receiver) = unsafe { &mut *channel.get() }.split();
         Ok(Self { sender: UnsafeCell::new(sender), receiver: UnsafeCell::new(receiver) })
     }
@@ -47,8 +47,9 @@ impl Queue {
     }
 }
 
-/// The channel's future without its error, which says that the other end is gone: it never is. A future of its own, and no
-/// `async fn`, which would add its own state machine to what RTIC's user writes in the task itself.
+/// The channel's future without its error: the other end exists as long as the channel. It is a
+/// future and not an `async fn`, which would add a second state machine to the one that RTIC's
+/// users write.
 struct Alive<F>(F);
 
 impl<T, E, F: Future<Output = Result<T, E>>> Future for Alive<F> {

@@ -1,13 +1,14 @@
-//! A counting semaphore. `rtic-sync` has none, only a `Signal` that keeps the latest value; this is made as that is, of
-//! `rtic-common`'s waker registration and a critical section, with a counter for the value.
+//! A counting semaphore. `rtic-sync` has none, only a `Signal` that keeps the latest value; this is
+//! made as that is, of `rtic-common`'s waker registration and a critical section, with a counter
+//! for the value.
 
 use core::{cell::Cell, future::poll_fn, task::Poll};
 
 use critical_section::Mutex;
 use rtic_common::waker_registration::CriticalSectionWakerRegistration;
 
-/// Given by tasks of any priority and by handlers. It keeps one waker, for in every experiment one task waits for a
-/// semaphore.
+/// A semaphore that tasks of any priority and handlers may give. It keeps one waker, since one task
+/// waits for a semaphore in every experiment.
 pub struct Semaphore {
     count: Mutex<Cell<u32>>,
     waiter: CriticalSectionWakerRegistration,

@@ -1,11 +1,10 @@
-//! What the declared tasks run. RTIC makes no task at run time, so the suite's `spawn` lends a declared one the body that
-//! it is to run: a declared task polls whatever stands in its [`Slot`].
+//! Slots, through which declared tasks run bodies that are chosen at run time. RTIC creates no
+//! tasks, so `spawn` lends a declared one its body: a declared task polls the body in its [`Slot`].
 //!
-//! A task written for RTIC alone holds its body itself, and the compiler makes one function of the interrupt's handler and
-//! all of its tasks. A call through a pointer stands between the two here, with the registers that it saves. To keep
-//! it to that, the waker is made anew beyond the call, where the compiler sees what it does as it would in RTIC's own
-//! poll. By `examples/direct.rs` that is 4 to 26 instructions a step, and 5 or 6 more for counting; docs/machines/qemu.md
-//! has the table.
+//! In a program for RTIC alone the task holds its body, and the compiler makes one function of the
+//! interrupt handler and all of its tasks. Here they are separated by a call through a pointer. The
+//! waker is made on the far side of the call, where the compiler sees its effect as in RTIC's own
+//! poll. docs/machines/qemu.md has the cost, measured by `examples/direct.rs`.
 
 use core::{
     any::TypeId,
@@ -23,38 +22,38 @@ use cortex_m::peripheral::{NVIC, SCB, scb::VectActive};
 use critical_section::Mutex;
 use rtic::export::executor::AsyncTaskExecutor;
 
-use crate::{
-    app::{SIZES, TASKS},
-    device::NVIC_PRIO_BITS,
-    levels::LEVELS,
-    semaphore::Semaphore,
-};
+use crate::{device::NVIC_PRIO_BITS, semaphore::Semaphore};
+
+/// The number of RTIC's priorities that have tasks: one for each interrupt line of the kernel.
+pub const LEVELS: usize = 9;
 
 /// Polls the body at an address, with a waker that calls the function. Tells whether it has ended.
 type Run = unsafe fn(*mut (), fn()) -> bool;
 
-/// What the port keeps of a declared task.
+/// The port's data of a declared task.
 pub struct Slot {
     run: Cell<Run>,
-    /// Stays when the task has ended: the next body of the same type takes its place, as it does in RTIC's own storage.
+    /// Stays when the task has ended: the next body of the same type takes its place, as it does in
+    /// RTIC's own storage.
     body: Cell<*mut ()>,
     kind: Cell<Option<TypeId>>,
-    /// This slot in the free slots of its level.
-    bit: Cell<u32>,
-    parent: Cell<Option<&'static Slot>>,
+    /// This slot's bit in the set of free slots of its level.
+    pub bit: Cell<u32>,
+    pub parent: Cell<Option<&'static Slot>>,
     /// Tasks that this one has spawned and not reaped.
     pub children: Cell<u32>,
-    /// Given by each of them when it ends.
+    /// Given once by each child that ends.
     pub ended: Semaphore,
     /// Times that RTIC has polled this task.
     pub polls: Cell<u32>,
 }
 
-// SAFETY: a slot is written by the task that has claimed it, before it starts the slot's own task; and by that.
+// SAFETY: a slot is written by the task that has claimed it, before it starts the slot's own task;
+// and by that.
 unsafe impl Sync for Slot {}
 
 impl Slot {
-    const fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             run: Cell::new(|_, _| true),
             body: Cell::new(ptr::null_mut()),
@@ -67,20 +66,20 @@ impl Slot {
         }
     }
 
-    fn hold<F: Future<Output = ()> + 'static>(&self, body: F) -> Result<(), Refusal> {
+    pub fn hold<F: Future<Output = ()> + 'static>(&self, body: F) -> Result<(), Refusal> {
         if self.kind.get() != Some(TypeId::of::<F>()) {
             self.body.set(place(UnsafeCell::new(MaybeUninit::<F>::uninit()))?.get().cast());
             self.run.set(run::<F>);
             self.kind.set(Some(TypeId::of::<F>()));
         }
-        // SAFETY: the memory is for this type, and what was there has ended. Bodies need not be dropped.
+        // SAFETY: the memory is for this type, and its last body has ended. Bodies need no drop.
         unsafe { self.body.get().cast::<F>().write(body) };
         Ok(())
     }
 }
 
 /// # Safety
-/// At `body` is an `F`, which stays there, and which nobody else polls.
+/// An `F` must be at `body` and stay there, and no other code may poll it.
 unsafe fn run<F: Future<Output = ()>>(body: *mut (), wake: fn()) -> bool {
     // What RTIC makes before it polls. Which executor is asked makes no difference to the waker.
     let waker = AsyncTaskExecutor::<Ready<()>>::new().waker(wake);
@@ -89,42 +88,22 @@ unsafe fn run<F: Future<Output = ()>>(body: *mut (), wake: fn()) -> bool {
     body.poll(&mut Context::from_waker(&waker)).is_ready()
 }
 
-const fn starts() -> [usize; LEVELS + 1] {
-    let mut starts = [0; LEVELS + 1];
-    let mut level = 0;
-    while level < LEVELS {
-        starts[level + 1] = starts[level] + SIZES[level];
-        level += 1;
-    }
-    starts
-}
-
-/// Where the slots of each level start.
-const STARTS: [usize; LEVELS + 1] = starts();
-
-static SLOTS: [Slot; STARTS[LEVELS]] = [const { Slot::new() }; STARTS[LEVELS]];
-
 /// The free slots of each level, a bit for each.
-static FREE: [Mutex<Cell<u32>>; LEVELS] = [const { Mutex::new(Cell::new(0)) }; LEVELS];
+pub static FREE: [Mutex<Cell<u32>>; LEVELS] = [const { Mutex::new(Cell::new(0)) }; LEVELS];
 
 /// The slot whose task each level polls, or has polled last.
 static CURRENT: [AtomicPtr<Slot>; LEVELS] = [const { AtomicPtr::new(ptr::null_mut()) }; LEVELS];
 
 static MEMORY: Mutex<RefCell<Option<Arena>>> = Mutex::new(RefCell::new(None));
 
-/// Once, before the first task.
+/// Sets up the port's memory. Called once, before the first task.
 pub fn start() {
     const BYTES: usize = 24 * 1024;
     static mut REGION: [MaybeUninit<u8>; BYTES] = [MaybeUninit::uninit(); BYTES];
     let region = &raw mut REGION;
     // SAFETY: this function is called once, and nothing else names REGION.
     let region: &'static mut [MaybeUninit<u8>] = unsafe { &mut *region };
-    critical_section::with(|token| {
-        MEMORY.borrow(token).replace(Some(Arena::new(region)));
-        for (free, size) in FREE.iter().zip(SIZES) {
-            free.borrow(token).set(u32::MAX >> (32 - size));
-        }
-    });
+    critical_section::with(|token| MEMORY.borrow(token).replace(Some(Arena::new(region))));
 }
 
 /// Moves `value` into the port's memory.
@@ -137,40 +116,8 @@ pub fn place<T: 'static>(value: T) -> Result<&'static T, Refusal> {
     })
 }
 
-/// Starts a declared task of this level with this body.
-///
-/// # Errors
-/// [`Refusal`] when all of the level run, or memory is full.
-#[inline]
-pub fn spawn<F>(level: usize, body: F, parent: Option<&'static Slot>) -> Result<(), Refusal>
-where
-    F: Future<Output = ()> + 'static,
-{
-    // The first that is free: a handler polls its tasks in this order.
-    let bit = critical_section::with(|token| {
-        let free = FREE[level].borrow(token);
-        let bit = free.get() & free.get().wrapping_neg();
-        free.set(free.get() ^ bit);
-        bit
-    });
-    if bit == 0 {
-        return Err(Refusal::full());
-    }
-    let place = bit.trailing_zeros() as usize;
-    let slot = &SLOTS[STARTS[level] + place];
-    slot.bit.set(bit);
-    slot.parent.set(parent);
-    // RTIC refuses a task that has given its slot back and not yet returned, which only a more urgent one can meet.
-    let started =
-        slot.hold(body).and_then(|()| TASKS[level][place](slot).map_err(|_| Refusal::full()));
-    if started.is_err() {
-        release(level, bit);
-    }
-    started
-}
-
 #[inline(always)]
-fn release(level: usize, bit: u32) {
+pub fn release(level: usize, bit: u32) {
     critical_section::with(|token| {
         let free = FREE[level].borrow(token);
         free.set(free.get() | bit);
@@ -213,7 +160,8 @@ pub fn current() -> Option<&'static Slot> {
     unsafe { current.as_ref() }
 }
 
-/// The level whose handler runs this: RTIC decides which interrupt a priority gets, and sets that one's priority.
+/// The level whose handler runs this: RTIC decides which interrupt a priority gets, and sets that
+/// one's priority.
 #[inline]
 fn level() -> Option<usize> {
     let VectActive::Interrupt { irqn } = SCB::vect_active() else { return None };

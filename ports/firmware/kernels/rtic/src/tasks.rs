@@ -5,22 +5,21 @@ use core::{future::poll_fn, task::Poll};
 use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
 
 use crate::{
-    kernel::Rtic,
+    kernel::{Coroutine, Rtic},
+    lend,
     levels::{ORDINARY, level},
     queue::{CAPACITY, Queue},
     semaphore::Semaphore,
-    slot::{self, current},
+    slot::current,
     time,
 };
-
-pub enum Coroutine {}
 
 /// Starts the director.
 ///
 /// # Errors
 /// [`Refusal`] when there is no room for it.
 pub fn direct(director: impl Future<Output = ()> + 'static) -> Result<(), Refusal> {
-    slot::spawn(ORDINARY, director, None)
+    lend::spawn(ORDINARY, director, None)
 }
 
 impl Tasks for Coroutine {
@@ -33,12 +32,12 @@ impl Tasks for Coroutine {
         F: Future<Output = ()> + Send + 'static,
     {
         let parent = current();
-        slot::spawn(level(kernel.first, priority), body, parent)?;
+        lend::spawn(level(kernel.first, priority), body, parent)?;
         parent.inspect(|parent| parent.children.set(parent.children.get() + 1));
         Ok(())
     }
 
-    /// RTIC does not tell when a task has ended; its users give a signal.
+    /// Waits for a semaphore, since RTIC does not report the end of a task.
     async fn reap(_: &'static Rtic) -> bool {
         let Some(me) = current().filter(|me| me.children.get() > 0) else { return false };
         me.ended.take().await;
@@ -46,7 +45,7 @@ impl Tasks for Coroutine {
         true
     }
 
-    /// RTIC has none of its own; this is how its users write it.
+    /// Yields once, as RTIC's users write it: RTIC has no such function.
     #[inline(always)]
     fn yield_now(_: &'static Rtic) -> impl Future<Output = ()> + Send {
         let mut yielded = false;

@@ -1,5 +1,5 @@
-//! The time: a monotonic as `rtic-monotonics` has them, with `rtic-time`'s queue of timers, over this machine's clock and
-//! alarm.
+//! The time: a monotonic as `rtic-monotonics` has them, with `rtic-time`'s queue of timers, over
+//! this machine's clock and alarm.
 
 use board::{
     alarm, clock,
@@ -15,7 +15,7 @@ use rtic_time::{
 
 type Instant = MonotonicInstant<u64, 1, { clock::HERTZ }>;
 
-/// One tick is one nanosecond of virtual time: one instruction.
+/// The monotonic clock: a tick is one nanosecond of virtual time, one instruction.
 struct Monotonic;
 
 impl TimerQueueBasedMonotonic for Monotonic {

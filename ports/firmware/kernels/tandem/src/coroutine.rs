@@ -9,14 +9,12 @@ use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
 use tandem::Semaphore;
 
 use crate::{
-    kernel::{Queue, Tandem, level, queue, switches},
+    kernel::{Coroutine, Queue, Tandem, level, queue, switches},
     pool::{COROUTINES, FUTURE, Place},
     record::{self, Record},
 };
 
-pub enum Coroutine {}
-
-/// A coroutine's body, which gives its place back and tells its parent when it has ended.
+/// A coroutine's body, which at its end retires its place and gives its parent's semaphore.
 struct Body<F> {
     future: F,
     place: &'static Place<tandem::Coroutine<FUTURE>>,

@@ -4,9 +4,7 @@ use board::{kernel::accept, on_this_machine};
 use chronoscope_suite::{Kernel, Priority, Refusal, Request};
 use tandem::Semaphore;
 
-use crate::thread::Thread;
-
-/// A queue's capacity is part of its type; what it holds costs nothing but memory.
+/// The capacity is part of the queue's type. Unused places cost memory only.
 pub const CAPACITY: usize = 64;
 pub type Queue = tandem::Queue<u32, CAPACITY>;
 
@@ -40,12 +38,18 @@ pub struct Tandem(());
 
 impl Tandem {
     /// # Errors
-    /// [`Refusal`] for what tandem does not offer.
+    /// [`Refusal`] for a request that tandem does not offer.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
         accept(request)?;
         Ok(Self(()))
     }
 }
+
+/// A kind of task, never instantiated: `thread` implements its operations.
+pub enum Thread {}
+
+/// A kind of task, never instantiated: `coroutine` implements its operations.
+pub enum Coroutine {}
 
 on_this_machine!(Tandem);
 

@@ -28,10 +28,10 @@ use crate::{
     record::Record,
 };
 
-/// For the polls of all coroutines, one of each priority on top of the others.
+/// The stack for polls of all coroutines: one poll of each priority on top of the others.
 static COROUTINES: SharedStack<2048> = SharedStack::new();
 
-/// Its futures hold those of the experiment, and it formats names.
+/// The director's thread. Its stack holds the experiment's futures and the formatting of names.
 static DIRECTOR: tandem::Thread<8192> = tandem::Thread::new();
 static RECORD: Record = Record::new("director");
 

@@ -1,4 +1,4 @@
-//! Mutexes, for threads: with inheritance, with a ceiling, and the semaphore that stands for none.
+//! Mutexes for threads: with inheritance, with a ceiling, and a semaphore without a protocol.
 
 use core::cell::Cell;
 
@@ -11,8 +11,8 @@ use chronoscope_suite::{
 use tandem::{Ceiling, CeilingGuard, Guard, Semaphore};
 
 use crate::{
-    kernel::{Tandem, level},
-    thread::{Thread, me},
+    kernel::{Tandem, Thread, level},
+    thread::me,
 };
 
 pub enum Mutex {
@@ -21,7 +21,7 @@ pub enum Mutex {
     Raising(Ceiling<()>, Held<CeilingGuard<()>>),
 }
 
-/// Where the guard is kept between `lock` and `unlock`.
+/// The guard, between `lock` and `unlock`.
 pub struct Held<G>(Cell<Option<G>>);
 
 // SAFETY: only the thread that has the lock comes here.

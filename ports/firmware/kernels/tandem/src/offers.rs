@@ -1,6 +1,6 @@
 //! The experiments that tandem offers.
 
-use crate::{coroutine::Coroutine, kernel::Tandem, thread::Thread};
+use crate::kernel::{Coroutine, Tandem, Thread};
 
 chronoscope_suite::offers! {
     kernel Tandem: interrupts masking log;

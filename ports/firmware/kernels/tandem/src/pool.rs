@@ -1,5 +1,5 @@
-//! Where tasks live. tandem's users name a static for each task; here tasks are made as they are needed, and the place of
-//! one that has ended is used again. Finding one takes constant time.
+//! Storage of tasks. tandem's users declare a static for each task. Here tasks are made on demand,
+//! and places of ended tasks are reused. Finding one takes constant time.
 
 use core::{
     cell::{Cell, RefCell, UnsafeCell},
@@ -12,14 +12,14 @@ use tandem::{Coroutine, Info, Thread};
 
 use crate::record::Record;
 
-/// Of each thread, in bytes: room for what experiments call. Handlers have a stack of their own. The deepest is the Fourier transform,
-/// and without a floating-point unit deeper.
+/// The stack of each thread, in bytes: enough for the experiments' calls. Handlers have a separate
+/// stack. The Fourier transform is the deepest call, and deeper without a floating-point unit.
 pub const STACK: usize = if RISCV { 896 } else { 640 };
 const RISCV: bool = cfg!(target_arch = "riscv32");
-/// For the body of each coroutine.
+/// Bytes for the future of each coroutine.
 pub const FUTURE: usize = 160;
 
-/// Where the kernel's events are recorded, they take the place of some tasks.
+/// Bytes for all tasks: fewer where the recorded events need memory.
 const MEMORY: usize =
     (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512;
 
@@ -65,7 +65,7 @@ pub static COROUTINES: Pool<Coroutine<FUTURE>> = Pool::new();
 
 static ARENA: Mutex<RefCell<Option<Arena>>> = Mutex::new(RefCell::new(None));
 
-/// Once, before the first task is made.
+/// Sets up the memory of tasks. Called once, before the first task.
 pub fn start() {
     static mut REGION: [MaybeUninit<u8>; MEMORY] = [MaybeUninit::uninit(); MEMORY];
     let region = &raw mut REGION;
@@ -75,11 +75,12 @@ pub fn start() {
 }
 
 impl<S: Storage> Place<S> {
-    /// Field by field, where it will stay: a thread's storage is too large to be made on a thread's stack.
+    /// Field by field, where it will stay: a thread's storage is too large to be made on a thread's
+    /// stack.
     #[inline(never)]
     fn make(arena: &Arena) -> Result<&'static Self, Refusal> {
         let slot = arena.place(UnsafeCell::new(MaybeUninit::<Self>::uninit()))?;
-        // SAFETY: the slot is new and nobody else's; all fields are written.
+        // SAFETY: the slot is new and unused elsewhere; all fields are written.
         unsafe {
             let place = (*slot.get()).as_mut_ptr();
             (&raw mut (*place).record).write(Record::new(S::NAME));
@@ -103,7 +104,7 @@ impl<S: Storage> Pool<S> {
     pub fn claim(&self) -> Result<&'static Place<S>, Refusal> {
         critical_section::with(|token| {
             let first = self.first.borrow(token);
-            // Who stands in the queue may have been interrupted before it was over.
+            // The first place's task may have been interrupted before its end.
             if let Some(place) = first.get().filter(|place| !place.storage.info().is_alive()) {
                 first.set(place.next.borrow(token).take());
                 return Ok(place);

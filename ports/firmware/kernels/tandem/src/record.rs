@@ -1,6 +1,7 @@
-//! What the port keeps of a task beside the kernel: what `reap` needs.
+//! The port's data of a task, for `reap`.
 //!
-//! The kernel tells the running task by its name. A name here lies in the task's own record, so it leads there.
+//! The kernel identifies the running task by its name. The name's bytes are in the task's record,
+//! so their address gives the record.
 
 use core::{cell::Cell, ptr, str};
 
@@ -14,7 +15,7 @@ pub struct Record {
     length: u8,
     /// Tasks that this one has spawned and not reaped. Only the task itself counts.
     children: Cell<u32>,
-    /// Given by each of them when it ends.
+    /// Given once by each child that ends.
     pub ended: Semaphore,
 }
 
@@ -22,7 +23,7 @@ pub struct Record {
 unsafe impl Sync for Record {}
 
 impl Record {
-    /// `name`: what the kernel calls the task when something is wrong with it.
+    /// `name`: the task's name in the kernel's fault messages.
     pub const fn new(name: &'static str) -> Self {
         let mut bytes = [0; LONGEST];
         let (copied, _) = bytes.split_at_mut(name.len());
@@ -35,7 +36,7 @@ impl Record {
         }
     }
 
-    /// What to call the task, for [`current`] to find it.
+    /// The name to spawn the task with, so that [`current`] finds the record.
     #[inline(always)]
     pub fn name(&'static self) -> &'static str {
         ptr::from_ref(self).expose_provenance();
@@ -47,7 +48,7 @@ impl Record {
         self.children.set(self.children.get() + 1);
     }
 
-    /// Whether there is a child to wait for; it counts as reaped from now on.
+    /// Counts a child as reaped. Returns false if there is none to wait for.
     pub fn disown(&self) -> bool {
         let children = self.children.get();
         self.children.set(children.saturating_sub(1));
@@ -55,10 +56,11 @@ impl Record {
     }
 }
 
-/// That of the running task.
+/// The record of the running task.
 #[inline]
 pub fn current() -> &'static Record {
     let name = tandem::current().name();
-    // SAFETY: all tasks of this program are called by a record's `name`, its first field; a record is static.
+    // SAFETY: all tasks of this program are called by a record's `name`, its first field; a record
+    // is static.
     unsafe { &*ptr::with_exposed_provenance(name.as_ptr().addr()) }
 }

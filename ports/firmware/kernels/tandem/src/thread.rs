@@ -10,18 +10,18 @@ use chronoscope_suite::{
 use tandem::{Me, Semaphore};
 
 use crate::{
-    kernel::{Queue, Tandem, level, queue, switches},
+    kernel::{Queue, Tandem, Thread, level, queue, switches},
     pool::THREADS,
     record,
 };
 
-pub enum Thread {}
-
-/// The calling thread's right to wait. The kernel hands it to a thread's body, but a body of the suite's has no place for it.
+/// The calling thread's right to wait. The kernel hands it to a thread's body, but a body of the
+/// suite's has no place for it.
 #[inline(always)]
 pub fn me() -> &'static Me<'static> {
     const { assert!(size_of::<Me<'static>>() == 0) };
-    // SAFETY: it is of no size, and says only that a thread is running: whoever runs operations of this kind of task.
+    // SAFETY: it is of no size, and says only that a thread is running: whoever runs operations of
+    // this kind of task.
     unsafe { NonNull::dangling().as_ref() }
 }
 

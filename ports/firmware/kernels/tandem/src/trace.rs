@@ -1,7 +1,7 @@
-//! What the kernel did while the case ran, left beside the samples as text. Only in the image with the feature `traced`: recording takes
-//! instructions, which would be in the figures of the other.
+//! The kernel's events during the case, attached to the samples as text. Only the image with the
+//! feature `traced` has it: recording takes instructions, which are in that image's figures.
 //!
-//! The form is that of `lab/src/timeline/tandem.rs`.
+//! `lab/src/timeline/tandem.rs` reads this form.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -41,7 +41,7 @@ pub fn traced<R>(case: impl FnOnce() -> R) -> R {
     outcome
 }
 
-/// Sends what was recorded.
+/// Sends the recorded events.
 pub fn report(trial: &mut Trial<'_, Tandem>) {
     trial.attach("tandem", b"# tandem 1\n");
     while let Some((lost, Record { clock, event, task })) = RING.pop() {

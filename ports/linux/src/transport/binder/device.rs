@@ -1,4 +1,4 @@
-//! A process's connection to the driver: the device, the memory that messages arrive in, and the
+//! A process's connection to the driver: the device, the memory for incoming messages, and the
 //! exchange of commands and returns.
 
 use std::{ffi::c_void, io, ptr};
@@ -18,7 +18,8 @@ use super::{
     room::Room,
 };
 
-/// Returns of one exchange: a call or a reply takes 68 bytes, and there are few others beside it.
+/// The size of the buffer for the returns of an exchange: a call or a reply takes 68 bytes, and few
+/// others come with it.
 const RETURNS: usize = 256;
 
 pub struct Device {
@@ -29,7 +30,7 @@ pub struct Device {
 
 impl Device {
     /// # Errors
-    /// When there is no such device, or it is no binder of this protocol.
+    /// The system's error if there is no such device, or if it has another version of the protocol.
     pub fn open(path: &str) -> Result<Self, Errno> {
         let file = open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let mut version = 0;
@@ -38,24 +39,25 @@ impl Device {
             return Err(Errno::PROTO);
         }
         let room = Room::new(&file)?;
-        // The driver asks for no more threads: a service here is one.
+        // The driver must not ask for more threads: a service has one.
         control(&file, protocol::SET_MAX_THREADS, &mut 0_u32)?;
         Ok(Self { file, room, commands: Commands::default() })
     }
 
-    /// Becomes the one whom everybody on this device can call.
+    /// Becomes the context manager, which every process on this device can call.
     ///
     /// # Errors
-    /// [`Errno::BUSY`] when somebody is already.
+    /// [`Errno::BUSY`] if there is a context manager already.
     pub fn become_manager(&self) -> Result<(), Errno> {
         control(&self.file, protocol::SET_CONTEXT_MANAGER, &mut 0_i32)
     }
 
-    /// Gives the driver all commands, and waits for returns. `go_on`: asked when a signal
+    /// Gives the driver all commands, and waits for returns. Calls `go_on` when a signal
     /// interrupts.
     ///
     /// # Errors
-    /// [`CallFailure::TimedOut`] when it does not go on.
+    /// [`CallFailure::TimedOut`] if `go_on` returns `false`; [`CallFailure::Failed`] for the
+    /// system's errors.
     pub fn exchange<'a>(
         &mut self,
         returns: &'a mut [u8; RETURNS],
@@ -68,7 +70,7 @@ impl Device {
             read_buffer: returns.as_mut_ptr().expose_provenance() as u64,
             ..WriteRead::default()
         };
-        // What an interrupted exchange has written it does not write again.
+        // A repeated exchange must not write the consumed commands again.
         loop {
             match control(&self.file, protocol::WRITE_READ, &mut exchange) {
                 Ok(()) => break,
@@ -82,16 +84,16 @@ impl Device {
         Ok(Returns::new(&returns[..length]))
     }
 
-    /// The calling thread will not call again: the driver forgets it.
+    /// Makes the driver release the calling thread's state. The thread must not call again.
     pub fn end_thread(&self) {
-        // It cannot fail in a way that matters: the thread ends anyway.
+        // A failure does not matter, because the thread ends anyway.
         let _ = control(&self.file, protocol::THREAD_EXIT, &mut 0_i32);
     }
 
-    /// Gives the driver all commands, and waits for nothing.
+    /// Gives the driver all commands, and waits for no returns.
     ///
     /// # Errors
-    /// As of the system call.
+    /// The error of the system call.
     pub fn flush(&mut self) -> Result<(), CallFailure> {
         let mut exchange = WriteRead {
             write_size: self.commands.bytes().len() as u64,
@@ -103,7 +105,7 @@ impl Device {
         outcome.map_err(|error| CallFailure::Failed(error.raw_os_error()))
     }
 
-    /// Calls, and waits for the answer, which lies in the room until it is freed.
+    /// Calls, and waits for the answer, which stays in the room until it is freed.
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -133,10 +135,10 @@ impl Device {
         }
     }
 
-    /// What everybody does about returns that are not about their own calls.
+    /// Handles a return that does not belong to a call of this process.
     ///
     /// # Errors
-    /// What the driver has to complain of.
+    /// [`CallFailure`] for an error reported by the driver.
     pub fn attend(&mut self, event: Return) -> Result<(), CallFailure> {
         match event {
             Return::Count(count) => self.commands.counted(count),
@@ -147,19 +149,20 @@ impl Device {
         Ok(())
     }
 
-    /// Bytes that the driver has put into this process; `None` when they are not.
+    /// Returns bytes that the driver has put into this process's room; `None` if they are not in
+    /// it.
     #[inline]
     pub fn bytes(&self, address: u64, length: u64) -> Option<&[u8]> {
         self.room.bytes(address, length)
     }
 
-    /// The bytes of a message.
+    /// Returns the bytes of a message; `None` if they are not in the room.
     #[inline]
     pub fn message(&self, received: &Received) -> Option<&[u8]> {
         self.bytes(received.buffer, received.length)
     }
 
-    /// Tells the manager of a node of this process.
+    /// Publishes a node of this process at the context manager.
     ///
     /// # Errors
     /// [`CallFailure`]
@@ -168,20 +171,25 @@ impl Device {
         let object = FlatObject { kind: object::BINDER, flags: object::FLAGS, node, cookie: node };
         let message = Introduction { service: service as u64, object }.bytes();
         let message = Message { bytes: &message, offsets: &[Introduction::OBJECT], beside: 0 };
-        let reply = self.call(MANAGER, super::manager::PUBLISH, message, || true)?;
+        let reply = self.call(MANAGER, PUBLISH, message, || true)?;
         self.commands.free(&reply);
         self.flush()
     }
 }
 
-/// A service's number, and its node or handle: what the manager is told, and tells.
+/// The codes of calls to the context manager.
+pub const PUBLISH: u32 = 1;
+pub const FIND: u32 = 2;
+
+/// A service's number, and its node or handle: the content of calls to the context manager and of
+/// its answers.
 pub struct Introduction {
     pub service: u64,
     pub object: FlatObject,
 }
 
 impl Introduction {
-    /// Where the object stands.
+    /// The offset of the object in the message.
     pub const OBJECT: u64 = 8;
 
     pub fn bytes(&self) -> [u8; 32] {
@@ -191,7 +199,7 @@ impl Introduction {
         bytes
     }
 
-    /// The handle in a message of this form.
+    /// Returns the handle in such a message.
     pub fn handle(bytes: &[u8]) -> Option<Handle> {
         let kind = protocol::long(bytes, 8)? as u32;
         let handle = protocol::long(bytes, 16)? as u32;
@@ -201,7 +209,8 @@ impl Introduction {
 
 fn control<T>(file: &OwnedFd, request: u32, argument: &mut T) -> Result<(), Errno> {
     let argument: *mut c_void = ptr::from_mut(argument).cast();
-    // SAFETY: the argument is of the type that the request takes, and what it points to is alive.
+    // SAFETY: the argument has the type that the request takes, and the memory that it points to is
+    // valid.
     match unsafe { libc::ioctl(file.as_raw_fd(), request.into(), argument) } {
         -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
         _ => Ok(()),

@@ -1,26 +1,22 @@
-//! The context manager of a case: a process that everybody on the device can call, and that knows
-//! the services by number.
+//! The context manager of a case: a process that every process on the device can call, and that
+//! knows the services by number.
 
 use std::collections::BTreeMap;
 
 use chronoscope_suite::kernel::CallFailure;
 
 use super::{
-    device::{Device, Introduction},
+    device::{Device, FIND, Introduction, PUBLISH},
     protocol::{self, FlatObject, Handle, Message, Return, object},
 };
 
-/// Codes of calls to it.
-pub const PUBLISH: u32 = 1;
-pub const FIND: u32 = 2;
-
-/// Answers for ever.
+/// Answers calls. Returns on an error only.
 ///
 /// # Errors
-/// What the driver has to complain of.
+/// [`CallFailure`] for an error of the driver.
 pub fn manage(mut device: Device) -> Result<(), CallFailure> {
     let mut services = BTreeMap::new();
-    // What a reply refers to must stay until it has been given to the driver.
+    // A reply's bytes must stay valid until the exchange that gives it to the driver.
     let mut answer;
     device.commands.enter_looper();
     let mut buffer = [0; 256];

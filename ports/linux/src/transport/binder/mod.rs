@@ -7,10 +7,11 @@
 //!                        service ◄── worker      ECHO, and LEAVE when it has done
 //! ```
 //!
-//! A call is one system call for the client: it frees the answer before, calls, and waits for the
-//! answer; and one for the service: it frees the call, answers, and waits for the next. `binder`
-//! sends the bytes as the message. `hwbinder` sends them as HIDL's vectors go: a vector's header
-//! beside the message, and its bytes beside that, whose address the driver corrects in the header.
+//! A call takes one system call of the client, which frees the previous answer, calls, and waits
+//! for the answer; and one of the service, which frees the call, answers, and waits for the next.
+//! `binder` sends the bytes as the message. `hwbinder` sends them like HIDL's vectors: a vector's
+//! header and its bytes in two buffers beside the message, and the driver corrects the address in
+//! the header.
 
 mod device;
 mod manager;
@@ -35,7 +36,7 @@ use chronoscope_suite::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
-    device::{Device, Introduction},
+    device::{Device, FIND, Introduction},
     parcel::Parcel,
     protocol::{Handle, MANAGER, Message, Received, Return},
 };
@@ -49,11 +50,11 @@ use crate::{
 const ECHO: u32 = 16;
 const LEAVE: u32 = 17;
 
-/// One of the drivers.
+/// A driver: binder or hwbinder.
 pub trait Driver: Send + 'static {
-    /// Where its device is: in a kernel with static devices, or with binderfs.
+    /// The paths of the device: with static devices, and with binderfs.
     const DEVICES: [&str; 2];
-    /// Bytes go beside the message.
+    /// `true` if the bytes are sent beside the message.
     const GATHERS: bool;
 }
 
@@ -74,12 +75,13 @@ pub struct Services {
     device: &'static str,
     services: usize,
     clients: usize,
-    /// Given when there is a manager, or none can be had: then with an error number.
+    /// Given when the context manager is ready, or has failed; then `unmanaged` holds an error
+    /// number.
     managed: Semaphore,
     unmanaged: AtomicI32,
 }
 
-/// The transport that goes through this driver.
+/// The transport through this driver.
 pub struct Through<D>(PhantomData<D>);
 
 pub struct Client<D> {
@@ -87,7 +89,7 @@ pub struct Client<D> {
     handles: Vec<Handle>,
     /// The last answer.
     held: Option<Received>,
-    /// No answer is freed.
+    /// `true` if the client frees no answer, a fault.
     hoards: bool,
     patience: Patience,
     driver: PhantomData<D>,
@@ -164,7 +166,7 @@ impl<D: Driver> Transport for Through<D> {
             Fault::Hoard => None,
         };
         if let Some(resource) = lacking {
-            // What the process has, it keeps.
+            // The limit leaves the process its open files and its memory.
             let none = Rlimit { current: Some(0), ..getrlimit(resource) };
             setrlimit(resource, none).map_err(|error| CallFailure::Failed(error.raw_os_error()))?;
         }
@@ -203,13 +205,13 @@ impl<D: Driver> Transport for Through<D> {
 impl<D> Drop for Client<D> {
     fn drop(&mut self) {
         for &handle in &self.handles {
-            // A service that has died need not be told.
+            // The call fails if the service has died, which needs no report.
             let _ = self.device.call(handle, LEAVE, Message::plain(&[]), || self.patience.go_on());
         }
     }
 }
 
-/// The context manager: a process that lives as long as the case.
+/// Forks the context manager, a process that lives as long as the case.
 async fn manage(services: &'static Services) {
     let device =
         Device::open(services.device).and_then(|device| device.become_manager().map(|()| device));
@@ -217,7 +219,7 @@ async fn manage(services: &'static Services) {
     services.unmanaged.store(code, Relaxed);
     services.managed.give();
     if let Ok(device) = device {
-        // Were it to fail, nobody would find a service, and each client would tell.
+        // A failure shows in the clients, which find no service.
         let _ = manager::manage(device);
     }
 }
@@ -226,7 +228,7 @@ fn open(services: &Services) -> Result<Device, CallFailure> {
     Device::open(services.device).map_err(|error| CallFailure::Unconnected(error.raw_os_error()))
 }
 
-/// The handle of a service, once it has been published.
+/// Waits until a service is published, and returns its handle.
 fn find(
     device: &mut Device,
     service: usize,
@@ -234,11 +236,10 @@ fn find(
 ) -> Result<Handle, CallFailure> {
     let number = (service as u64).to_ne_bytes();
     for _ in 0..3000 {
-        let reply =
-            device.call(MANAGER, manager::FIND, Message::plain(&number), || patience.go_on())?;
+        let reply = device.call(MANAGER, FIND, Message::plain(&number), || patience.go_on())?;
         let handle = device.message(&reply).and_then(Introduction::handle);
         if let Some(handle) = handle {
-            // Before the message that holds it is freed.
+            // The handle must be acquired before the message that holds it is freed.
             device.commands.acquire(handle);
             device.commands.request_death_notification(handle, handle.0.into());
         }
@@ -259,7 +260,7 @@ fn serve<D: Driver>(
     mut answer: impl FnMut(&mut [u8]) -> bool,
 ) -> Result<(), CallFailure> {
     let mut buffer = [0; 256];
-    // The server's own copy of what it was sent, as a service has that keeps it.
+    // A copy of the call's bytes, as made by a service that keeps them.
     let mut vector = Vec::new();
     let mut parcel = Parcel::<D>::new();
     while clients > 0 {

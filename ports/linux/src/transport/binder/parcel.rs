@@ -1,4 +1,4 @@
-//! What bytes look like in a message: themselves for binder; for hwbinder, a vector of HIDL's
+//! The representation of bytes in a message: the bytes for binder; for hwbinder, a HIDL vector
 //! beside the message.
 
 use std::marker::PhantomData;
@@ -14,8 +14,8 @@ const HEADER: usize = 8;
 const OBJECT: usize = size_of::<BufferObject>();
 const OFFSETS: [u64; 2] = [HEADER as u64, (HEADER + OBJECT) as u64];
 
-/// What a message needs beside the bytes. It must stay where it is until the driver has been given
-/// the message.
+/// The memory that a message refers to. It must not move until the driver has been given the
+/// message.
 pub struct Parcel<D> {
     message: [u8; HEADER + 2 * OBJECT],
     /// A `hidl_vec`'s header: the address of its bytes, and their number.
@@ -28,7 +28,7 @@ impl<D: Driver> Parcel<D> {
         Self { message: [0; HEADER + 2 * OBJECT], vector: [0; 2], driver: PhantomData }
     }
 
-    /// The message that carries `bytes`.
+    /// Returns the message that carries `bytes`.
     #[inline]
     pub fn message<'a>(&'a mut self, bytes: &'a [u8]) -> Message<'a> {
         if !D::GATHERS {
@@ -42,7 +42,7 @@ impl<D: Driver> Parcel<D> {
             length: size_of_val(&self.vector) as u64,
             ..BufferObject::default()
         };
-        // Its address is the first thing in the vector, the first object.
+        // The address of the bytes is at offset 0 of the vector's header, which is object 0.
         let content = BufferObject {
             kind: object::POINTER,
             flags: object::HAS_PARENT,
@@ -53,20 +53,20 @@ impl<D: Driver> Parcel<D> {
         for (place, object) in OFFSETS.into_iter().zip([vector, content]) {
             self.message[place as usize..][..OBJECT].copy_from_slice(&object.bytes());
         }
-        // The driver puts each at a multiple of 8.
+        // The driver aligns each buffer to 8 bytes.
         let beside = vector.length + content.length.next_multiple_of(8);
         Message { bytes: &self.message, offsets: &OFFSETS, beside }
     }
 }
 
-/// The bytes that a message carries.
+/// Returns the bytes that a message carries; `None` if the message is malformed.
 #[inline]
 pub fn bytes<'a, D: Driver>(device: &'a Device, received: &Received) -> Option<&'a [u8]> {
     let message = device.message(received)?;
     if !D::GATHERS {
         return Some(message);
     }
-    // Where the driver has put the vector's header: `buffer` of the first object.
+    // The address of the vector's header in this process: `buffer` of the first object.
     let vector = device.bytes(long(message, HEADER + 8)?, 16)?;
     device.bytes(long(vector, 0)?, long(vector, 8)? & u64::from(u32::MAX))
 }

@@ -1,6 +1,6 @@
-//! The driver's protocol, as `linux/android/binder.h` defines it for 64-bit processes: commands to
-//! the driver in one stream, returns from it in another. Numbers are in native order and not
-//! aligned.
+//! The driver's protocol, as defined by `linux/android/binder.h` for 64-bit processes: a stream of
+//! commands to the driver, and a stream of returns from it. Numbers are in native byte order and
+//! unaligned.
 
 /// `BINDER_WRITE_READ` and the other calls of `ioctl` that a client or a server makes.
 pub const WRITE_READ: u32 = 0xc030_6201;
@@ -9,7 +9,7 @@ pub const SET_CONTEXT_MANAGER: u32 = 0x4004_6207;
 pub const THREAD_EXIT: u32 = 0x4004_6208;
 pub const VERSION: u32 = 0xc004_6209;
 
-/// The version of the protocol that this is.
+/// The version of this protocol.
 pub const PROTOCOL: i32 = 8;
 
 /// The argument of [`WRITE_READ`].
@@ -53,26 +53,27 @@ mod event {
     pub const FAILED_REPLY: u32 = 0x0000_7211;
 }
 
-/// Who is called: the context manager, which everybody can call, or a node that somebody has passed
-/// on.
+/// The receiver of a call: the context manager, which every process can call, or a node passed on
+/// by another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(pub u32);
 
 pub const MANAGER: Handle = Handle(0);
 
-/// Objects in a message, which the driver translates. Their places are told apart from the bytes.
+/// The kinds of object in a message, which the driver translates. A message lists their offsets
+/// separately from its bytes.
 pub mod object {
-    /// A node of the sender's own.
+    /// A node of the sender.
     pub const BINDER: u32 = 0x7362_2a85;
     /// A node of another process, by the receiver's handle.
     pub const HANDLE: u32 = 0x7368_2a85;
     /// Bytes to be copied beside the message, whose address the driver corrects.
     pub const POINTER: u32 = 0x7074_2a85;
-    /// Of a [`POINTER`]: its address stands in the bytes of another.
+    /// A flag of a [`POINTER`]: its address is in the bytes of another one.
     pub const HAS_PARENT: u32 = 1;
 
-    /// Priorities as low as nice 127 are passed on: all. (Android's kernels: real-time ones too, by
-    /// the bit 0x800.)
+    /// The minimum priority to inherit is nice 127, so all are inherited. (Android's kernels:
+    /// real-time ones too, by the bit 0x800.)
     pub const FLAGS: u32 = 0x87f;
 }
 
@@ -82,7 +83,7 @@ pub mod object {
 pub struct FlatObject {
     pub kind: u32,
     pub flags: u32,
-    /// The sender's own number for its node, or a handle in the low half.
+    /// The sender's number of its node, or a handle in the low half.
     pub node: u64,
     pub cookie: u64,
 }
@@ -95,13 +96,13 @@ pub struct BufferObject {
     pub flags: u32,
     pub buffer: u64,
     pub length: u64,
-    /// Which of the message's objects holds this one's address, and where in it.
+    /// The index of the object that holds this one's address, and the offset in it.
     pub parent: u64,
     pub parent_offset: u64,
 }
 
 impl BufferObject {
-    /// As it stands in a message.
+    /// Returns the object's bytes in a message.
     pub fn bytes(&self) -> [u8; 40] {
         let head = u64::from(self.flags) << 32 | u64::from(self.kind);
         lay_out([head, self.buffer, self.length, self.parent, self.parent_offset])
@@ -109,7 +110,7 @@ impl BufferObject {
 }
 
 impl FlatObject {
-    /// As it stands in a message.
+    /// Returns the object's bytes in a message.
     pub fn bytes(&self) -> [u8; 24] {
         lay_out([u64::from(self.flags) << 32 | u64::from(self.kind), self.node, self.cookie])
     }
@@ -126,12 +127,12 @@ fn lay_out<const WORDS: usize, const BYTES: usize>(words: [u64; WORDS]) -> [u8; 
 
 const _: () = assert!(size_of::<FlatObject>() == 24 && size_of::<BufferObject>() == 40);
 
-/// What is sent: bytes, and where in them objects stand.
+/// A message to send: bytes, and the offsets of the objects in them.
 #[derive(Clone, Copy)]
 pub struct Message<'a> {
     pub bytes: &'a [u8],
     pub offsets: &'a [u64],
-    /// Room for what [`object::POINTER`]s point to; 0: there are none.
+    /// The size of the buffers of [`object::POINTER`]s, in bytes; 0 without such objects.
     pub beside: u64,
 }
 
@@ -141,7 +142,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Commands for the driver, in their order.
+/// The commands for the driver, in order.
 #[derive(Default)]
 pub struct Commands(Vec<u8>);
 
@@ -159,7 +160,7 @@ impl Commands {
         self.0.extend_from_slice(body);
     }
 
-    /// The thread will take calls.
+    /// Registers the calling thread as one that takes calls.
     pub fn enter_looper(&mut self) {
         self.put(command::ENTER_LOOPER, &[]);
     }
@@ -169,12 +170,12 @@ impl Commands {
         self.put(command::ACQUIRE, &handle.0.to_ne_bytes());
     }
 
-    /// The driver may use the room of a message again.
+    /// Frees the room of a message for the driver.
     pub fn free(&mut self, message: &Received) {
         self.put(command::FREE_BUFFER, &message.buffer.to_ne_bytes());
     }
 
-    /// [`Return::Dead`] tells, with `cookie`, that the node's process has ended.
+    /// Asks for a [`Return::Dead`] with `cookie` when the node's process ends.
     pub fn request_death_notification(&mut self, handle: Handle, cookie: u64) {
         self.put(command::REQUEST_DEATH_NOTIFICATION, &handle.0.to_ne_bytes());
         self.0.extend_from_slice(&cookie.to_ne_bytes());
@@ -184,13 +185,13 @@ impl Commands {
         self.put(command::DEAD_BINDER_DONE, &cookie.to_ne_bytes());
     }
 
-    /// What [`Return::Count`] asks for.
+    /// Sends the acknowledgement that [`Return::Count`] asks for.
     pub fn counted(&mut self, count: Count) {
         let Count { acquire, node } = count;
         self.put(if acquire { command::ACQUIRE_DONE } else { command::INCREFS_DONE }, &node);
     }
 
-    /// Calls. `message` must stay where it is until the commands have been given.
+    /// Calls. `message` must not move until the commands have been given to the driver.
     pub fn call(&mut self, handle: Handle, code: u32, message: Message<'_>) {
         self.transaction(
             [command::TRANSACTION, command::TRANSACTION_SG],
@@ -200,7 +201,8 @@ impl Commands {
         );
     }
 
-    /// Answers the call that was taken last. `message` as for [`call`](Self::call).
+    /// Answers the call taken last. `message` must not move until the commands have been given to
+    /// the driver.
     pub fn reply(&mut self, message: Message<'_>) {
         self.transaction([command::REPLY, command::REPLY_SG], 0, 0, message);
     }
@@ -216,9 +218,11 @@ impl Commands {
         self.put(if beside > 0 { gathered } else { plain }, &target.to_ne_bytes());
         let address = |start: *const u8| start.expose_provenance() as u64;
         let words = [
-            0,               // the cookie is the receiver's
-            u64::from(code), // and no flags, in native order: little-endian, as all 64-bit Androids and Debians with binder are
-            0,               // sender, which the driver fills in
+            0, // the cookie is the receiver's
+            // The code and no flags, in native byte order: all 64-bit Androids and Debians with
+            // binder are little-endian.
+            u64::from(code),
+            0, // sender, which the driver fills in
             bytes.len() as u64,
             size_of_val(offsets) as u64,
             address(bytes.as_ptr()),
@@ -240,11 +244,11 @@ pub struct Received {
     pub code: u32,
     pub sender: i32,
     pub length: u64,
-    /// Where it lies.
+    /// The address of the bytes.
     pub buffer: u64,
 }
 
-/// The driver asks to be told that a reference to a node of ours has been counted.
+/// The driver's request to acknowledge a reference to a node of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     acquire: bool,
@@ -256,7 +260,7 @@ pub enum Return {
     Call(Received),
     Reply(Received),
     Count(Count),
-    /// The process that was called has ended, before or while it answered.
+    /// The called process has ended before it answered.
     DeadReply,
     /// The driver did not take the message, or the answer: no room, too long, or malformed.
     FailedReply,
@@ -267,12 +271,11 @@ pub enum Return {
     Other(u32),
 }
 
-/// A stream of returns that breaks off within one.
+/// The error of a stream that ends within a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
 
-/// Reads the driver's returns one after the other. What it does not know it passes over by the size
-/// in its number.
+/// An iterator over the driver's returns. Skips unknown ones by the size in their number.
 pub struct Returns<'a> {
     rest: &'a [u8],
 }
@@ -305,7 +308,7 @@ impl Iterator for Returns<'_> {
     }
 }
 
-/// `body` is as long as the number says.
+/// Decodes a return. The length of `body` is the size in `number`.
 fn decode(number: u32, body: &[u8]) -> Return {
     let word = |place| long(body, place).unwrap_or_default();
     let received = || Received {
@@ -333,7 +336,7 @@ fn decode(number: u32, body: &[u8]) -> Return {
     }
 }
 
-/// Eight bytes at a place in a message.
+/// Returns the eight bytes at an offset as a number; `None` beyond the end.
 pub fn long(bytes: &[u8], place: usize) -> Option<u64> {
     bytes.get(place..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }
@@ -372,8 +375,7 @@ mod tests {
             .collect()
     }
 
-    /// A return as the driver may send it: of a known kind or of any other, with a body as long as
-    /// its number says.
+    /// Generates a return of a known or unknown kind, with a body of the size in its number.
     fn any_return() -> impl Strategy<Value = (u32, Vec<u8>)> {
         let known = select(vec![
             event::ERROR,
@@ -394,25 +396,34 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes: no panic, an end, nothing read twice, and nothing after what breaks
-        /// off.
+        /// Any bytes: no panic, an end, no return read twice, and none after an incomplete one.
         #[test]
         fn any_bytes_are_read_to_an_end(bytes in vec(any::<u8>(), 0..600)) {
             let all = returns(&bytes);
-            // Each return takes four bytes at least.
+            // Each return takes at least four bytes.
             prop_assert!(all.len() <= bytes.len().div_ceil(4));
             let whole = all.iter().take_while(|one| one.is_ok()).count();
             prop_assert!(whole + 1 >= all.len());
         }
 
         #[test]
-        fn a_stream_is_read_return_by_return(sent in vec(any_return(), 0..12), cut in any::<Index>()) {
+        fn a_stream_is_read_return_by_return(
+            sent in vec(any_return(), 0..12),
+            cut in any::<Index>(),
+        ) {
             let bytes = stream(&sent);
-            let expected: Vec<_> = sent.iter().map(|(number, body)| Ok(decode(*number, body))).collect();
+            let expected: Vec<_> =
+                sent.iter().map(|(number, body)| Ok(decode(*number, body))).collect();
             prop_assert_eq!(returns(&bytes), &expected[..]);
-            // Cut anywhere: all that is whole, then that the rest is not.
+            // Cut at any place: all whole returns, then an error.
             let end = cut.index(bytes.len() + 1);
-            let ends: Vec<usize> = sent.iter().scan(0, |at, (_, body)| { *at += 4 + body.len(); Some(*at) }).collect();
+            let ends: Vec<usize> = sent
+                .iter()
+                .scan(0, |at, (_, body)| {
+                    *at += 4 + body.len();
+                    Some(*at)
+                })
+                .collect();
             let whole = ends.iter().filter(|&&at| at <= end).count();
             let is_whole = end == 0 || ends.contains(&end);
             let mut expected = expected[..whole].to_vec();
@@ -421,7 +432,10 @@ mod tests {
         }
 
         #[test]
-        fn words_are_read_only_where_they_are(bytes in vec(any::<u8>(), 0..40), place in any::<usize>()) {
+        fn words_are_read_only_where_they_are(
+            bytes in vec(any::<u8>(), 0..40),
+            place in any::<usize>(),
+        ) {
             let inside = place.checked_add(8).is_some_and(|end| end <= bytes.len());
             prop_assert_eq!(long(&bytes, place).is_some(), inside);
         }

@@ -1,5 +1,5 @@
-//! The memory of a process that the driver puts messages into: mapped from the device, and only the
-//! driver writes to it.
+//! The memory of a process for incoming messages: mapped from the device, and written by the driver
+//! only.
 
 use std::{ffi::c_void, ptr, slice};
 
@@ -9,17 +9,17 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap, munmap},
 };
 
-/// What the driver's own users map: 1 MiB less two guard pages.
+/// The size that Android's libraries map: 1 MiB less two guard pages.
 pub const BYTES: usize = (1 << 20) - 2 * 4096;
 
 pub struct Room(*const u8);
 
-// SAFETY: the mapping is this value's alone, and read through `bytes` alone.
+// SAFETY: the mapping belongs to this value only, and is read through `bytes` only.
 unsafe impl Send for Room {}
 
 impl Room {
     /// # Errors
-    /// When there is no memory left, or the device maps none.
+    /// The system's error if there is no memory left, or if the device cannot be mapped.
     pub fn new(device: impl AsFd) -> Result<Self, Errno> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
@@ -27,21 +27,21 @@ impl Room {
         Ok(Self(start.cast()))
     }
 
-    /// Bytes in the room; `None` when they do not lie in it.
+    /// Returns bytes of the room; `None` if they are not wholly in it.
     #[inline]
     pub fn bytes(&self, address: u64, length: u64) -> Option<&[u8]> {
         let start = usize::try_from(address).ok()?.checked_sub(self.0.addr())?;
         let length = usize::try_from(length).ok()?;
         let end = start.checked_add(length)?;
-        // SAFETY: they lie in the room, which stays mapped; the driver changes only what has been
-        // freed, and who frees a message does not look at it any more.
+        // SAFETY: the bytes are in the room, which stays mapped; the driver changes freed messages
+        // only, and a freed message is not read any more.
         (end <= BYTES).then(|| unsafe { slice::from_raw_parts(self.0.add(start), length) })
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // SAFETY: nobody can have bytes of it any more.
+        // SAFETY: the bytes borrow the room, so there are no references left.
         let _ = unsafe { munmap(self.0.cast_mut().cast::<c_void>(), BYTES) };
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn without_memory_there_is_an_error_and_no_room() {
         let file = file();
-        // SAFETY: the child calls what needs no lock and allocates nothing, and ends.
+        // SAFETY: the child neither locks nor allocates, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let none = Rlimit { current: Some(0), ..getrlimit(Resource::As) };
@@ -100,7 +100,7 @@ mod tests {
             unsafe { libc::_exit(i32::from(!refused)) };
         }
         let mut status = -1;
-        // SAFETY: the child is ours, and the pointer valid.
+        // SAFETY: the child is this process's, and the pointer is valid.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert_eq!(status, 0);
     }

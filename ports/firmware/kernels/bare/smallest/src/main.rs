@@ -26,8 +26,9 @@ static THREADS: [Thread; TASKS] =
 /// Hands the processor from one thread to another.
 #[inline(always)]
 fn switch(from: *mut usize, to: *mut usize) {
-    // SAFETY: `to` lies where this same code, or main(), has left it: the address to go on at on top of the stack. All
-    // registers are given as lost, but for r6 and r7, which the compiler keeps for itself.
+    // SAFETY: `to` points at the end of a stack that this code or main() has prepared: the resume
+    // address is on top. All registers are clobbered, except r6 and r7, which the compiler
+    // reserves.
     unsafe {
         asm!(
             "push {{r6, r7}}",

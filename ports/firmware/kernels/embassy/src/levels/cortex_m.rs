@@ -1,4 +1,4 @@
-//! On Cortex-M: an interrupt executor for each priority, on a line of its own.
+//! Levels on Cortex-M: an interrupt executor for each priority, each on its own line.
 
 use core::arch::asm;
 
@@ -29,13 +29,14 @@ const LINES: [Line; LEVELS] = [
 
 static EXECUTORS: [InterruptExecutor; LEVELS] = [const { InterruptExecutor::new() }; LEVELS];
 
-/// Starts all executors. More urgent than they are the experiments' interrupts, at 0, and the kernel's alarm, at 1.
+/// Starts all executors. More urgent than they are the experiments' interrupts, at 0, and the
+/// kernel's alarm, at 1.
 pub fn run(begin: impl FnOnce(Spawners)) -> ! {
     begin(core::array::from_fn(|level| {
         set_urgency(LINES[level], 2 + (LEVELS - 1 - level) as u8);
         EXECUTORS[level].start(LINES[level])
     }));
-    // All tasks run in interrupts; what is left here is to sleep.
+    // All tasks run in interrupts; only sleep remains for the main program.
     loop {
         wfi();
     }
@@ -46,7 +47,7 @@ pub fn urgent(urgency: u8) -> usize {
     usize::from(urgency).clamp(1, LEVELS - 1)
 }
 
-/// The level whose interrupt runs this; of no meaning outside of tasks.
+/// The level whose interrupt handler runs; meaningless outside of tasks.
 #[inline(always)]
 pub fn active() -> usize {
     let exception: u32;

@@ -28,7 +28,8 @@ mod device {
     }
 }
 
-/// RTIC's tasks are items of the program, so there is a program for each number of tasks. Each shows its name.
+/// RTIC's tasks are items of the program, so there is a program for each number of tasks. Each
+/// shows its name.
 macro_rules! program {
     ($($task:ident)*) => {
         #[rtic::app(device = crate::device, peripherals = false, dispatchers = [LINE])]
@@ -50,7 +51,7 @@ macro_rules! program {
                 (Shared {}, Local {})
             }
 
-            /// RTIC has none of its own.
+            /// Yields once, as RTIC's users write it: RTIC has no such function.
             fn yield_now() -> impl Future<Output = ()> {
                 let mut yielded = false;
                 poll_fn(move |context| {

@@ -10,7 +10,7 @@ use chronoscope_suite::{
     wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
 };
 
-use super::qemu::{ARGUMENTS, Qemu};
+use super::{ARGUMENTS, Qemu};
 use crate::child::{self, Limit};
 
 /// Of each task with a stack of its own, in bytes: `STACK` in the images.

@@ -2,20 +2,22 @@
 
 use core::{arch::asm, cell::Cell};
 
-/// Of stacks, at every call.
+/// The alignment of stacks at every call, in bytes.
 pub const ALIGNMENT: usize = 8;
 
-/// What a thread that does not run leaves on its stack, in bytes: the address to go on at, at the low end.
+/// Bytes at the end of a suspended thread's stack that hold its saved state: the resume address is
+/// at the low end.
 pub const LEFT: usize = 4;
 
-/// Hands the processor from one stack to another. The compiler saves what it still needs, and no more.
+/// Switches from one stack to another. The compiler saves only the registers that it still needs.
 ///
 /// # Safety
-/// On top of the stack `to` lies what this function has left there, or the address of a function that never returns.
+/// The stack `to` must end with the state that this function has saved, or with the address of a
+/// function that never returns.
 #[inline(always)]
 pub unsafe fn switch(from: &Cell<usize>, to: &Cell<usize>) {
-    // SAFETY: as the caller says. All registers are given as lost, but for r6 and r7, which the compiler keeps for
-    // itself.
+    // SAFETY: as the caller says. All registers are given as lost, but for r6 and r7, which the
+    // compiler keeps for itself.
     unsafe {
         asm!(
             "push {{r6, r7}}",
