@@ -1,4 +1,4 @@
-//! The running kernel, set up for one case: settings, means, and the evidence of scheduling classes.
+//! The running kernel, set up for one case: settings, means, and evidence of scheduling classes.
 
 use std::{
     ffi::c_int,

@@ -12,7 +12,8 @@
 //! - `set=ADDRESS,clear=ADDRESS` instead: two registers, by the bits of the stored value. RISC-V
 //!   only.
 //! - `exceptions=on`: also a wire for each exception of an Armv7-M processor that occurs
-//!   (module `exceptions`). QEMU then counts every instruction; otherwise only stores are instrumented.
+//!   (module `exceptions`). QEMU then counts every instruction; otherwise only stores are
+//!   instrumented.
 //! - `scope=NAME`: the module in the waveform that the wires are in.
 //!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
