@@ -48,7 +48,7 @@ pub struct Line {
     pub experiment: String,
     pub case: String,
     pub series: String,
-    /// `None`, an empty word in JSON, where no series is compared.
+    /// The unit of the figures; `None`, an empty word in JSON, if no series is compared.
     #[serde(serialize_with = "unit_name")]
     pub unit: Option<Unit>,
     /// Values tell what is above it.
@@ -68,7 +68,7 @@ impl Line {
     }
 }
 
-// As serde calls it.
+// Serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(unit.map_or("", Unit::name))

@@ -1,12 +1,12 @@
-//! Judging: from the figures of a case, or of a peer, to its verdict.
+//! Judging: computes the verdict of a case, or of a peer, from its figures.
 
 use crate::{
     run::{CaseResult, Paired, Status, Verdict},
     units::{count, show},
 };
 
-/// Judges a case that ran. Without evidence, or where the instrument costs as much as what it
-/// measures, there is nothing to judge: inconclusive. Else its limits decide.
+/// Judges a case that ran: inconclusive without evidence, or if a control costs as much as its
+/// signal; otherwise by its limits. A limit missed while the hypervisor stole time is inconclusive.
 pub fn judge(case: &CaseResult) -> Verdict {
     let doubts = doubts(case);
     if !doubts.is_empty() {
@@ -61,7 +61,7 @@ fn doubts(case: &CaseResult) -> Vec<String> {
     doubts
 }
 
-/// Each median ratio must lie within its tolerance.
+/// Judges a peer: each median ratio must be within its tolerance.
 pub fn judge_peer(statistics: &[Paired]) -> Verdict {
     let missed: Vec<String> = statistics.iter().filter_map(missed).collect();
     let status = if missed.is_empty() { Status::Pass } else { Status::LimitMissed };

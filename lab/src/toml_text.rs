@@ -1,11 +1,15 @@
-//! TOML that people write: mistakes with their line and the nearest key, and values that may be a list or stand alone.
+//! TOML written by people: errors name the line and the nearest key, and a single value may stand
+//! for a list of one.
 
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::units::words::nearest;
 
-/// Reads TOML; what is wrong is told with the line.
+/// Parses TOML.
+///
+/// # Errors
+/// In one line, with the line number and, for an unknown key, the nearest known one.
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -15,7 +19,8 @@ pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     })
 }
 
-/// The key that was meant, when the message is serde's of an unknown one: it quotes that first, then all there are.
+/// A suggestion for an unknown key. Serde's message quotes the unknown key first, then all known
+/// keys.
 fn nearest_key(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {
@@ -24,11 +29,12 @@ fn nearest_key(message: &str) -> String {
     }
 }
 
-/// A TOML value as a parameter's value: numbers without their dress, words without quotes.
+/// A TOML value as the value of a parameter: strings without quotes.
 pub fn word(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// The values of a list, or a single value as a list of one.
 pub fn list(value: toml::Value) -> Vec<toml::Value> {
     match value {
         toml::Value::Array(values) => values,
@@ -36,6 +42,10 @@ pub fn list(value: toml::Value) -> Vec<toml::Value> {
     }
 }
 
+/// Deserializes a list of values, or a single value, as words.
+///
+/// # Errors
+/// If the TOML is invalid.
 pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
 }

@@ -14,35 +14,38 @@ use crate::{
     words::{Domain, Role},
 };
 
+/// The results of a case: an experiment on a target with parameters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
     pub experiment: String,
     pub target: String,
-    /// The target's own version, as it said hello; empty when it did not.
+    /// The version that the target reported; empty if it reported none.
     pub release: String,
-    /// All that the figures follow from, by name, where that can be told: versions, hashes, options.
+    /// The properties on which the figures depend, by name, if known: versions, hashes, options.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub identity: BTreeMap<String, String>,
     pub parameters: BTreeMap<String, String>,
-    /// What tells the case from its sisters, for people.
+    /// The parameters that distinguish the case from others of its experiment, for display.
     pub label: String,
-    /// The event that a sample starts at.
+    /// The event at which a sample starts.
     pub start: String,
+    /// The event at which a sample ends.
     pub end: String,
     pub clock: Option<Clock>,
-    /// Fresh starts of the target that were completed.
+    /// The number of completed repetitions, each a fresh start of the target.
     pub repetitions: usize,
     pub series: Vec<SeriesResult>,
-    /// Slope of the measured series' medians over their `x`, where they have one.
+    /// The slope of the measured series' medians over their `x`; `None` without `x`.
     pub slope: Option<Slope>,
     pub figures: Vec<FigureResult>,
     pub evidence: Vec<EvidenceResult>,
-    /// Where the cycles of the first repetition's samples went, where the machine sees every instruction.
+    /// The cycles of the first repetition's samples by function, if the machine sees every
+    /// instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Cycles>,
-    /// Lines that the target had for the user.
+    /// Lines for the user.
     pub log: Vec<String>,
-    /// Texts that the target left beside its samples, by name: a trace, for example.
+    /// Texts that the target sent besides its samples, by name, such as a trace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attachments: BTreeMap<String, String>,
     pub limits: Vec<Limit>,
@@ -51,41 +54,46 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
-    /// What a case is called when two runs are compared: everything that was asked for.
+    /// The key by which cases of two runs are matched: experiment, target and all parameters.
     pub fn key(&self) -> String {
         let parameters: Vec<_> =
             self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} {} {}", self.experiment, self.target, parameters.join(" "))
     }
 
+    /// The series that are shown and judged.
     pub fn measured(&self) -> impl Iterator<Item = &SeriesResult> {
         self.series.iter().filter(|series| series.role == Role::Measured)
     }
 
+    /// The first control by the target's own marks.
     pub fn control(&self) -> Option<&SeriesResult> {
         self.series.iter().find(|series| series.role == Role::Control)
     }
 
-    /// What the instrument costs that a series was taken with.
+    /// The control of a series: the cost of its instrument, in the same unit.
     pub fn control_of(&self, series: &SeriesResult) -> Option<&SeriesResult> {
         let role = series.role.control()?;
         self.series.iter().find(|control| control.role == role && control.unit == series.unit)
     }
 
-    /// There is evidence, and all of it holds. Without, the samples are no figures of this case.
+    /// Returns whether there is evidence and all of it holds. Samples of a case without it are not
+    /// shown as figures.
     pub fn is_proven(&self) -> bool {
         !self.evidence.is_empty() && self.evidence.iter().all(|evidence| evidence.holds)
     }
 
+    /// The figure with a name.
     pub fn figure(&self, name: &str) -> Option<&FigureResult> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 }
 
+/// The clock of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     pub domain: Domain,
     pub hertz: u64,
-    /// The smallest step seen, in ticks.
+    /// The smallest observed step, in ticks.
     pub resolution: u64,
 }

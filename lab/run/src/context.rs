@@ -1,34 +1,35 @@
-//! When, where and by what a run was made.
+//! The circumstances of a run: time, machine and program.
 
 use serde::{Deserialize, Serialize};
 
-/// When, where and by what.
+/// The time, the machine and the program of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Context {
-    /// When it started: UTC, as `2026-01-31T12:00:00Z`.
+    /// The start of the run in UTC, as `2026-01-31T12:00:00Z`.
     pub date: String,
-    /// How long it took.
+    /// The duration of the run.
     pub seconds: f64,
     pub host: String,
-    /// Kernel name, release and version of the machine that the lab ran on.
+    /// The name, release and version of the host's kernel.
     pub system: String,
     pub processor: String,
     pub processors: usize,
-    /// Of the processors' clock when it started, where the system tells it.
+    /// The processors' clock rate at the start; `None` if the system does not report it.
     #[serde(default)]
     pub megahertz: Option<f64>,
-    /// Tasks ready to run when it started, averaged over 1, 5 and 15 minutes; empty where the system does not tell it.
+    /// The load at the start, averaged over 1, 5 and 15 minutes; empty if the system does not
+    /// report it.
     #[serde(default)]
     pub load: Vec<f64>,
     pub program: String,
-    /// How the program was built: `release` or `debug`.
+    /// The program's build profile: `release` or `debug`; empty in older files.
     #[serde(default)]
     pub build: String,
     /// The command line.
     pub command: Vec<String>,
-    /// What the doctor found to spoil measurements when it started, one line each.
+    /// The doctor's findings at the start, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doctor: Vec<String>,
-    /// The run was ended early; every repetition that is here is complete.
+    /// Whether the run was ended early. All repetitions in it are complete.
     pub interrupted: bool,
 }

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! What may differ between two identical runs stands in [`Context`] alone.
+//! Two identical runs differ in their [`Context`] only.
 
 #![forbid(unsafe_code)]
 
@@ -36,24 +36,25 @@ pub use words::{Domain, Role, Unit};
 /// The version of this form.
 pub const SCHEMA: u32 = 1;
 
+/// A run: the results of a study, or of cases given on the command line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub schema: u32,
     pub context: Context,
-    /// The study's name, or empty for cases given on the command line.
+    /// The study's name; empty for cases given on the command line.
     pub study: String,
-    /// What the study asks, in one line.
+    /// The study's question, in one line.
     pub title: String,
-    /// How to read it, and how it differs from its source; may be empty.
+    /// Notes on reading the study, and on its differences from its source; may be empty.
     pub notes: String,
     pub cases: Vec<CaseResult>,
-    /// Tools that stand beside cases of ours.
+    /// The results of other tools, measured in pairs with cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeerResult>,
 }
 
 impl Run {
-    /// The worst verdict of all cases and peers.
+    /// Returns the worst verdict of all cases and peers; pass if there are none.
     pub fn status(&self) -> Status {
         let cases = self.cases.iter().map(|case| case.verdict.status);
         let peers = self.peers.iter().map(|peer| peer.verdict.status);

@@ -4,12 +4,16 @@ use anyhow::{Result, bail};
 use chronoscope_units::{self as units, words::distance};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What is told of every series, and the slope over several.
+/// The statistics of every series, and the slope over several series.
 const STATISTICS: [&str; 11] =
     ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
 
-/// A statistic's name. Any other name may be that of a figure, which only the experiment knows; but not one that looks like
-/// a statistic's.
+/// Reads the name of a statistic or a figure. Names of figures are known to experiments only, so
+/// any
+/// name is accepted that does not look like a mistyped statistic.
+///
+/// # Errors
+/// If the name is empty or looks like a mistyped statistic.
 pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if STATISTICS.contains(&name.as_str()) {
@@ -36,10 +40,11 @@ pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
-    /// One of [`STATISTICS`], or a figure's name.
+    /// A statistic (`min`, `p50`, …, `max`, `mean`, `sigma`, `misses`, `slope`), or a figure's
+    /// name.
     #[serde(deserialize_with = "statistic")]
     pub statistic: String,
-    /// The series that it is for; all measured ones, unless given.
+    /// The name of the limited series; all measured series if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +53,7 @@ pub struct Limit {
     pub at_least: Option<Quantity>,
 }
 
-/// A number, or a time such as `50 us`, which is kept in ns.
+/// A finite number. A text such as `50 us` is read as a time in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "NumberOrText", into = "f64")]
 pub struct Quantity(pub f64);
@@ -79,6 +84,10 @@ impl From<Quantity> for f64 {
 }
 
 impl Limit {
+    /// Checks that the limit can be kept and missed; `deadline` is that of the case.
+    ///
+    /// # Errors
+    /// If there is no bound, the bounds exclude each other, or `misses` has no deadline.
     pub fn check(&self, deadline: Option<f64>) -> Result<()> {
         let name = &self.statistic;
         match (self.at_least, self.at_most) {

@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::Verdict;
 
+/// The results of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerResult {
     pub name: String,
-    /// The command, as it was run.
+    /// The command with its arguments.
     pub command: Vec<String>,
-    /// The case of ours.
+    /// The experiment of the case with which the peer was paired.
     pub experiment: String,
     pub target: String,
     pub parameters: BTreeMap<String, String>,
-    /// What tells the case from its sisters, for people.
+    /// The parameters that distinguish the case from others of its experiment, for display.
     pub label: String,
     pub pairs: usize,
     pub statistics: Vec<Paired>,
@@ -24,23 +25,26 @@ pub struct PeerResult {
     pub verdict: Verdict,
 }
 
-/// A statistic of ours beside one of theirs: one value of each for each pair, in the order in which they ran.
+/// A statistic of Chronoscope's and one of the peer's: a value of each for each pair, in the order
+/// in which the pairs ran.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Paired {
-    /// What ours is called; empty where there is none.
+    /// The name of Chronoscope's statistic; empty if there is none.
     pub ours_is: String,
+    /// The name of the peer's statistic; empty if there is none.
     pub theirs_is: String,
     pub unit: String,
     pub ours: Vec<f64>,
-    /// Scaled to what ours is of.
+    /// The peer's values, scaled to the operation that Chronoscope measures.
     pub theirs: Vec<f64>,
-    /// Where there are both: each pair's ours divided by its theirs.
+    /// The ratio of Chronoscope's value to the peer's, over all pairs; `None` if one side is
+    /// missing.
     pub ratio: Option<Ratio>,
-    /// How far the median ratio may lie from 1.
+    /// The tolerance: the largest distance of the median ratio from 1. `None`: shown, not judged.
     pub within: Option<f64>,
 }
 
-/// Of all pairs' ratios.
+/// The median and range of the pairs' ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     pub median: f64,
@@ -49,7 +53,7 @@ pub struct Ratio {
 }
 
 impl Paired {
-    /// Both names, or one where both are the same or there is one.
+    /// Both names as `ours / theirs`, or one name if they are equal or there is only one.
     pub fn name(&self) -> String {
         match (self.ours_is.as_str(), self.theirs_is.as_str()) {
             ("", name) | (name, "") => name.to_owned(),
@@ -58,7 +62,7 @@ impl Paired {
         }
     }
 
-    /// Completes the pairs' ratios.
+    /// Computes the ratio from the values of all pairs.
     pub fn finish(mut self) -> Self {
         let ratios = self
             .ours

@@ -11,30 +11,32 @@ use crate::words::Role;
 pub struct Published {
     /// As in `P1.switch.timer`.
     pub source: String,
-    /// What it was measured on.
+    /// The hardware on which it was measured.
     pub on: String,
-    /// The statistic that it is: as in a [`Limit`](crate::Limit).
+    /// The statistic's name, as in a [`Limit`](crate::Limit).
     pub statistic: String,
-    /// The series that it stands beside; the first measured one, unless given.
+    /// The series with which it is compared; the first measured one if `None`.
     pub series: Option<String>,
-    /// The instrument that it was read with: `timer`, the target's own marks, unless it says `pin` or `analyser`.
+    /// The instrument that measured it.
     #[serde(default, skip_serializing_if = "Instrument::is_timer")]
     pub instrument: Instrument,
-    /// In ns where it is a time.
+    /// The value; in ns if it is a time.
     pub value: f64,
-    /// What it counts, where that is told: `instructions`.
+    /// The unit of a count, such as `instructions`; empty for times and plain numbers.
     #[serde(default)]
     pub unit: String,
-    /// It is a time by the clock that the case is measured with, so that what is counted here may be told as a time beside it.
+    /// Whether it is a time by the clock with which the case is measured, so that measured ticks
+    /// can
+    /// be converted to time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_clock: bool,
-    /// The parameters of the cases that it belongs to.
+    /// The parameters of the cases to which it applies.
     pub when: BTreeMap<String, String>,
-    /// What the reader must know of it.
+    /// A note for the reader.
     pub note: String,
 }
 
-/// What a figure is read with.
+/// The instrument of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Instrument {
@@ -43,18 +45,18 @@ pub enum Instrument {
     Timer,
     /// A logic analyser on the target's pins.
     Pin,
-    /// The slower one that the case has, which reads whole samples only.
+    /// The case's slower analyser, whose readings are whole numbers of its samples.
     Analyser,
 }
 
 impl Instrument {
-    // As serde calls it.
+    // Serde passes a reference.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn is_timer(&self) -> bool {
         *self == Self::Timer
     }
 
-    /// The role of the series that it makes.
+    /// The role of the instrument's series.
     pub(crate) fn role(self) -> Role {
         match self {
             Self::Timer => Role::Measured,

@@ -11,27 +11,33 @@ pub struct SeriesResult {
     pub name: String,
     pub role: Role,
     pub unit: Unit,
-    /// To be added to the values for the whole duration: 50 ms, where the values tell what a 50 ms delay took above
-    /// that.
+    /// The part of the duration that the values exclude: 50 ms if they are the excess over a delay
+    /// of 50 ms.
     pub nominal: f64,
-    /// Operations in one sample, on average over the repetitions; the values are for one.
+    /// The number of operations in a sample, averaged over the repetitions. Values are per
+    /// operation.
     pub per: f64,
+    /// The place of the series on the axis over which
+    /// [`CaseResult::slope`](crate::CaseResult::slope)
+    /// is fitted.
     pub x: Option<f64>,
     #[serde(flatten)]
     pub summary: Summary,
-    /// 95 % interval of the median over repetitions, by bootstrap.
+    /// The nominal 95 % interval of the median over repetitions, by bootstrap.
     pub p50_interval: Option<Interval>,
+    /// Samples above it are misses.
     pub deadline: Option<f64>,
     pub misses: Option<MissRate>,
-    /// One entry for each repetition, in the order in which they ran.
+    /// The figures of each repetition, in the order in which they ran.
     pub by_repetition: Vec<Repetition>,
     /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.
     pub histogram: Vec<(f64, u64)>,
-    /// Every sample in the order measured, as `(start, value)`; kept on request.
+    /// All samples in the order measured, as `(start, value)`; kept on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<(f64, f64)>,
 }
 
+/// The figures of one repetition of a series, in its unit.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Repetition {
     pub count: u64,
@@ -42,7 +48,7 @@ pub struct Repetition {
     pub mean: f64,
 }
 
-/// A number found besides the samples: its median over the repetitions, and its range.
+/// A number that the target reported besides samples: its median and range over the repetitions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FigureResult {
     pub name: String,
@@ -55,7 +61,8 @@ pub struct FigureResult {
     pub max: f64,
 }
 
-/// A count that must lie in a range; of all repetitions, the first that does not, else the last.
+/// A count that must be in a range. The result is that of the first repetition in which it is not,
+/// otherwise of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceResult {
     pub name: String,
@@ -63,12 +70,12 @@ pub struct EvidenceResult {
     pub value: f64,
     #[serde(deserialize_with = "number")]
     pub low: f64,
-    /// `null` in JSON: no upper bound.
+    /// The upper bound; `None` if there is none.
     pub high: Option<f64>,
     pub holds: bool,
 }
 
-/// A target may tell what is no number; JSON has `null` for it.
+/// Reads a number, or `null` as NaN: JSON has no other form for it.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -1,4 +1,4 @@
-//! Statistics of a case by their names, and what limits and published figures make of them.
+//! Statistics of a case by their names, and their use by limits and published figures.
 
 use chronoscope_units as units;
 
@@ -12,13 +12,14 @@ use crate::{
 };
 
 impl Limit {
-    /// Whether the case has what the limit is for. Too few samples for a percentile are the usual reason that it has not.
+    /// Returns whether the case has the limited statistic. A percentile is missing if there are too
+    /// few samples.
     pub fn applies(&self, case: &CaseResult) -> bool {
         !statistics(case, &self.statistic, self.series.as_deref()).is_empty()
     }
 
-    /// What the case does not keep, in words; empty when it keeps the limit. A figure must keep it in every repetition:
-    /// a median would forgive what goes wrong in two of five.
+    /// Describes each violation of the limit; empty if the case keeps it. A figure must keep the
+    /// limit in every repetition, because a median hides two bad repetitions of five.
     pub fn missed(&self, case: &CaseResult) -> Vec<String> {
         if let Some(figure) = case.figure(&self.statistic) {
             let worst = [(figure.max, self.at_most, None), (figure.min, None, self.at_least)];
@@ -40,7 +41,8 @@ impl Limit {
 }
 
 impl Instrument {
-    /// The instrument to stand beside: where there are no pins, as on Linux, the timer is the only one.
+    /// The instrument whose series a figure is compared with: the timer instead of the pin if the
+    /// case has no pins.
     fn of(self, series: &[SeriesResult]) -> Self {
         let is_there = series.iter().any(|one| one.role == self.role());
         if self == Self::Pin && !is_there { Self::Timer } else { self }
@@ -48,7 +50,7 @@ impl Instrument {
 }
 
 impl Published {
-    /// The figure's sister in the case: series, value with the nominal part, unit.
+    /// The measured counterpart of the figure: series, value including the nominal part, unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
         statistics_by(
             case,
@@ -60,21 +62,22 @@ impl Published {
         .next()
     }
 
-    /// Whether it is of this series.
+    /// Returns whether the figure is compared with this series.
     pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
         let first =
             || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
         first().is_some_and(|first| first.name == series.name)
     }
 
-    /// Whether there is anything to stand beside: few cases have an analyser of their own.
+    /// Returns whether the series include one to compare with: few cases have readings by an
+    /// analyser.
     pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
         self.instrument != Instrument::Analyser
             || series.iter().any(|one| one.role == Role::PinAnalyser)
     }
 }
 
-/// `p99 is 80.5 µs, above 50 µs`, unless the bounds are kept.
+/// Describes a violation as `p99 is 80.5 µs, above 50 µs`; `None` if the bounds are kept.
 fn exceeded(
     name: &str,
     value: f64,
@@ -88,8 +91,8 @@ fn exceeded(
     Some(format!("{name} is {}, {side} {}", units::show(value, unit), units::show(bound, unit)))
 }
 
-/// A statistic of a case by its name, for the series named or all measured ones: series, value with the nominal part,
-/// unit.
+/// Returns a statistic or figure of a case by its name, for the named series or all measured ones:
+/// series, value including the nominal part, unit. Empty if the case does not have it.
 pub fn statistics(
     case: &CaseResult,
     statistic: &str,
@@ -98,7 +101,7 @@ pub fn statistics(
     statistics_by(case, statistic, series, Instrument::Timer)
 }
 
-/// As [`statistics`], by one of the instruments.
+/// Returns a statistic as [`statistics`] does, of the series of one instrument.
 fn statistics_by(
     case: &CaseResult,
     statistic: &str,
@@ -121,7 +124,7 @@ fn statistics_by(
     chosen(case, series, instrument).filter_map(each).collect()
 }
 
-/// The series named, or all measured ones, as an instrument shows them.
+/// The named series, or all measured ones, as shown by an instrument.
 fn chosen<'a>(
     case: &'a CaseResult,
     series: Option<&str>,

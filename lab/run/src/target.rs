@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use anyhow::{Result, bail};
 
-/// `kernel@machine`.
+/// A target, written `kernel@machine`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     pub kernel: String,

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Ordered from good to bad; the worst of a run is the run's.
+/// The outcome of a case, ordered from good to bad. A run has that of its worst case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     Pass,
-    /// This kernel has no such thing; nobody's fault, and no failure of the run.
+    /// The kernel lacks the measured mechanism; this is no failure of the run.
     NotOffered,
     Inconclusive,
     Regression,
@@ -15,7 +15,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The program's exit status. 1 is for errors.
+    /// The program's exit status; 1 is reserved for errors.
     pub fn exit_code(self) -> u8 {
         match self {
             Status::Pass | Status::NotOffered => 0,
@@ -25,6 +25,7 @@ impl Status {
         }
     }
 
+    /// The status as it is shown.
     pub fn words(self) -> &'static str {
         match self {
             Status::Pass => "pass",
@@ -36,14 +37,16 @@ impl Status {
     }
 }
 
+/// A status with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub status: Status,
-    /// Empty for a pass.
+    /// One sentence each; empty for a pass.
     pub reasons: Vec<String>,
 }
 
 impl Verdict {
+    /// A verdict with a single reason.
     pub fn new(status: Status, reason: impl Into<String>) -> Self {
         Self { status, reasons: vec![reason.into()] }
     }

@@ -1,12 +1,12 @@
-//! Names that people mistype, and the nearest one that there is.
+//! Suggestions for mistyped names.
 
-/// As [`nearest`], with what parts it from the words after it.
+/// Returns a suggestion as [`nearest`] does; `;` if there is none, so that a sentence may follow.
 pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(name, names);
     if near.is_empty() { ";".to_owned() } else { near }
 }
 
-/// `; did you mean …?`, or nothing when no name is close.
+/// Returns `; did you mean …?` with the nearest name, or an empty text if none is close.
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let close = names.map(|other| (distance(name, other), other)).min();
     match close {
@@ -17,7 +17,7 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Single-character edits between two words (Levenshtein).
+/// The number of single-character edits between two words (Levenshtein distance).
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
