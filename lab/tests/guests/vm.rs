@@ -114,6 +114,22 @@ fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
     );
 }
 
+/// An empty call shows no priority inversion. A busy service with competitors does, and the client's
+/// boost removes it.
+#[test]
+fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
+    let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]
+        .map(|setting| ["--set", setting])
+        .concat();
+    let cases = cases(&[&["latency", "--target", "linux-full@vm"], &settings[..]].concat());
+    let [without, with] = &cases[..] else { panic!("{cases:#?}") };
+    for case in [without, with] {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    }
+    let [without, with] = [without, with].map(|case| statistic(case, "p90"));
+    assert!(without > 3.0 * with, "{without} ns without, {with} ns with a boost");
+}
+
 #[test]
 fn a_peer_runs_in_the_guest_with_its_libraries() {
     let study = |arguments: &str| {

@@ -1,16 +1,11 @@
 //! The doctor on any machine: the form of its answer, and an exit status that agrees with its
 //! findings.
 
-use std::time::{Duration, Instant};
-
 use crate::common::chronoscope;
 
 #[test]
 fn the_exit_status_is_the_worst_finding() {
-    let start = Instant::now();
     let answer = chronoscope(&["doctor", "--format", "json"]);
-    // The doctor observes noise for 0.8 s; the rest is slack for a busy machine.
-    assert!(start.elapsed() < Duration::from_secs(8));
     let report = answer.json();
     let findings = report["findings"].as_array().unwrap();
     let bad = findings.iter().any(|finding| finding["level"] == "bad");
@@ -26,6 +21,12 @@ fn the_exit_status_is_the_worst_finding() {
     for check in ["clock source", "real-time scheduling", "preemption", "noise", "interrupts"] {
         assert!(findings.iter().any(|finding| finding["check"] == check), "{check}");
     }
+    // The only thing the doctor waits for. `unseen` has a reason instead of an observation.
+    let noise = findings.iter().find(|finding| finding["check"] == "noise").unwrap();
+    let seen = noise["seen"].as_str().unwrap();
+    let seconds = seen.strip_prefix("in ").and_then(|seen| seen.split(' ').next()?.parse().ok());
+    let is_short = seconds.is_some_and(|seconds: f64| (0.8..2.0).contains(&seconds));
+    assert!(noise["level"] == "unseen" || is_short, "{noise}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Peers, replaced by small programs that print a peer's output: judged, reported and refused
 //! results.
 
-use crate::common::{Answer, Folder, chronoscope};
+use std::{fs, process::Command};
+
+use crate::common::{self, Answer, Folder, chronoscope, program_path};
 
 /// A study of a peer that takes an operation of `ns`, or runs `script`.
 fn study(script: &str, rest: &str) -> String {
@@ -67,16 +69,23 @@ fn a_median_ratio_beyond_its_tolerance_is_a_limit_missed() {
 #[test]
 fn ours_and_theirs_take_turns_in_going_first() {
     let folder = Folder::new("turns");
-    // The peer writes the times of its starts; Chronoscope writes none, so the gaps between the
-    // times show the order: short, long, short.
-    let script = format!("date +%s%N >>{}; sleep 0.2; {SLOW}", folder.path("begun"));
-    let study = study(&script, SHOWN).replace("loops = 200", "loops = 200000");
-    run("order", &study, &["--repeat", "4"]).exits(0);
-    let begun = std::fs::read_to_string(folder.path("begun")).unwrap();
-    let begun: Vec<u64> = begun.lines().map(|line| line.parse().unwrap()).collect();
-    let gaps: Vec<u64> = begun.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // The order is Chronoscope, peer · peer, Chronoscope · Chronoscope, peer · peer, Chronoscope.
-    assert!(gaps.len() == 3 && gaps[1] > gaps[0] && gaps[1] > gaps[2], "{gaps:?}");
+    let (turns, port) = (folder.path("turns"), program_path().with_file_name("chronoscope-linux"));
+    // The lab runs the port next to itself: here one that first writes down its turn. Other programs
+    // write both files: this process's other tests start children, which would hold a file of its
+    // own open for writing, and then Linux does not run it.
+    let words = format!("#!/bin/sh\necho ours >>{turns}\nexec {} \"$@\"\n", port.display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cp \"$1\" chronoscope && printf %s \"$2\" >$3 && chmod +x $3", "sh"]);
+    shell.arg(program_path()).args([&words, "chronoscope-linux"]).current_dir(&folder.0);
+    common::run(&mut shell).exits(0);
+    let study = folder.file("study.toml", study(&format!("echo theirs >>{turns}; {SLOW}"), SHOWN));
+    let mut lab = Command::new(folder.path("chronoscope"));
+    lab.args(["run", "--no-store", "-q", "--repeat", "4", "--study", &study]);
+    common::run(&mut lab).exits(0);
+    let turns = fs::read_to_string(turns).unwrap();
+    let turns: Vec<&str> = turns.lines().collect();
+    let [ours, theirs] = ["ours", "theirs"];
+    assert_eq!(turns, [ours, theirs, theirs, ours, ours, theirs, theirs, ours]);
 }
 
 #[test]

@@ -68,10 +68,10 @@ fn google_benchmark_s_names_and_processor_time() {
     assert!(json.to_string().contains("BM_sendVec_unix/4k"));
 }
 
-/// An empty call shows no priority inversion. A busy service with competitors does, and the
-/// client's boost removes it.
+/// A lent priority is the server's class while it serves: all calls of the real-time client, or none.
+/// `guests::vm` checks the time that this saves, where other load does not change it.
 #[test]
-fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
+fn a_server_serves_at_the_priority_that_its_caller_lends() {
     let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]
         .map(|setting| ["--set", setting])
         .concat();
@@ -79,9 +79,6 @@ fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its
         &[&["run", "latency", "-q", "--no-store", "--format", "json"], &settings[..]].concat(),
     );
     let cases = answer.exits(0).json()["cases"].as_array().cloned().expect("there are cases");
-    let fifo = |case: &serde_json::Value| case["series"][0]["p90"].as_f64().expect("a figure");
-    let [without, with] = [fifo(&cases[0]), fifo(&cases[1])];
-    assert!(without > 1.5 * with, "{without} ns without, {with} ns with a boost");
     let served = |case: &serde_json::Value| case["figures"][2]["value"].as_f64();
     assert_eq!(
         (served(&cases[0]), served(&cases[1])),

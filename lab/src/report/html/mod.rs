@@ -9,6 +9,8 @@ pub mod comparison;
 mod cycles;
 mod figure;
 mod frame;
+#[cfg(test)]
+mod growth;
 mod heat;
 mod histogram;
 mod ladder;

@@ -1,6 +1,11 @@
 //! Tests of whole pages.
 
-use super::{panel, panel::Subject, render};
+use super::{
+    growth::{LIMIT, tenfold},
+    panel,
+    panel::Subject,
+    render,
+};
 use crate::{
     cause::schedule,
     comparison,
@@ -131,6 +136,17 @@ fn names_are_text_and_no_markup() {
 
 #[test]
 fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
+    let runs = [50, 500].map(run_of_many);
+    let text = page_of(&runs[1]);
+    assert!(text.len() < 2_000_000, "{} bytes", text.len());
+    assert_eq!(charts(&text, "histogram"), 80);
+    let page = |factor| render(&[(String::new(), &runs[usize::from(factor == 10)])]);
+    let growth = tenfold(page);
+    assert!(growth < LIMIT, "ten times the cases take {growth} times the work");
+}
+
+/// A run of so many cases, of ten experiments.
+fn run_of_many(cases: usize) -> Run {
     let experiments = [
         "delay",
         "period",
@@ -143,21 +159,14 @@ fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
         "log",
         "masked",
     ];
-    let cases = (0..500).map(|index| {
+    let cases = (0..cases).map(|index| {
         let mut case =
             rich(experiments[index % 10], &format!("kind=thread pad={} load=messages", index / 10));
         case.series
             .push(SeriesResult { role: Role::Auxiliary, ..sample::series("due already", 20.0) });
         case
     });
-    let run = run_of(cases.collect());
-    let start = std::time::Instant::now();
-    let text = page_of(&run);
-    assert!(text.len() < 2_000_000, "{} bytes", text.len());
-    // In a release build it takes a tenth of a second; a shared machine and a debug build take
-    // longer.
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
-    assert_eq!(charts(&text, "histogram"), 80);
+    run_of(cases.collect())
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Tests with a small synthetic capture, a huge one, and invalid ones.
 
-use std::time::Instant;
-
 use super::*;
 use crate::{
     capture::{Channel, Tick},
-    report::html::test::{charts, page_of, run_of},
+    report::html::{
+        growth::{LIMIT, tenfold},
+        test::{charts, page_of, run_of},
+    },
     run::{
-        CaseResult, Clock, Cycles, Domain, Repetition, Role, SeriesResult, Spent, Unit,
+        CaseResult, Clock, Cycles, Domain, Repetition, Role, Run, SeriesResult, Spent, Unit,
         names::by_pin, sample,
     },
 };
@@ -148,30 +149,36 @@ fn a_capture_that_cannot_be_drawn_has_a_remark() {
     );
 }
 
-#[test]
-fn a_million_edges_make_a_small_picture() {
+/// A hundred pins and more, two of them with `factor` times 5,000 and 10,000 edges.
+fn many_edges(factor: u64) -> CaseResult {
     let mut capture = capture();
-    capture.end = 3_000_000;
+    capture.end = 30_000 * factor;
     let name = "<b>D\u{202e}9".to_owned();
-    capture.channels.push(Channel { name, initial: true, edges: (900..1_000_900).collect() });
-    capture.channels[0].edges = (0..500_000).map(|index| 1_000 + 5 * index).collect();
+    let edges = (900..10_000 * factor + 900).collect();
+    capture.channels.push(Channel { name, initial: true, edges });
+    capture.channels[0].edges = (0..5_000 * factor).map(|index| 1_000 + 5 * index).collect();
     let more = (0..100).map(|index| Channel {
         name: format!("E{index}"),
         initial: false,
         edges: vec![1_001],
     });
     capture.channels.extend(more);
-    let shown = case(&capture);
-    let subject = super::super::panel::Subject { name: String::new(), run: &run_of(vec![shown]) };
-    let subjects = [subject];
-    let cases = ProvenCase::all("switch", &subjects);
-    let start = Instant::now();
-    let (figures, remarks) = figures(&cases);
-    let html = figures[0].html();
+    case(&capture)
+}
+
+#[test]
+fn a_million_edges_make_a_small_picture() {
+    let picture = |run: &Run| {
+        let subjects = [super::super::panel::Subject { name: String::new(), run }];
+        let (figures, remarks) = figures(&ProvenCase::all("switch", &subjects));
+        (figures[0].html(), remarks)
+    };
+    let (html, remarks) = picture(&run_of(vec![many_edges(100)]));
     assert!(html.len() < 60_000 && remarks.is_empty(), "{} bytes, {remarks:?}", html.len());
     assert!(html.contains("91 more pins change") && !html.contains("<b>"), "{html}");
-    // A debug build on a shared machine.
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let runs = [1, 10].map(|factor| run_of(vec![many_edges(factor)]));
+    let growth = tenfold(|factor| picture(&runs[usize::from(factor == 10)]));
+    assert!(growth < LIMIT, "ten times the edges take {growth} times the work");
 }
 
 #[test]
