@@ -375,3 +375,6 @@ fn conclude(line: &mut Line, measured: &statistics::Comparison, adjusted: Findin
         *measured;
     line.figures = Some(Figures { a, b, ratio, interval, test, p, p_holm, noise_floor });
 }
+
+#[cfg(test)]
+mod test;

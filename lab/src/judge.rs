@@ -83,6 +83,8 @@ fn missed(paired: &Paired) -> Option<String> {
 }
 
 #[cfg(test)]
+mod test;
+#[cfg(test)]
 mod tests {
     use super::*;
 

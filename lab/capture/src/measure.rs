@@ -167,3 +167,6 @@ impl Meter {
         rows
     }
 }
+
+#[cfg(test)]
+mod test;

@@ -171,6 +171,27 @@ mod tests {
     }
 
     #[test]
+    fn figures_are_the_accumulator_s() {
+        // An accumulator is exact up to 2047.
+        for count in [1, 2, 9, 10, 99, 100, 999, 1_000, 9_999, 10_000] {
+            let values = || (0..count).map(|value| value * 7_919 % 2_048);
+            let (ours, mut theirs) = (tally(values()).summary, Accumulator::new());
+            values().zip(0..).for_each(|(value, at)| theirs.push(at, value));
+            let theirs = theirs.summary(1.0);
+            let near = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
+                (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-12 * theirs,
+                (ours, theirs) => ours == theirs,
+            };
+            assert!(near(ours.sigma, theirs.sigma), "{:?}, not {:?}", ours.sigma, theirs.sigma);
+            assert!(near(ours.mean, theirs.mean), "{:?}, not {:?}", ours.mean, theirs.mean);
+            let exact = |of: &Summary| {
+                (of.count, [of.min, of.p50, of.p90, of.p99, of.p999, of.p9999, of.max])
+            };
+            assert_eq!(exact(&ours), exact(&theirs));
+        }
+    }
+
+    #[test]
     fn many_different_values_are_rounded_but_none_is_lost() {
         let values = || (0..100_000_u64).map(|value| value * 1_000_003 % 100_000_007);
         let (ours, mut theirs) = (tally(values()), Accumulator::new());

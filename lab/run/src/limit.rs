@@ -102,3 +102,56 @@ impl Limit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::{Limit, Quantity, STATISTICS};
+
+    #[test]
+    fn a_statistic_or_a_figure_is_named_without_mistakes() {
+        let read = |name: &str| from_value::<Limit>(json!({ "statistic": name, "at-most": 1 }));
+        for name in STATISTICS.into_iter().chain(["switches per step", "power", "steal", "p"]) {
+            assert_eq!(read(name).unwrap().statistic, name);
+        }
+        for name in ["", "p95", "P99", "maxx", "avg", "Average", "median", "stddev", "slop", "p9x"]
+        {
+            let error = read(name).unwrap_err().to_string();
+            let told =
+                format!("there is no statistic `{name}`: there are min, p50, p90, p99, p99.9");
+            assert!(error.starts_with(&told), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_quantity_is_a_number_or_a_time() {
+        let read = |value: Value| from_value::<Quantity>(value).map(f64::from);
+        assert_eq!(read(json!(-2.5)).unwrap(), -2.5);
+        assert_eq!(read(json!("50 us")).unwrap(), 50_000.0);
+        assert!(read(json!("50 eons")).unwrap_err().to_string().contains("50 eons"));
+        assert!(read(json!(true)).unwrap_err().to_string().contains("write a number, or a time"));
+        assert_eq!(serde_json::to_value(Quantity(50e3)).unwrap(), 50e3);
+    }
+
+    #[test]
+    fn a_limit_that_nothing_keeps_is_refused() {
+        let check = |statistic: &str, least: Option<f64>, most: Option<f64>, deadline| {
+            let (at_least, at_most) = (least.map(Quantity), most.map(Quantity));
+            let limit = Limit { statistic: statistic.to_owned(), series: None, at_most, at_least };
+            limit.check(deadline).map_err(|error| error.to_string())
+        };
+        assert!(check("p50", None, Some(1.0), None).is_ok());
+        assert!(check("p50", Some(1.0), None, None).is_ok());
+        assert!(check("p50", Some(1.0), Some(1.0), None).is_ok());
+        assert!(check("misses", None, Some(1.0), Some(5.0)).is_ok());
+        for (least, most, why) in [
+            (None, None, "the limit on `p50` has no bound: write at-most or at-least"),
+            (Some(1.1), Some(1.0), "nothing keeps the limits on `p50`"),
+        ] {
+            assert_eq!(check("p50", least, most, Some(5.0)).unwrap_err(), why);
+        }
+        let why = "a limit on `misses` needs a deadline";
+        assert_eq!(check("misses", None, Some(1.0), None).unwrap_err(), why);
+    }
+}

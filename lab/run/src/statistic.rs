@@ -158,31 +158,4 @@ fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{FigureResult, Quantity, sample};
-
-    #[test]
-    fn one_bad_repetition_breaks_a_limit_on_a_figure() {
-        let mut case = sample::case("period", "");
-        // As three repetitions tell it: 0, 0 and 3.
-        case.figures =
-            vec![FigureResult { max: 3.0, ..sample::figure("skipped periods", "", 0.0) }];
-        let limit = |statistic: &str, most, least| Limit {
-            statistic: statistic.to_owned(),
-            series: None,
-            at_most: Some(Quantity(most)),
-            at_least: Some(Quantity(least)),
-        };
-        assert_eq!(
-            limit("skipped periods", 0.0, 0.0).missed(&case),
-            ["in one repetition skipped periods is 3, above 0"]
-        );
-        assert_eq!(
-            limit("skipped periods", 3.0, 1.0).missed(&case),
-            ["in one repetition skipped periods is 0, below 1"]
-        );
-        assert!(limit("skipped periods", 3.0, 0.0).missed(&case).is_empty());
-        assert_eq!(limit("p50", 2_000.0, 0.0).missed(&case), ["period p50 is 2.90 µs, above 2 µs"]);
-    }
-}
+mod test;

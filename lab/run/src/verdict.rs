@@ -51,3 +51,48 @@ impl Verdict {
         Self { status, reasons: vec![reason.into()] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Status;
+
+    /// From good to bad, as `docs/method.md` has them.
+    const ALL: [(Status, &str, u8); 5] = [
+        (Status::Pass, "pass", 0),
+        (Status::NotOffered, "not offered", 0),
+        (Status::Inconclusive, "inconclusive", 4),
+        (Status::Regression, "regression", 3),
+        (Status::LimitMissed, "limit missed", 2),
+    ];
+
+    #[test]
+    fn every_status_has_its_words_and_exit_status() {
+        for (status, words, code) in ALL {
+            assert_eq!((status.words(), status.exit_code()), (words, code));
+            let json = serde_json::to_value(status).unwrap();
+            assert_eq!(json, words.replace(' ', "-"));
+        }
+        assert!(ALL.is_sorted_by_key(|(status, ..)| *status));
+    }
+
+    #[test]
+    fn a_run_is_as_good_as_its_worst_case_or_peer() {
+        let mut run = crate::sample::run();
+        run.cases.truncate(2);
+        let peer = crate::sample::full().peers.remove(0);
+        for (first, ..) in ALL {
+            for (second, ..) in ALL {
+                run.cases[0].verdict.status = first;
+                run.cases[1].verdict.status = second;
+                run.peers.clear();
+                assert_eq!(run.status(), first.max(second));
+                run.peers.push(peer.clone());
+                run.cases[0].verdict.status = Status::Pass;
+                run.peers[0].verdict.status = first;
+                assert_eq!(run.status(), first.max(second));
+            }
+        }
+        (run.cases, run.peers) = (Vec::new(), Vec::new());
+        assert_eq!(run.status(), Status::Pass);
+    }
+}

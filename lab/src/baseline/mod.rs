@@ -308,13 +308,94 @@ mod tests {
         assert_eq!(findings(&baseline, &slow), [Finding::Inconclusive]);
     }
 
+    /// A step of the clock is noise, whether the baseline was taken with the coarse clock or the
+    /// run is.
+    #[test]
+    fn the_step_of_either_clock_counts() {
+        let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2];
+        // A sample of `per` operations, timed in steps of `step` ns each.
+        let timed = |scale: f64, step: u64, per: f64| {
+            let scaled = p50s.map(|value| value * scale);
+            let mut run = run(&[("switch".to_owned(), "wall", scaled.to_vec())]);
+            let clock = run.cases[0].clock.as_mut().unwrap();
+            (clock.hertz, clock.resolution) = (1_000_000_000, step);
+            run.cases[0].series[0].per = per;
+            run
+        };
+        // The steps of the baseline and of the run.
+        for (of_baseline, of_run, per, finding) in [
+            (1, 1, 1.0, Finding::Regression),
+            (30, 1, 1.0, Finding::Inconclusive),
+            (1, 30, 1.0, Finding::Inconclusive),
+            (300, 1, 100.0, Finding::Regression),
+            (3_000, 1, 100.0, Finding::Inconclusive),
+        ] {
+            let (baseline, _) = Baseline::of(&timed(1.0, of_baseline, per));
+            let baseline = parse(&render(&baseline)).unwrap();
+            let kept = baseline.series.values().next().unwrap();
+            assert_eq!(kept.step, of_baseline as f64 / per);
+            let found = findings(&baseline, &timed(1.2, of_run, per));
+            assert_eq!(found, [finding], "{of_baseline} and {of_run}, {per} operations");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_a_comparison_needs() {
+        let mut run = run(&[
+            ("switch".to_owned(), "wall", vec![30.0, 30.0, 30.0]),
+            ("switch".to_owned(), "cycles", vec![30.0, 31.0]),
+            ("switch".to_owned(), "cycles", vec![0.0, 0.0]),
+            ("switch".to_owned(), "wall", vec![30.0, 31.0]),
+        ]);
+        // The same case again: the first counts.
+        run.cases.push(CaseResult { repetitions: 99, ..run.cases[0].clone() });
+        run.cases[1].series[0].nominal = 5e7;
+        let (baseline, left_out) = Baseline::of(&run);
+        assert_eq!(
+            left_out,
+            ["switch tasks=3 switch: too few repetitions (2 and 2): take 3 or more"]
+        );
+        let kept: Vec<_> = baseline
+            .series
+            .values()
+            .map(|one| (one.unit.to_string(), one.nominal, &one.p50[..], one.step, one.reference))
+            .collect();
+        // A tick of 62.5 MHz is 16 ns, and the clock steps by three. Only times depend on the
+        // machine's speed.
+        assert_eq!(
+            kept,
+            [
+                ("ns".to_owned(), 0.0, &[30.0, 30.0, 30.0][..], 48.0, Some(1e6 / 3.0)),
+                ("cycles".to_owned(), 5e7, &[30.0, 31.0], 0.0, None),
+                ("cycles".to_owned(), 0.0, &[0.0], 0.0, None),
+            ]
+        );
+        let machine = baseline.machine.unwrap();
+        assert_eq!((machine.host.as_str(), machine.processor.as_str()), ("desk", "a processor"));
+    }
+
     #[test]
     fn what_has_figures_must_keep_them() {
         let (baseline, _) = Baseline::of(&exact(41.0));
         let mut refused = exact(41.0);
         refused.cases[0].verdict = Verdict::new(Status::NotOffered, "coroutines are not offered");
         assert_eq!(findings(&baseline, &refused), [Finding::Inconclusive]);
+        let check = baseline.check(&refused, 0.05);
+        assert_eq!(
+            check.lines[0].reasons,
+            ["B: coroutines are not offered", "the baseline has figures of it"]
+        );
+        assert!(check.vanished.is_empty() && check.new.is_empty());
         refused.cases.clear();
         assert_eq!(baseline.check(&refused, 0.05).vanished, ["switch linux@host tasks=0"]);
+        let more = run(&[
+            ("switch".to_owned(), "instructions", vec![41.0; 2]),
+            ("switch".to_owned(), "instructions", vec![41.0; 2]),
+        ]);
+        let check = baseline.check(&more, 0.05);
+        assert_eq!(
+            (check.lines.len(), check.new),
+            (1, vec!["switch linux@host tasks=1".to_owned()])
+        );
     }
 }

@@ -3,6 +3,8 @@
 mod analyser;
 mod pins;
 mod series;
+#[cfg(test)]
+mod test;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,171 @@
+//! Limits on statistics of a made-up case, and published figures beside them.
+
+use serde_json::{Value, from_value, json};
+
+use super::statistics;
+use crate::{CaseResult, FigureResult, Limit, Published, Quantity, SeriesResult, sample};
+
+fn limit(statistic: &str, most: Option<f64>, least: Option<f64>) -> Limit {
+    let (at_most, at_least) = (most.map(Quantity), least.map(Quantity));
+    Limit { statistic: statistic.to_owned(), series: None, at_most, at_least }
+}
+
+/// A measured series with these fields instead of the sample's.
+fn series(name: &str, p50: f64, fields: Value) -> SeriesResult {
+    let mut value = serde_json::to_value(sample::series(name, p50)).unwrap();
+    for (name, field) in fields.as_object().unwrap() {
+        value[name] = field.clone();
+    }
+    from_value(value).unwrap()
+}
+
+fn case(series: Vec<SeriesResult>) -> CaseResult {
+    CaseResult { series, ..sample::case("period", "") }
+}
+
+#[test]
+fn one_bad_repetition_breaks_a_limit_on_a_figure() {
+    let mut case = sample::case("period", "");
+    // Three repetitions with 0, 0 and 3.
+    case.figures = vec![FigureResult { max: 3.0, ..sample::figure("skipped periods", "", 0.0) }];
+    let missed = |most, least| limit("skipped periods", most, least).missed(&case);
+    assert_eq!(missed(Some(0.0), Some(0.0)), ["in one repetition skipped periods is 3, above 0"]);
+    assert_eq!(missed(Some(3.0), Some(1.0)), ["in one repetition skipped periods is 0, below 1"]);
+    assert!(missed(Some(3.0), Some(0.0)).is_empty());
+    assert_eq!(
+        missed(Some(2.0), Some(1.0)),
+        [
+            "in one repetition skipped periods is 3, above 2",
+            "in one repetition skipped periods is 0, below 1"
+        ]
+    );
+}
+
+#[test]
+fn every_statistic_is_found_by_its_name() {
+    let misses = json!({ "misses": 7, "samples": 5000, "rate": 0.0014, "upper": 0.003, "rule_of_three": null });
+    let mut case =
+        case(vec![series("s", 1000.0, json!({ "misses": misses, "nominal": 5e6, "p9999": 3e3 }))]);
+    case.slope =
+        from_value(json!({ "slope": 0.5, "intercept": 9.0, "standard_error": null })).unwrap();
+    case.figures = vec![FigureResult { min: 1.0, max: 3.0, ..sample::figure("steal", "ms", 2.0) }];
+    // A time is told with the nominal part, a spread or a count without.
+    for (name, of, value, unit) in [
+        ("min", "s", 5_000_900.0, "ns"),
+        ("p50", "s", 5_001_000.0, "ns"),
+        ("p90", "s", 5_001_200.0, "ns"),
+        ("p99", "s", 5_001_500.0, "ns"),
+        ("p99.9", "s", 5_002_000.0, "ns"),
+        ("p99.99", "s", 5_003_000.0, "ns"),
+        ("max", "s", 5_024_000.0, "ns"),
+        ("mean", "s", 5_001_020.0, "ns"),
+        ("sigma", "s", 100.0, "ns"),
+        ("misses", "s", 7.0, ""),
+        ("slope", "", 0.5, ""),
+        ("steal", "", 2.0, "ms"),
+    ] {
+        let found: Vec<_> = statistics(&case, name, None)
+            .into_iter()
+            .map(|(series, value, unit)| (series, value, unit.to_string()))
+            .collect();
+        assert_eq!(found, [(of.to_owned(), value, unit.to_owned())], "{name}");
+        assert!(limit(name, Some(value), None).applies(&case));
+    }
+    for name in ["p95", "heat", ""] {
+        assert!(
+            statistics(&case, name, None).is_empty()
+                && !limit(name, Some(0.0), None).applies(&case)
+        );
+    }
+    // Nothing is known of a series without samples, a deadline or points to fit.
+    let absent = ["min", "p50", "p90", "p99", "p999", "p9999", "max", "mean", "sigma", "misses"];
+    let nulls: Value = absent.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
+    case.series = vec![series("s", 1000.0, nulls)];
+    (case.slope, case.figures) = (None, Vec::new());
+    for name in [
+        "min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope",
+        "steal",
+    ] {
+        assert!(statistics(&case, name, None).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_limit_holds_for_the_series_named_or_all_measured_ones() {
+    let case = case(vec![
+        series("one", 1000.0, json!({})),
+        series("two", 2000.0, json!({ "nominal": 50.0 })),
+        series("beside", 9000.0, json!({ "role": "auxiliary" })),
+    ]);
+    let of = |name: &str| Limit {
+        series: Some(name.to_owned()),
+        ..limit("p50", Some(2040.0), Some(1100.0))
+    };
+    let all = Limit { series: None, ..of("") };
+    assert_eq!(
+        all.missed(&case),
+        ["one p50 is 1 µs, below 1.10 µs", "two p50 is 2.05 µs, above 2.04 µs"]
+    );
+    assert_eq!(of("one").missed(&case).len(), 1);
+    assert_eq!(of("beside").missed(&case), ["beside p50 is 9 µs, above 2.04 µs"]);
+    assert!(!of("three").applies(&case) && of("three").missed(&case).is_empty());
+    // A value that equals its limit keeps it.
+    assert!(limit("p50", Some(2050.0), Some(1000.0)).missed(&case).is_empty());
+    assert_eq!(
+        limit("sigma", Some(100.0), None).missed(&case),
+        ["two sigma is 200 ns, above 100 ns"]
+    );
+}
+
+/// A published figure stands beside the series of its instrument.
+#[test]
+fn a_published_figure_has_a_sister() {
+    let pins = |role: &str, name: &str, p50: f64| series(name, p50, json!({ "role": role }));
+    let with_pins = case(vec![
+        series("one", 1000.0, json!({})),
+        series("two", 2000.0, json!({ "nominal": 50.0 })),
+        pins("pin", "one by pin", 1010.0),
+        pins("pin", "two by pin", 2010.0),
+        pins("pin-analyser", "two by pin at 2 MHz", 2500.0),
+    ]);
+    let without = case(with_pins.series[..2].to_vec());
+    let published = |instrument: &str, series: Option<&str>| {
+        let mut value = serde_json::to_value(sample::published("p50", 7.0)).unwrap();
+        (value["instrument"], value["series"]) = (json!(instrument), json!(series));
+        from_value::<Published>(value).unwrap()
+    };
+    // The instrument, the series asked for, and the sister's series and value.
+    for (case, instrument, of, sister) in [
+        (&with_pins, "timer", None, Some(("one", 1000.0))),
+        (&with_pins, "timer", Some("two"), Some(("two", 2050.0))),
+        (&with_pins, "pin", None, Some(("one by pin", 1010.0))),
+        (&with_pins, "pin", Some("two"), Some(("two by pin", 2010.0))),
+        (&with_pins, "analyser", None, Some(("two by pin at 2 MHz", 2500.0))),
+        (&with_pins, "analyser", Some("two"), Some(("two by pin at 2 MHz", 2500.0))),
+        (&with_pins, "analyser", Some("one"), None),
+        (&with_pins, "timer", Some("three"), None),
+        // Without pins, the timer is the only instrument.
+        (&without, "pin", None, Some(("one", 1000.0))),
+        (&without, "pin", Some("two"), Some(("two", 2050.0))),
+        (&without, "analyser", None, None),
+    ] {
+        let published = published(instrument, of);
+        let found = published.sister(case).map(|(name, value, _)| (name, value));
+        assert_eq!(
+            found,
+            sister.map(|(name, value)| (name.to_owned(), value)),
+            "{instrument} {of:?}"
+        );
+        for series in &case.series {
+            let is_sister = sister.is_some_and(|(name, _)| name == series.name);
+            assert_eq!(
+                published.is_of(case, series),
+                is_sister,
+                "{instrument} {of:?} {}",
+                series.name
+            );
+        }
+        let readable = instrument != "analyser" || case.series.len() == 5;
+        assert_eq!(published.is_readable(&case.series), readable);
+    }
+}

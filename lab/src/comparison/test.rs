@@ -1,0 +1,320 @@
+//! Comparisons of made-up cases: the rules of `docs/compare.md`, each with examples.
+
+use serde_json::{Value, json};
+
+use super::{Finding, Line, Pair, compare, match_cases, reference, steady, verdict};
+use crate::run::{CaseResult, Run, Status, sample};
+
+/// Changes of a case: a JSON pointer to a field and its new value.
+type Changes = Vec<(&'static str, Value)>;
+
+/// Repetitions that scatter by a percent about 1.
+const A: [f64; 10] = [1.0, 1.01, 0.99, 1.005, 0.996, 1.002, 0.994, 1.008, 1.001, 0.998];
+
+/// The same in another order.
+const B: [f64; 10] = [0.998, 0.994, 1.001, 1.01, 1.008, 0.99, 1.005, 1.0, 1.002, 0.996];
+
+/// The change of the first series' repetitions to these medians, in units of 1000.
+fn medians(of: impl IntoIterator<Item = f64>) -> (&'static str, Value) {
+    let repetition = |p50: f64| {
+        let p50 = 1000.0 * p50;
+        json!({ "count": 9, "min": p50, "p50": p50, "p99": null, "max": p50, "mean": p50 })
+    };
+    ("/series/0/by_repetition", of.into_iter().map(repetition).collect())
+}
+
+/// The change of the reference loops before and after the case to these durations.
+fn loops(before: f64, after: f64) -> (&'static str, Value) {
+    let figure = |when: &str, value: f64| json!({ "name": format!("reference loop {when}"), "unit": "ns", "value": value, "min": 1, "max": 1e9 });
+    ("/figures", json!([figure("before", before), figure("after", after)]))
+}
+
+fn case(repetitions: [f64; 10], scale: f64, changes: &Changes) -> CaseResult {
+    let mut value = serde_json::to_value(sample::case("switch", "tasks=2")).unwrap();
+    let medians = medians(repetitions.map(|one| scale * one));
+    for (pointer, new) in [&medians, &loops(1e6, 1e6)].into_iter().chain(changes) {
+        *value.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = new.clone();
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+fn lines(a: &CaseResult, b: &CaseResult, interleaved: bool) -> Vec<Line> {
+    compare(&[Pair { label: "l".to_owned(), a, b }], interleaved, 0.05)
+}
+
+/// Compares A with a B that is `scale` times as slow, and expects one line.
+#[track_caller]
+fn expect(scale: f64, a: Changes, b: Changes, finding: Finding, reasons: &[&str]) -> Line {
+    let found = lines(&case(A, 1.0, &a), &case(B, scale, &b), false);
+    let [line] = <[Line; 1]>::try_from(found).unwrap();
+    assert_eq!(
+        (line.finding, &line.reasons[..]),
+        (finding, &reasons.map_owned()[..]),
+        "{a:?} {b:?}"
+    );
+    line
+}
+
+trait MapOwned {
+    fn map_owned(&self) -> Vec<String>;
+}
+
+impl MapOwned for &[&str] {
+    fn map_owned(&self) -> Vec<String> {
+        self.iter().map(|one| (*one).to_owned()).collect()
+    }
+}
+
+const WITHIN: &str = "slower than the threshold, but within the noise of equals: quiet the machine or time longer batches";
+
+#[test]
+fn times_are_compared_by_their_scatter_and_the_threshold() {
+    use Finding::{Improvement, Pass, Regression};
+    for (scale, finding) in
+        [(1.0, Pass), (1.04, Pass), (0.96, Pass), (1.1, Regression), (0.9, Improvement)]
+    {
+        let line = expect(scale, vec![], vec![], finding, &[]);
+        let figures = line.figures.unwrap();
+        assert!((figures.ratio.unwrap() / scale - 1.0).abs() < 0.01, "{figures:?}");
+        assert_eq!((line.reference, line.nominal), (Some(1.0), 0.0));
+        assert_eq!(
+            (line.experiment.as_str(), line.case.as_str(), line.series.as_str()),
+            ("switch", "l", "switch")
+        );
+        assert_eq!(line.key, "switch linux@host tasks=2");
+    }
+}
+
+/// A clock's step counts as noise, whichever side has the coarser clock.
+#[test]
+fn the_coarser_clock_sets_the_noise() {
+    let step = |resolution: u64| ("/clock/resolution", json!(resolution));
+    let (fine, coarse) = (vec![step(1)], vec![step(300)]);
+    for (a, b) in [(&fine, &coarse), (&coarse, &fine), (&coarse, &coarse)] {
+        let line = expect(1.2, a.clone(), b.clone(), Finding::Inconclusive, &[WITHIN]);
+        let floor = line.figures.unwrap().noise_floor.unwrap();
+        assert!((0.295..0.305).contains(&floor), "{floor}");
+    }
+    let line = expect(1.2, fine.clone(), fine, Finding::Regression, &[]);
+    assert!(line.figures.unwrap().noise_floor.unwrap() < 0.02);
+    // The step is in the series' unit: ticks of the clock's rate, shared by the operations of a
+    // sample.
+    let slow = vec![("/clock/hertz", json!(1_000_000)), step(1)];
+    expect(1.2, slow.clone(), slow, Finding::Inconclusive, &[WITHIN]);
+    let blocks = vec![step(300), ("/series/0/per", json!(100.0))];
+    expect(1.2, blocks.clone(), blocks, Finding::Regression, &[]);
+    // A count has no step.
+    let count = vec![step(300), ("/series/0/unit", json!("count"))];
+    expect(1.2, count.clone(), count, Finding::Regression, &[]);
+    // A series without a clock has none either.
+    let without = vec![("/clock", Value::Null)];
+    expect(1.2, without.clone(), without, Finding::Regression, &[]);
+}
+
+#[test]
+fn exact_clocks_are_compared_as_numbers() {
+    for domain in ["instructions", "cycles"] {
+        let of = |p50: f64| {
+            vec![
+                ("/clock/domain", json!(domain)),
+                ("/series/0/unit", json!(domain)),
+                medians([p50]),
+            ]
+        };
+        for (b, finding) in
+            [(1.0, Finding::Pass), (1.001, Finding::Regression), (0.999, Finding::Improvement)]
+        {
+            expect(1.0, of(1.0), of(b), finding, &[]);
+        }
+    }
+    // A single repetition by a wall clock proves nothing, unless all values are the same.
+    let one = |p50: f64| vec![medians([p50])];
+    let few = ["too few repetitions (1 and 1): take 3 or more"];
+    expect(1.0, one(1.0), one(1.001), Finding::Inconclusive, &few);
+    expect(1.0, one(1.0), one(1.0), Finding::Pass, &[]);
+    let zeros = || vec![medians([0.0; 3])];
+    expect(1.0, zeros(), zeros(), Finding::Pass, &[]);
+    let reason = ["a repetition is not above zero: time longer batches"];
+    expect(1.0, zeros(), vec![medians([1.0; 3])], Finding::Inconclusive, &reason);
+}
+
+#[test]
+fn a_case_without_proof_is_not_compared() {
+    use Finding::{Inconclusive, NotOffered, Regression};
+    let verdict = |status: &str, reasons: &[&str]| {
+        vec![("/verdict", json!({ "status": status, "reasons": reasons }))]
+    };
+    let (open, absent) =
+        (|| verdict("inconclusive", &["why", "too"]), || verdict("not-offered", &["gone"]));
+    let without = ["A: why", "A: too"];
+    let table: [(Changes, Changes, Finding, &[&str]); 9] = [
+        (open(), vec![], Inconclusive, &without),
+        (vec![], open(), Inconclusive, &["B: why", "B: too"]),
+        (open(), open(), Inconclusive, &["A: why", "A: too", "B: why", "B: too"]),
+        (verdict("inconclusive", &[]), vec![], Inconclusive, &["A: inconclusive"]),
+        (absent(), vec![], NotOffered, &["A: gone"]),
+        (vec![], verdict("not-offered", &[]), NotOffered, &["B: not offered"]),
+        // What one side lacks does not hide that the other proves nothing.
+        (absent(), open(), Inconclusive, &["B: why", "B: too"]),
+        (verdict("limit-missed", &["late"]), vec![], Regression, &[]),
+        (vec![], verdict("limit-missed", &["late"]), Regression, &[]),
+    ];
+    for (a, b, finding, reasons) in table {
+        let line = expect(1.2, a, b, finding, reasons);
+        assert_eq!(line.figures.is_some(), finding == Regression);
+    }
+}
+
+#[test]
+fn values_of_different_kinds_are_not_ranked() {
+    let domain = |domain: &str| vec![("/clock/domain", json!(domain))];
+    let told = |a: &str, b: &str| {
+        format!("A is told in {a} and B in {b}: such clocks are not ranked against each other")
+    };
+    for (a, b, reason) in [
+        (domain("wall"), domain("cycles"), told("wall", "cycles")),
+        (domain("instructions"), domain("cycles"), told("instructions", "cycles")),
+        (vec![("/clock", Value::Null)], domain("wall"), told("no clock", "wall")),
+        (vec![("/series/0/unit", json!("count"))], vec![], "A is in count and B in ns".to_owned()),
+    ] {
+        let line = expect(1.2, a, b, Finding::Inconclusive, &[&reason]);
+        assert!(line.figures.is_none());
+    }
+}
+
+#[test]
+fn a_series_of_one_side_only_is_inconclusive() {
+    let renamed = vec![("/series/0/name", json!("other"))];
+    let found = lines(&case(A, 1.0, &vec![]), &case(B, 1.0, &renamed), false);
+    let told: Vec<_> = found
+        .iter()
+        .map(|line| (line.series.as_str(), line.finding, line.reasons.join(";")))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("switch", Finding::Inconclusive, "only A has it".to_owned()),
+            ("other", Finding::Inconclusive, "only B has `other`".to_owned()),
+        ]
+    );
+    // Controls and auxiliary series are not compared.
+    let beside = vec![("/series/1/name", json!("other control"))];
+    expect(1.0, vec![], beside, Finding::Pass, &[]);
+}
+
+#[test]
+fn a_machine_at_another_speed_explains_a_difference() {
+    use Finding::{Inconclusive, Pass, Regression};
+    let at = |speed: f64| vec![loops(1e6 * speed, 1e6 * speed)];
+    let told = |percent: &str, verdict: &str| {
+        format!(
+            "the reference loop took {percent} beside B, so the machine ran at another speed; without that it would be: {verdict}"
+        )
+    };
+    // B's scale, B's reference loop, and the outcome.
+    let table = [
+        (1.2, 1.2, Inconclusive, Some(told("20.0 % longer", "pass"))),
+        (1.2, 1.1, Regression, None),
+        (1.0, 0.8, Inconclusive, Some(told("20.0 % shorter", "regression"))),
+        (1.0, 1.2, Pass, Some(told("20.0 % longer", "improvement"))),
+        (0.8, 0.8, Pass, Some(told("20.0 % shorter", "pass"))),
+        // Loops within a percent are of one speed.
+        (1.058, 1.0095, Regression, None),
+    ];
+    for (scale, speed, finding, reason) in table {
+        let reasons: Vec<&str> = reason.as_deref().into_iter().collect();
+        let line = expect(scale, vec![], at(speed), finding, &reasons);
+        assert!((line.reference.unwrap() - speed).abs() < 1e-9);
+        // In turns, both sides ran at the same speed.
+        let in_turns = lines(&case(A, 1.0, &vec![]), &case(B, scale, &at(speed)), true);
+        assert!(in_turns[0].reasons.is_empty(), "{:?}", in_turns[0]);
+    }
+    // Counts do not depend on the machine's speed.
+    let count =
+        |speed: f64| vec![("/series/0/unit", json!("count")), loops(1e6 * speed, 1e6 * speed)];
+    expect(1.2, count(1.0), count(1.2), Regression, &[]);
+    // Without a loop on both sides, the values stand as measured.
+    let line = expect(1.2, vec![("/figures", json!([]))], at(1.2), Regression, &[]);
+    assert_eq!(line.reference, None);
+}
+
+#[test]
+fn the_reference_is_the_geometric_mean_of_both_loops() {
+    let of = |before, after| reference(&case(A, 1.0, &vec![loops(before, after)]));
+    assert_eq!(of(4e6, 9e6), Some(6e6));
+    assert_eq!(of(0.0, 9e6), None);
+    assert_eq!(of(-1.0, 9e6), None);
+    for (ratio, is_steady) in
+        [(1.0, true), (1.0099, true), (1.0102, false), (0.9901, true), (0.99, false)]
+    {
+        assert_eq!(steady(ratio), is_steady, "{ratio}");
+    }
+}
+
+#[test]
+fn the_whole_is_its_worst_line() {
+    use Finding::{Improvement, Inconclusive, NotOffered, Pass, Regression};
+    let line = |finding: Finding| {
+        let [line] =
+            <[Line; 1]>::try_from(lines(&case(A, 1.0, &vec![]), &case(B, 1.0, &vec![]), false))
+                .unwrap();
+        Line { finding, ..line }
+    };
+    let table: [(&[Finding], bool, Status); 9] = [
+        (&[], false, Status::Inconclusive),
+        (&[Pass], false, Status::Pass),
+        (&[Pass, Improvement], false, Status::Pass),
+        (&[NotOffered, Pass], false, Status::NotOffered),
+        (&[Inconclusive, NotOffered], false, Status::Inconclusive),
+        (&[Inconclusive, Regression, Pass], false, Status::Regression),
+        // A case that only A has was not measured again.
+        (&[Pass], true, Status::Inconclusive),
+        (&[Regression], true, Status::Regression),
+        (&[], true, Status::Inconclusive),
+    ];
+    for (findings, vanished, status) in table {
+        let lines: Vec<Line> = findings.iter().copied().map(line).collect();
+        let only_in_a = if vanished { vec!["gone".to_owned()] } else { Vec::new() };
+        assert_eq!(verdict(&lines, &only_in_a), status, "{findings:?} {vanished}");
+    }
+    let words = [Pass, Improvement, NotOffered, Inconclusive, Regression].map(Finding::words);
+    assert_eq!(words, ["pass", "improvement", "not offered", "inconclusive", "regression"]);
+}
+
+#[test]
+fn cases_meet_by_everything_that_was_asked_for() {
+    let case = |label: &str, target: &str| {
+        let mut case = sample::case("switch", label);
+        case.target = target.to_owned();
+        case
+    };
+    let run = |cases: Vec<CaseResult>| Run { cases, ..sample::run() };
+    let a = run(vec![
+        case("tasks=2", "x@host"),
+        case("tasks=2", "x@host"),
+        case("tasks=3", "x@host"),
+        case("tasks=9", "x@host"),
+    ]);
+    let b = run(vec![
+        case("tasks=2", "x@host"),
+        case("tasks=4", "x@host"),
+        case("tasks=2", "x@host"),
+        case("tasks=9", "x@host"),
+    ]);
+    let (pairs, only_in_a, only_in_b) = match_cases(&a, &b, |case| case.label != "tasks=9");
+    let place = |all: &Run, one: &CaseResult| {
+        all.cases.iter().position(|case| std::ptr::eq(case, one)).unwrap()
+    };
+    let met: Vec<_> = pairs
+        .iter()
+        .map(|pair| (pair.label.as_str(), place(&a, pair.a), place(&b, pair.b)))
+        .collect();
+    assert_eq!(met, [("tasks=2", 0, 0), ("tasks=2", 1, 2)]);
+    assert_eq!(only_in_a, ["switch x@host tasks=3"]);
+    assert_eq!(only_in_b, ["switch x@host tasks=4"]);
+    // With several targets, the label names the target; without a label in A, B's serves.
+    let two = run(vec![case("tasks=2", "x@host"), case("tasks=2", "y@host")]);
+    let (pairs, ..) = match_cases(&two, &two, |_| true);
+    let labels: Vec<_> = pairs.iter().map(|pair| pair.label.as_str()).collect();
+    assert_eq!(labels, ["x@host tasks=2", "y@host tasks=2"]);
+}

@@ -1,0 +1,157 @@
+//! The verdict on a case that did not run to its end: the rules of `docs/method.md`.
+
+use std::io;
+
+use chronoscope_suite::{
+    Reason,
+    wire::{Evidence, Record, Sample, Samples, Series},
+};
+
+use super::Observation;
+use crate::{
+    case::{Case, Plan, expand, experiment},
+    run::{Status, Verdict},
+};
+
+fn case() -> Case {
+    let target = "linux@host".parse().unwrap();
+    let spec = experiment("switch").unwrap();
+    expand(spec, &target, &Default::default(), &Plan::default()).unwrap().remove(0)
+}
+
+const CLOCK: chronoscope_suite::wire::Clock = chronoscope_suite::wire::Clock {
+    domain: chronoscope_suite::wire::Domain::Wall,
+    hertz: 1_000_000_000,
+    resolution: 1,
+};
+
+/// Observes a repetition that passes.
+fn repetition(observation: &mut Observation) {
+    let evidence = Evidence { name: "switches", value: 1.0, low: 1.0, high: f64::INFINITY };
+    let block = (0..28).map(|_| Sample { gap: 1, value: 100 }).collect();
+    for record in [
+        Record::Clock(CLOCK),
+        Record::Series(Series::measured("switch")),
+        Record::Samples(Samples { series: 0, block }),
+        Record::Evidence(evidence),
+        Record::End { records: 5 },
+    ] {
+        observation.take(&record).unwrap();
+    }
+}
+
+fn refused(reason: Reason, code: i32) -> Record<'static> {
+    Record::Refused { reason, what: "the mechanism", mend: "the mend", code }
+}
+
+fn inconclusive(reason: &str) -> Verdict {
+    Verdict::new(Status::Inconclusive, reason)
+}
+
+type End = fn(&mut Observation);
+
+/// A row of the table of rules, the end of a case, and its verdict.
+fn rules() -> [(&'static str, End, Verdict); 4] {
+    let not_permitted = io::Error::from_raw_os_error(1);
+    [
+        (
+            "The kernel does not have the mechanism.",
+            |observation| observation.take(&refused(Reason::NotOffered, 0)).unwrap(),
+            Verdict::new(Status::NotOffered, "the mechanism: the mend"),
+        ),
+        (
+            "The kernel refuses the mechanism: permission is missing.",
+            |observation| observation.take(&refused(Reason::NotPermitted, 1)).unwrap(),
+            inconclusive(&format!("the mechanism ({not_permitted}): the mend")),
+        ),
+        (
+            "The target fails while it prepares or runs the case.",
+            |observation| observation.take(&refused(Reason::Failed, 0)).unwrap(),
+            inconclusive("the mechanism: the mend"),
+        ),
+        (
+            "The port ends, hangs or sends a broken stream.",
+            |observation| observation.fail("the stream was cut short".to_owned()),
+            inconclusive("the stream was cut short"),
+        ),
+    ]
+}
+
+#[test]
+fn a_case_that_did_not_run_to_its_end_is_not_judged() {
+    for (rule, end, verdict) in rules() {
+        // Complete repetitions before the end change nothing.
+        for repetitions in 0..3 {
+            let mut observation = Observation::new(&case(), false);
+            (0..repetitions).for_each(|_| repetition(&mut observation));
+            assert!(!observation.is_refused());
+            end(&mut observation);
+            assert!(observation.is_refused(), "{rule}");
+            assert_eq!(observation.finish(&case()).verdict, verdict, "{rule}");
+        }
+    }
+    let mut whole = Observation::new(&case(), false);
+    repetition(&mut whole);
+    assert_eq!(whole.finish(&case()).verdict.status, Status::Pass);
+}
+
+/// What the port reported of its own accord says more than the manner of its end.
+#[test]
+fn the_first_reason_for_the_end_stays() {
+    let mut observation = Observation::new(&case(), false);
+    observation.take(&refused(Reason::NotOffered, 0)).unwrap();
+    observation.fail("the port failed".to_owned());
+    assert_eq!(observation.finish(&case()).verdict.status, Status::NotOffered);
+    let mut observation = Observation::new(&case(), false);
+    observation.fail("one".to_owned());
+    observation.fail("two".to_owned());
+    assert_eq!(observation.finish(&case()).verdict, inconclusive("one"));
+}
+
+/// One repetition without proof is enough, whatever the later ones prove.
+#[test]
+fn evidence_must_hold_in_every_repetition() {
+    let of = |values: &[f64]| {
+        let mut observation = Observation::new(&case(), false);
+        for value in values {
+            repetition(&mut observation);
+            let evidence = Evidence { name: "rounds", value: *value, low: 12.0, high: 12.0 };
+            observation.take(&Record::Evidence(evidence)).unwrap();
+        }
+        let verdict = observation.finish(&case()).verdict;
+        (verdict.status, verdict.reasons.join("; "))
+    };
+    assert_eq!(of(&[12.0, 12.0, 12.0]), (Status::Pass, String::new()));
+    for values in [[11.0, 12.0, 12.0], [12.0, 11.0, 12.0], [12.0, 12.0, 11.0], [11.0, 12.0, 13.0]] {
+        let (status, reason) = of(&values);
+        assert_eq!((status, reason.as_str()), (Status::Inconclusive, "rounds: 11, not 12"));
+    }
+    assert_eq!(of(&[13.0]), (Status::Inconclusive, "rounds: 13, not 12".to_owned()));
+}
+
+/// A figure is the median of the repetitions with its range, from which a limit takes the worst.
+#[test]
+fn a_figure_keeps_its_worst_repetition() {
+    let of = |values: &[f64]| {
+        let mut observation = Observation::new(&case(), false);
+        for value in values {
+            let figure = Record::Figure { name: "steal", unit: "ms", value: *value };
+            observation.take(&figure).unwrap();
+        }
+        let figure = observation.finish(&case()).figures.remove(0);
+        (figure.name, figure.value, figure.min, figure.max)
+    };
+    assert_eq!(of(&[0.0, 20.0, 0.0]), ("steal".to_owned(), 0.0, 0.0, 20.0));
+    assert_eq!(of(&[3.0, -1.0, 2.0]), ("steal".to_owned(), 2.0, -1.0, 3.0));
+}
+
+#[test]
+fn the_rules_are_those_of_the_method() {
+    let head = "| a case that did not run to its end | verdict |\n|---|---|\n";
+    let method = include_str!("../../../docs/method.md");
+    let (_, table) = method.split_once(head).expect("docs/method.md has the table");
+    let documented: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    let tested =
+        rules().map(|(rule, _, verdict)| format!("| {rule} | {} |", verdict.status.words()));
+    assert_eq!(documented, tested);
+}
