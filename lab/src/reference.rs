@@ -118,7 +118,11 @@ pub fn load_file(path: &Path) -> Result<Run> {
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-fn parse(text: &str) -> Result<Run> {
+/// Parses the JSON of a run.
+///
+/// # Errors
+/// If the text is not a run of this program's schema; the message gives the place if known.
+pub fn parse(text: &str) -> Result<Run> {
     /// The fields that every schema version has.
     #[derive(Deserialize)]
     struct Head {

@@ -2,109 +2,14 @@
 
 use std::io::{Cursor, Write as _};
 
-use crate::captures::{binary, csv, signal, sr, vcd};
-use anyhow::Result;
-use chronoscope::capture::{
-    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source,
-    measure::{Measure, Request, analyse},
-    saleae, sigrok, vcd as dump,
-};
+use chronoscope::capture::Sampling;
 use proptest::{collection::vec, prelude::*, sample::Index, sample::select};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// A sink that checks the guarantees of a source.
-#[derive(Default)]
-struct Checked {
-    levels: Vec<bool>,
-    latest: Vec<Option<u64>>,
-    now: u64,
-    begun: bool,
-    ended: bool,
-}
-
-impl Sink for Checked {
-    fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()> {
-        assert!(!self.begun);
-        (self.begun, self.now, self.levels, self.latest) =
-            (true, start, levels.to_vec(), vec![None; levels.len()]);
-        Ok(())
-    }
-
-    fn edge(&mut self, edge: Edge) -> Result<()> {
-        assert!(self.begun && !self.ended && edge.at >= self.now);
-        assert_ne!(self.levels[edge.channel], edge.level, "each edge is to the other level");
-        assert!(
-            self.latest[edge.channel].is_none_or(|latest| latest < edge.at),
-            "one edge an instant"
-        );
-        (self.levels[edge.channel], self.latest[edge.channel], self.now) =
-            (edge.level, Some(edge.at), edge.at);
-        Ok(())
-    }
-
-    fn end(&mut self, end: u64) -> Result<()> {
-        assert!(self.begun && !self.ended && end >= self.now);
-        self.ended = true;
-        Ok(())
-    }
-}
-
-type Open = fn(&[u8]) -> Result<Box<dyn Source>>;
-
-const READERS: [Open; 4] = [
-    |bytes| Ok(Box::new(dump::Reader::new("a", Cursor::new(bytes.to_vec()))?)),
-    |bytes| Ok(Box::new(sigrok::Reader::new("a", Cursor::new(bytes.to_vec()))?)),
-    |bytes| Ok(Box::new(saleae::Csv::new("a", Cursor::new(bytes.to_vec()))?)),
-    |bytes| {
-        Ok(Box::new(saleae::Binary::new("a", vec![("c".to_owned(), Cursor::new(bytes.to_vec()))])?))
-    },
-];
-
-/// Applies everything that the program does with a capture; returns `true` if the bytes are one.
-fn exercise(open: Open, bytes: &[u8]) -> bool {
-    let told = |error: anyhow::Error| {
-        let text = format!("{error:#}");
-        assert!(!text.is_empty() && !text.contains(char::is_control), "{text:?}");
-        false
-    };
-    let mut source = match open(bytes) {
-        Ok(source) => source,
-        Err(error) => return told(error),
-    };
-    let all: Vec<usize> = (0..source.header().channels.len()).collect();
-    let mut checked = Checked::default();
-    if let Err(error) = source.read(&all, &mut checked) {
-        return told(error);
-    }
-    assert!(checked.ended && checked.levels.len() == all.len());
-    let again = || open(bytes).unwrap();
-    let capture = Capture::collect(&mut *again()).unwrap();
-    let mut bytes = Vec::new();
-    if capture.to_vcd(&mut bytes).is_ok() {
-        let read = Capture::from_vcd("a", bytes.as_slice()).unwrap();
-        assert!(
-            read.channels
-                .iter()
-                .zip(&capture.channels)
-                .all(|(read, wrote)| read.edges.len() == wrote.edges.len())
-        );
-    }
-    for channels in all.chunks(8) {
-        let channels = channels.iter().map(|place| capture.channels[*place].name.clone()).collect();
-        let request = Request { channels, measures: Measure::ALL.to_vec(), ..Request::default() };
-        let analysis = analyse(&mut *again(), &request).unwrap();
-        let numbers = serde_json::to_string(&analysis.rows).unwrap();
-        assert!(analysis.rows.is_empty() || !numbers.is_empty());
-    }
-    if capture.sampling == Sampling::Exact {
-        let mut seen = Resampled::new(again(), Analyser::new(2_000_000, 0.3).unwrap()).unwrap();
-        match seen.read(&all, &mut Checked::default()) {
-            Ok(()) => {}
-            Err(error) => drop(told(error)),
-        }
-    }
-    true
-}
+use crate::{
+    captures::{binary, csv, signal, sr, vcd},
+    readers::capture::{READERS, exercise},
+};
 
 /// A signal in the format of each reader.
 fn valid() -> [Vec<u8>; 4] {

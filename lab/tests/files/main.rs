@@ -7,6 +7,8 @@ mod captures;
 mod common;
 #[path = "../common/pins.rs"]
 mod pins;
+#[path = "../../../fuzz/src/lib.rs"]
+mod readers;
 #[path = "../common/timeline.rs"]
 mod timeline;
 
@@ -15,6 +17,7 @@ mod capture;
 mod capture_bad;
 mod capture_fuzz;
 mod compare;
+mod corpus;
 mod fuzz;
 mod outputs;
 mod page;

@@ -1,0 +1,220 @@
+//! One function for each reader of untrusted bytes. It does with the bytes everything that the
+//! program does, and panics if a promise of the reader is broken. The fuzz targets call these
+//! functions, and so does `lab/tests/files/corpus.rs` with the files in `fuzz/corpus`.
+
+pub mod capture;
+
+use std::{env, fs, process};
+
+use anyhow::Result;
+use chronoscope::{
+    baseline,
+    case::{Case, Plan, expand, experiment},
+    observation::Observation,
+    profile::Retirement,
+    reference,
+    report::{
+        Paint, csv, github, google_benchmark, html, json, junit, outcomes::Outcomes, perfetto,
+        table, vcd,
+    },
+    run::{CaseResult, Run, sample},
+    store::Store,
+    stream::Decoder,
+    study::{self, Overrides},
+    timeline::Timeline,
+};
+use chronoscope_suite::wire::{self, MAX_FRAME, Record};
+
+/// A reader: takes any bytes.
+pub type Reader = fn(&[u8]);
+
+/// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
+pub const READERS: [(&str, Reader); 12] = [
+    ("stream", stream),
+    ("records", records),
+    ("study", study),
+    ("baseline", read_baseline),
+    ("run", run),
+    ("store", store),
+    ("vcd", capture::vcd),
+    ("sigrok", capture::sigrok),
+    ("saleae_csv", capture::saleae_csv),
+    ("saleae_binary", capture::saleae_binary),
+    ("ftrace", ftrace),
+    ("retirement", retirement),
+];
+
+/// Calls the reader of that name.
+///
+/// # Panics
+/// If there is no such reader, or the bytes break one of its promises.
+pub fn read(name: &str, bytes: &[u8]) {
+    let (_, reader) = READERS.iter().find(|(known, _)| *known == name).expect("a reader's name");
+    reader(bytes);
+}
+
+/// Checks that an error is one line that a terminal can show.
+fn told<T>(outcome: Result<T>) -> Option<T> {
+    outcome
+        .map_err(|error| {
+            let text = format!("{error:#}");
+            assert!(!text.is_empty() && !text.contains(char::is_control), "{text:?}");
+        })
+        .ok()
+}
+
+fn case() -> Case {
+    let target = "linux@host".parse().expect("a target");
+    let plan = Plan { repeat: 2, deadline: Some(1e3), ..Plan::default() };
+    let spec = experiment("switch").expect("an experiment");
+    expand(spec, &target, &Default::default(), &plan).expect("a case").remove(0)
+}
+
+/// Ends an observation as the runner does, and checks that its result survives being stored.
+fn finish(mut observation: Observation, outcome: Result<()>) {
+    if let Err(error) = outcome {
+        observation.fail(format!("{error:#}"));
+    }
+    let result = observation.finish(&case());
+    let reasons = &result.verdict.reasons;
+    assert!(reasons.iter().all(|reason| !reason.contains(char::is_control)), "{reasons:?}");
+    let text = serde_json::to_string(&result).expect("JSON");
+    let again: CaseResult = serde_json::from_str(&text).expect("a case as it was written");
+    assert_eq!(again.verdict, result.verdict);
+}
+
+/// The bytes of two repetitions, separated by two zeros.
+fn stream(bytes: &[u8]) {
+    let mut observation = Observation::new(&case(), true);
+    let cut = bytes.windows(2).position(|two| two == [0, 0]);
+    let (first, second) =
+        cut.map_or((bytes, None), |cut| (&bytes[..=cut], Some(&bytes[cut + 2..])));
+    let outcome = [Some(first), second].into_iter().flatten().try_for_each(|bytes| {
+        let mut decoder = Decoder::default();
+        // Frames arrive in pieces.
+        for piece in bytes.chunks(61) {
+            decoder.feed(piece, &mut |record| observation.take(record))?;
+        }
+        decoder.finish()
+    });
+    finish(observation, outcome);
+}
+
+/// Records without frames and checksums, which mutations would break. A new repetition begins after
+/// each end.
+fn records(mut bytes: &[u8]) {
+    let mut observation = Observation::new(&case(), true);
+    let mut decoder = Decoder::default();
+    let mut outcome = Ok(());
+    while let (true, Ok((record, rest))) =
+        (outcome.is_ok(), postcard::take_from_bytes::<Record<'_>>(bytes))
+    {
+        bytes = rest;
+        let mut frame = [0; MAX_FRAME + 1];
+        let Ok(length) = wire::encode(&record, &mut frame) else { break };
+        outcome = decoder.feed(&frame[..length], &mut |record| observation.take(record));
+        if matches!(record, Record::End { .. }) {
+            decoder = Decoder::default();
+        }
+    }
+    finish(observation, outcome);
+}
+
+fn study(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let cases = study::parse(text).and_then(|study| study.plan(&Overrides::default()));
+    if let Some((cases, _)) = told(cases) {
+        for case in cases {
+            assert!(!case.label().contains(char::is_control) && !case.request().is_empty());
+        }
+    }
+}
+
+fn read_baseline(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    if let Some(baseline) = told(baseline::parse(text)) {
+        let written = baseline::render(&baseline);
+        assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
+        baseline.check(&sample::run(), 0.05);
+    }
+}
+
+fn run(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Some(run) = told(reference::parse(text)) else { return };
+    let shown = table::render(&run, Paint::Plain);
+    assert!(!shown.contains('\u{1b}'), "an escape sequence reaches the terminal: {shown:?}");
+    html::render(&[(String::new(), &run)]);
+    csv::render(&run);
+    junit::render(&Outcomes::of_run(&run));
+    github::render(&Outcomes::of_run(&run));
+    let _ = google_benchmark::render(&run);
+    let written = json::render(&run).expect("JSON");
+    reference::parse(&written).expect("a run as it was written");
+    draw(&run);
+}
+
+/// Draws the timeline of all cases in both formats.
+fn draw(run: &Run) {
+    let cases: Vec<&CaseResult> = run.cases.iter().collect();
+    perfetto::write(&mut Timeline::of(&cases), &mut Vec::new()).expect("a trace");
+    let _ = vcd::write(&mut Timeline::of(&cases), &mut Vec::new());
+}
+
+/// A database file.
+fn store(bytes: &[u8]) {
+    let memory = std::path::Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
+    let thread = format!("{:?}", std::thread::current().id());
+    let path = folder.join(format!("chronoscope-fuzz-{}-{thread}.sqlite", process::id()));
+    fs::write(&path, bytes).expect("room for a file");
+    if let Some(store) = told(Store::open(&path)) {
+        told(store.runs(None, 20));
+        told(store.cases("switch", None, 20));
+        if let Some(run) = told(store.newest(0).and_then(|newest| store.run(newest))) {
+            table::render(&run, Paint::Plain);
+        }
+    }
+    fs::remove_file(&path).expect("the file is still there");
+}
+
+/// The trace of Linux's tracer, or behind a line `---` the events of tandem's.
+fn ftrace(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (trace, tandem) = text.split_once("---\n").unwrap_or((&text, ""));
+    let mut run = sample::run();
+    run.cases.truncate(1);
+    let attachments = &mut run.cases[0].attachments;
+    attachments.clear();
+    for (name, text) in [("trace", trace), ("tandem", tandem)] {
+        if !text.is_empty() {
+            attachments.insert(name.to_owned(), text.to_owned());
+        }
+    }
+    draw(&run);
+}
+
+/// The profile of a bench, and behind a line `---` the trace of all instructions.
+fn retirement(bytes: &[u8]) {
+    // A 32-bit ELF image for RISC-V, without sections.
+    const IMAGE: [u8; 52] = {
+        let mut image = [0; 52];
+        let head = *b"\x7fELF\x01\x01\x01";
+        let mut at = 0;
+        while at < head.len() {
+            image[at] = head[at];
+            at += 1;
+        }
+        (image[16], image[18], image[20], image[40]) = (2, 243, 1, 52);
+        image
+    };
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let (profile, trace) = text
+        .split_once("---\n")
+        .map_or((text, None), |(profile, trace)| (profile, Some(trace.to_owned())));
+    let record = Retirement { image: IMAGE.to_vec(), profile: profile.to_owned(), trace };
+    if let Ok(functions) = record.by_function() {
+        let runs = functions.runs.unwrap_or_default();
+        assert!(runs.lines().all(|line| line.split(' ').count() >= 3), "{runs}");
+    }
+}

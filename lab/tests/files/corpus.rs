@@ -1,0 +1,44 @@
+//! The committed corpora of the fuzz targets: every reader keeps its promises for every file. A
+//! file that once broke one stays in its corpus.
+
+use std::{fs, path::Path};
+
+use crate::readers;
+
+#[test]
+fn every_file_of_the_corpora_is_read() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    for (name, _) in readers::READERS {
+        let files =
+            fs::read_dir(corpora.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.sort();
+        assert!(!paths.is_empty(), "the corpus of {name} is empty");
+        for path in paths {
+            // Shown if the reader panics.
+            println!("{}", path.display());
+            readers::read(name, &fs::read(path).unwrap());
+        }
+    }
+    for folder in fs::read_dir(corpora).unwrap() {
+        let name = folder.unwrap().file_name();
+        assert!(readers::READERS.iter().any(|(known, _)| name == *known), "{name:?} has no reader");
+    }
+}
+
+/// The seeds are whole files, so that the readers get past their heads.
+#[test]
+fn the_seeds_are_sound() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    let text = |name: &str| fs::read_to_string(corpora.join(name)).unwrap();
+    let run = chronoscope::reference::parse(&text("run/seed")).unwrap();
+    assert_eq!(run.cases.len(), 6);
+    assert!(chronoscope::study::parse(&text("study/seed")).is_ok());
+    assert!(chronoscope::baseline::parse(&text("baseline/seed")).is_ok());
+    let store = chronoscope::store::Store::open(&corpora.join("store/seed")).unwrap();
+    assert_eq!(store.runs(None, 9).unwrap().len(), 1);
+    for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
+        let source = chronoscope::capture::open(&corpora.join(format).join("seed"));
+        assert!(source.is_ok(), "{format}: {:?}", source.err());
+    }
+}
