@@ -264,7 +264,7 @@ const TESTS: [(&str, &[&str], usize); 8] = [
     ("browser", &["packages", "firmware"], 2),
     ("files", &["packages", "SciPy"], 2),
     ("host", &[], 2),
-    ("bad_port", &[], 2),
+    ("faults", &[], 2),
     ("small_port", &[], 1),
     ("timing", &[], 2),
 ];
