@@ -316,7 +316,7 @@ mod tests {
         // A sample of `per` operations, timed in steps of `step` ns each.
         let timed = |scale: f64, step: u64, per: f64| {
             let scaled = p50s.map(|value| value * scale);
-            let mut run = run(&[("switch".to_owned(), "wall", scaled.to_vec())]);
+            let mut run = run(&[("switch".to_owned(), Domain::Wall, scaled.to_vec())]);
             let clock = run.cases[0].clock.as_mut().unwrap();
             (clock.hertz, clock.resolution) = (1_000_000_000, step);
             run.cases[0].series[0].per = per;
@@ -342,10 +342,10 @@ mod tests {
     #[test]
     fn what_is_kept_is_what_a_comparison_needs() {
         let mut run = run(&[
-            ("switch".to_owned(), "wall", vec![30.0, 30.0, 30.0]),
-            ("switch".to_owned(), "cycles", vec![30.0, 31.0]),
-            ("switch".to_owned(), "cycles", vec![0.0, 0.0]),
-            ("switch".to_owned(), "wall", vec![30.0, 31.0]),
+            ("switch".to_owned(), Domain::Wall, vec![30.0, 30.0, 30.0]),
+            ("switch".to_owned(), Domain::Cycles, vec![30.0, 31.0]),
+            ("switch".to_owned(), Domain::Cycles, vec![0.0, 0.0]),
+            ("switch".to_owned(), Domain::Wall, vec![30.0, 31.0]),
         ]);
         // The same case again: the first counts.
         run.cases.push(CaseResult { repetitions: 99, ..run.cases[0].clone() });
@@ -358,7 +358,9 @@ mod tests {
         let kept: Vec<_> = baseline
             .series
             .values()
-            .map(|one| (one.unit.to_string(), one.nominal, &one.p50[..], one.step, one.reference))
+            .map(|one| {
+                (one.unit.name().to_owned(), one.nominal, &one.p50[..], one.step, one.reference)
+            })
             .collect();
         // A tick of 62.5 MHz is 16 ns, and the clock steps by three. Only times depend on the
         // machine's speed.
@@ -389,8 +391,8 @@ mod tests {
         refused.cases.clear();
         assert_eq!(baseline.check(&refused, 0.05).vanished, ["switch linux@host tasks=0"]);
         let more = run(&[
-            ("switch".to_owned(), "instructions", vec![41.0; 2]),
-            ("switch".to_owned(), "instructions", vec![41.0; 2]),
+            ("switch".to_owned(), Domain::Instructions, vec![41.0; 2]),
+            ("switch".to_owned(), Domain::Instructions, vec![41.0; 2]),
         ]);
         let check = baseline.check(&more, 0.05);
         assert_eq!(
