@@ -1,4 +1,4 @@
-//! The command line: what may be said, and how a mistake is answered.
+//! The command line: commands, flags, help texts, and one-line messages for mistakes.
 
 use std::{
     env,
@@ -37,13 +37,15 @@ Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run experiments, or a study, and show what they found.
+    /// Run experiments, or a study, and show the results.
     Run(Run),
     /// Show a run that is stored, or a JSON file of one, in any format.
     Report(Report),
-    /// Show when what happened: write a run as a timeline, for Perfetto (ui.perfetto.dev) or for a viewer of waveforms.
+    /// Show the order of events: write a run as a timeline for Perfetto (ui.perfetto.dev) or a
+    /// waveform viewer.
     Trace(Trace),
-    /// Measure what pins did: pulses, latencies, periods and jitter in captures of simulators and logic analysers.
+    /// Measure pins: pulses, latencies, periods and jitter in captures of simulators and logic
+    /// analysers.
     #[command(after_help = capture::HELP)]
     Capture(Capture),
     /// Is B slower than A? Two stored runs, or two variants run now.
@@ -55,16 +57,19 @@ pub enum Command {
     History(History),
     /// Show all experiments, their parameters, and all targets.
     List(List),
-    /// Real-time and ordinary callers of a service through binder, as Android's binder latency test has it.
+    /// Measure real-time and ordinary calls to a service through binder, as Android's binder
+    /// latency test does.
     BinderLatency(Latency),
-    /// The same through hwbinder, as libhwbinder_latency has it.
+    /// Measure the same calls through hwbinder, as libhwbinder_latency does.
     HwbinderLatency(Latency),
-    /// List what was fetched or booted once: kernels and virtual machines. All of it can be made again.
+    /// List the cached kernels and virtual machines. All of them can be made again.
     Cache(Cache),
-    /// Ends what the lab leaves behind when it is killed; started by the lab itself.
+    /// Ends the child processes and removes the folders of a lab that was killed; started by the
+    /// lab itself.
     #[command(hide = true)]
     Supervise,
-    /// Find what on this machine spoils measurements, and its mend. Exit status: 0 nothing bad, 4 figures are doubtful.
+    /// Find the causes of doubtful figures on this machine, and their remedies. Exit status: 0
+    /// nothing bad, 4 figures are doubtful.
     Doctor(Doctor),
 }
 
@@ -84,7 +89,7 @@ pub struct Run {
     /// Targets, as linux@host.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,
-    /// A board on a serial line, with whatever kernel: short for --target board@serial:DEVICE[:BAUD].
+    /// A board on a serial line, with any kernel: short for --target board@serial:DEVICE[:BAUD].
     #[arg(long, value_name = "serial:DEVICE[:BAUD]")]
     pub machine: Option<String>,
     /// Write this image into the board's flash first, by the program probe-rs.
@@ -132,7 +137,7 @@ pub struct Run {
     /// Repetitions of each case, each a fresh process.
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub repeat: Option<u64>,
-    /// Give a repetition up after so long; after ten times what is expected, unless given.
+    /// Give a repetition up after this time [default: ten times the expected time].
     #[arg(long, value_name = "TIME")]
     pub watchdog: Option<String>,
     #[command(flatten)]
@@ -149,7 +154,7 @@ pub struct Output {
     /// How to print the result [default: table; html for a file named so].
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// As --format, under the name that Google Benchmark uses.
+    /// Google Benchmark's name of --format.
     #[arg(
         long = "benchmark_format",
         value_enum,
@@ -174,7 +179,7 @@ pub enum BenchmarkFormat {
 }
 
 impl Output {
-    /// The format asked for, under either name; or the one that the file's name tells.
+    /// The format of either flag, or else the one that the file's name implies.
     pub fn format(&self) -> Format {
         match self.benchmark_format {
             None => self.format.unwrap_or(if is_page(self.output.as_deref()) {
@@ -189,12 +194,12 @@ impl Output {
     }
 }
 
-/// Whether a file is named as a page.
+/// Returns whether the file's name ends in `.html`.
 fn is_page(file: Option<&Path>) -> bool {
     file.and_then(Path::extension).is_some_and(|extension| extension == "html")
 }
 
-/// Where runs are stored.
+/// The flag that chooses the store of runs.
 #[derive(Args)]
 pub struct Store {
     /// The store of runs, instead of the one in the user's data folder.
@@ -203,7 +208,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The file that was named, or the user's.
+    /// The path of `--store`, or of the store in the user's data folder.
     ///
     /// # Errors
     /// When the user has no data folder.
@@ -212,7 +217,7 @@ impl Store {
     }
 }
 
-/// Whether and where a run is stored.
+/// The flags that say whether a new run is stored, and in which store.
 #[derive(Args)]
 pub struct Keep {
     #[command(flatten)]
@@ -238,10 +243,11 @@ pub struct Trace {
     /// A number, last, last-1, or a JSON file.
     #[arg(default_value = "last")]
     pub run: String,
-    /// Only this case: its number in the run, from 1, or words that are all in its experiment, target or parameters.
+    /// Only this case: its number in the run, from 1, or words that all occur in its experiment,
+    /// target or parameters.
     #[arg(long, value_name = "CASE")]
     pub case: Option<String>,
-    /// What the file is for.
+    /// The viewer that the file is written for.
     #[arg(long, value_enum, default_value_t)]
     pub format: TraceFormat,
     /// Write it to a file instead.
@@ -257,11 +263,12 @@ pub struct Trace {
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Compare {
-    /// The run or variant to hold against.
+    /// The run or variant to compare with.
     pub a: String,
-    /// The run or variant in question.
+    /// The run or variant to judge.
     pub b: String,
-    /// Only these experiments; for variants, those of the quick study, unless given. For a page: more runs.
+    /// Only these experiments [default for variants: those of the quick study]. For a page: more
+    /// runs.
     pub experiments: Vec<String>,
     /// The smallest growth that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
@@ -282,7 +289,7 @@ pub struct Compare {
 }
 
 impl PrintComparison {
-    /// The format asked for, or the one that the file's name tells.
+    /// The format of the flag, or else the one that the file's name implies.
     pub fn format(&self) -> CompareFormat {
         let is_page = is_page(self.output.as_deref());
         self.format.unwrap_or(if is_page { CompareFormat::Html } else { CompareFormat::Table })
@@ -296,7 +303,7 @@ pub struct History {
     /// Only runs of this study.
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
-    /// How many runs, the newest.
+    /// Show only the newest N runs.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     /// Take a run out of the store.
@@ -311,7 +318,7 @@ pub struct History {
     pub store: Store,
 }
 
-/// How to print what is no run.
+/// The flags for output of a result that is not a run.
 #[derive(Args)]
 pub struct Print {
     /// How to print the result.
@@ -409,7 +416,7 @@ pub struct Latency {
     /// The client gives the service its own class before each call: an emulation of inheritance.
     #[arg(long)]
     pub boost: bool,
-    /// Where to run; this host if it has the device, else linux-full@vm.
+    /// The target [default: this host if it has the device, else linux-full@vm].
     #[arg(long, value_name = "KERNEL@MACHINE")]
     pub target: Option<String>,
 }
@@ -417,7 +424,7 @@ pub struct Latency {
 /// Reads the command line.
 ///
 /// # Errors
-/// In one line, with the mend.
+/// A mistake on the command line; the message is one line that says how to correct it.
 pub fn parse() -> Result<Cli> {
     let mut arguments: Vec<OsString> = env::args_os().collect();
     if arguments
@@ -445,7 +452,7 @@ pub fn parse() -> Result<Cli> {
     })
 }
 
-/// Short flags stand alone here: in a cluster such as `-smp` cyclictest's users mean three flags, while the parser
+/// Rejects clusters of short flags: cyclictest's users mean three flags by `-smp`, while the parser
 /// would read `-s` and `mp`.
 fn check_cluster(argument: &str) -> Result<()> {
     let Some(letters) =
@@ -471,12 +478,12 @@ fn one_or_more(text: &str) -> Result<u64, &'static str> {
     whole(text).ok().filter(|number| *number > 0).ok_or("write a whole number of at least 1")
 }
 
-/// The first sentence of clap's message and, if it has one, its tip, or what it would have taken.
+/// Reduces clap's message to its first sentence and its tip or its list of valid values, if any.
 fn one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     if what.ends_with(':') {
-        // What is missing stands below, one to a line.
+        // The missing arguments follow, one per line.
         what = format!("{what} {}", lines.next().unwrap_or_default());
     }
     let mend = lines.find_map(|line| {

@@ -43,7 +43,7 @@ pub struct BaselineWrite {
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
 pub struct BaselineCheck {
-    /// What `baseline write` wrote.
+    /// The file that `baseline write` wrote.
     pub file: PathBuf,
     /// A number, last, last-1, or a JSON file.
     #[arg(default_value = "last")]

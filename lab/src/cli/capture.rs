@@ -34,10 +34,10 @@ pub struct Capture {
     /// To the next of this one.
     #[arg(long, value_name = "EDGE:NAME", requires = "start", value_parser = trigger)]
     pub end: Option<Trigger>,
-    /// What to measure of each channel [default: width].
+    /// Measurements of each channel [default: width].
     #[arg(long, value_delimiter = ',', value_name = "MEASURE", value_parser = measure)]
     pub measure: Vec<Measure>,
-    /// The rate at which levels were sampled, for files that do not tell: Saleae's CSV and version 0.
+    /// The sampling rate, for files that do not contain it: Saleae's CSV and version 0.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub sampled: Option<u64>,
     /// See exact edges as an analyser does that samples at this rate.
