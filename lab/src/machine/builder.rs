@@ -64,7 +64,7 @@ pub(super) fn run(builder: &mut Command, what: &str) -> Result<()> {
     if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
 }
 
-/// The line of a failed build's standard error that tells most: cargo's first error, or the last line.
+/// The most telling line of a failed build's standard error: cargo's first error, or the last line.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());

@@ -16,10 +16,10 @@ use chronoscope_suite::{Parameter, Spec, Values};
 use super::default_in;
 use crate::console;
 
-/// Defaults of experiments' parameters on these machines, where they differ from the experiments' own. A mark takes two
-/// instructions here, so nothing is too short to be timed alone; and since all samples of a kind are the same,
-/// there is no use in many, nor in long ones: the host executes every instruction of a hog. Threads have stacks, and 100
-/// of them more than the chip has.
+/// Defaults of experiments' parameters on these machines, where they differ from the experiments'
+/// own. A mark takes two instructions, so no operation is too short to be timed alone. All samples
+/// of a kind are equal and the host executes every instruction of a hog, so few and short samples
+/// suffice. The chip's memory does not hold the stacks of 100 threads.
 pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
     ("switch", "batch", "1"),
     ("switch", "loops", "2000"),
@@ -46,7 +46,7 @@ pub(super) fn default(
     }
 }
 
-/// Whether pins are to be driven.
+/// The parameter that makes the image drive pins at the marks.
 pub(super) static PINS: Parameter = Parameter {
     name: "pins",
     unit: "",
@@ -55,7 +55,8 @@ pub(super) static PINS: Parameter = Parameter {
     help: "drive pins at the marks and capture them: a second instrument, whose stores are in the figures",
 };
 
-/// Makes what is to lie at `path`, once in the lab's life: what came of it is told again.
+/// Runs `make`, which creates the file at `path`, once per process; later calls return the first
+/// result.
 pub(super) fn once(
     made: &Mutex<BTreeMap<PathBuf, Result<(), String>>>,
     path: &Path,
@@ -70,7 +71,7 @@ pub(super) fn once(
     }
 }
 
-/// Where cargo builds.
+/// Cargo's target folder, as an absolute path.
 pub(super) fn target(root: &Path) -> Result<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(std::path::absolute(target)?)

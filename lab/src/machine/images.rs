@@ -39,7 +39,7 @@ struct Index {
     folder: PathBuf,
 }
 
-/// One image of one target.
+/// An image of a target: a row of the index.
 #[derive(Debug, Deserialize)]
 pub(super) struct Image {
     target: String,
@@ -49,7 +49,7 @@ pub(super) struct Image {
     variant: String,
     /// Relative to the index.
     path: String,
-    /// Of the file, in hexadecimal; `None` until the image is built.
+    /// The file's SHA-256 in hexadecimal; `None` until the image is built.
     sha256: Option<String>,
     /// A sentence shown beside the figures.
     pub(super) remark: Option<String>,
@@ -151,7 +151,7 @@ pub(super) fn kind(kernel: &str) -> Option<&'static str> {
 }
 
 impl Image {
-    /// Whether the same target has an image of that variant.
+    /// Returns whether the same target has an image of that variant.
     pub(super) fn has(&self, variant: Variant) -> bool {
         self.other(variant.name()).is_some()
     }

@@ -17,21 +17,21 @@ use chronoscope_suite::{Parameter, Spec};
 
 use crate::{child::Limit, profile::Retirement, run::Target, run::names::HOST};
 
-/// What the figures of a machine are made with.
+/// The provenance of a machine's figures.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
-    /// All that they follow from, by name: versions, hashes, options.
+    /// Everything that determines the figures, by name: versions, hashes, options.
     pub identity: BTreeMap<String, String>,
-    /// How to read them; empty where there is nothing to say.
+    /// How to read the figures, as a sentence; empty if there is nothing to say.
     pub remark: &'static str,
 }
 
-/// What the machine's own instruments saw of one repetition.
+/// The recordings of the machine's own instruments during one repetition.
 #[derive(Debug, Default)]
 pub struct Recording {
-    /// What the pins did, as a value change dump.
+    /// The edges of the pins, as a value change dump.
     pub capture: Option<Vec<u8>>,
-    /// Which instructions retired, on a machine that sees each.
+    /// The retired instructions, on a machine that observes each.
     pub retirement: Option<Retirement>,
 }
 
@@ -41,36 +41,36 @@ impl Recording {
     }
 }
 
-/// What a target runs on.
+/// A machine that runs a port's image.
 pub trait Machine {
     /// The request's keys that belong to the port on this machine, with their defaults here.
     fn parameters(&self) -> Vec<(&'static Parameter, String)>;
 
-    /// The default of an experiment's own parameter, where the one in its table is not for this target: a kernel without
-    /// threads is measured with the kind of task that it has.
+    /// The default of an experiment's own parameter on this target, if the table's default does not
+    /// suit it: a kernel without threads is measured with the kind of task that it has.
     fn default(&self, _spec: &Spec, _parameter: &'static Parameter) -> Option<&'static str> {
         None
     }
 
-    /// Whether a request, each of whose values is good by itself, can be run as a whole.
+    /// Checks a request whose values are valid one by one for combinations that cannot be run.
     ///
     /// # Errors
-    /// What does not go together.
+    /// Names the parameters that exclude each other.
     fn check(&self, _request: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Makes ready what [`run`](Self::run) starts, and tells what that is. Called before each run; what takes long is done
-    /// once.
+    /// Prepares the image and the programs that [`run`](Self::run) starts, and returns their
+    /// provenance. Called before each repetition; downloads and builds are done once.
     ///
     /// # Errors
-    /// What is missing, with the mend.
+    /// Something needed is missing; the message says how to get it.
     fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
         Ok(Made::default())
     }
 
-    /// Whether a case executes as many instructions or cycles however busy the host is, so that its
-    /// watchdog counts the emulator's work and not the wall's time.
+    /// Returns whether a case executes the same number of instructions or cycles however busy the
+    /// host is. Its watchdog then counts the emulator's processor time instead of wall time.
     fn is_emulated(&self) -> bool {
         false
     }
@@ -112,7 +112,7 @@ pub trait Machine {
 
 /// A program that is no port.
 pub struct Program<'a> {
-    /// As people know it.
+    /// The program's name in messages.
     pub name: &'a str,
     pub command: &'a [String],
 }
@@ -138,7 +138,8 @@ fn default_in(defaults: &Defaults, spec: &Spec, parameter: &Parameter) -> Option
     found.map(|(_, _, value)| *value)
 }
 
-/// The value of a request's key that is the machine's business, and the request without it: the port has no use for it.
+/// Splits a request into the value of `key`, which only the machine uses, and the rest, which the
+/// port is given.
 fn take<'a>(request: &'a str, key: &str) -> (Option<&'a str>, String) {
     let value = |word: &'a str| word.strip_prefix(key)?.strip_prefix('=');
     let rest = request.split(' ').filter(|word| value(word).is_none());

@@ -1,6 +1,7 @@
-//! Microcontrollers that QEMU emulates: `cortex-m4`, `rv32`. A case is one fresh start of the chip with the port's image.
+//! Microcontrollers that QEMU emulates: `cortex-m4`, `rv32`. Each repetition of a case is a fresh
+//! start of the chip with the port's image.
 //!
-//! `docs/machines/qemu.md` says why the machine is built as it is.
+//! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
 mod smallest;
 
@@ -68,8 +69,8 @@ static CHIPS: [Chip; 2] = [
     },
 ];
 
-/// For all chips. One instruction takes one tick; a processor that sleeps skips to the next event at once; and nothing of
-/// the host's user interface gets in the way.
+/// QEMU's arguments for all chips: one instruction takes one tick, a sleeping processor skips to
+/// the next event at once, and the host's user interface is off.
 pub(super) const ARGUMENTS: [&str; 10] = [
     "-icount",
     "shift=0,sleep=off,align=off",
@@ -83,7 +84,7 @@ pub(super) const ARGUMENTS: [&str; 10] = [
     "null",
 ];
 
-/// Of the kernels whose images can record what they do.
+/// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
     name: "trace",
     unit: "",
@@ -111,7 +112,7 @@ fn split(request: &str) -> Result<(Variant, String)> {
     Ok((variant, rest))
 }
 
-/// One kernel on one chip.
+/// A kernel on an emulated chip.
 #[derive(Debug)]
 pub struct Qemu {
     pub(super) chip: &'static Chip,
@@ -176,7 +177,8 @@ impl Machine for Qemu {
         let what = format!("{}@{} {whole}", self.image.kernel, self.chip.name);
         let image = self.image.variant(variant)?;
         let Chip { program, arguments, .. } = *self.chip;
-        // What each start writes replaces what the one before it wrote: what remains is of one that was agreed on.
+        // Each start overwrites the files of the one before: the recording left is of a start that
+        // agreed with the others.
         let folder = Folder::new()?;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
@@ -194,7 +196,8 @@ impl Machine for Qemu {
     }
 }
 
-/// QEMU's option that gives the image its command line, word by word. In it a comma is written twice.
+/// The value of QEMU's option that passes `request` to the image word by word as its command line.
+/// QEMU reads `,,` as a literal comma.
 fn semihosting(request: &str) -> String {
     let words = request.split(' ').map(|word| format!(",arg={}", word.replace(',', ",,")));
     "enable=on,target=native".to_owned() + &words.collect::<String>()

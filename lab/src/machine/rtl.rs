@@ -1,5 +1,6 @@
-//! The bench board: a simulation of a real core's own logic, cycle by cycle, with a logic analyser on its pins. The images are
-//! those of `rv32`. The board is in `bench/`; `docs/machines/bench.md` says how it is built.
+//! The bench board: a cycle-accurate simulation of a real core's RTL, with a logic analyser on its
+//! pins. It runs the images of `rv32`. The board is in `bench/`; `docs/machines/bench.md` describes
+//! how it is built.
 
 use std::{
     collections::BTreeMap,
@@ -27,10 +28,10 @@ use crate::{
     units::parse_hertz,
 };
 
-/// The cores that there is a board around.
+/// The cores that have a board.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
 
-/// What a clock may be: the board tells its rate to the image in 32 bits.
+/// The valid clock rates: the board passes its rate to the image as 32 bits.
 const HERTZ: std::ops::RangeInclusive<u64> = 1_000_000..=4_000_000_000;
 
 static WAIT_STATES: Parameter = Parameter {
@@ -44,7 +45,8 @@ static WAIT_STATES: Parameter = Parameter {
 static CLOCK: Parameter = Parameter {
     name: "clock",
     unit: "",
-    // As fast as such cores are on chips and in FPGAs; at 1 GHz, a busy millisecond would take the host half a second.
+    // A usual rate of such cores on chips and in FPGAs; at 1 GHz, simulating a busy millisecond
+    // would take the host half a second.
     default: "100MHz",
     values: Values::Text("a rate, as 84MHz"),
     help: "the clock's rate: how many cycles a µs of the experiment has",
@@ -70,14 +72,14 @@ static TRACE: Parameter = Parameter {
 const REMARK: &str =
     "cycles of the core's own logic, simulated; memory is the board's, not a chip's";
 
-/// All that is the board's and not the image's.
+/// The parameters of the board, which are not passed to the image.
 static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
 
-/// Defaults of experiments' parameters on the board, where they differ from those of the emulators: in cycles, as long as theirs in
-/// instructions.
+/// Defaults of experiments' parameters that differ from the emulators': as long in cycles as the
+/// emulators' are in instructions.
 pub(super) static DEFAULTS: [(&str, &str, &str); 1] = [("masked", "interval_us", "40")];
 
-/// One kernel on one core.
+/// A kernel on a simulated core.
 #[derive(Debug)]
 pub struct Rtl {
     core: &'static str,
@@ -162,7 +164,7 @@ impl Machine for Rtl {
     }
 }
 
-/// What a request asks of the board, and what is left of it for the image.
+/// A request's values of the board's parameters, and the rest of the request for the image.
 struct Asked<'a> {
     pins: bool,
     wait_states: &'a str,
@@ -204,7 +206,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What the board's instruments wrote.
+/// Reads the files that the board's instruments wrote to `folder`.
 fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
     let image = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
     let trace = trace.then(|| folder.text("retired")).transpose()?;
@@ -215,7 +217,7 @@ fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
     })
 }
 
-/// What came of building each board, by its path.
+/// The result of building each board, by its path.
 static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
 
 /// The board with that core, built if it is not there or older than its source.
@@ -235,7 +237,7 @@ fn build(target: &Path, core: &str) -> Result<()> {
     })
 }
 
-/// What the board with that core is made of. It does not change in the lab's life.
+/// The versions and hashes that identify the board with that core. Computed once per process.
 fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     static KNOWN: Mutex<BTreeMap<String, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

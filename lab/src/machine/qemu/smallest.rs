@@ -1,4 +1,5 @@
-//! The experiment `image` on an emulated chip: how large a kernel's smallest images are, and that they run.
+//! The experiment `image` on an emulated chip: measures the sizes of a kernel's smallest images and
+//! checks that they run.
 //!
 //! The figures become a stream like any port's.
 
@@ -13,13 +14,13 @@ use chronoscope_suite::{
 use super::{ARGUMENTS, Qemu};
 use crate::child::{self, Limit};
 
-/// Of each task with a stack of its own, in bytes: `STACK` in the images.
+/// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
 
 /// Letters that an image is run for.
 const LETTERS: usize = 600;
 
-/// Builds the kernel's images, looks at them, runs them, and hands what it found to `sink`.
+/// Builds the kernel's images, measures and runs them, and passes the figures to `sink`.
 ///
 /// # Errors
 /// What could not be built or run.
@@ -141,7 +142,8 @@ struct Size {
 }
 
 impl Size {
-    /// The sums over the sections that are there when the program runs. `elf`: a program in ELF for 32 bits.
+    /// The sums over the sections that are in memory at run time. `elf`: a program in ELF for 32
+    /// bits.
     ///
     /// # Errors
     /// When it is none.
