@@ -17,24 +17,24 @@ use crate::{
 /// Values asked for, by parameter: each list makes as many cases.
 pub type Settings = BTreeMap<String, Vec<String>>;
 
-/// What is to be run, and how it is to be judged.
+/// An experiment on a target with parameters, the number of its repetitions, and its limits.
 #[derive(Clone)]
 pub struct Case {
     pub spec: &'static Spec,
     pub target: Target,
     /// All parameters, the experiment's and the port's, in the order of their tables.
     pub parameters: Vec<(String, String)>,
-    /// Those of them that were asked for; the others have their defaults.
+    /// The names of the parameters that were set; the others have their defaults.
     pub asked: Vec<String>,
-    /// Repetitions at least: fresh processes, interleaved with the other cases.
+    /// The minimum of repetitions. Each is a fresh process; those of all cases are interleaved.
     pub repeat: usize,
-    /// Repeat for at least so long.
+    /// The minimum of time to repeat for.
     pub duration: Option<Duration>,
-    /// Give a repetition up after so long; after what is much too long by expectation, unless given.
+    /// The time after which a repetition is ended; if `None`, a multiple of its expected duration.
     pub watchdog: Option<Duration>,
     /// Samples above this many ns (or ticks, where the clock has no ns) are misses.
     pub deadline: Option<f64>,
-    /// Reads the pins once more.
+    /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
@@ -58,7 +58,7 @@ impl Case {
         Duration::from_micros(us)
     }
 
-    /// Whether a published figure belongs to the case: their parameters agree.
+    /// Returns whether a published figure applies to the case: all of its parameters agree.
     pub fn has(&self, published: &Published) -> bool {
         published.when.iter().all(|(name, value)| self.parameter(name) == Some(value))
     }
@@ -67,14 +67,15 @@ impl Case {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// What tells this case from others of its experiment, for people: `tasks=10 pair=thread-thread`.
+    /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
+    /// pair=thread-thread`.
     pub fn label(&self) -> String {
         let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
         asked.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What the cases of one experiment have in common.
+/// The settings that all cases of one experiment share.
 #[derive(Clone, Default)]
 pub struct Plan {
     pub repeat: usize,
@@ -88,13 +89,14 @@ pub struct Plan {
     pub published: Vec<Published>,
 }
 
-/// More cases than anybody waits for; what asks for more has multiplied its lists without meaning to.
+/// The limit for cases of one experiment. More are a mistake: lists multiplied without intent.
 const MAX_CASES: usize = 10_000;
 
-/// All parameters of an experiment on a target, the experiment's own and the port's, with their defaults.
+/// All parameters of an experiment on a target, the experiment's and the port's, with their
+/// defaults.
 ///
 /// # Errors
-/// When there is no such target.
+/// There is no such target.
 pub fn parameters(
     spec: &'static Spec,
     target: &Target,
@@ -107,8 +109,8 @@ pub fn parameters(
     Ok(own.chain(machine.parameters()).collect())
 }
 
-/// All cases of one experiment on one target: every combination of the settings' values, the first setting
-/// changing slowest.
+/// All cases of one experiment on one target: every combination of the settings' values; the first
+/// setting changes slowest.
 ///
 /// # Errors
 /// An unknown parameter or a value out of range, with the nearest valid one.
@@ -281,7 +283,7 @@ mod tests {
                         Values::Word(_) | Values::Text(_) => None,
                     });
                 let cases = expand(spec, &target, &numbers.collect(), &Plan::default()).unwrap();
-                // What a watchdog and a progress bar make of it must not overflow.
+                // Products of it in the watchdog and the progress bar must not overflow.
                 assert!(cases[0].expected().checked_mul(10_000).is_some(), "{}", spec.name);
             }
         }

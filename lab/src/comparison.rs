@@ -1,7 +1,8 @@
-//! Comparing two runs, case by case: `docs/compare.md` tells the rules.
+//! Compares two runs, case by case; `docs/compare.md` gives the rules.
 //!
-//! [`statistics::compare`](crate::statistics::compare()) decides about figures. Here stands what it must not be asked: cases that prove
-//! nothing, clocks that differ, and machines that ran at another speed.
+//! [`statistics::compare`](crate::statistics::compare()) judges figures. This module decides which
+//! figures may be compared: it settles cases without evidence and different clocks itself, and
+//! makes a finding inconclusive if it depends on the speed at which the machines ran.
 
 use serde::{Serialize, Serializer};
 
@@ -10,10 +11,11 @@ use crate::{
     statistics::{self, Rules},
 };
 
-/// Reference loops that differ by less are taken as equal: what they scatter on a quiet machine.
+/// The natural logarithm of a ratio of reference loops below which they count as equal: their
+/// scatter on a quiet machine.
 const STEADY: f64 = 0.01;
 
-/// A whole comparison, ready to show.
+/// A comparison of two runs; serializes as the JSON of `compare`.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     pub schema: u32,
@@ -27,22 +29,22 @@ pub struct Comparison {
     pub lines: Vec<Line>,
     pub only_in_a: Vec<String>,
     pub only_in_b: Vec<String>,
-    /// What the reader should know before trusting it.
+    /// Warnings about the comparison as a whole, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// One of the two runs.
+/// A side of a comparison: a run.
 #[derive(Debug, Serialize)]
 pub struct Side {
-    /// As it was asked for: `last-1`, `linux@host,pad=300`.
+    /// The run's or variant's name on the command line: `last-1`, `linux@host,pad=300`.
     pub name: String,
     pub context: Context,
 }
 
-/// One series of one case, on both sides.
+/// A series of a case, on both sides; or a case none of whose series is compared.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// What the case is known by in a store.
+    /// The case's key in a store.
     #[serde(skip)]
     pub key: String,
     pub experiment: String,
@@ -51,13 +53,13 @@ pub struct Line {
     /// The unit of the figures; `None`, an empty word in JSON, if no series is compared.
     #[serde(serialize_with = "unit_name")]
     pub unit: Option<Unit>,
-    /// Values tell what is above it.
+    /// The nominal part of the duration, which the values exclude.
     pub nominal: f64,
     pub finding: Finding,
-    /// Why it is not a plain pass.
+    /// The reasons for the finding, one sentence each.
     pub reasons: Vec<String>,
     pub figures: Option<Figures>,
-    /// How long the reference loop took beside B, divided by how long it took beside A.
+    /// The reference loop's duration during B divided by its duration during A.
     pub reference: Option<f64>,
 }
 
@@ -74,7 +76,7 @@ fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(unit.map_or("", Unit::name))
 }
 
-/// What [`statistics::Comparison`] computed. `a` and `b` are medians of the repetitions' p50.
+/// The figures of a [`statistics::Comparison`]. `a` and `b` are medians of the repetitions' p50.
 #[derive(Debug, Serialize)]
 pub struct Figures {
     pub a: Option<f64>,
@@ -134,8 +136,8 @@ pub struct Pair<'a> {
     pub b: &'a CaseResult,
 }
 
-/// The cases that two runs share, and the keys of those that only one has. Where a run has a case twice, the first
-/// meets the first.
+/// Returns the cases that two runs share, then the keys of cases that only `a` or only `b` has.
+/// Where a run has a case twice, the first occurrences are paired.
 pub fn match_cases<'a>(
     a: &'a Run,
     b: &'a Run,
@@ -162,7 +164,8 @@ pub(crate) fn has_several_targets(run: &Run) -> bool {
     run.cases.iter().any(|case| case.target != run.cases[0].target)
 }
 
-/// What tells a case from the others of its experiment.
+/// The case's label, which tells it from other cases of its experiment, after its target if that is
+/// wanted.
 pub(crate) fn label(case: &CaseResult, with_target: bool) -> String {
     let target = if with_target { case.target.as_str() } else { "" };
     format!("{target} {}", case.label).trim().to_owned()
@@ -173,7 +176,8 @@ pub fn compare(pairs: &[Pair<'_>], interleaved: bool, threshold: f64) -> Vec<Lin
     let mut lines: Vec<Prepared> = pairs.iter().flat_map(prepare).collect();
     let rules = Rules { threshold, ..Rules::default() };
     let measured = judge(&lines, interleaved, &rules, |_| 1.0);
-    // As if A's machine had run at B's speed. Runs that took turns shared their machine's speed, and counts have none.
+    // Scales A to the speed of B's machine. Interleaved runs shared their machine's speed, and
+    // counts do not depend on it.
     let drifted = |line: &Line| {
         line.reference
             .filter(|ratio| !interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio))
@@ -199,7 +203,7 @@ pub fn verdict(lines: &[Line], only_in_a: &[String]) -> Status {
     }
 }
 
-/// Whether machines ran at one speed, by the ratio of their reference loops.
+/// Returns whether the ratio of two reference loops means that the machines ran at one speed.
 pub fn steady(ratio: f64) -> bool {
     ratio.ln().abs() < STEADY
 }
@@ -245,7 +249,8 @@ fn prepare(pair: &Pair<'_>) -> Vec<Prepared> {
     lines
 }
 
-/// What needs no figures: a side without proof has none that may be compared.
+/// Returns the finding and its reasons where figures cannot be compared: a side is inconclusive or
+/// not offered, or the clocks differ.
 fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     let sides = [("A", a), ("B", b)];
     for (status, finding) in

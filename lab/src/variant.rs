@@ -1,4 +1,5 @@
-//! Variants: what `compare` runs now. A target, with settings after commas: `linux@host,primitive=pipe`.
+//! Variants: the sides of a comparison that `compare` runs itself. A variant is a target, with
+//! settings after commas: `linux@host,primitive=pipe`.
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -11,7 +12,7 @@ use crate::{
     study::{Overrides, Study},
 };
 
-/// One side of a comparison that is run now.
+/// A side of a comparison that `compare` runs itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     pub target: Target,
@@ -41,16 +42,17 @@ impl FromStr for Variant {
 
 /// A case of both variants.
 pub struct Pair {
-    /// What tells it from its sisters, without what tells A from B.
+    /// The parameters that tell the pair from others of its experiment, without those that differ
+    /// between A and B.
     pub label: String,
     pub a: Case,
     pub b: Case,
 }
 
-/// Takes out of the study those experiments that lack a parameter which a variant sets, and tells their names.
+/// Removes the experiments that lack a parameter which a variant sets, and returns their names.
 ///
 /// # Errors
-/// When the study names an unknown experiment, or a variant an unknown target.
+/// The study names an unknown experiment, or a variant an unknown target.
 pub fn leave_out(study: &mut Study, a: &Variant, b: &Variant) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let mut kept = Vec::new();
@@ -77,9 +79,9 @@ pub fn leave_out(study: &mut Study, a: &Variant, b: &Variant) -> Result<Vec<Stri
     Ok(out)
 }
 
-/// All cases of the study, on both variants. Both come from the same entries, so they match one to one; what a variant
-/// sets takes the place of what the study says of it, on both sides, lest a study's list of that parameter
-/// be compared with a single value.
+/// The cases of the study on both variants, in pairs. Both sides come from the same entries, so
+/// they match one to one. A parameter that either variant sets loses the study's values on both
+/// sides, lest a list of values be compared with a single one.
 ///
 /// # Errors
 /// An unknown parameter, or a value out of range.
@@ -101,7 +103,7 @@ pub fn pairs(study: &Study, a: &Variant, b: &Variant, common: &Overrides) -> Res
     let mut seen = BTreeSet::new();
     let mut pairs = Vec::new();
     for (a, b) in a_cases.into_iter().zip(b_cases) {
-        // Entries that differ only in what is varied have become one.
+        // Entries that differ only in varied parameters have become equal.
         if seen.insert((a.request(), b.request())) {
             let common = |name: &String| a.asked.contains(name) && !varied.contains(name);
             let words = a.parameters.iter().filter(|(name, _)| common(name));

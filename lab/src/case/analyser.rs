@@ -1,4 +1,5 @@
-//! An analyser that looks at the pins so many times a second, as a study asks for it: `analyser = { rate = "2MHz", phase = 0.25 }`.
+//! A logic analyser that samples the pins at a given rate, as a study sets it: `analyser = { rate =
+//! "2MHz", phase = 0.25 }`.
 
 use anyhow::{Error, Result};
 use serde::Deserialize;
@@ -18,7 +19,7 @@ pub struct Analyser {
     looks: capture::Analyser,
 }
 
-/// As a study writes it.
+/// The analyser in a study's TOML.
 #[derive(Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -46,7 +47,7 @@ impl Analyser {
         self.looks
     }
 
-    /// What the samples of a series are called that it reads: `switch by pin at 2 MS/s`.
+    /// The name of the analyser's readings of a series: `switch by pin at 2 MS/s`.
     pub fn name(self, of: &str) -> String {
         let (scale, unit) = if self.hertz < 1_000_000 { (1e3, "kS/s") } else { (1e6, "MS/s") };
         format!("{}{} {unit}", readings_of(of), self.hertz as f64 / scale)

@@ -1,4 +1,5 @@
-//! A pin's samples once more, as a slower analyser reads them, whose readings are whole numbers of its samples.
+//! A pin's samples as a slower sampling analyser reads them: in whole numbers of its sample
+//! periods.
 
 use anyhow::Result;
 
@@ -9,8 +10,8 @@ use crate::{
 };
 
 impl Observation {
-    /// Takes in what the case's analyser, if it has one, read of the repetition that has just ended. It proves nothing: what comes
-    /// and goes between two of its samples it does not see.
+    /// Takes in the readings of the case's analyser, if it has one, of the repetition that has just
+    /// ended. They are no evidence: the analyser misses pulses that lie between two of its samples.
     pub(super) fn read_slowly(&mut self, capture: &Capture, shown: &[pins::Shown]) -> Result<()> {
         let Some(analyser) = self.analyser else { return Ok(()) };
         let hertz = match &self.clock {
@@ -36,7 +37,8 @@ impl Observation {
                 "{unseen} of {samples} samples of {} are too short for the analyser",
                 of.name
             );
-            // Whole durations: a reading may be shorter than the nominal part, by less than a sample.
+            // Whole durations, with the nominal part: a reading may be up to a sample shorter than
+            // it.
             let ticks = pins::in_ticks(&readings, 0, seen.tick, hertz)?;
             let beside = Series::beside(of, analyser.name(&of.name), Role::PinAnalyser, 0);
             if unseen > 0 {

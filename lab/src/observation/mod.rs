@@ -1,4 +1,4 @@
-//! Everything observed of one case, collected over its repetitions, record by record.
+//! Collects the records of a case's repetitions, and the recordings of its machine.
 
 mod analyser;
 mod pins;
@@ -30,37 +30,38 @@ use crate::{
     units::printable,
 };
 
-/// More names of one sort than any experiment has, and more values of a figure in one repetition: beyond it the stream is
-/// at fault.
+/// The limit for names of one sort, and for values of a figure in one repetition. No experiment
+/// reaches it; a stream that exceeds it is an error.
 const MAX_NAMES: usize = 256;
 
-/// Of all attachments of a case together, in bytes.
+/// The limit for all attachments of a case together, in bytes.
 const MAX_ATTACHED: usize = 16 << 20;
 
-/// More series than any experiment has. Each may take 2 MB.
+/// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
 const MAX_SERIES: usize = 80;
 
-/// What has been seen of one case so far.
+/// The observations of one case so far.
 pub struct Observation {
     release: String,
     clock: Option<Clock>,
     series: Vec<Series>,
-    /// Of the repetition that is under way: where in `series` each of its series stands.
+    /// For each series of the repetition under way, by its number in the stream: its index in
+    /// `series`.
     ids: Vec<usize>,
-    /// Those of them that pins show, with their samples by the marks.
+    /// The series of the repetition under way that pins show, with their counts of samples.
     shown: Vec<Shown>,
     cycles: Option<Cycles>,
     figures: Vec<(String, String, Vec<f64>)>,
     evidence: Vec<EvidenceResult>,
     log: Vec<String>,
     attachments: BTreeMap<String, Vec<u8>>,
-    /// Their bytes, those that were left out too.
+    /// The size of all attachments in bytes, including those that were left out.
     attached: usize,
     identity: BTreeMap<String, String>,
     refusal: Option<Verdict>,
     repetitions: usize,
     deadline: Option<f64>,
-    /// Reads the pins once more, slowly.
+    /// The case's sampling analyser, which reads the pins as well.
     analyser: Option<Analyser>,
     keep_samples: bool,
 }
@@ -92,24 +93,24 @@ impl Observation {
         self.repetitions
     }
 
-    /// The case cannot be run: asking again would give the same answer.
+    /// Returns whether the case cannot be run; another repetition would give the same answer.
     pub fn is_refused(&self) -> bool {
         self.refusal.is_some()
     }
 
-    /// Something that the user should know of the case.
+    /// Adds a line about the case that the report shows.
     pub fn remark(&mut self, line: String) {
         self.log.push(line);
     }
 
-    /// The same, where each repetition would say it again.
+    /// Adds a line that each repetition would repeat, once.
     fn remark_once(&mut self, line: String) {
         if !self.log.contains(&line) {
             self.remark(line);
         }
     }
 
-    /// What the repetition that is about to run is made with.
+    /// Takes in the provenance of the repetition that is about to run.
     pub fn made(&mut self, made: Made) {
         if !made.remark.is_empty() && self.repetitions == 0 {
             self.remark(made.remark.to_owned());
@@ -117,8 +118,8 @@ impl Observation {
         self.identity = made.identity;
     }
 
-    /// The case failed in a way that is no fault of the kernel under test.
-    /// What the port said of its own accord tells more.
+    /// Ends the case as inconclusive: it failed by no fault of the kernel under test. A refusal by
+    /// the port itself takes precedence.
     pub fn fail(&mut self, why: String) {
         self.refusal.get_or_insert_with(|| Verdict::new(Status::Inconclusive, why));
     }
@@ -170,11 +171,12 @@ impl Observation {
         Ok(())
     }
 
-    /// Takes in what the machine's instruments saw of the repetition that has just ended. All are alike where there are such
-    /// instruments: what they wrote of the first one is kept; what it says of samples counts in each.
+    /// Takes in the recordings of the machine's instruments during the repetition that has just
+    /// ended. Machines with such instruments repeat exactly: the files of the first repetition are
+    /// kept. The samples of all repetitions count.
     ///
     /// # Errors
-    /// When it does not fit the stream.
+    /// The recording does not fit the stream.
     pub fn record(&mut self, recording: Recording) -> Result<()> {
         let is_first = self.repetitions == 1;
         if let Some(dump) = recording.capture {
@@ -191,7 +193,7 @@ impl Observation {
         Ok(())
     }
 
-    /// Takes in which functions the instructions were of.
+    /// Takes in the retired instructions, by function.
     fn look_into(&mut self, retirement: Option<Retirement>) -> Result<()> {
         let Some(functions) = retirement.map(|retirement| retirement.by_function()).transpose()?
         else {
@@ -204,7 +206,7 @@ impl Observation {
     fn attach(&mut self, name: String, bytes: &[u8]) -> Result<()> {
         self.attached += bytes.len();
         if self.attached > MAX_ATTACHED {
-            // The first repetitions' are as good as the last ones'.
+            // Attachments of the first repetitions are as good as later ones.
             self.remark_once(format!(
                 "attachments beyond {} MiB were left out",
                 MAX_ATTACHED >> 20
@@ -241,7 +243,7 @@ impl Observation {
         Ok(())
     }
 
-    /// What one tick is, in the unit that values are told in.
+    /// The length of a tick in the unit of the reported values, and that unit.
     fn tick(&self) -> (f64, Unit) {
         match &self.clock {
             Some(Clock { domain: Domain::Wall, hertz, .. }) => {
@@ -252,9 +254,10 @@ impl Observation {
         }
     }
 
-    /// Series are known by their names: one that has nothing to tell in a repetition may be missing from it.
+    /// Announces a series of the repetition. A series is identified by its name; a repetition may
+    /// lack a series of the others.
     fn start_series(&mut self, series: &chronoscope_suite::wire::Series<'_>) -> Result<()> {
-        /// Far beyond what makes sense, but near enough for every figure made with it to stay finite.
+        /// Far beyond any sensible value, but small enough for all derived figures to stay finite.
         const SENSIBLE: f64 = 1e18;
         let name = printable(series.name);
         if usize::from(series.id) != self.ids.len() {
@@ -333,7 +336,7 @@ impl Observation {
         self.repetitions += 1;
     }
 
-    /// What remains of the case.
+    /// Computes the result of the case from all complete repetitions.
     pub fn finish(self, case: &Case) -> CaseResult {
         let (tick, unit) = self.tick();
         let (refusal, log) = (self.refusal, self.log);

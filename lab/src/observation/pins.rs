@@ -1,4 +1,4 @@
-//! A capture beside the marks: the same samples by a second instrument.
+//! Compares a capture of the pins with the marks: a second instrument for the same samples.
 
 use anyhow::{Context, Result, bail};
 use chronoscope_suite::wire::{Pin, Sample};
@@ -14,16 +14,16 @@ use crate::{
 
 /// A series that a pin shows.
 pub(super) struct Shown {
-    /// Where it stands among all series.
+    /// The index among all series.
     pub(super) index: usize,
     pub(super) pin: Pin,
-    /// By the marks, in the repetition that has just ended.
+    /// The number of samples by the marks, in the repetition that has just ended.
     pub(super) samples: u64,
 }
 
 impl Observation {
-    /// Takes in the pins of the repetition that has just ended: a series beside each that a pin shows, and as evidence that
-    /// both instruments saw as many samples.
+    /// Takes in a capture of the repetition that has just ended. Each series that a pin shows gets
+    /// a series of the pin's samples, and evidence that both instruments saw the same number.
     pub(super) fn compare(&mut self, dump: &[u8]) -> Result<()> {
         let capture = Capture::from_vcd(CAPTURE, dump)?;
         let hertz = self.clock.as_ref().map_or(1, |clock| clock.hertz);
@@ -46,7 +46,8 @@ impl Observation {
         self.read_slowly(&capture, &shown)
     }
 
-    /// Adds a repetition's samples to a series that pins show beside another; it is new, if that is the first one.
+    /// Adds a repetition's samples to the series that has the name of `beside`; `beside` itself is
+    /// added if there is none.
     pub(super) fn add_beside(&mut self, beside: Series, samples: &[Sample]) -> Result<()> {
         let (tick, per) = (self.tick().0, beside.per);
         let known = self.series.iter().position(|series| series.name == beside.name);
@@ -79,7 +80,7 @@ pub(super) fn seen(capture: &Capture, pin: Pin) -> Result<Vec<Pulse>> {
     })
 }
 
-/// As the marks tell samples: in ticks of the target's clock, beyond the nominal part.
+/// Converts pulses to samples: ticks of the target's clock, without the nominal part.
 pub(super) fn in_ticks(
     pulses: &[Pulse],
     nominal: u64,

@@ -1,4 +1,4 @@
-//! One series of a case, sample by sample.
+//! Accumulates the samples of a series of a case.
 
 use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
@@ -13,18 +13,18 @@ const RESAMPLES: usize = 2000;
 /// Samples kept whole on request, per series: 16 MB.
 const MAX_KEPT: usize = 1_000_000;
 
-/// What has been seen of one series.
+/// A series, over the repetitions so far.
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) unit: wire::Unit,
     pub(super) nominal: u64,
     x: Option<f64>,
-    /// One entry for each complete repetition that has the series.
+    /// Operations per sample, for each complete repetition that has the series.
     pub(super) pers: Vec<f64>,
     repetitions: Vec<Repetition>,
     all: Accumulator,
-    /// The repetition that is under way, and its operations a sample.
+    /// The samples of the repetition under way; `per` is its operations per sample.
     current: Accumulator,
     pub(super) per: f64,
     at: i64,
@@ -72,12 +72,13 @@ impl Series {
         }
     }
 
-    /// The same samples as a pin shows them.
+    /// An empty series for the samples of `of` as its pin shows them.
     pub(super) fn by_pin(of: &Self) -> Self {
         Self::beside(of, by_pin(&of.name), of.role.by_pin(), of.nominal)
     }
 
-    /// The same samples by another instrument, with as many operations each as the repetition had that has just ended.
+    /// An empty series for the samples of `of` by another instrument. Operations per sample are
+    /// those of the repetition that has just ended.
     pub(super) fn beside(of: &Self, name: String, role: Role, nominal: u64) -> Self {
         Self::empty(
             name,
