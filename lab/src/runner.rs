@@ -1,5 +1,6 @@
-//! Running cases: repetition after repetition, all cases in turn, so that what drifts in the machine drifts through all of
-//! them alike. Every second round goes through them backwards, so that of two neighbours neither always goes first.
+//! Runs cases. Each round runs one repetition of every case, so that drift of the machine affects
+//! all cases alike. Every second round runs them in reverse order, so that neither of two
+//! neighbours always goes first.
 
 pub mod context;
 pub mod pairs;
@@ -21,19 +22,20 @@ use crate::{
     run::CaseResult,
 };
 
-/// What came of running.
+/// The results of running cases.
 pub struct Outcome {
-    /// One result for each case that has at least one complete repetition.
+    /// A result for each case that has at least one complete repetition.
     pub results: Vec<CaseResult>,
-    /// Cases that have all their repetitions.
+    /// The number of cases that have all their repetitions.
     pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all cases. When `stop` becomes true the repetition under way is ended, and what is complete remains.
+/// Runs all cases. When `stop` becomes true, the repetition under way is ended, and the complete
+/// ones are kept.
 ///
 /// # Errors
-/// When a target does not exist. Failures of single cases are told in their verdicts.
+/// A target does not exist. Failures of single cases are reported in their verdicts.
 pub fn run(
     cases: &[Case],
     keep_samples: bool,
@@ -92,7 +94,7 @@ impl UnderWay<'_> {
                 || self.case.duration.is_some_and(|duration| self.spent < duration))
     }
 
-    /// What came of it; nothing, when not even one repetition is complete.
+    /// The case's result; `None` if it is interrupted before its first complete repetition.
     fn finish(mut self) -> Option<CaseResult> {
         let done = self.observation.repetitions();
         if self.needs_more() && done == 0 {

@@ -19,14 +19,14 @@ use crate::{
     units::{self, words},
 };
 
-/// A study as its file says it.
+/// A study, as its TOML file has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     pub name: String,
-    /// What the study asks, in one line.
+    /// The study's question, in one line.
     pub title: String,
-    /// Told under the table: how to read it, and how it differs from its source.
+    /// Shown under the table: how to read it, and how the study differs from its source.
     #[serde(default)]
     pub notes: String,
     /// Repetitions of each case, unless the case says otherwise.
@@ -34,7 +34,7 @@ pub struct Study {
     pub repeat: usize,
     #[serde(default, rename = "case")]
     pub entries: Vec<Entry>,
-    /// Tools to run beside cases of ours.
+    /// Peers: tools to run in pairs with cases.
     #[serde(default, rename = "peer")]
     peers: Vec<peer::Entry>,
 }
@@ -43,14 +43,15 @@ fn five() -> usize {
     5
 }
 
-/// One experiment, with as many cases as its settings multiply to.
+/// An experiment and its settings, each combination of which is a case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     pub experiment: String,
     #[serde(default = "linux_here", deserialize_with = "toml_text::words")]
     pub target: Vec<String>,
-    /// Values of parameters; a list makes a case of each. What only some of the targets know is for these.
+    /// Values of parameters; a list makes a case of each value. A parameter that only some of the
+    /// targets have applies to those.
     #[serde(default)]
     pub set: toml::Table,
     pub repeat: Option<usize>,
@@ -68,10 +69,10 @@ fn linux_here() -> Vec<String> {
     vec!["linux@host".to_owned()]
 }
 
-/// What the command line has to say about a study.
+/// The command line's changes to a study.
 #[derive(Clone, Default)]
 pub struct Overrides {
-    /// Only these experiments; all, when empty.
+    /// Only these experiments; all if empty.
     pub experiments: Vec<String>,
     pub targets: Vec<Target>,
     pub settings: Settings,
@@ -80,12 +81,13 @@ pub struct Overrides {
     pub duration: Option<Duration>,
     pub watchdog: Option<Duration>,
     pub deadline: Option<f64>,
-    /// Whether a peer may be a program that the lab does not know. Never from a file.
+    /// Permits peers that are programs unknown to the lab. Set by the command line, never by a
+    /// file.
     pub allow_programs: bool,
 }
 
 impl Overrides {
-    /// What is said for a whole study is for the experiments that know it; but one of them must.
+    /// Checks that at least one case has each parameter. Cases that lack a parameter ignore it.
     fn check(&self, cases: &[&Case]) -> Result<()> {
         let known = |name: &str| cases.iter().any(|case| case.parameter(name).is_some());
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
@@ -107,12 +109,12 @@ impl Study {
     /// All published figures that the study names.
     ///
     /// # Errors
-    /// When a row's values and places do not pair.
+    /// A row does not have one place for each value.
     pub fn published(&self) -> Result<Vec<Published>> {
         Ok(self.entries.iter().map(Entry::published).collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// What the command line makes of experiments named without a study.
+    /// The study of experiments that the command line names without a study.
     pub fn of(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
         Self {
@@ -236,7 +238,7 @@ impl Entry {
                 .map(|(parameter, _)| parameter.name)
                 .collect())
         };
-        // A setting of one machine is for the targets that know it; but one of them must.
+        // A setting applies to the targets that have the parameter; at least one must.
         let all = written.iter().chain(targets).map(names).collect::<Result<Vec<_>>>()?.concat();
         let places = plan.published.iter().flat_map(|published| published.when.keys());
         if let Some(name) = places.clone().find(|name| !all.contains(&name.as_str())) {
@@ -255,7 +257,8 @@ impl Entry {
             settings
                 .extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
             let mut expanded = case::expand(spec, target, &settings, &plan)?;
-            // Another value than the study's makes another case than the published one; how often it is measured does not.
+            // A case with another value than the study's is not the published one; the number of
+            // samples does not matter.
             for case in &mut expanded {
                 let is_told = own.iter().all(|(name, values)| {
                     name == "loops"
@@ -296,9 +299,9 @@ fn no_device(target: &Target) -> Result<()> {
 /// Reads a study.
 ///
 /// # Errors
-/// With the place in the file.
+/// The file cannot be read or is not a study; the message has the place in the file.
 pub fn load(path: &Path) -> Result<Study> {
-    /// More than any study; what is larger is something else.
+    /// The limit for a study's file; a larger file is something else.
     const MAX_BYTES: u64 = 1 << 20;
     let read = || {
         let mut text = String::new();
@@ -312,10 +315,10 @@ pub fn load(path: &Path) -> Result<Study> {
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// As [`load`], from text.
+/// Reads a study from text.
 ///
 /// # Errors
-/// With the line.
+/// The text is not a study; the message has the line.
 pub fn parse(text: &str) -> Result<Study> {
     from_toml(text)
 }

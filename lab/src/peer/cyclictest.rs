@@ -66,7 +66,8 @@ fn at_rank(histogram: &[(u64, u64)], rank: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// `cyclictest -q -a 1 -p 80 -m -i 1000 -l 10 -N -h 25000 --histfile=/dev/null --json=/dev/stdout`
+    /// The JSON of `cyclictest -q -a 1 -p 80 -m -i 1000 -l 10 -N -h 25000 --histfile=/dev/null
+    /// --json=/dev/stdout`.
     const OUTPUT: &str = r##"{
   "file_version": 1,
   "cmdline:": "cyclictest -q -a 1 -p 80 -m -i 1000 -l 10 -N -h 25000 --histfile=/dev/null --json=/dev/stdout",

@@ -33,7 +33,7 @@ struct Reader {
     name: &'static str,
     /// The names of all readings that [`read`](Self::read) may return.
     statistics: &'static [&'static str],
-    /// Parses what the tool printed. Fails if a reading that every output has is missing.
+    /// Parses the tool's output. Fails if a reading that every output has is missing.
     read: fn(text: &str) -> Result<Vec<Reading>>,
 }
 

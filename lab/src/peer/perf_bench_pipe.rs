@@ -1,4 +1,4 @@
-//! `perf bench sched pipe`: a word to and fro between two tasks through two pipes.
+//! `perf bench sched pipe`: a word back and forth between two tasks through two pipes.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use super::{Reader, Reading, text::number_before};
 
 pub const READER: Reader = Reader { name: "perf-bench-pipe", statistics: &["operation"], read };
 
-/// One operation is a word there and one back.
+/// Reads the time of one operation, which is a word in each direction.
 fn read(text: &str) -> Result<Vec<Reading>> {
     let us = text
         .lines()

@@ -1,4 +1,5 @@
-//! `ptsematest -q --json=/dev/stdout`: from one thread's unlock of a mutex to another's return from its lock.
+//! `ptsematest -q --json=/dev/stdout`: the time from one thread's unlock of a mutex to the return
+//! of another thread's lock.
 
 use anyhow::Result;
 use serde::Deserialize;

@@ -1,6 +1,7 @@
 //! The JSON that the programs of rt-tests write with `--json`.
 //!
-//! They write it to a file; `/dev/stdout` is one, so other lines may stand before and behind it.
+//! The programs write it to a file. Where that is `/dev/stdout`, other lines may precede and follow
+//! the JSON.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,10 @@ pub struct Document<T> {
 }
 
 impl<T> Document<T> {
-    /// What it says of the only measuring thread.
+    /// Returns the entry of the only measuring thread.
     ///
     /// # Errors
-    /// When there are more.
+    /// The document has no such thread or several.
     pub fn only_thread(mut self) -> Result<T> {
         if self.thread.len() != 1 {
             bail!("it has {} measuring threads, not one", self.thread.len());

@@ -18,9 +18,9 @@ pub struct Tool {
     /// The Debian package of the program.
     pub package: &'static str,
     pub format: Format,
-    /// What a study may set; all are whole numbers.
+    /// The settings that a study may give; all are whole numbers.
     pub settings: &'static [Parameter],
-    /// Whether the tool starts under [`WRAPPER`]: it has no flags of its own for the scheduling
+    /// The tool starts under [`WRAPPER`], because it has no flags of its own for the scheduling
     /// class and the processor.
     is_wrapped: bool,
     /// The words of the command. Placeholders are the case's parameters, the tool's settings and

@@ -1,4 +1,4 @@
-//! Running ours and theirs in pairs.
+//! Runs peers: Chronoscope's case and the peer's tool in pairs.
 
 use std::{
     env,
@@ -19,21 +19,21 @@ use crate::{
     study::{Beside, Peer},
 };
 
-/// More than any peer's output; the rest of a longer one is no output of a peer.
+/// The limit for a peer's output in bytes; no known tool writes as much.
 const MAX_OUTPUT: usize = 32 << 20;
 
-/// What came of running.
+/// The results of running peers.
 pub struct Outcome {
-    /// One result for each peer that has all its pairs, or that cannot be run.
+    /// A result for each peer that has all its pairs, or that cannot be run.
     pub results: Vec<PeerResult>,
     pub interrupted: bool,
 }
 
-/// Runs all peers, one pair of each in turn. When `stop` becomes true the pair under way is ended, and the peers that have
-/// all their pairs remain.
+/// Runs all peers, one pair of each in turn. When `stop` becomes true, the pair under way is ended,
+/// and the peers that have all their pairs are kept.
 ///
 /// # Errors
-/// When a target does not exist. Failures of single peers are told in their verdicts.
+/// A target does not exist. Failures of single peers are reported in their verdicts.
 pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Outcome> {
     let mut under_way = peers.iter().map(UnderWay::new).collect::<Result<Vec<_>>>()?;
     let total = under_way.iter().map(UnderWay::expected_left).sum();
@@ -55,7 +55,8 @@ pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Re
     })
 }
 
-/// Pairs of one peer that may fail. A tool that is starved on a busy machine fails once; one that is broken, each time.
+/// The number of failed pairs that ends a peer. A tool that is starved on a busy machine fails
+/// once; a broken one fails each time.
 const MAX_FAILURES: usize = 3;
 
 struct UnderWay<'a> {
@@ -98,7 +99,7 @@ impl<'a> UnderWay<'a> {
         (2 * case.expected() * pairs).max(by_time)
     }
 
-    /// One more pair. One that fails is run again; the third that fails is the last.
+    /// Runs one more pair. A failed pair is run again, up to [`MAX_FAILURES`].
     fn pair(&mut self, stop: &AtomicBool) {
         let start = Instant::now();
         let outcome = self.both(stop).and_then(|(ours, theirs)| {
@@ -135,7 +136,7 @@ impl<'a> UnderWay<'a> {
         }
     }
 
-    /// One repetition of our case.
+    /// Runs one repetition of Chronoscope's case.
     fn ours(&self, stop: &AtomicBool) -> Result<CaseResult> {
         let case = &self.peer.case;
         let mut observation = Observation::new(case, false);
@@ -272,7 +273,7 @@ fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f
 }
 
 impl Peer {
-    /// What must be there.
+    /// The programs that the machine must have.
     fn programs(&self) -> Vec<&str> {
         let mut programs = vec![self.command[0].as_str(), self.tool.as_str()];
         programs.dedup();
@@ -280,7 +281,7 @@ impl Peer {
     }
 }
 
-/// What must be installed first, if anything.
+/// Says which program is missing and how to install it; `None` if all are installed.
 fn missing(peer: &Peer) -> Option<String> {
     if !installed(&peer.tool) {
         return Some(format!("{} is not installed: apt-get install {}", peer.tool, peer.package));

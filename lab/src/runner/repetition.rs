@@ -15,10 +15,10 @@ pub trait Progress {
     fn finish(&mut self);
 }
 
-/// Runs one repetition of the case and takes in what it sends.
+/// Runs one repetition of the case and adds its stream to `observation`.
 ///
 /// # Errors
-/// When the target failed, or its stream is damaged.
+/// The target failed, or its stream is damaged.
 pub fn repetition(
     machine: &dyn Machine,
     case: &Case,
@@ -33,9 +33,9 @@ pub fn repetition(
     observation.record(recording)
 }
 
-/// How long one repetition may take: what the user asked for, on the wall's clock, or ten times the
-/// expected time. On an emulated machine that is the emulator's processor time, so that a busy host
-/// makes no exact case inconclusive.
+/// The limit for one repetition: the user's, in wall time, or a multiple of the expected time. On
+/// an emulated machine the latter is the emulator's processor time, so that a busy host makes no
+/// exact case inconclusive.
 pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     if let Some(watchdog) = case.watchdog {
         return watchdog.into();

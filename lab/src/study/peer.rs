@@ -1,18 +1,22 @@
-//! Peers: well-known tools that measure what we measure, run beside ours in one run.
+//! Peers: well-known tools that measure the same quantity as an experiment, run in pairs with one
+//! of its cases. In this module, `ours` is Chronoscope's case and `theirs` the peer's tool.
 //!
-//! A study's `[[peer]]` names a known tool, its settings, and the case of ours that it stands beside. The lab knows the
-//! tool's command and reads what it prints. A study may also write out the command of another program, which runs only
-//! with `--allow-programs`.
+//! A study's `[[peer]]` names a known tool, its settings, and the case. The lab knows the tool's
+//! command and parses its output. A study may also contain the command of another program, which
+//! runs only with `--allow-programs`.
 //!
-//! The two run in pairs, ours first in one pair and theirs in the next, so that what drifts in the machine drifts
-//! through both; each side of a pair is a fresh process. Placeholders in a command, as `{loops}` or
-//! `{loops/2}`, are the case's own parameters, so that both run with the same priority, on the same processor, equally long.
+//! The order alternates from pair to pair, so that drift of the machine affects both sides alike.
+//! Each side of a pair is a fresh process. Placeholders in a command, such as `{loops}` or
+//! `{loops/2}`, are the case's own parameters: both sides run with the same priority, on the same
+//! processor, equally long.
 //!
-//! Both run on this computer, or in a Linux guest, which is given the host's program (`docs/machines/vm.md`).
+//! Both sides run on this computer, or in a Linux guest, which is given the host's program
+//! (`docs/machines/vm.md`).
 //!
-//! For each statistic that the study names, every pair gives a ratio, ours to theirs. The median of the ratios is what is
-//! judged: a pass when it lies within the tolerance of 1, else a limit missed. A statistic without a tolerance is
-//! shown, not judged; one with only one side is shown without a ratio.
+//! For each statistic that the study names, every pair gives a ratio, ours to theirs. The median of
+//! the ratios is judged: a pass if it lies within the tolerance of 1, else a limit missed. A
+//! statistic without a tolerance is shown, not judged; one with only one side is shown without a
+//! ratio.
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Deserializer};
@@ -44,22 +48,22 @@ pub struct Entry {
     package: Option<String>,
     /// The format of a program's output.
     reads: Option<Format>,
-    /// The case of ours.
+    /// The experiment of Chronoscope's case.
     experiment: String,
-    /// Where both run: this computer, or Linux guests.
+    /// The targets that both sides run on: this computer, or Linux guests.
     #[serde(default = "linux_here", deserialize_with = "words")]
     target: Vec<String>,
     #[serde(default)]
     set: toml::Table,
-    /// As many of each; the study's `repeat`, unless given.
+    /// The number of pairs; the study's `repeat` if `None`.
     pairs: Option<usize>,
     beside: Vec<Beside>,
-    /// How the two differ, and how to read the ratio.
+    /// How the two sides differ, and how to read the ratio.
     #[serde(default)]
     note: String,
 }
 
-/// What a peer starts, before the placeholders of its command are filled.
+/// A peer's tool and command, before the command's placeholders are filled.
 struct Start {
     tool: String,
     package: String,
@@ -69,21 +73,21 @@ struct Start {
     is_known: bool,
 }
 
-/// A statistic of ours and one of theirs.
+/// A statistic of Chronoscope's case and the tool's statistic for the same quantity.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Beside {
-    /// As in a limit.
+    /// The statistic of Chronoscope's case, named as in a limit.
     pub ours: Option<String>,
-    /// Series of ours: the first of these that the case has.
+    /// The case's series: the first of these that it has.
     #[serde(default, deserialize_with = "words")]
     pub series: Vec<String>,
-    /// As the format calls it.
+    /// The tool's statistic, as the format names it.
     pub theirs: Option<String>,
-    /// Theirs is multiplied by it: 0.5 where one operation of theirs is two of ours.
+    /// The factor for the tool's value: 0.5 if an operation of the tool is two of Chronoscope's.
     #[serde(default = "one")]
     pub scale: f64,
-    /// `10 %`: how far the median ratio may lie from 1.
+    /// The tolerance of the median ratio around 1, as a fraction; written as `10 %`.
     #[serde(default, deserialize_with = "tolerance")]
     pub within: Option<f64>,
 }
@@ -103,30 +107,30 @@ fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
     }
 }
 
-/// A peer, and the case of ours that it stands beside.
+/// A tool and the case that it is run in pairs with.
 #[derive(Clone)]
 pub struct Peer {
     pub name: String,
     pub tool: String,
     pub package: String,
-    /// Without placeholders; never empty.
+    /// The command, with its placeholders filled; never empty.
     pub command: Vec<String>,
-    /// Whether the command is that of a known tool, and not a program of the study's own.
+    /// The command is a known tool's, not a program's of the study's own.
     pub is_known: bool,
     pub format: Format,
-    /// Its repetitions are the pairs.
+    /// Chronoscope's case; the number of its repetitions is that of the pairs.
     pub case: Case,
     pub beside: Vec<Beside>,
     pub note: String,
 }
 
 impl Entry {
-    /// The experiment of ours.
+    /// The name of the experiment of Chronoscope's case.
     pub fn experiment(&self) -> &str {
         &self.experiment
     }
 
-    /// As many peers as the settings multiply to.
+    /// The peers of all targets and all combinations of the settings' values.
     ///
     /// # Errors
     /// An unknown name or value, with the nearest valid one.
@@ -154,7 +158,7 @@ impl Entry {
         ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(&start, case)).collect()
     }
 
-    /// What the peer starts.
+    /// The tool and command of the peer.
     ///
     /// # Errors
     /// If the tool is unknown or a setting of it is wrong; or if the peer is a program and programs

@@ -10,7 +10,8 @@ use crate::{
     toml_text::{list, word, words},
 };
 
-/// Published figures as a study writes them: one, or a row of them over the values of a parameter (or over series).
+/// Published figures as a study writes them: one figure, or a row of figures over the values of a
+/// parameter or over series.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PublishedRow {
