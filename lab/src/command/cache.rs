@@ -1,4 +1,4 @@
-//! `chronoscope cache`: what was fetched or booted once, and may be thrown away.
+//! `chronoscope cache`: lists or removes cached kernels and virtual machines.
 
 use std::fmt::Write;
 

@@ -20,13 +20,14 @@ use crate::{
     variant::{self, Variant},
 };
 
-/// Repetitions of each side: ten find 10 % in noise of 2 % (see [`statistics::compare`](crate::statistics::compare())).
+/// Repetitions of each side. Ten find a difference of 10 % in noise of 2 % (see
+/// [`statistics::compare`](crate::statistics::compare())).
 const REPEAT: usize = 10;
 
-/// So many of the newest runs that have an experiment are shown in a page of two.
+/// The number of newest runs with an experiment that a page of two runs shows.
 const HISTORY: u32 = 20;
 
-/// What came of it, and the runs that were made for it.
+/// A comparison, and the runs that were made for it.
 struct Outcome {
     comparison: Comparison,
     fresh: Vec<Run>,
@@ -56,7 +57,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         return Ok(130);
     };
     let history = history(arguments, &comparison)?;
-    // Each is tried even when the other fails, so that what was measured is not lost.
+    // Both are tried even if one fails, so that measurements are not lost.
     let written = report::write_comparison(
         &comparison,
         &history,
@@ -174,7 +175,7 @@ fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<Case
     Ok(rows.concat())
 }
 
-/// What the reader should know of two runs.
+/// The warnings about two runs as a whole.
 pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     let mut notes = Vec::new();
     for (side, context) in [("A", a), ("B", b)] {
@@ -226,7 +227,8 @@ fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
     Ok(Some(Outcome { comparison, fresh: vec![a, b] }))
 }
 
-/// Runs both sides of all pairs: the runner goes through its list in turn and back again, so neighbours run as A B, B A, A B ….
+/// Runs both sides of all pairs. The runner goes through its list forwards and backwards in turn,
+/// so neighbours run as A B, B A, A B ….
 fn take_turns(
     pairs: &[variant::Pair],
     study: &Study,

@@ -37,7 +37,7 @@ fn table(report: &Report) -> String {
     text
 }
 
-/// What was seen in one line; why it matters and what to do below it.
+/// A finding as a line with the observation, then lines with its reason and remedy.
 fn paragraph(finding: &Finding) -> String {
     let level = match finding.level {
         Level::Good => "good",

@@ -1,4 +1,4 @@
-//! `chronoscope history`: what is in the store.
+//! `chronoscope history`: lists the runs in the store, or removes some of them.
 
 use anyhow::{Result, bail};
 

@@ -1,9 +1,10 @@
-//! `chronoscope hwbinder-latency` and `binder-latency`: the command line and the JSON of Android's `libhwbinder_latency`, over the
-//! experiment `latency`.
+//! `chronoscope hwbinder-latency` and `binder-latency`: the command line and the JSON of Android's
+//! `libhwbinder_latency`, on top of the experiment `latency`.
 //!
-//! Same keys, same rounding. Differences: the output is valid JSON by itself (`-v`'s lines go to standard error); the
-//! exit status is 2 when inheritance fails or `--limit` is missed, where the original loses it in a sum; `--detail` adds real
-//! percentiles; with `--boost`, which emulates inheritance, it is never told as the driver's: `"inheritance": "EMULATED"`.
+//! Keys and rounding are the original's. Differences: the output is valid JSON by itself (`-v`'s
+//! lines go to standard error); the exit status is 2 if inheritance fails or `--limit` is missed,
+//! where the original loses it in a sum; `--detail` adds exact percentiles; with `--boost`, which
+//! emulates inheritance, the JSON says `"inheritance": "EMULATED"`, lest it pass for the driver's.
 
 use std::{fs, path::Path};
 
@@ -18,7 +19,7 @@ use crate::{
     study::{Entry, Overrides, Study},
 };
 
-/// What carries the calls.
+/// The driver that carries the calls.
 #[derive(Clone, Copy)]
 pub enum Transport {
     Binder,
@@ -33,7 +34,7 @@ impl Transport {
         }
     }
 
-    /// This host if it has the device, else a guest, which has.
+    /// The default target: this host if it has the device, else a guest, which has it.
     fn target(self) -> &'static str {
         let here = ["/dev", "/dev/binderfs"]
             .iter()
@@ -112,7 +113,8 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     Ok(if passes && !missed { 0 } else { 2 })
 }
 
-/// What a value of the case is to be multiplied by. Where the clock counts instructions, by the clock of the guest, which counts them.
+/// The factor that converts a value of the case to milliseconds. Where the clock counts
+/// instructions, it is derived from the guest's clock, which counts them too.
 fn millisecond(case: &CaseResult) -> f64 {
     case.clock
         .as_ref()
@@ -120,7 +122,7 @@ fn millisecond(case: &CaseResult) -> f64 {
         .map_or(1e-6, |clock| 1e3 / clock.hertz as f64)
 }
 
-/// This figure of every pair.
+/// The values of the figure `name` of all pairs.
 fn figures<'a>(case: &'a CaseResult, name: &'a str) -> impl Iterator<Item = f64> + 'a {
     let ours = move |figure: &&crate::run::FigureResult| {
         figure.name.split_once(' ').is_some_and(|(_, rest)| rest == name)
@@ -210,8 +212,8 @@ fn of_caller(
     text + "}"
 }
 
-/// A number to so many significant digits, as C's `%g` prints it: no zeros at the end; with an exponent when it is very small or has
-/// more digits.
+/// Formats a number to `digits` significant digits as C's `%g` does: no trailing zeros; with an
+/// exponent if the number is very small or has more digits.
 fn general(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -237,7 +239,7 @@ fn general(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// As `printf("%.2g")` and `"%.5g"` print them.
+    /// The expected texts are those of `printf("%.2g")` and `"%.5g"`.
     #[test]
     fn numbers_are_printed_as_c_does() {
         let cases = [

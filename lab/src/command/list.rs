@@ -56,7 +56,7 @@ fn settable(target: &str) -> Result<String> {
         .collect())
 }
 
-/// What an experiment says of itself, as name and text.
+/// An experiment's description, as pairs of name and text.
 fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
     let facts = [
         ("start", spec.start),

@@ -20,10 +20,10 @@ use crate::{
     cli::{Cli, Command},
 };
 
-/// Does what the command line asks; the result is the program's exit status.
+/// Executes the command of the command line and returns the program's exit status.
 ///
 /// # Errors
-/// What went wrong, in one line, with its mend.
+/// The command failed; the message is one line that says what to do.
 pub fn execute(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Baseline(baseline) => baseline::execute(&baseline),

@@ -22,7 +22,7 @@ use crate::{
     study::{self, Overrides, Peer, Study},
 };
 
-/// What `run` does when it is told nothing.
+/// The study that `run` runs without arguments.
 const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -65,7 +65,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         cases: outcome.results,
         peers: beside.results,
     };
-    // Each is tried even when the other fails, so that what was measured is not lost.
+    // Both are tried even if one fails, so that measurements are not lost.
     let written =
         report::write(&run, arguments.output.format(), arguments.output.output.as_deref());
     let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
@@ -86,7 +86,7 @@ fn tell_programs(peers: &[Peer]) {
     }
 }
 
-/// What spoils measurements here, as far as it is known at a glance.
+/// The causes of doubtful figures on this host that quick checks find.
 fn spoilers() -> Vec<String> {
     let findings = doctor::quick().into_iter();
     findings
@@ -126,7 +126,8 @@ pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> 
     Ok(())
 }
 
-/// The study that the command line names, or the quick one; or just the experiments, if it names any and no study.
+/// The study that the command line names; the experiments, if it names any without a study; else
+/// the quick study.
 pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
     match study {
         Some(path) => study::load(path),
@@ -159,7 +160,7 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
     })
 }
 
-/// Those named one by one, and the board of `--machine`.
+/// The targets of `--target`, and the board of `--machine`.
 fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
     let mut targets =
         arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
@@ -177,7 +178,7 @@ fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
 /// The values of `--set`, after those of other flags.
 ///
 /// # Errors
-/// What is not `NAME=VALUE`, and what is set twice.
+/// A setting is not `NAME=VALUE`, or a parameter is set twice.
 pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Result<Settings> {
     let named = arguments.iter().map(|setting| {
         let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
