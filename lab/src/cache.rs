@@ -71,8 +71,8 @@ impl Cache {
     /// after `stop` becomes true.
     ///
     /// # Errors
-    /// If `make` fails, the wait is stopped, or the file system fails; a message of the latter gives
-    /// the path.
+    /// If `make` fails, the wait is stopped, or the file system fails; a message of the latter
+    /// gives the path.
     pub fn obtain(
         &self,
         kind: &str,

@@ -29,7 +29,7 @@ pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
     }
 }
 
-/// Whether notes are suppressed.
+/// True while notes are suppressed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses all later [`note`]s.

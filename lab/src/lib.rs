@@ -7,9 +7,9 @@
 //! ```
 //!
 //! [`study`] and [`case`](mod@case) say what to run; [`machine`] runs a port and yields its bytes;
-//! [`stream`] decodes them; [`observation`] collects the samples of all repetitions; [`judge`] gives
-//! the verdict; [`run`] is the form that is stored. A [`report`] writes a run, or lays it out on a
-//! [`timeline`]; the [`store`] keeps it. A [`comparison`] holds two runs against each other, and a
+//! [`stream`] decodes them; [`observation`] collects the samples of all repetitions; [`judge`]
+//! gives the verdict; [`run`] is the form that is stored. A [`report`] writes a run, or lays it out
+//! on a [`timeline`]; the [`store`] keeps it. A [`comparison`] compares two runs, and a
 //! [`baseline`] keeps the figures of one for later comparisons.
 //!
 //! Each room imports only rooms on floors below its own; `tests/floors.rs` has the table.

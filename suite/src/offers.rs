@@ -2,8 +2,8 @@
 
 /// Defines `run`, which runs the experiment that a trial's request names.
 ///
-/// A port names what it has once; the rows of the suite's table of experiments decide which `run`
-/// functions are called, and with which types.
+/// A port names its capabilities once; the rows of the suite's table of experiments decide which
+/// `run` functions are called, and with which types.
 ///
 /// ```text
 /// chronoscope_suite::offers! {

@@ -1,7 +1,7 @@
 //! Builds the images of targets and checks the repository: everything that cargo alone cannot do.
 //!
-//! `./chronoscope test` runs it, the lab calls it for the images it needs, and `cargo xtask` runs it
-//! by hand. This file only chooses a subcommand: each is one module and one row of the table.
+//! `./chronoscope test` runs it, the lab calls it for the images it needs, and `cargo xtask` runs
+//! it by hand. This file only chooses a subcommand: each is one module and one row of the table.
 
 mod bench;
 mod firmware;

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 
 use crate::repository::{root, target};
 
-/// Installs the packages that `tools/packages.txt` lists for `when`, unless
-/// PATH has all `programs`.
+/// Installs the packages that `tools/packages.txt` lists for `when`, unless PATH has all
+/// `programs`.
 ///
 /// # Errors
 /// The packages cannot be installed; standard error has the reason, in a line that names the mend.
@@ -21,7 +21,7 @@ pub fn need(programs: &[&str], when: &str) -> Result<()> {
     install(&[when])
 }
 
-/// Installs what is absent of the packages that `tools/packages.txt` lists for these occasions.
+/// Installs those packages of the occasions in `tools/packages.txt` that are absent.
 ///
 /// # Errors
 /// As [`need`].
@@ -30,13 +30,13 @@ pub fn install(occasions: &[&str]) -> Result<()> {
     installer.args(occasions).env("CARGO_TARGET_DIR", target()?);
     let status = installer.status().context("cannot start tools/packages")?;
     if !status.success() {
-        // The installer has said why.
+        // The installer has printed the reason.
         process::exit(status.code().unwrap_or(1));
     }
     Ok(())
 }
 
-/// Whether a folder of PATH has this program.
+/// Returns whether a folder of PATH has this program.
 fn is_in_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -66,7 +66,8 @@ impl Toolchain {
         self.sysroot == Path::new("/usr")
     }
 
-    /// Whether the core library for this chip is installed; asks rustup for it, once, where it is not.
+    /// Returns whether the core library for this chip is installed; if not, first tries once to
+    /// install it through rustup.
     pub fn has_core(&self, triple: &str) -> Result<bool> {
         let library = self.sysroot.join("lib/rustlib").join(triple).join("lib");
         let gave_up = target()?.join(format!(".no-{triple}-from-rustup"));
@@ -74,7 +75,7 @@ impl Toolchain {
             say(&format!("installing Rust's core library for {triple} through rustup"));
             let mut rustup = Command::new("timeout");
             rustup.args(["300", "rustup", "target", "add", triple]).env("RUST_BACKTRACE", "0");
-            // What rustup says is no answer of this program's.
+            // Standard output is for this program's own results.
             rustup.stdout(Stdio::null());
             if !rustup.status().is_ok_and(|status| status.success()) {
                 say(&format!(

@@ -1,7 +1,7 @@
 //! Checks the repository: `./chronoscope test`.
 //!
-//! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are cores.
-//! A missing tool is installed or fails its step; no step is ever skipped.
+//! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are
+//! cores. A missing tool is installed or fails its step; no step is ever skipped.
 
 mod emulate;
 mod measure;

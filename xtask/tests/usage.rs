@@ -1,5 +1,6 @@
-//! Mistakes on the command line are one line that says what there is. (And since this is an
-//! integration test, `cargo test` builds the program, which the lab's tests find next to the lab.)
+//! Mistakes on the command line are answered by one line that lists the valid choices. (Since this
+//! is an integration test, `cargo test` builds the program, which the lab's tests find next to the
+//! lab.)
 
 use std::process::Command;
 

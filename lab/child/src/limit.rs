@@ -25,8 +25,8 @@ impl From<Duration> for Limit {
 }
 
 impl Limit {
-    /// How much longer than `work` an emulator may take on the wall's clock: it shares the host, and
-    /// one that is dead uses no processor time.
+    /// The wall time that an emulator may take, as a multiple of `work`: it shares the host, and a
+    /// dead one uses no processor time.
     const PATIENCE: u32 = 20;
 
     /// No limit that a program could reach: a year.

@@ -58,7 +58,8 @@ fn spawner() -> &'static Mutex<Sender<Request>> {
 #[allow(unsafe_code)]
 fn start(command: &mut Command) -> io::Result<Child> {
     let parent = getpid();
-    // SAFETY: The closure only makes system calls that are async-signal-safe; see the module's head.
+    // SAFETY: The closure only makes system calls that are async-signal-safe; see the module's
+    // head.
     unsafe {
         command.pre_exec(move || {
             set_parent_process_death_signal(Some(Signal::KILL))?;

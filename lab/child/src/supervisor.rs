@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The supervisor has a process group of its own and ignores the signals that end programs by hand,
-//! so that a signal to the program's group, or to both groups, does not end it. It is started with the
-//! first group or folder. It holds no file of the program's but the pipe.
+//! so that a signal to the program's group, or to both groups, does not end it. It is started with
+//! the first group or folder. It holds no file of the program's but the pipe.
 
 use std::{
     collections::BTreeSet,

@@ -30,6 +30,6 @@ pub struct Context {
     /// The doctor's findings at the start, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doctor: Vec<String>,
-    /// Whether the run was ended early. All repetitions in it are complete.
+    /// The run was ended early. All repetitions in it are complete.
     pub interrupted: bool,
 }

@@ -1,9 +1,9 @@
 //! Names that a run uses for its parts: attachments, and series that pins show.
 
-/// This computer, as a target.
+/// The target of this computer.
 pub const HOST: &str = "linux@host";
 
-/// The attachment that holds what the pins did, as a value change dump.
+/// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";
 
 /// The attachment that holds runs of one function, in cycles: lines `START END name`.

@@ -9,7 +9,7 @@ use crate::words::Role;
 /// A figure from a public report, shown beside the measured one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Published {
-    /// As in `P1.switch.timer`.
+    /// The identifier of the source, such as `P1.switch.timer`.
     pub source: String,
     /// The hardware on which it was measured.
     pub on: String,
@@ -25,8 +25,7 @@ pub struct Published {
     /// The unit of a count, such as `instructions`; empty for times and plain numbers.
     #[serde(default)]
     pub unit: String,
-    /// Whether it is a time by the clock with which the case is measured, so that measured ticks
-    /// can
+    /// The value is a time by the clock with which the case is measured, so that measured ticks can
     /// be converted to time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_clock: bool,

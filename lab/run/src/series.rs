@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::words::{Role, Unit};
 
-/// One series of a case, over all repetitions. All values are in `unit`.
+/// A series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SeriesResult {
     pub name: String,

@@ -41,7 +41,7 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub status: Status,
-    /// One sentence each; empty for a pass.
+    /// The reasons, one sentence each; empty for a pass.
     pub reasons: Vec<String>,
 }
 

@@ -1,6 +1,5 @@
 //! The closed vocabularies of a run: roles of series, units of their values, domains of clocks.
-//! JSON
-//! and CSV have them as words; an unknown word in a run is an error that lists the known ones.
+//! JSON and CSV have them as words; an unknown word in a run is an error that lists the known ones.
 
 use std::fmt;
 
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Role {
     /// The subject of the experiment: shown and judged.
     Measured,
-    /// The same path without the measured operation: the cost of the instrument.
+    /// The measured path without the measured operation: the cost of the instrument.
     Control,
     /// Shown, not judged.
     Auxiliary,

@@ -1,8 +1,8 @@
 //! All figures of SciPy and NumPy against ours.
 //!
-//! `tests/scipy_figures.py` writes the figures; the environment variable `CHRONOSCOPE_SCIPY_FIGURES`
-//! is the path of that file. `./chronoscope test` does both. The unit tests hold a few of the figures
-//! as literals.
+//! `tests/scipy_figures.py` writes the figures; the environment variable
+//! `CHRONOSCOPE_SCIPY_FIGURES` is the path of that file. `./chronoscope test` does both. The unit
+//! tests hold a few of the figures as literals.
 
 use chronoscope_statistics::beta::incomplete_beta;
 use chronoscope_statistics::significance::{holm, paired_t, welch_t};

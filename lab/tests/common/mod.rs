@@ -18,9 +18,9 @@ pub fn chronoscope(arguments: &[&str]) -> Answer {
     run(program().args(arguments))
 }
 
-/// The path of the program under test: `CHRONOSCOPE_TEST_PROGRAM`, which `./chronoscope test` sets to
-/// the program that users have, or else the one that cargo built with these tests. The Linux port
-/// and the builder of images are next to it.
+/// The path of the program under test: `CHRONOSCOPE_TEST_PROGRAM`, which `./chronoscope test` sets
+/// to the program that users have, or else the one that cargo built with these tests. The Linux
+/// port and the builder of images are next to it.
 pub fn program_path() -> PathBuf {
     let own = || PathBuf::from(env!("CARGO_BIN_EXE_chronoscope"));
     env::var_os("CHRONOSCOPE_TEST_PROGRAM").map_or_else(own, PathBuf::from)

@@ -32,7 +32,8 @@ const FLOORS: [&[&str]; 17] = [
     &["units"],
 ];
 
-/// The rooms that are crates of their own, in `lab/NAME`; the compiler refuses their upward imports.
+/// The rooms that are crates of their own, in `lab/NAME`; the compiler refuses their upward
+/// imports.
 const CRATES: [&str; 5] = ["capture", "child", "run", "statistics", "units"];
 
 /// The floor of a room, from 0 at the top.

@@ -1,5 +1,5 @@
-//! Checks that need no target: refused input, documents made from tables, the order of rooms. They are
-//! part of `./chronoscope test quick`.
+//! Checks that need no target: refused input, documents made from tables, the order of rooms. They
+//! are part of `./chronoscope test quick`.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -152,7 +152,7 @@ fn random_work_under_random_interrupts() {
     }
 }
 
-/// Lets every task end, then compares the counts of what was given and taken.
+/// Lets every task end, then compares gives with takes and messages sent with messages received.
 fn finish(world: &'static World, tasks: &[&'static Coroutine<1024>]) {
     arch::set_handler(None);
     while tasks.iter().any(|task| task.info().is_alive()) {

@@ -24,7 +24,7 @@ pub struct Index {
     pub images: Vec<Row>,
 }
 
-/// One image of one target.
+/// An image of a target.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Row {
     /// `kernel@machine`.
@@ -36,9 +36,9 @@ pub struct Row {
     pub kind: String,
     /// `plain`, `traced`, `pins`, or `smallest-N` for the smallest image with N tasks.
     pub variant: String,
-    /// Relative to the index.
+    /// The image's path relative to the index.
     pub path: String,
-    /// Of the file, in lower-case hexadecimal; absent until the image is built.
+    /// The file's SHA-256 in lower-case hexadecimal; absent until the image is built.
     #[serde(default)]
     pub sha256: Option<String>,
     /// A sentence shown beside the figures of this target.
@@ -74,7 +74,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// This program as the builder of the index in `folder`.
+/// Returns the command that makes this program the builder of the index in `folder`.
 ///
 /// # Errors
 /// The system does not tell where the program is.

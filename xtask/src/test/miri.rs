@@ -43,8 +43,8 @@ pub fn run() -> Result<()> {
         "tandem",
         "--lib",
     ]);
-    // A static of a program is leaked by a test; and a poll finds its storage around the record by a
-    // cast that Miri would mention.
+    // A test leaks statics of a program. A poll finds its storage around the record by a cast that
+    // Miri would report.
     miri.env("MIRIFLAGS", "-Zmiri-permissive-provenance -Zmiri-ignore-leaks");
     miri.env("CARGO_TARGET_DIR", target()?.join("miri")).current_dir(root());
     let status = miri.status().context("cannot start timeout")?;

@@ -42,8 +42,8 @@ enum State {
     Ended(Outcome),
 }
 
-/// Runs all steps and shows the output of each when it ends. A step that fails keeps only those from
-/// running that need it. `folder` keeps the outputs.
+/// Runs all steps and shows the output of each when it ends. A step that fails keeps only those
+/// from running that need it. `folder` keeps the outputs.
 ///
 /// # Errors
 /// An output cannot be kept or shown.

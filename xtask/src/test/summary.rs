@@ -25,7 +25,7 @@ impl Tally {
     }
 }
 
-/// Whether all is well.
+/// The outcome of the whole run.
 pub struct Summary {
     /// Every step passed.
     pub steps: bool,

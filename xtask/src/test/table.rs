@@ -21,13 +21,13 @@ const CHIPS: [(&str, &str); 2] = [
     ("riscv32imc-unknown-none-elf", "tandem: images for riscv32imc"),
 ];
 
-/// One check: commands that run one after the other, in a process group of their own.
+/// A check: commands that run one after the other, in a process group of their own.
 pub struct Step {
     pub name: String,
     pub stage: Stage,
     /// The step begins when all steps whose names begin with one of these have passed.
     pub after: Vec<&'static str>,
-    /// The build folder that cargo locks meanwhile: of steps with the same, one runs at a time.
+    /// The build folder that cargo locks meanwhile; steps with the same folder run one at a time.
     pub lock: &'static str,
     /// The number of cores the step keeps busy.
     pub cores: usize,
@@ -80,7 +80,8 @@ fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// All steps; `filters` go to every `cargo test`. Where there is a choice, an earlier row runs first.
+/// Returns all steps; `filters` go to every `cargo test`. Of steps that are ready, the earlier row
+/// runs first.
 ///
 /// # Errors
 /// The table of images cannot be read, or the build folder cannot be created.

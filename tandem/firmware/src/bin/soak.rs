@@ -203,8 +203,8 @@ fn switches() -> u32 {
     tasks().chain([REPORTER.info()]).map(Info::switches).sum()
 }
 
-/// Keeps the tasks supplied until all have ended, then compares the counts of what was given and
-/// taken.
+/// Keeps the tasks supplied until all have ended, then compares gives with takes and messages sent
+/// with messages received.
 fn report(me: &Me) {
     let (started, mut random) = (time::now(), Random(1));
     while tasks().any(Info::is_alive) || !OVER.load(Relaxed) {

@@ -37,7 +37,7 @@ pub struct Slot {
     /// RTIC's own storage.
     body: Cell<*mut ()>,
     kind: Cell<Option<TypeId>>,
-    /// This slot's bit in the set of free slots of its level.
+    /// The slot's bit in the set of free slots of its level.
     pub bit: Cell<u32>,
     pub parent: Cell<Option<&'static Slot>>,
     /// Tasks that this one has spawned and not reaped.
