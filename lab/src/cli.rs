@@ -51,9 +51,9 @@ pub enum Command {
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
-    /// A small file of a run's medians to commit, and whether a later run is slower.
+    /// Write a run's medians to a small file to commit, or check a later run against it.
     Baseline(Baseline),
-    /// List the runs in the store, or how an experiment's figures went from run to run.
+    /// List the runs in the store, or show an experiment's figures from run to run.
     History(History),
     /// Show all experiments, their parameters, and all targets.
     List(List),
@@ -77,7 +77,7 @@ pub enum Command {
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Run {
-    /// Experiments to run; all of the study, unless given.
+    /// Experiments to run [default: all of the study].
     pub experiments: Vec<String>,
     /// Run this study instead of the quick one.
     #[arg(long, value_name = "FILE")]
@@ -89,16 +89,16 @@ pub struct Run {
     /// Targets, as linux@host.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,
-    /// A board on a serial line, with any kernel: short for --target board@serial:DEVICE[:BAUD].
+    /// A board on a serial line, with any kernel: short for --target board@ with this value.
     #[arg(long, value_name = "serial:DEVICE[:BAUD]")]
     pub machine: Option<String>,
-    /// Write this image into the board's flash first, by the program probe-rs.
+    /// Write this image into the board's flash first, with the program probe-rs.
     #[arg(long, value_name = "IMAGE", requires = "chip")]
     pub flash: Option<PathBuf>,
     /// The board's chip, as probe-rs calls it (`probe-rs chip list`).
     #[arg(long, requires = "flash")]
     pub chip: Option<String>,
-    /// Set a parameter; more values make more cases. Can be repeated.
+    /// Set a parameter; several values make several cases. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
     /// Real-time priority (1 to 91).
@@ -110,16 +110,16 @@ pub struct Run {
     /// Samples per case, over all repetitions.
     #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more)]
     pub loops: Option<u64>,
-    /// Go on for so long per case: a number and s, m, h or d.
+    /// Run each case for at least this time: a number and s, m, h or d.
     #[arg(short = 'D', value_name = "TIME")]
     pub duration: Option<String>,
-    /// Lock memory (the default; --set mlock=no to leave it).
+    /// Lock memory (the default; --set mlock=no turns it off).
     #[arg(short = 'm')]
     pub mlock: bool,
     /// The processor to run on.
     #[arg(short = 'a', value_name = "CPU", value_parser = whole)]
     pub affinity: Option<u64>,
-    /// Tasks.
+    /// The number of tasks.
     #[arg(short = 't', value_name = "TASKS", value_parser = whole)]
     pub tasks: Option<u64>,
     /// Deadline in µs: samples above it are misses.
@@ -128,10 +128,10 @@ pub struct Run {
     /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
     #[arg(long, value_name = "FILE")]
     pub kernel_image: Option<PathBuf>,
-    /// Load all .ko files of this folder into it, in the order of their names.
+    /// Load all .ko files of this folder into the guest, in the order of their names.
     #[arg(long, value_name = "DIR", requires = "kernel_image")]
     pub kernel_modules: Option<PathBuf>,
-    /// More boot arguments for it.
+    /// Additional boot arguments of the guest's kernel.
     #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true)]
     pub append: Option<String>,
     /// Repetitions of each case, each a fresh process.
@@ -211,7 +211,7 @@ impl Store {
     /// The path of `--store`, or of the store in the user's data folder.
     ///
     /// # Errors
-    /// When the user has no data folder.
+    /// The user has no data folder.
     pub fn path(&self) -> Result<PathBuf> {
         self.store.clone().map_or_else(store::default_path, Ok)
     }
@@ -250,7 +250,7 @@ pub struct Trace {
     /// The viewer that the file is written for.
     #[arg(long, value_enum, default_value_t)]
     pub format: TraceFormat,
-    /// Write it to a file instead.
+    /// Write the timeline to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// No remarks.
@@ -298,7 +298,7 @@ impl PrintComparison {
 
 #[derive(Args)]
 pub struct History {
-    /// Show how the cases of this experiment went.
+    /// Show the figures of this experiment from run to run.
     pub experiment: Option<String>,
     /// Only runs of this study.
     #[arg(long, value_name = "NAME")]
@@ -383,7 +383,7 @@ pub enum DoctorFormat {
     Json,
 }
 
-/// Flags as in the original, which has one dash before long names too.
+/// The flags of the original, which accepts long names after a single dash too.
 #[derive(Args)]
 pub struct Latency {
     /// Rounds of each pair: a real-time call and an ordinary one.
@@ -395,19 +395,19 @@ pub struct Latency {
     /// Calls that take longer are misses.
     #[arg(long = "deadline_us", default_value_t = 2500, value_name = "US", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub deadline_us: u64,
-    /// Tell, on standard error, who made and who served each call.
+    /// Print the callers and servers of each call to standard error.
     #[arg(short = 'v')]
     pub verbose: bool,
     /// Record the kernel's scheduling, stop at the first real-time miss, and save the trace.
     #[arg(long)]
     pub trace: bool,
-    /// Real percentiles beside the original's figures.
+    /// Add exact percentiles to the original's figures.
     #[arg(long)]
     pub detail: bool,
     /// Miss the limit (exit status 2) when a real-time call takes longer.
     #[arg(long, value_name = "US", value_parser = one_or_more)]
     pub limit: Option<u64>,
-    /// The service works so long before it answers.
+    /// The time that the service works before it answers, in µs.
     #[arg(long, default_value_t = 0, value_name = "US")]
     pub work_us: u64,
     /// Ordinary processes that compete for the processor.
@@ -416,7 +416,7 @@ pub struct Latency {
     /// The client gives the service its own class before each call: an emulation of inheritance.
     #[arg(long)]
     pub boost: bool,
-    /// The target [default: this host if it has the device, else linux-full@vm].
+    /// The target; this host if it has the device, else linux-full@vm, unless given.
     #[arg(long, value_name = "KERNEL@MACHINE")]
     pub target: Option<String>,
 }
@@ -487,7 +487,7 @@ fn one_line(message: &str) -> String {
         what = format!("{what} {}", lines.next().unwrap_or_default());
     }
     let mend = lines.find_map(|line| {
-        // Nobody means a flag as a value.
+        // A tip to pass a flag as a value is never meant.
         let tip = line.strip_prefix("tip: ").filter(|tip| !tip.starts_with("to pass"));
         tip.or_else(|| line.strip_prefix('[')?.strip_suffix(']'))
     });

@@ -25,13 +25,13 @@ pub struct Capture {
     /// Captures; several make one table.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Channels to measure; all, unless given.
+    /// Channels to measure [default: all].
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub channel: Vec<String>,
     /// Measure the time from this edge: rise:, fall: or edge:, and a channel.
     #[arg(long, value_name = "EDGE:NAME", requires = "end", value_parser = trigger)]
     pub start: Option<Trigger>,
-    /// To the next of this one.
+    /// Measure the time to the next edge of this kind.
     #[arg(long, value_name = "EDGE:NAME", requires = "start", value_parser = trigger)]
     pub end: Option<Trigger>,
     /// Measurements of each channel [default: width].
@@ -40,7 +40,7 @@ pub struct Capture {
     /// The sampling rate, for files that do not contain it: Saleae's CSV and version 0.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub sampled: Option<u64>,
-    /// See exact edges as an analyser does that samples at this rate.
+    /// Resample exact edges as an analyser with this sampling rate reads them.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<u64>,
     /// Its first sample: 0 to below 1 periods after the start, or random.

@@ -1,4 +1,4 @@
-//! `chronoscope baseline`: writes a run's medians to a file, and holds later runs against it.
+//! `chronoscope baseline`: writes a run's medians to a file, and compares later runs with it.
 
 use anyhow::{Result, bail};
 
@@ -56,7 +56,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         processor: processor.clone(),
         ..Context::default()
     });
-    // Without times, it is no matter where they ran.
+    // A baseline without times applies to all machines.
     let mut notes = compare::notes(context.as_ref().unwrap_or(&run.context), &run.context);
     notes.extend(shrunk(&checked.lines, arguments));
     let comparison = Comparison {
@@ -83,7 +83,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     Ok(comparison.verdict.exit_code())
 }
 
-/// An exact figure that shrank may grow again unseen, until the baseline is tightened.
+/// The notes on exact figures that shrank: they could grow again unnoticed until the baseline is
+/// updated.
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
     let shrunk = lines
         .iter()

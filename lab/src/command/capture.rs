@@ -1,4 +1,4 @@
-//! `chronoscope capture`: what pins did, measured, or written in another format.
+//! `chronoscope capture`: measures captures of pins, or writes them in another format.
 
 use std::path::Path;
 

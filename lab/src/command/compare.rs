@@ -35,7 +35,8 @@ struct Outcome {
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
-    // More runs may follow the first two; a word that names an experiment is one.
+    // A word after the first two is an experiment's name or one more run; the name takes
+    // precedence.
     let is_more =
         |word: &&String| experiments::find(word).is_none() && word.parse::<Reference>().is_ok();
     let (more, experiments): (Vec<&String>, Vec<&String>) =
@@ -70,7 +71,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     Ok(comparison.verdict.exit_code())
 }
 
-/// `--threshold` as a share.
+/// The value of `--threshold`, in percent, as a fraction.
 pub(super) fn threshold(percent: f64) -> Result<f64> {
     if !(0.0..=1000.0).contains(&percent) {
         bail!("`--threshold {percent}`: it is a percentage from 0 to 1000");
@@ -78,7 +79,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
     Ok(percent / 100.0)
 }
 
-/// Several runs, each held against the first.
+/// Compares several runs with the first.
 fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
     if arguments.print.format() != CompareFormat::Html {
         bail!(

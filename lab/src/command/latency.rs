@@ -68,7 +68,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     };
     let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
     let stop = signals::watch()?;
-    // Every sample is kept, for the original's averages hold the first calls too.
+    // All samples are kept: the original's averages include the first calls.
     let outcome = runner::run(&cases, true, report::progress::new(true).as_mut(), stop)?;
     let Some(case) = outcome.results.first().filter(|case| case.repetitions == 1) else {
         let reason = outcome.results.first().map(|case| case.verdict.reasons.join("; "));
@@ -130,7 +130,7 @@ fn figures<'a>(case: &'a CaseResult, name: &'a str) -> impl Iterator<Item = f64>
     case.figures.iter().filter(ours).map(|figure| figure.value)
 }
 
-/// Keys in the original's order, which maps do not keep.
+/// The JSON, with its keys in the original's order, which maps do not keep.
 fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<String> {
     let (pair, iterations, deadline) =
         (arguments.pair, arguments.iterations, arguments.deadline_us);

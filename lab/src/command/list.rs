@@ -36,7 +36,7 @@ fn overview() -> Result<String> {
         .peekable();
     while let Some((target, parameters)) = targets.next() {
         writeln!(text, "  {target}")?;
-        // Targets of one machine take the same, told once below the last of them.
+        // Successive targets with the same parameters share one list, below the last of them.
         if targets.peek().is_none_or(|(_, next)| *next != parameters) {
             text.push_str(&parameters);
         }

@@ -78,8 +78,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     Ok(run.status().exit_code())
 }
 
-/// Prints the commands of the study's own programs, also for who asked for quiet: they run with the
-/// user's rights.
+/// Prints the commands of the study's own programs, even with `--quiet`: they run with the user's
+/// rights.
 fn tell_programs(peers: &[Peer]) {
     for peer in peers.iter().filter(|peer| !peer.is_known) {
         console::remark(&format!("the study runs the program `{}`", peer.command.join(" ")));
@@ -96,7 +96,7 @@ fn spoilers() -> Vec<String> {
         .collect()
 }
 
-/// Stores runs that hold anything, each with a page beside the store, and says under which numbers.
+/// Stores the runs that are not empty, each with a page beside the store, and prints their numbers.
 pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
     if keep.no_store || runs.iter().all(|run| run.cases.is_empty() && run.peers.is_empty()) {
         return Ok(());
@@ -210,7 +210,7 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
     set(given.collect(), &arguments.set)
 }
 
-/// `90`, `90s`, `5m`, `1h`, `2d`, as cyclictest takes them.
+/// Parses a duration as cyclictest takes it: `90`, `90s`, `5m`, `1h`, `2d`.
 fn duration(flag: &str, text: &str) -> Result<Duration> {
     let (number, scale) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),

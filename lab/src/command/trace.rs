@@ -33,7 +33,7 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     Ok(0)
 }
 
-/// The cases that are asked for: all, one by its number, or all that have every word.
+/// The selected cases: all, one by its number, or all that have every word.
 fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> {
     let Some(which) = which else { return Ok(run.cases.iter().collect()) };
     if let Ok(number) = which.parse::<usize>() {
