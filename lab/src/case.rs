@@ -14,7 +14,7 @@ use crate::{
     units::words::{hint, nearest},
 };
 
-/// Values asked for, by parameter: each list makes as many cases.
+/// The values to run, by parameter; each value of a list makes a case.
 pub type Settings = BTreeMap<String, Vec<String>>;
 
 /// An experiment on a target with parameters, the number of its repetitions, and its limits.
@@ -41,7 +41,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The request that the port is given.
+    /// The port's request: the experiment's name, then `NAME=VALUE` after spaces.
     pub fn request(&self) -> String {
         let mut text = self.spec.name.to_owned();
         for (name, value) in &self.parameters {
@@ -197,7 +197,7 @@ fn make(
     Ok(case)
 }
 
-/// The fewest and the most samples that an experiment takes, if that can be set.
+/// The minimum and maximum of samples of the experiment; `None` if the number cannot be set.
 pub fn loops(spec: &Spec) -> Option<(u64, u64)> {
     let loops = spec.parameters.iter().find(|parameter| parameter.name == "loops")?;
     match loops.values {
@@ -229,7 +229,7 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
 /// The experiment of that name.
 ///
 /// # Errors
-/// With the nearest name there is.
+/// There is no such experiment; the message has the nearest name.
 pub fn experiment(name: &str) -> Result<&'static Spec> {
     experiments::find(name).ok_or_else(|| {
         let names = experiments::EXPERIMENTS.iter().map(|spec| spec.name);

@@ -17,7 +17,7 @@ pub fn print(text: &str) -> Result<()> {
     print_with(|output| output.write_all(text.as_bytes()))
 }
 
-/// Prints to standard output as [`print`] does, piece by piece.
+/// Prints to standard output as [`print()`] does, piece by piece.
 ///
 /// # Errors
 /// If standard output cannot be written.
@@ -46,6 +46,6 @@ pub fn note(text: &str) {
 
 /// Prints one line to standard error; control characters are replaced.
 pub fn remark(text: &str) {
-    // When that fails, there is nobody left to tell.
+    // A failure to write to standard error cannot be reported.
     let _ = writeln!(io::stderr(), "chronoscope: {}", printable(text));
 }

@@ -24,7 +24,7 @@ const MAX_FILE: u64 = 256 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     Number(i64),
-    /// The run so many before the newest.
+    /// `last-N`: the N-th run before the newest; 0 is the newest.
     Last(u32),
     File(PathBuf),
 }

@@ -1,4 +1,4 @@
-//! Studies: TOML files that name cases, limits, and published figures to show beside.
+//! Studies: TOML files that name cases, limits, and published figures for comparison.
 
 mod peer;
 mod published;
@@ -57,7 +57,7 @@ pub struct Entry {
     pub repeat: Option<usize>,
     /// Samples above this are misses.
     pub deadline: Option<String>,
-    /// Reads the pins once more, as an analyser of so many samples a second does.
+    /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
     #[serde(default, rename = "limit")]
     pub limits: Vec<Limit>,
@@ -130,7 +130,7 @@ impl Study {
     /// All cases of the study.
     ///
     /// # Errors
-    /// With the number of the case in the file, and the nearest valid name.
+    /// A case is invalid; the message has its number in the file and the nearest valid name.
     pub fn cases(&self, overrides: &Overrides) -> Result<Vec<Case>> {
         let cases = self.expand(overrides)?;
         self.check(overrides, &cases, &[])?;

@@ -1,5 +1,5 @@
-//! TOML written by people: errors name the line and the nearest key, and a single value may stand
-//! for a list of one.
+//! Reads TOML written by people: errors name the line and the nearest key, and a list of one may be
+//! written as a single value.
 
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -9,7 +9,8 @@ use crate::units::words::nearest;
 /// Parses TOML.
 ///
 /// # Errors
-/// In one line, with the line number and, for an unknown key, the nearest known one.
+/// The text is invalid; the message is one line, with the line number and, for an unknown key, the
+/// nearest known one.
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();

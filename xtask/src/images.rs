@@ -1,4 +1,4 @@
-//! The images of microcontrollers, and the index that tells the lab which there are.
+//! The images of microcontrollers, and the index of images that the lab reads.
 //!
 //! The kernels and chips are those whose folders are in `ports/firmware/kernels` and `…/chips`: the
 //! metadata of their manifests says all that the index needs. `docs/adding.md` has the keys.

@@ -23,7 +23,7 @@ impl Folder {
     /// Creates a folder of a new name in the system's temporary folder.
     ///
     /// # Errors
-    /// Those of the file system, with the path.
+    /// The file system refuses the folder; the message has the path.
     pub fn new() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {

@@ -10,15 +10,16 @@ use rustix::{param::clock_ticks_per_second, process::Pid};
 /// How long a child may take before the watchdog ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// On the wall's clock.
+    /// The limit in wall time.
     pub wall: Duration,
-    /// In processor time of the child's first process. An emulator uses it in proportion to
+    /// The limit in processor time of the child's first process. An emulator uses it in proportion
+    /// to
     /// the instructions that it executes, however busy the host is.
     pub work: Option<Duration>,
 }
 
 impl From<Duration> for Limit {
-    /// A limit on the wall's clock alone.
+    /// A limit in wall time only.
     fn from(wall: Duration) -> Self {
         Self { wall, work: None }
     }

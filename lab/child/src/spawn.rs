@@ -25,7 +25,7 @@ type Request = (Command, Sender<(Command, io::Result<Child>)>);
 /// on the terminal reaches only this process.
 ///
 /// # Errors
-/// Those of [`Command::spawn`].
+/// The errors of [`Command::spawn`].
 pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
     let (answer, answered) = channel();
     let owned = mem::replace(command, Command::new(""));

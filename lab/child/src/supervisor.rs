@@ -83,8 +83,8 @@ impl Drop for Held {
     }
 }
 
-/// Writes a line to the supervisor, which is started first if there is none. Without a supervisor
-/// there is nobody to tell.
+/// Writes a line to the supervisor, which is started first if it is not running. Does nothing if it
+/// cannot be started.
 fn tell(line: &Line) {
     static PIPE: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
     let Some(arguments) = ARGUMENTS.get() else { return };

@@ -56,7 +56,7 @@ impl Verdict {
 mod tests {
     use super::Status;
 
-    /// From good to bad, as `docs/method.md` has them.
+    /// All statuses in the order of `docs/method.md`, from good to bad.
     const ALL: [(Status, &str, u8); 5] = [
         (Status::Pass, "pass", 0),
         (Status::NotOffered, "not offered", 0),

@@ -1,6 +1,6 @@
 //! The program that builds the images of targets: `xtask`, beside the lab's own program.
 //!
-//! Cargo sees to it that a second run builds nothing. `cargo xtask` in the repository runs the same
+//! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
 //! program by hand.
 
 use std::{
@@ -55,7 +55,7 @@ pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()>
 /// Runs a builder; says `what` it does if that takes more than a moment.
 ///
 /// # Errors
-/// The line of the builder's output that tells most.
+/// The build failed; the message is the most telling line of its output.
 pub(super) fn run(builder: &mut Command, what: &str) -> Result<()> {
     for name in FOREIGN {
         builder.env_remove(name);

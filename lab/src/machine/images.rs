@@ -47,7 +47,7 @@ pub(super) struct Image {
     /// The kind of task that is measured unless another is asked for.
     pub(super) kind: String,
     variant: String,
-    /// Relative to the index.
+    /// The image's path relative to the index.
     path: String,
     /// The file's SHA-256 in hexadecimal; `None` until the image is built.
     sha256: Option<String>,

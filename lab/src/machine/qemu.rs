@@ -93,10 +93,10 @@ static TRACE: Parameter = Parameter {
     help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
 };
 
-/// The image that a request asks for, and the request without that: it is the image that differs.
+/// Splits a request into the variant of the image that it asks for, and the rest for the image.
 ///
 /// # Errors
-/// When it asks for two at once.
+/// The request asks for two variants at once.
 fn split(request: &str) -> Result<(Variant, String)> {
     let yes = |value: Option<&str>| value == Some("yes");
     let (trace, rest) = take(request, TRACE.name);
@@ -120,7 +120,7 @@ pub struct Qemu {
     pub(super) image: &'static Image,
 }
 
-/// The emulated chip of that name with that kernel, if there is such a pair.
+/// Finds the emulated chip and the kernel's image for it; `None` if there is no such pair.
 ///
 /// # Errors
 /// There is no index of images.
@@ -129,7 +129,7 @@ pub fn find(kernel: &str, machine: &str) -> Result<Option<Qemu>> {
     Ok(images::find(kernel, machine)?.map(|image| Qemu { chip, image }))
 }
 
-/// Every kernel on every chip that it has an image for, as `kernel@machine`.
+/// The targets with an image for an emulated chip, as `kernel@machine`.
 pub fn targets() -> impl Iterator<Item = String> {
     CHIPS.iter().flat_map(|chip| images::targets(chip.name))
 }

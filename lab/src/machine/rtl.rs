@@ -87,7 +87,7 @@ pub struct Rtl {
     image: &'static Image,
 }
 
-/// The board with that core and that kernel, if there is such a pair.
+/// Finds the board and the kernel's image for it; `None` if there is no such pair.
 ///
 /// # Errors
 /// There is no index of images.
@@ -220,7 +220,7 @@ fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
 /// The result of building each board, by its path.
 static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
 
-/// The board with that core, built if it is not there or older than its source.
+/// The path of the board's program; builds it if it is absent or older than its source.
 fn bench(core: &str) -> Result<PathBuf> {
     let root = repository()?;
     let target = target(root)?;

@@ -131,11 +131,11 @@ impl Series {
         let fresh = Accumulator::with_deadline(self.current.deadline());
         let done = std::mem::replace(&mut self.current, fresh);
         self.at = 0;
-        // Both were made with one deadline, which is all that can differ.
+        // Merging fails only for different deadlines, and both have the same.
         let _ = self.all.merge(&done);
     }
 
-    /// From the stream's numbers to the unit's, for one operation.
+    /// The factor from the stream's numbers to the series' unit, for one operation.
     fn scale(&self, tick: f64, per: f64) -> f64 {
         match self.unit {
             wire::Unit::Ticks => tick / per,

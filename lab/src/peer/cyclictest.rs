@@ -15,7 +15,8 @@ pub const READER: Reader = Reader {
 
 #[derive(Deserialize)]
 struct Thread {
-    /// Samples by latency. Those beyond its end are left out, but count in all else.
+    /// Counts of samples by latency. Samples beyond the histogram's end are not in it, but in all
+    /// other figures.
     #[serde(default)]
     histogram: BTreeMap<String, u64>,
     cycles: u64,
@@ -24,7 +25,7 @@ struct Thread {
     max: f64,
 }
 
-/// A percentile that lies beyond the histogram's end is not told.
+/// Omits percentiles beyond the histogram's end.
 fn read(text: &str) -> Result<Vec<Reading>> {
     let document = rt_tests::document::<Thread>(text)?;
     if document.resolution_in_ns != 1 {

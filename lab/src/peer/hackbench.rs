@@ -10,12 +10,12 @@ use super::{
 pub const READER: Reader =
     Reader { name: "hackbench", statistics: &["messages", "time", "message"], read };
 
-/// The time is told in ms, so many messages make it exact.
+/// The tool prints the time in ms; with many messages the time of one is exact.
 fn read(text: &str) -> Result<Vec<Reading>> {
     let find = |part: fn(&str) -> Option<f64>| text.lines().find_map(part);
     let groups = find(|line| number_before(line, "groups using"))
         .context("there is no number of groups in it")?;
-    // Of a group: as many senders as receivers, and two for each pair.
+    // A group has as many receivers as senders, and two descriptors for each pair.
     let descriptors =
         find(|line| number_before(line, "file descriptors each")).context("no file descriptors")?;
     let each = find(|line| number_after(line, "Each sender will pass"))

@@ -1,5 +1,5 @@
-//! Readers of the output of peers: well-known tools that run next to cases. One file and one row of
-//! [`READERS`] a tool. This module knows texts, not how a tool is started.
+//! Readers of the output of peers: well-known tools that run next to cases. Each tool is a file and
+//! a row of `READERS`. This module knows texts, not how a tool is started.
 
 mod cyclictest;
 mod hackbench;

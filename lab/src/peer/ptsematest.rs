@@ -20,7 +20,7 @@ struct Sender {
     samples: f64,
 }
 
-/// In µs; only the mean has parts of one.
+/// Times in µs; only the mean has a fraction.
 #[derive(Deserialize)]
 struct Receiver {
     min: f64,
@@ -90,7 +90,7 @@ mod tests {
             Reading::ns("max", 41000.0),
         ];
         assert_eq!(read(OUTPUT).unwrap(), expected);
-        // The lines below the JSON alone have no parts of a µs.
+        // Only the lines below the JSON have no fractions of a µs.
         assert!(read(&OUTPUT[OUTPUT.find("#0").unwrap()..]).is_err());
     }
 }

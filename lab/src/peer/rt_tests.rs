@@ -32,7 +32,7 @@ impl<T> Document<T> {
 /// The JSON among the lines of `text`.
 ///
 /// # Errors
-/// When there is none, or it is another program's.
+/// There is no JSON, or it is another program's.
 pub fn document<T: DeserializeOwned>(text: &str) -> Result<Document<T>> {
     let before = text.split_inclusive('\n').take_while(|line| line.trim_end() != "{");
     let start: usize = before.map(str::len).sum();

@@ -1,11 +1,11 @@
 //! Numbers in lines that were written for people.
 
-/// The number that stands right before `words`.
+/// The number directly before `words`.
 pub fn number_before(line: &str, words: &str) -> Option<f64> {
     number(line[..line.find(words)?].split_whitespace().next_back()?)
 }
 
-/// The number that stands right after `words`.
+/// The number directly after `words`.
 pub fn number_after(line: &str, words: &str) -> Option<f64> {
     number(line[line.find(words)? + words.len()..].split_whitespace().next()?)
 }

@@ -39,7 +39,7 @@ pub use paint::Paint;
 
 use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
 
-/// Checks before a long run that [`write`] will be able to write its output.
+/// Checks before a long run that [`write()`] will be able to write its output.
 ///
 /// # Errors
 /// When the requested file cannot be created.

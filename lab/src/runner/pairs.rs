@@ -115,7 +115,7 @@ impl<'a> UnderWay<'a> {
     }
 
     fn failed(&mut self, why: String) {
-        // The pair may have failed between two of its statistics.
+        // The pair may have failed after some of its statistics were added.
         for paired in &mut self.statistics {
             paired.ours.truncate(self.pairs);
             paired.theirs.truncate(self.pairs);
@@ -244,7 +244,7 @@ fn result(
     }
 }
 
-/// Theirs reads in ns a clock whose ticks we count.
+/// The tool reads in ns a clock whose ticks the case counts.
 fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
     match ours
         .clock
@@ -291,7 +291,7 @@ fn missing(peer: &Peer) -> Option<String> {
 
 fn installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    // Joining a path that starts at the root leaves that path.
+    // Joining an absolute path yields that path.
     program.contains('/') && Path::new(program).is_file()
         || env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -8,9 +8,10 @@ use crate::{
     case::Case, child::Limit, machine::Machine, observation::Observation, stream::Decoder,
 };
 
-/// Told of every step; the progress bar is one.
+/// Receives progress updates; implemented by the progress bar.
 pub trait Progress {
-    /// A repetition of `case` is about to run. `done` of `total` seconds, as expected, lie behind.
+    /// Reports that a repetition of `case` is about to run. `done` is the expected time of the
+    /// repetitions so far, `total` that of all.
     fn step(&mut self, case: &Case, done: Duration, total: Duration);
     fn finish(&mut self);
 }

@@ -1,4 +1,4 @@
-//! All figures of SciPy and NumPy against ours.
+//! Compares this crate's figures with SciPy's and NumPy's.
 //!
 //! `tests/scipy_figures.py` writes the figures; the environment variable
 //! `CHRONOSCOPE_SCIPY_FIGURES` is the path of that file. `./chronoscope test` does both. The unit

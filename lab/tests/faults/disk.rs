@@ -31,7 +31,7 @@ fn shell(script: &str, lab: &Lab, words: &[&str]) -> Answer {
     Answer::of(child.wait_with_output().unwrap(), format!("{command:?}"))
 }
 
-/// Runs the lab with files that may grow to so many blocks of 512 bytes.
+/// Runs the lab with a limit on the size of files, in blocks of 512 bytes.
 fn limited(lab: &Lab, blocks: usize, words: &[&str]) -> Answer {
     shell(&format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), lab, words)
 }

@@ -77,7 +77,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// Returns the command that makes this program the builder of the index in `folder`.
 ///
 /// # Errors
-/// The system does not tell where the program is.
+/// The system does not report the program's path.
 pub fn builder(folder: &Path) -> Result<Vec<String>> {
     let program = env::current_exe()?;
     let inside = folder.parent().and_then(|target| program.strip_prefix(target).ok());

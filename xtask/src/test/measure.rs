@@ -40,7 +40,7 @@ pub fn run(command: &mut Command) -> io::Result<(ExitStatus, Spent)> {
     Ok((child.wait()?, Spent { wall: start.elapsed(), cpu }))
 }
 
-/// The processor time of an ended child; `None` where /proc does not tell.
+/// The processor time of an ended child; `None` if /proc does not report it.
 fn cpu(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     ticks(&stat)
