@@ -5,13 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
-use crate::{
-    case::experiment,
-    cli::List,
-    console::print,
-    machine::{self, serial},
-    run::Target,
-};
+use crate::{case::experiment, cli::List, console::print, machine, run::Target};
 
 pub fn execute(list: &List) -> Result<u8> {
     let text = match &list.experiment {
@@ -41,8 +35,9 @@ fn overview() -> Result<String> {
             text.push_str(&parameters);
         }
     }
-    let (form, any) = (serial::FORM, serial::ANY);
-    writeln!(text, "  {form}  a board on a serial line; {any}@…: with whatever kernel")?;
+    for (form, help) in machine::forms() {
+        writeln!(text, "  {form}  {help}")?;
+    }
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
     Ok(text)
 }

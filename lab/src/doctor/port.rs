@@ -6,7 +6,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use chronoscope_suite::wire::Record;
 
 use crate::{
-    machine::{Machine, host::Host},
+    machine::{Machine, Start, host::Host},
     stream::Decoder,
 };
 
@@ -37,21 +37,18 @@ pub fn ask(cpu: usize) -> Answer {
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();
     let never = AtomicBool::new(false);
-    let outcome = Host.run(
-        &format!("doctor cpu={cpu}"),
-        Duration::from_secs(10).into(),
-        &never,
-        &mut |bytes| {
-            decoder.feed(bytes, &mut |record| {
-                if let Record::Figure { name, value, .. } = record
-                    && figures.len() < MAX_FIGURES
-                {
-                    figures.push(((*name).to_owned(), *value));
-                }
-                Ok(())
-            })
-        },
-    );
+    let request = format!("doctor cpu={cpu}");
+    let start = Start { request: &request, limit: Duration::from_secs(10).into(), stop: &never };
+    let outcome = Host.run(&start, &mut |bytes| {
+        decoder.feed(bytes, &mut |record| {
+            if let Record::Figure { name, value, .. } = record
+                && figures.len() < MAX_FIGURES
+            {
+                figures.push(((*name).to_owned(), *value));
+            }
+            Ok(())
+        })
+    });
     let outcome = outcome.and_then(|_| decoder.finish());
     Answer { figures: outcome.map(|()| figures).map_err(|error| format!("not tried: {error:#}")) }
 }

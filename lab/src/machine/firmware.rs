@@ -11,16 +11,16 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Spec, Values};
+use chronoscope_suite::{Parameter, Values};
 
-use super::default_in;
+use super::family::Defaults;
 use crate::console;
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments'
 /// own. A mark takes two instructions, so no operation is too short to be timed alone. All samples
 /// of a kind are equal and the host executes every instruction of a hog, so few and short samples
 /// suffice. The chip's memory does not hold the stacks of 100 threads.
-pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
+pub(super) const DEFAULTS: &Defaults = &[
     ("switch", "batch", "1"),
     ("switch", "loops", "2000"),
     ("message", "batch", "1"),
@@ -32,19 +32,6 @@ pub(super) static DEFAULTS: [(&str, &str, &str); 10] = [
     ("inversion", "hog_us", "1000"),
     ("inversion", "hold_us", "100"),
 ];
-
-/// A microcontroller's default of an experiment's parameter, for a kernel with that kind of task.
-pub(super) fn default(
-    kind: Option<&str>,
-    spec: &Spec,
-    parameter: &Parameter,
-) -> Option<&'static str> {
-    let fits = |word: &&&str| kind.is_some_and(|kind| word.split('-').all(|word| word == kind));
-    match (parameter.name, &parameter.values) {
-        ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
-        _ => default_in(&DEFAULTS, spec, parameter),
-    }
-}
 
 /// The parameter that makes the image drive pins at the marks.
 pub(super) static PINS: Parameter = Parameter {

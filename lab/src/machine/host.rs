@@ -1,14 +1,24 @@
 //! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
 //! port; this module starts it and does not read its stream.
 
-use std::{process::Command, sync::atomic::AtomicBool};
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use super::{Machine, Program, Recording, builder::beside_the_lab};
-use crate::child::{self, Limit};
+use super::{
+    Machine, Program, Recording, Start,
+    builder::beside_the_lab,
+    family::{Family, Targets},
+};
+use crate::{
+    child,
+    run::{Target, names::HOST},
+};
+
+pub static FAMILY: Family =
+    Family { find, targets: Targets::Listed(|| vec![HOST.to_owned()]), defaults: &[] };
 
 /// The port's own parameters, which `ports/linux/src/settings.rs` reads.
 pub(super) static PARAMETERS: [Parameter; 7] = [
@@ -65,6 +75,10 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
 
 pub struct Host;
 
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+}
+
 impl Machine for Host {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
         let default = |parameter: &'static Parameter| match parameter.name {
@@ -76,31 +90,29 @@ impl Machine for Host {
 
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let port = beside_the_lab("chronoscope-linux")?;
-        child::run(Command::new(&port).args(request.split(' ')), "the port", limit, stop, sink)?;
+        let mut command = Command::new(&port);
+        command.args(start.request.split(' '));
+        child::run(&mut command, "the port", start.limit, start.stop, sink)?;
         Ok(Recording::new())
     }
 
     fn run_program(
         &self,
         program: &Program<'_>,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        if request.split(' ').any(|word| word.starts_with("load=") && word != "load=none") {
+        if start.request.split(' ').any(|word| word.starts_with("load=") && word != "load=none") {
             bail!("load is beside another program in guests only");
         }
         let mut command = Command::new(&program.command[0]);
         // Programs must print numbers as C does, whatever the user's language.
         command.args(&program.command[1..]).env("LC_ALL", "C");
-        child::run(&mut command, program.name, limit, stop, sink)
+        child::run(&mut command, program.name, start.limit, start.stop, sink)
     }
 }
 

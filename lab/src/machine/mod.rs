@@ -1,7 +1,9 @@
-//! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of its stream.
+//! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of
+//! its stream, whose meaning no machine knows. A machine is one file and one row of [`FAMILIES`].
 
 mod agreement;
 mod builder;
+mod family;
 pub(crate) mod firmware;
 pub mod host;
 mod images;
@@ -10,12 +12,17 @@ pub mod rtl;
 pub mod serial;
 pub mod vm;
 
-use std::{collections::BTreeMap, iter, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
+use self::family::{Family, Targets};
 use crate::{child::Limit, profile::Retirement, run::Target, run::names::HOST};
+
+/// The families of machines, in the order in which their targets are listed.
+static FAMILIES: &[&Family] =
+    &[&host::FAMILY, &vm::FAMILY, &qemu::FAMILY, &rtl::FAMILY, &serial::FAMILY];
 
 /// The provenance of a machine's figures.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +46,16 @@ impl Recording {
     pub fn new() -> Self {
         Self::default()
     }
+}
+
+/// What a machine is asked to run, and what ends it early.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// The experiment and its parameters, as `NAME=VALUE` after spaces.
+    pub request: &'a str,
+    pub limit: Limit,
+    /// Ends the run when it becomes true.
+    pub stop: &'a AtomicBool,
 }
 
 /// A machine that runs a port's image.
@@ -80,30 +97,31 @@ pub trait Machine {
         1
     }
 
-    /// Runs one case once: starts the port with `request` and hands its bytes to `sink` as they come, until it ends.
-    /// Ends early when `sink` fails, when `limit` is over, or when `stop` becomes true. Returns what instruments besides
-    /// the port's own marks have seen, where the machine has any.
+    /// Makes programs of the host available to [`run_program`](Self::run_program), where the machine
+    /// does not have them anyway.
+    fn include(&mut self, _programs: &[&str]) {}
+
+    /// Runs one case once: starts the port and hands its bytes to `sink` as they come, until it ends.
+    /// Ends early when `sink` fails, or as `start` says. Returns what instruments besides the port's
+    /// own marks have seen, where the machine has any.
     ///
     /// # Errors
-    /// What went wrong, with what the port had to say about it.
+    /// What went wrong, with the port's own message where it left one.
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording>;
 
-    /// Runs another program there, once, beside the load that `request` asks for; the rest is as for [`run`](Self::run).
+    /// Runs another program there, once, beside the load that the request asks for; the rest is as
+    /// for [`run`](Self::run).
     ///
     /// # Errors
-    /// What went wrong, with what the program had to say about it.
+    /// What went wrong, with the program's own message where it left one.
     fn run_program(
         &self,
         program: &Program<'_>,
-        _request: &str,
-        _limit: Limit,
-        _stop: &AtomicBool,
+        _start: &Start<'_>,
         _sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         bail!("{} cannot run here: peers run on {HOST} and in Linux guests", program.name)
@@ -117,25 +135,14 @@ pub struct Program<'a> {
     pub command: &'a [String],
 }
 
-/// As [`find`]; a machine without a disk is given these programs of the host.
+/// The machine that a target names, with these programs of the host.
 ///
 /// # Errors
 /// As [`find`].
 pub fn with_programs(target: &Target, programs: &[&str]) -> Result<Box<dyn Machine>> {
-    match vm::find(&target.kernel).filter(|_| target.machine == "vm") {
-        Some(vm) => Ok(Box::new(vm.with_programs(programs))),
-        None => find(target),
-    }
-}
-
-/// A machine's own defaults of experiments' parameters: experiment, parameter, value.
-type Defaults = [(&'static str, &'static str, &'static str)];
-
-fn default_in(defaults: &Defaults, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
-    let found = defaults
-        .iter()
-        .find(|(experiment, name, _)| (*experiment, *name) == (spec.name, parameter.name));
-    found.map(|(_, _, value)| *value)
+    let mut machine = find(target)?;
+    machine.include(programs);
+    Ok(machine)
 }
 
 /// Splits a request into the value of `key`, which only the machine uses, and the rest, which the
@@ -151,32 +158,30 @@ fn take<'a>(request: &'a str, key: &str) -> (Option<&'a str>, String) {
 /// # Errors
 /// When there is no such machine, or it does not run that kernel.
 pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
-    if target.to_string() == HOST {
-        return Ok(Box::new(host::Host));
-    }
-    if target.machine == "vm"
-        && let Some(vm) = vm::find(&target.kernel)
-    {
-        return Ok(Box::new(vm));
-    }
-    if let Some(place) = target.machine.strip_prefix(serial::PREFIX) {
-        return Ok(Box::new(serial::find(&target.kernel, place)?));
-    }
-    if let Some(rtl) = rtl::find(&target.kernel, &target.machine)? {
-        return Ok(Box::new(rtl));
-    }
-    match qemu::find(&target.kernel, &target.machine)? {
-        Some(qemu) => Ok(Box::new(qemu)),
-        None => {
-            let known: Vec<String> = targets().chain([serial::FORM.to_owned()]).collect();
-            bail!("unknown target `{target}`: there is {}", known.join(", "))
+    for family in FAMILIES {
+        if let Some(machine) = (family.find)(target)? {
+            return Ok(machine);
         }
     }
+    let forms = forms().map(|(form, _)| form.to_owned());
+    let known: Vec<String> = targets().chain(forms).collect();
+    bail!("unknown target `{target}`: there is {}", known.join(", "))
 }
 
-/// All targets, as `list` shows them, but for boards: those are yours.
+/// All targets that can be listed.
 pub fn targets() -> impl Iterator<Item = String> {
-    iter::once(HOST.to_owned()).chain(vm::targets()).chain(qemu::targets()).chain(rtl::targets())
+    FAMILIES.iter().flat_map(|family| match family.targets {
+        Targets::Listed(targets) => targets(),
+        Targets::Form { .. } => Vec::new(),
+    })
+}
+
+/// The forms of targets on the user's own hardware, each with a phrase that explains it.
+pub fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FAMILIES.iter().filter_map(|family| match family.targets {
+        Targets::Listed(_) => None,
+        Targets::Form { form, help } => Some((form, help)),
+    })
 }
 
 #[cfg(test)]
@@ -196,9 +201,8 @@ mod tests {
 
     #[test]
     fn defaults_are_values_of_known_parameters() {
-        for (experiment, parameter, value) in
-            firmware::DEFAULTS.iter().chain(&rtl::DEFAULTS).chain(&vm::DEFAULTS)
-        {
+        let tables = FAMILIES.iter().flat_map(|family| family.defaults);
+        for (experiment, parameter, value) in tables.copied().flatten() {
             let spec = experiments::find(experiment).unwrap();
             let parameter = spec.parameters.iter().find(|known| known.name == *parameter).unwrap();
             assert!(parameter.values.contain(value), "{experiment} {}", parameter.name);

@@ -3,86 +3,34 @@
 //!
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
+mod chip;
 mod smallest;
 
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
     path::PathBuf,
-    process::Command,
     sync::{Mutex, atomic::AtomicBool},
 };
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
+use self::chip::{CHIPS, Chip};
 use super::{
-    Machine, Made, Recording, agreement, builder,
+    Machine, Made, Recording, Start, agreement, builder,
+    family::{Family, Targets},
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
     take,
 };
 use crate::{
-    child::{self, Folder, Limit},
-    run::names::CAPTURE,
+    child::{self, Folder},
+    run::{Target, names::CAPTURE},
 };
 
-/// An emulated chip.
-#[derive(Debug)]
-pub(super) struct Chip {
-    pub(super) name: &'static str,
-    /// QEMU's program, and Debian's package that has it.
-    pub(super) program: &'static str,
-    package: &'static str,
-    pub(super) arguments: &'static [&'static str],
-    /// Where the plugin finds its pins.
-    pins: &'static str,
-}
-
-static CHIPS: [Chip; 2] = [
-    Chip {
-        name: "cortex-m4",
-        program: "qemu-system-arm",
-        package: "qemu-system-arm",
-        arguments: &["-machine", "netduinoplus2"],
-        // GPIOA's BSRR, through its bit-band alias.
-        pins: "pins=0x42400300,exceptions=on",
-    },
-    Chip {
-        name: "rv32",
-        program: "qemu-system-riscv32",
-        package: "qemu-system-misc",
-        arguments: &[
-            "-machine",
-            "virt",
-            "-bios",
-            "none",
-            // RV32IMC, with machine mode alone.
-            "-cpu",
-            "rv32,a=off,f=off,d=off,h=off,s=off,u=off",
-            // The alarm that counts instructions, from when the processor's counter does.
-            "-rtc",
-            "base=1970-01-01T00:00:00,clock=vm",
-        ],
-        // Two registers of the bench board's, which QEMU ignores.
-        pins: "set=0x02003010,clear=0x02003014",
-    },
-];
-
-/// QEMU's arguments for all chips: one instruction takes one tick, a sleeping processor skips to
-/// the next event at once, and the host's user interface is off.
-pub(super) const ARGUMENTS: [&str; 10] = [
-    "-icount",
-    "shift=0,sleep=off,align=off",
-    "-display",
-    "none",
-    "-monitor",
-    "none",
-    "-serial",
-    "null",
-    "-parallel",
-    "null",
-];
+pub static FAMILY: Family =
+    Family { find, targets: Targets::Listed(targets), defaults: &[firmware::DEFAULTS] };
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
@@ -115,23 +63,22 @@ fn split(request: &str) -> Result<(Variant, String)> {
 /// A kernel on an emulated chip.
 #[derive(Debug)]
 pub struct Qemu {
-    pub(super) chip: &'static Chip,
+    chip: &'static Chip,
     /// The plain image.
-    pub(super) image: &'static Image,
+    image: &'static Image,
 }
 
-/// Finds the emulated chip and the kernel's image for it; `None` if there is no such pair.
-///
-/// # Errors
-/// There is no index of images.
-pub fn find(kernel: &str, machine: &str) -> Result<Option<Qemu>> {
-    let Some(chip) = CHIPS.iter().find(|chip| chip.name == machine) else { return Ok(None) };
-    Ok(images::find(kernel, machine)?.map(|image| Qemu { chip, image }))
+/// Fails if there is no index of images.
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let Some(chip) = CHIPS.iter().find(|chip| chip.name == target.machine) else {
+        return Ok(None);
+    };
+    let Some(image) = images::find(&target.kernel, chip.name)? else { return Ok(None) };
+    Ok(Some(Box::new(Qemu { chip, image })))
 }
 
-/// The targets with an image for an emulated chip, as `kernel@machine`.
-pub fn targets() -> impl Iterator<Item = String> {
-    CHIPS.iter().flat_map(|chip| images::targets(chip.name))
+fn targets() -> Vec<String> {
+    CHIPS.iter().flat_map(|chip| images::targets(chip.name)).collect()
 }
 
 impl Machine for Qemu {
@@ -143,7 +90,7 @@ impl Machine for Qemu {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        firmware::default(Some(&self.image.kind), spec, parameter)
+        FAMILY.default(Some(&self.image.kind), spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -165,32 +112,28 @@ impl Machine for Qemu {
 
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (whole, (variant, request)) = (request, split(request)?);
+        let (variant, request) = split(start.request)?;
         if request == experiments::image::SPEC.name {
-            return smallest::run(self, &request, limit, stop, sink).map(|()| Recording::new());
+            let start = Start { request: &request, ..*start };
+            smallest::run(self.chip, self.image, &start, sink)?;
+            return Ok(Recording::new());
         }
-        let what = format!("{}@{} {whole}", self.image.kernel, self.chip.name);
+        let what = format!("{}@{} {}", self.image.kernel, self.chip.name, start.request);
         let image = self.image.variant(variant)?;
-        let Chip { program, arguments, .. } = *self.chip;
         // Each start overwrites the files of the one before: the recording left is of a start that
         // agreed with the others.
         let folder = Folder::new()?;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
-        let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            let mut qemu = Command::new(program);
-            qemu.args(arguments)
-                .args(ARGUMENTS)
-                .arg("-semihosting-config")
-                .arg(semihosting(&request));
-            qemu.args(analyser.iter().flatten());
-            child::run(qemu.arg("-kernel").arg(&image), program, limit, stop, sink)
+        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            let mut qemu = self.chip.command();
+            qemu.arg("-semihosting-config").arg(semihosting(&request));
+            qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
+            child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
         };
-        agreement::run(&what, start, sink).map_err(|error| self.explained(error, variant))?;
+        agreement::run(&what, once, sink).map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
     }

@@ -14,19 +14,23 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
-    Machine, Made, Recording, builder, default_in,
+    Machine, Made, Recording, Start, builder,
+    family::{Defaults, Family, Targets},
     firmware::{self, PINS, once, repository, target},
     images::{self, Image, Variant},
     take,
 };
 use crate::{
-    child::{self, Folder, Limit},
+    child::{self, Folder},
     digest::sha256,
     profile::Retirement,
-    run::names::CAPTURE,
+    run::{Target, names::CAPTURE},
     signals,
     units::parse_hertz,
 };
+
+pub static FAMILY: Family =
+    Family { find, targets: Targets::Listed(targets), defaults: &[DEFAULTS, firmware::DEFAULTS] };
 
 /// The cores that have a board.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
@@ -77,7 +81,7 @@ static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
 
 /// Defaults of experiments' parameters that differ from the emulators': as long in cycles as the
 /// emulators' are in instructions.
-pub(super) static DEFAULTS: [(&str, &str, &str); 1] = [("masked", "interval_us", "40")];
+const DEFAULTS: &Defaults = &[("masked", "interval_us", "40")];
 
 /// A kernel on a simulated core.
 #[derive(Debug)]
@@ -87,18 +91,15 @@ pub struct Rtl {
     image: &'static Image,
 }
 
-/// Finds the board and the kernel's image for it; `None` if there is no such pair.
-///
-/// # Errors
-/// There is no index of images.
-pub fn find(kernel: &str, machine: &str) -> Result<Option<Rtl>> {
-    let Some(core) = CORES.iter().find(|core| **core == machine) else { return Ok(None) };
-    Ok(images::find(kernel, machine)?.map(|image| Rtl { core, image }))
+/// Fails if there is no index of images.
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let Some(core) = CORES.iter().find(|core| **core == target.machine) else { return Ok(None) };
+    let Some(image) = images::find(&target.kernel, core)? else { return Ok(None) };
+    Ok(Some(Box::new(Rtl { core, image })))
 }
 
-/// Every kernel on every core, as `kernel@core`.
-pub fn targets() -> impl Iterator<Item = String> {
-    CORES.into_iter().flat_map(images::targets)
+fn targets() -> Vec<String> {
+    CORES.into_iter().flat_map(images::targets).collect()
 }
 
 impl Machine for Rtl {
@@ -107,8 +108,7 @@ impl Machine for Rtl {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        default_in(&DEFAULTS, spec, parameter)
-            .or_else(|| firmware::default(Some(&self.image.kind), spec, parameter))
+        FAMILY.default(Some(&self.image.kind), spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -138,12 +138,10 @@ impl Machine for Rtl {
 
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let asked = Asked::of(request)?;
+        let asked = Asked::of(start.request)?;
         let image = self.image.variant(asked.variant())?;
         let folder = Folder::new()?;
         let mut command = Command::new(bench(self.core)?);
@@ -159,7 +157,7 @@ impl Machine for Rtl {
         if asked.trace {
             command.arg("--retired").arg(folder.path("retired"));
         }
-        child::run(&mut command, "chronoscope-bench", limit, stop, sink)?;
+        child::run(&mut command, "chronoscope-bench", start.limit, start.stop, sink)?;
         if asked.pins { recording(&folder, &image, asked.trace) } else { Ok(Recording::new()) }
     }
 }

@@ -12,7 +12,7 @@ mod line;
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::Ordering,
     thread,
     time::{Duration, Instant},
 };
@@ -28,16 +28,27 @@ use self::{
     frames::{Frames, Piece},
     line::Line,
 };
-use super::{Machine, Recording, firmware, images};
-use crate::{child::Limit, console, units::printable};
+use super::{
+    Machine, Recording, Start,
+    family::{Family, Targets},
+    firmware, images,
+};
+use crate::{child::Limit, console, run::Target, units::printable};
 
 pub use flash::flash;
 
+/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
+pub static FAMILY: Family = Family {
+    find,
+    targets: Targets::Form {
+        form: "KERNEL@serial:DEVICE[:BAUD]",
+        help: "a board on a serial line; board@…: with whatever kernel",
+    },
+    defaults: &[firmware::DEFAULTS],
+};
+
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "serial:";
-
-/// The form of its targets.
-pub const FORM: &str = "KERNEL@serial:DEVICE[:BAUD]";
 
 /// The kernel's name that accepts any kernel on the board.
 pub const ANY: &str = "board";
@@ -65,11 +76,17 @@ pub struct Serial {
     baud: u32,
 }
 
+/// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
+    Ok(Some(Box::new(board(&target.kernel, place)?)))
+}
+
 /// Parses the rest of a target after [`PREFIX`].
 ///
 /// # Errors
 /// If it is not an absolute path of a device, or the rate is out of range.
-pub fn find(kernel: &str, place: &str) -> Result<Serial> {
+fn board(kernel: &str, place: &str) -> Result<Serial> {
     // A device's name may contain colons, as in /dev/serial/by-path; the part after its last colon
     // is then not alphanumeric.
     let word = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
@@ -95,39 +112,35 @@ impl Machine for Serial {
         Vec::new()
     }
 
-    /// Returns the defaults of emulated microcontrollers, so that their figures are comparable.
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        firmware::default(images::kind(&self.kernel), spec, parameter)
+        FAMILY.default(images::kind(&self.kernel), spec, parameter)
     }
 
-    /// Runs a case. `limit` bounds the silence between frames; the duration of the stream depends
+    /// Runs a case. The limit bounds the silence between frames; the duration of the stream depends
     /// on the line and is not bounded by it.
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let line = Line::open(&self.device, self.baud)?;
-        let mut answer = Answer::to(request, self);
+        let mut answer = Answer::to(start.request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
         let mut heard = Instant::now();
         while !answer.ended {
-            if stop.load(Ordering::Relaxed) {
+            if start.stop.load(Ordering::Relaxed) {
                 bail!("interrupted");
             }
-            if heard.elapsed() >= limit.wall {
+            if heard.elapsed() >= start.limit.wall {
                 frames.rest(&mut |piece| answer.take(piece, sink))?;
-                bail!("{}", answer.missing(limit));
+                bail!("{}", answer.missing(start.limit));
             }
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
                 // The line break ends the remains of the previous request.
-                line.send(
-                    format!("{}{request}\n", if asked.is_some() { "\n" } else { "" }).as_bytes(),
-                )?;
+                let end = if asked.is_some() { "\n" } else { "" };
+                line.send(format!("{end}{}\n", start.request).as_bytes())?;
                 asked = Some(Instant::now());
             }
             let length = line.receive(&mut buffer)?;
@@ -312,7 +325,7 @@ mod tests {
     #[test]
     fn a_place_is_a_device_and_a_rate() {
         let found = |place: &str| {
-            find("tandem", place).map(|board| (board.device.display().to_string(), board.baud))
+            board("tandem", place).map(|board| (board.device.display().to_string(), board.baud))
         };
         assert_eq!(found("/dev/ttyUSB0").unwrap(), ("/dev/ttyUSB0".to_owned(), 115_200));
         assert_eq!(found("/dev/ttyUSB0:921600").unwrap(), ("/dev/ttyUSB0".to_owned(), 921_600));

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::repetition::{Progress, patience, repetition};
 use crate::{
     judge::judge_peer,
-    machine::{self, Machine, Program},
+    machine::{self, Machine, Program, Start},
     observation::Observation,
     peer::Reading,
     run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics},
@@ -156,9 +156,10 @@ impl<'a> UnderWay<'a> {
         let peer = self.peer;
         let mut output = Vec::new();
         let program = Program { name: &peer.name, command: &peer.command };
-        let patience = patience(&peer.case, self.machine.as_ref());
+        let request = peer.case.request();
+        let limit = patience(&peer.case, self.machine.as_ref());
         self.machine
-            .run_program(&program, &peer.case.request(), patience, stop, &mut |bytes| {
+            .run_program(&program, &Start { request: &request, limit, stop }, &mut |bytes| {
                 output.extend_from_slice(bytes);
                 if output.len() > MAX_OUTPUT {
                     bail!("{} writes more than {MAX_OUTPUT} bytes", peer.name);

@@ -5,7 +5,11 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    case::Case, child::Limit, machine::Machine, observation::Observation, stream::Decoder,
+    case::Case,
+    child::Limit,
+    machine::{Machine, Start},
+    observation::Observation,
+    stream::Decoder,
 };
 
 /// Receives progress updates; implemented by the progress bar.
@@ -27,9 +31,10 @@ pub fn repetition(
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut decoder = Decoder::default();
-    let recording = machine.run(&case.request(), patience(case, machine), stop, &mut |bytes| {
-        decoder.feed(bytes, &mut |record| observation.take(record))
-    })?;
+    let request = case.request();
+    let start = Start { request: &request, limit: patience(case, machine), stop };
+    let recording = machine
+        .run(&start, &mut |bytes| decoder.feed(bytes, &mut |record| observation.take(record)))?;
     decoder.finish()?;
     observation.record(recording)
 }

@@ -3,7 +3,7 @@
 //!
 //! The figures become a stream like any port's.
 
-use std::{fs, path::Path, process::Command, sync::atomic::AtomicBool};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::{
@@ -11,8 +11,11 @@ use chronoscope_suite::{
     wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
 };
 
-use super::{ARGUMENTS, Qemu};
-use crate::child::{self, Limit};
+use super::chip::Chip;
+use crate::{
+    child,
+    machine::{Start, images::Image},
+};
 
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
@@ -24,28 +27,32 @@ const LETTERS: usize = 600;
 ///
 /// # Errors
 /// What could not be built or run.
-pub(super) fn run(
-    qemu: &Qemu,
-    request: &str,
-    limit: Limit,
-    stop: &AtomicBool,
+pub fn run(
+    chip: &Chip,
+    image: &Image,
+    start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let kernel = qemu.image.kernel.as_str();
+    let kernel = image.kernel.as_str();
     let mut stream = Stream::default();
-    stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
-    let (Some(two), Some(three)) = (qemu.image.smallest(2), qemu.image.smallest(3)) else {
+    stream.send(&Record::Hello {
+        version: wire::VERSION,
+        kernel,
+        release: "",
+        request: start.request,
+    })?;
+    let (Some(two), Some(three)) = (image.smallest(2), image.smallest(3)) else {
         let what = "there is no smallest image of this kernel for this chip";
         stream.send(&Record::Refused { reason: Reason::NotOffered, what, mend: "", code: 0 })?;
         return sink(&stream.bytes);
     };
     let mut sizes = Vec::new();
-    for (tasks, image) in [(2, two), (3, three)] {
-        let image = image.file()?;
+    for (tasks, smallest) in [(2, two), (3, three)] {
+        let file = smallest.file()?;
         sizes.push(Size::of(
-            &fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?,
+            &fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
         )?);
-        let letters = letters(qemu, &image, limit, stop)?;
+        let letters = letters(chip, &file, start)?;
         let (all, fewest) = ((LETTERS / tasks) as f64, fewest(&letters, tasks) as f64);
         let name = format!("turns of each of {tasks} tasks");
         stream.send(&Record::Evidence(Evidence {
@@ -58,7 +65,7 @@ pub(super) fn run(
     let [Size { text, read_only, memory }, three] = &sizes[..] else {
         bail!("there are two images")
     };
-    let stack = if qemu.image.kind == "thread" { STACK } else { 0 };
+    let stack = if image.kind == "thread" { STACK } else { 0 };
     let task = three
         .memory
         .checked_sub(memory + stack)
@@ -79,14 +86,14 @@ pub(super) fn run(
 }
 
 /// The first letters that the image shows. It would go on for ever.
-fn letters(qemu: &Qemu, image: &Path, limit: Limit, stop: &AtomicBool) -> Result<Vec<u8>> {
-    let mut command = Command::new(qemu.chip.program);
-    command.args(qemu.chip.arguments).args(ARGUMENTS).args(["-chardev", "stdio,id=host"]);
+fn letters(chip: &Chip, image: &Path, start: &Start<'_>) -> Result<Vec<u8>> {
+    let mut command = chip.command();
     command
+        .args(["-chardev", "stdio,id=host"])
         .args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"])
         .arg(image);
     let mut letters = Vec::new();
-    let ended = child::run(&mut command, qemu.chip.program, limit, stop, &mut |bytes| {
+    let ended = child::run(&mut command, chip.program, start.limit, start.stop, &mut |bytes| {
         letters.extend_from_slice(bytes);
         if letters.len() < LETTERS { Ok(()) } else { Err(anyhow!("that is enough")) }
     });

@@ -28,8 +28,15 @@ use self::{
     options::Mode,
     start::Guest,
 };
-use super::{Machine, Made, Program, Recording, default_in, host, take};
-use crate::child::Limit;
+use super::{
+    Machine, Made, Program, Recording, Start,
+    family::{Defaults, Family, Targets},
+    host, take,
+};
+use crate::run::Target;
+
+pub static FAMILY: Family =
+    Family { find, targets: Targets::Listed(targets), defaults: &[DEFAULTS] };
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -42,7 +49,7 @@ static MODE: Parameter = Parameter {
 /// The defaults of experiments' parameters on this machine, where they differ from the experiments'
 /// own. Samples vary little here, and the emulator executes only some hundred million instructions
 /// a second.
-pub(super) static DEFAULTS: [(&str, &str, &str); 5] = [
+const DEFAULTS: &Defaults = &[
     ("switch", "loops", "2000"),
     ("message", "loops", "2000"),
     ("log", "loops", "500"),
@@ -58,17 +65,16 @@ pub struct Vm {
     programs: Vec<String>,
 }
 
-/// Finds the machine for a kernel's name; `None` if this machine does not offer it.
-pub fn find(kernel: &str) -> Option<Vm> {
-    FLAVOURS
-        .iter()
-        .find(|flavour| flavour.name == kernel)
-        .map(|flavour| Vm { flavour, programs: Vec::new() })
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let mut flavours = FLAVOURS.iter().filter(|_| target.machine == "vm");
+    let Some(flavour) = flavours.find(|flavour| flavour.name == target.kernel) else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(Vm { flavour, programs: Vec::new() })))
 }
 
-/// All targets of this machine, as `kernel@vm`.
-pub fn targets() -> impl Iterator<Item = String> {
-    FLAVOURS.iter().map(|flavour| format!("{}@vm", flavour.name))
+fn targets() -> Vec<String> {
+    FLAVOURS.iter().map(|flavour| format!("{}@vm", flavour.name)).collect()
 }
 
 /// The prepared guests, or the errors of preparing them, by kernel, mode and programs. Each is
@@ -77,11 +83,6 @@ static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
 type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, String>>;
 
 impl Vm {
-    /// Returns the machine with these programs of the host added to the guest.
-    pub fn with_programs(self, programs: &[&str]) -> Self {
-        Self { programs: programs.iter().map(|&name| name.to_owned()).collect(), ..self }
-    }
-
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
         let mut guests = GUESTS.lock().unwrap_or_else(PoisonError::into_inner);
         let guest =
@@ -110,7 +111,7 @@ impl Machine for Vm {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        default_in(&DEFAULTS, spec, parameter)
+        FAMILY.default(None, spec, parameter)
     }
 
     fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
@@ -126,30 +127,32 @@ impl Machine for Vm {
         true
     }
 
+    fn include(&mut self, programs: &[&str]) {
+        self.programs.extend(programs.iter().map(|&name| name.to_owned()));
+    }
+
     fn run(
         &self,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (mode, request) = split(request);
-        let guest = self.guest(mode, stop)?;
-        guest.run(&(request + &mode.request(self.flavour)), None, limit, stop, sink)?;
+        let (mode, request) = split(start.request);
+        let guest = self.guest(mode, start.stop)?;
+        let request = request + &mode.request(self.flavour);
+        guest.run(&Start { request: &request, ..*start }, None, sink)?;
         Ok(Recording::new())
     }
 
     fn run_program(
         &self,
         program: &Program<'_>,
-        request: &str,
-        limit: Limit,
-        stop: &AtomicBool,
+        start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let (mode, request) = split(request);
+        let (mode, request) = split(start.request);
         let command = programs::command(program.command)?;
-        self.guest(mode, stop)?.run(&request, Some(&command), limit, stop, sink)
+        let guest = self.guest(mode, start.stop)?;
+        guest.run(&Start { request: &request, ..*start }, Some(&command), sink)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
     cache::Cache,
     child::{self, Limit},
     digest::{Identity, key, sha256},
-    machine::firmware::told_when_long,
+    machine::{Start, firmware::told_when_long},
     units::printable,
 };
 
@@ -149,14 +149,12 @@ impl Guest {
     /// If QEMU or the guest fails; the message includes their last words.
     pub fn run(
         &self,
-        request: &str,
+        start: &Start<'_>,
         command: Option<&str>,
-        limit: Limit,
-        stop: &AtomicBool,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
-        for (name, text) in [("request", Some(request)), ("program", command)] {
+        for (name, text) in [("request", Some(start.request)), ("program", command)] {
             let Some(text) = text else { continue };
             // A comma in an option is written twice.
             let text = text.replace(',', ",,");
@@ -164,16 +162,16 @@ impl Guest {
         }
         if !self.mode.is_kept() {
             self.with_kernel(&mut qemu);
-            let limit = limit.saturating_add(BOOT);
+            let limit = start.limit.saturating_add(BOOT);
             qemu.stdin(Stdio::null());
-            let ran = child::run_with_input(&mut qemu, "the guest", limit, stop, sink)
+            let ran = child::run_with_input(&mut qemu, "the guest", limit, start.stop, sink)
                 .map_err(installed)
                 .and_then(no_panic);
             return ran
                 .with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
         }
         qemu.args(["-incoming", &format!("exec:cat \"${SAVED}\"")]);
-        self.talk(&mut qemu, limit, stop, sink, |qmp| {
+        self.talk(&mut qemu, start.limit, start.stop, sink, |qmp| {
             // The machine was saved while stopped, and is stopped when completely restored.
             qmp.ask_until("query-status", |answer| answer["status"] != "inmigrate")?;
             qmp.command("cont", &json!({})).map(|_| ())
