@@ -1,16 +1,12 @@
 //! The command line: commands, flags, help texts, and one-line messages for mistakes.
 
-use std::{
-    env,
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::{env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::{
-    report::format::{CompareFormat, Format, TraceFormat},
+    report::format::{BenchmarkFormat, ComparisonFormat, RunFormat, TraceFormat},
     store,
 };
 
@@ -153,7 +149,7 @@ pub struct Run {
 pub struct Output {
     /// How to print the result [default: table; html for a file named so].
     #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    pub format: Option<RunFormat>,
     /// Google Benchmark's name of --format.
     #[arg(
         long = "benchmark_format",
@@ -171,32 +167,12 @@ pub struct Output {
     pub quiet: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BenchmarkFormat {
-    Console,
-    Json,
-    Csv,
-}
-
 impl Output {
-    /// The format of either flag, or else the one that the file's name implies.
-    pub fn format(&self) -> Format {
-        match self.benchmark_format {
-            None => self.format.unwrap_or(if is_page(self.output.as_deref()) {
-                Format::Html
-            } else {
-                Format::Table
-            }),
-            Some(BenchmarkFormat::Console) => Format::GoogleBenchmarkConsole,
-            Some(BenchmarkFormat::Json) => Format::GoogleBenchmark,
-            Some(BenchmarkFormat::Csv) => Format::Csv,
-        }
+    /// The format of either flag, or else the one that the file's name selects.
+    pub fn format(&self) -> RunFormat {
+        let requested = self.benchmark_format.map(RunFormat::from).or(self.format);
+        requested.unwrap_or_else(|| RunFormat::of_file(self.output.as_deref()))
     }
-}
-
-/// Returns whether the file's name ends in `.html`.
-fn is_page(file: Option<&Path>) -> bool {
-    file.and_then(Path::extension).is_some_and(|extension| extension == "html")
 }
 
 /// The flag that chooses the store of runs.
@@ -289,10 +265,9 @@ pub struct Compare {
 }
 
 impl PrintComparison {
-    /// The format of the flag, or else the one that the file's name implies.
-    pub fn format(&self) -> CompareFormat {
-        let is_page = is_page(self.output.as_deref());
-        self.format.unwrap_or(if is_page { CompareFormat::Html } else { CompareFormat::Table })
+    /// The requested format, or the one that the output file's name selects.
+    pub fn format(&self) -> ComparisonFormat {
+        self.format.unwrap_or_else(|| ComparisonFormat::of_file(self.output.as_deref()))
     }
 }
 
@@ -344,7 +319,7 @@ pub enum PrintFormat {
 pub struct PrintComparison {
     /// How to print the result [default: table; html for a file named so].
     #[arg(long, value_enum)]
-    pub format: Option<CompareFormat>,
+    pub format: Option<ComparisonFormat>,
     /// Write the result to a file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,

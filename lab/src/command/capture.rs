@@ -47,7 +47,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     };
     let analyses =
         arguments.files.iter().enumerate().map(analyse_one).collect::<Result<Vec<_>>>()?;
-    let text = report::capture::render(&analyses, arguments.format.unwrap_or_default())?;
+    let text = (arguments.format.unwrap_or_default().writer.0)(&analyses)?;
     report::emit(&text, arguments.output.as_deref())?;
     for (analysis, path) in analyses.iter().zip(&arguments.files) {
         tell_unseen(arguments, path, analysis.unseen);

@@ -12,7 +12,7 @@ use crate::{
     comparison::{self, Comparison, Line, Pair, Side},
     console,
     reference::{self, Reference},
-    report::{self, format::CompareFormat},
+    report::{self, format::ComparisonWriter},
     run::{CaseResult, Context, Run, SCHEMA, Status},
     runner, signals,
     store::{CaseRow, Store},
@@ -81,11 +81,11 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 
 /// Compares several runs with the first.
 fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
-    if arguments.print.format() != CompareFormat::Html {
+    let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
         );
-    }
+    };
     if let Some(variant) =
         [&arguments.a, &arguments.b].into_iter().find(|side| !reference::is_run(side))
     {
@@ -94,10 +94,7 @@ fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
     let runs = [&arguments.b].into_iter().chain(more.iter().copied());
     let comparisons: Vec<Comparison> =
         runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
-    report::emit(
-        &report::html::comparison::render(&comparisons, &[]),
-        arguments.print.output.as_deref(),
-    )?;
+    report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
@@ -163,7 +160,7 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
     let is_stored =
         |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
-    if arguments.print.format() != CompareFormat::Html
+    if !arguments.print.format().shows_several()
         || ![&arguments.a, &arguments.b].into_iter().any(is_stored)
     {
         return Ok(Vec::new());

@@ -1,13 +1,8 @@
 //! `chronoscope report`: a stored run, shown again.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::{
-    cli::{self},
-    reference::Reference,
-    report::{self, format::Format},
-    store::Store,
-};
+use crate::{cli, reference::Reference, report, store::Store};
 
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
     let mut runs = Vec::new();
@@ -16,15 +11,12 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
         let (found, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
         runs.push((found.to_string(), run));
     }
-    match (runs.as_slice(), arguments.output.format()) {
-        ([(_, run)], _) => {
-            report::write(run, arguments.output.format(), arguments.output.output.as_deref())?
-        }
-        (_, Format::Html) => {
-            let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run)).collect();
-            report::emit(&report::html::render(&runs), arguments.output.output.as_deref())?;
-        }
-        _ => bail!("several runs are shown in a page only: write `-o FILE.html`, or name one run"),
+    let (format, file) = (arguments.output.format(), arguments.output.output.as_deref());
+    if let [(_, run)] = runs.as_slice() {
+        report::write(run, format, file)?;
+    } else {
+        let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run)).collect();
+        report::write_several(&runs, format, file)?;
     }
     Ok(0)
 }

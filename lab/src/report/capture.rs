@@ -19,7 +19,6 @@ use crate::{
         measure::{Analysis, Row},
         sigrok, vcd,
     },
-    report::format::CaptureFormat,
     units::{digits, printable, show},
 };
 
@@ -50,19 +49,8 @@ pub const COLUMNS: [&str; 19] = [
     "sampled",
 ];
 
-/// Renders the analyses of one or more capture files.
-///
-/// # Errors
-/// When JSON serialization fails; the analyses hold no value for which it does.
-pub fn render(analyses: &[Analysis], format: CaptureFormat) -> Result<String> {
-    Ok(match format {
-        CaptureFormat::Table => table(analyses),
-        CaptureFormat::Json => json(analyses)?,
-        CaptureFormat::Csv => csv_rows(analyses),
-    })
-}
-
-fn table(analyses: &[Analysis]) -> String {
+/// The measurements of capture files as text for a terminal.
+pub fn table(analyses: &[Analysis]) -> String {
     let mut table = TextTable::new(&[
         ("channel", Left),
         ("measure", Left),
@@ -176,7 +164,10 @@ fn rate(hertz: u64) -> String {
 }
 
 /// The JSON document, with one object for each capture file.
-fn json(analyses: &[Analysis]) -> Result<String> {
+///
+/// # Errors
+/// When serialization fails; the analyses hold no value for which it does.
+pub fn json(analyses: &[Analysis]) -> Result<String> {
     let of = |analysis: &Analysis| {
         let (numerator, denominator) = analysis.header.tick.fraction();
         let sampled = match analysis.header.sampling {
@@ -197,7 +188,8 @@ fn json(analyses: &[Analysis]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&json!({"captures": captures}))? + "\n")
 }
 
-fn csv_rows(analyses: &[Analysis]) -> String {
+/// The CSV, with its header.
+pub fn csv_rows(analyses: &[Analysis]) -> String {
     let mut text = csv::record(COLUMNS.map(str::to_owned));
     for (analysis, row) in
         analyses.iter().flat_map(|analysis| analysis.rows.iter().map(move |row| (analysis, row)))

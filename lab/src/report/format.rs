@@ -1,45 +1,240 @@
-//! The formats in which runs, comparisons, timelines and captures are written.
+//! The formats in which runs, comparisons, timelines and captures are written: one table for each,
+//! one row a format. The values of `--format` are the names in its table.
 
-use clap::ValueEnum;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use anyhow::Result;
+use clap::{ValueEnum, builder::PossibleValue};
+
+use super::{
+    Paint, capture, comparison, csv, github, google_benchmark, google_benchmark_console, html,
+    json, junit, outcomes::Outcomes, perfetto, table, vcd,
+};
+use crate::{
+    capture::measure::Analysis, comparison::Comparison, run::Run, store::CaseRow,
+    timeline::Timeline,
+};
+
+/// A row of a table of formats: a way to write what `W` writes.
+#[derive(Clone, Copy)]
+pub struct Format<W: 'static> {
+    /// The value of `--format`.
+    name: &'static str,
+    /// The extension that selects the format where `--format` is not given.
+    extension: Option<&'static str>,
+    /// A phrase for `--help`; may be empty.
+    help: &'static str,
+    pub writer: W,
+}
+
+/// A kind of writer, with the table of its formats.
+pub trait Writer: Copy + Send + Sync + 'static {
+    /// The formats; the first is the default.
+    const FORMATS: &'static [Format<Self>];
+}
 
 /// Formats of a run.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Table,
-    Json,
-    GoogleBenchmark,
-    GoogleBenchmarkConsole,
-    Csv,
-    Junit,
-    Github,
-    Html,
+pub type RunFormat = Format<RunWriter>;
+
+#[derive(Clone, Copy)]
+pub enum RunWriter {
+    One(fn(&Run, Paint) -> Result<String>),
+    /// Shows one run, or several under their names.
+    Several(fn(&[(String, &Run)]) -> String),
+}
+
+impl Writer for RunWriter {
+    const FORMATS: &'static [RunFormat] = &[
+        Format::new("table", Self::One(|run, paint| Ok(table::render(run, paint)))),
+        Format::new("json", Self::One(|run, _| json::render(run))),
+        Format::new("google-benchmark", GOOGLE_BENCHMARK),
+        Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE),
+        Format::new("csv", CSV),
+        Format::new("junit", Self::One(|run, _| Ok(junit::render(&Outcomes::of_run(run))))),
+        Format::new("github", Self::One(|run, _| Ok(github::render(&Outcomes::of_run(run))))),
+        Format::new("html", Self::Several(html::render)).for_files("html"),
+    ];
+}
+
+const GOOGLE_BENCHMARK: RunWriter = RunWriter::One(|run, _| google_benchmark::render(run));
+const GOOGLE_BENCHMARK_CONSOLE: RunWriter =
+    RunWriter::One(|run, _| Ok(google_benchmark_console::render(run)));
+const CSV: RunWriter = RunWriter::One(|run, _| Ok(csv::render(run)));
+
+/// Formats of a run under the names of Google Benchmark's `--benchmark_format`.
+pub type BenchmarkFormat = Format<BenchmarkWriter>;
+
+#[derive(Clone, Copy)]
+pub struct BenchmarkWriter(RunWriter);
+
+impl Writer for BenchmarkWriter {
+    const FORMATS: &'static [BenchmarkFormat] = &[
+        Format::new("console", Self(GOOGLE_BENCHMARK_CONSOLE)),
+        Format::new("json", Self(GOOGLE_BENCHMARK)),
+        Format::new("csv", Self(CSV)),
+    ];
+}
+
+impl From<BenchmarkFormat> for RunFormat {
+    fn from(Format { name, writer, .. }: BenchmarkFormat) -> Self {
+        Self::new(name, writer.0)
+    }
 }
 
 /// Formats of a comparison.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    Table,
-    Json,
-    Junit,
-    Github,
-    Html,
+pub type ComparisonFormat = Format<ComparisonWriter>;
+
+#[derive(Clone, Copy)]
+pub enum ComparisonWriter {
+    One(fn(&Comparison) -> Result<String>),
+    /// Shows one comparison with the store's rows of earlier runs, or several comparisons with the
+    /// same A.
+    Several(fn(&[Comparison], &[CaseRow]) -> String),
+}
+
+impl Writer for ComparisonWriter {
+    const FORMATS: &'static [ComparisonFormat] = &[
+        Format::new("table", Self::One(|one| Ok(comparison::table(one)))),
+        Format::new("json", Self::One(comparison::json)),
+        Format::new("junit", Self::One(|one| Ok(junit::render(&Outcomes::of_comparison(one))))),
+        Format::new("github", Self::One(|one| Ok(github::render(&Outcomes::of_comparison(one))))),
+        Format::new("html", Self::Several(html::comparison::render)).for_files("html"),
+    ];
 }
 
 /// Formats of a timeline.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum TraceFormat {
-    /// Perfetto's protocol buffers.
-    #[default]
-    Perfetto,
-    /// A value change dump, for GTKWave or Surfer.
-    Vcd,
+pub type TraceFormat = Format<TraceWriter>;
+
+#[derive(Clone, Copy)]
+pub struct TraceWriter {
+    pub(super) write: fn(&mut Timeline<'_>, &mut dyn Write) -> io::Result<()>,
+    /// The message that refuses to write a binary format to a terminal.
+    pub(super) not_on_terminal: Option<&'static str>,
+}
+
+impl Writer for TraceWriter {
+    const FORMATS: &'static [TraceFormat] = &[
+        Format {
+            name: "perfetto",
+            extension: None,
+            help: "Perfetto's protocol buffers",
+            writer: Self {
+                write: perfetto::write,
+                not_on_terminal: Some(
+                    "a terminal cannot show a Perfetto trace: write it to a file (-o run.pftrace) and open that in https://ui.perfetto.dev",
+                ),
+            },
+        },
+        Format {
+            name: "vcd",
+            extension: None,
+            help: "A value change dump, for GTKWave or Surfer",
+            writer: Self { write: vcd::write, not_on_terminal: None },
+        },
+    ];
 }
 
 /// Formats of the measurements of captures.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CaptureFormat {
-    #[default]
-    Table,
-    Json,
-    Csv,
+pub type CaptureFormat = Format<CaptureWriter>;
+
+#[derive(Clone, Copy)]
+pub struct CaptureWriter(pub fn(&[Analysis]) -> Result<String>);
+
+impl Writer for CaptureWriter {
+    const FORMATS: &'static [CaptureFormat] = &[
+        Format::new("table", Self(|analyses| Ok(capture::table(analyses)))),
+        Format::new("json", Self(capture::json)),
+        Format::new("csv", Self(|analyses| Ok(capture::csv_rows(analyses)))),
+    ];
+}
+
+impl<W: Writer> Format<W> {
+    const fn new(name: &'static str, writer: W) -> Self {
+        Self { name, extension: None, help: "", writer }
+    }
+
+    /// This format, selected by a file's extension.
+    const fn for_files(self, extension: &'static str) -> Self {
+        Self { extension: Some(extension), ..self }
+    }
+
+    /// The format that the extension of `file` selects, or the default.
+    pub fn of_file(file: Option<&Path>) -> Self {
+        let extension = file.and_then(Path::extension).and_then(|extension| extension.to_str());
+        let is_of_file = |format: &&Self| extension.is_some() && format.extension == extension;
+        W::FORMATS.iter().find(is_of_file).copied().unwrap_or_default()
+    }
+}
+
+impl<W: Writer> Default for Format<W> {
+    fn default() -> Self {
+        W::FORMATS[0]
+    }
+}
+
+impl<W: Writer> ValueEnum for Format<W> {
+    fn value_variants<'a>() -> &'a [Self] {
+        W::FORMATS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = PossibleValue::new(self.name);
+        Some(if self.help.is_empty() { value } else { value.help(self.help) })
+    }
+}
+
+impl ComparisonFormat {
+    /// Whether the format shows several comparisons, and the history of one.
+    pub fn shows_several(&self) -> bool {
+        matches!(self.writer, ComparisonWriter::Several(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn names<W: Writer>() -> Vec<&'static str> {
+        W::FORMATS.iter().map(|format| format.name).collect()
+    }
+
+    #[test]
+    fn names_and_extensions_are_unique() {
+        fn check<W: Writer>() {
+            assert_eq!(names::<W>().len(), names::<W>().iter().collect::<BTreeSet<_>>().len());
+            let extensions: Vec<_> =
+                W::FORMATS.iter().filter_map(|format| format.extension).collect();
+            assert_eq!(extensions.len(), extensions.iter().collect::<BTreeSet<_>>().len());
+        }
+        check::<RunWriter>();
+        check::<BenchmarkWriter>();
+        check::<ComparisonWriter>();
+        check::<TraceWriter>();
+        check::<CaptureWriter>();
+    }
+
+    #[test]
+    fn a_file_s_extension_selects_the_page_and_nothing_else() {
+        for (file, name) in [("a.html", "html"), ("a.json", "table"), ("html", "table")] {
+            assert_eq!(RunFormat::of_file(Some(Path::new(file))).name, name);
+            assert_eq!(ComparisonFormat::of_file(Some(Path::new(file))).name, name);
+        }
+        assert_eq!(RunFormat::of_file(None).name, "table");
+        assert_eq!(TraceFormat::default().name, "perfetto");
+    }
+
+    #[test]
+    fn the_names_of_google_benchmark_are_its_own_formats() {
+        assert_eq!(names::<BenchmarkWriter>(), ["console", "json", "csv"]);
+        let format = RunFormat::from(BenchmarkFormat::from_str("json", false).unwrap());
+        let RunWriter::One(write) = format.writer else { panic!("a page") };
+        let run = crate::run::sample::run();
+        let text = write(&run, Paint::Plain).unwrap();
+        assert_eq!(text, google_benchmark::render(&run).unwrap());
+    }
 }

@@ -33,8 +33,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use format::{CompareFormat, Format, TraceFormat};
-use outcomes::Outcomes;
+use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceFormat};
 pub use paint::Paint;
 
 use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
@@ -51,21 +50,30 @@ pub fn check(file: Option<&Path>) -> Result<()> {
 ///
 /// # Errors
 /// When rendering fails, or the output cannot be written.
-pub fn write(run: &Run, format: Format, file: Option<&Path>) -> Result<()> {
-    let text = match format {
-        Format::Table => table::render(run, Paint::for_output(file)),
-        Format::Json => json::render(run)?,
-        Format::GoogleBenchmark => google_benchmark::render(run)?,
-        Format::GoogleBenchmarkConsole => google_benchmark_console::render(run),
-        Format::Csv => csv::render(run),
-        Format::Junit => junit::render(&Outcomes::of_run(run)),
-        Format::Github => github::render(&Outcomes::of_run(run)),
-        Format::Html => html::render(&[(String::new(), run)]),
+pub fn write(run: &Run, format: RunFormat, file: Option<&Path>) -> Result<()> {
+    let text = match format.writer {
+        RunWriter::One(render) => render(run, Paint::for_output(file))?,
+        RunWriter::Several(render) => render(&[(String::new(), run)]),
     };
     emit(&text, file)
 }
 
-/// Writes a comparison in the requested format, to a file or to standard output. Only the page uses
+/// Writes several named runs together, to a file or to standard output.
+///
+/// # Errors
+/// When the format shows one run only, or the output cannot be written.
+pub fn write_several(
+    runs: &[(String, &Run)],
+    format: RunFormat,
+    file: Option<&Path>,
+) -> Result<()> {
+    let RunWriter::Several(render) = format.writer else {
+        bail!("several runs are shown in a page only: write `-o FILE.html`, or name one run")
+    };
+    emit(&render(runs), file)
+}
+
+/// Writes a comparison in the requested format, to a file or to standard output. Only a page uses
 /// `history`, the store's rows of earlier runs.
 ///
 /// # Errors
@@ -73,15 +81,12 @@ pub fn write(run: &Run, format: Format, file: Option<&Path>) -> Result<()> {
 pub fn write_comparison(
     comparison: &Comparison,
     history: &[CaseRow],
-    format: CompareFormat,
+    format: ComparisonFormat,
     file: Option<&Path>,
 ) -> Result<()> {
-    let text = match format {
-        CompareFormat::Table => comparison::table(comparison),
-        CompareFormat::Json => comparison::json(comparison)?,
-        CompareFormat::Junit => junit::render(&Outcomes::of_comparison(comparison)),
-        CompareFormat::Github => github::render(&Outcomes::of_comparison(comparison)),
-        CompareFormat::Html => html::comparison::render(slice::from_ref(comparison), history),
+    let text = match format.writer {
+        ComparisonWriter::One(render) => render(comparison)?,
+        ComparisonWriter::Several(render) => render(slice::from_ref(comparison), history),
     };
     emit(&text, file)
 }
@@ -110,17 +115,10 @@ pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
 /// # Errors
 /// When the output cannot be written, or a binary format would go to a terminal.
 pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path>) -> Result<()> {
-    let content = |output: &mut dyn Write| match format {
-        TraceFormat::Perfetto => perfetto::write(timeline, output),
-        TraceFormat::Vcd => vcd::write(timeline, output),
-    };
-    match file {
-        Some(path) => file::write_with(path, content),
-        None if format == TraceFormat::Perfetto && stdout().is_terminal() => {
-            bail!(
-                "a terminal cannot show a Perfetto trace: write it to a file (-o run.pftrace) and open that in https://ui.perfetto.dev"
-            )
-        }
-        None => console::print_with(content),
+    let content = |output: &mut dyn Write| (format.writer.write)(timeline, output);
+    match (file, format.writer.not_on_terminal) {
+        (Some(path), _) => file::write_with(path, content),
+        (None, Some(refusal)) if stdout().is_terminal() => bail!(refusal),
+        (None, _) => console::print_with(content),
     }
 }
