@@ -51,6 +51,8 @@ pub enum Command {
     Baseline(Baseline),
     /// List the runs in the store, or show an experiment's figures from run to run.
     History(History),
+    /// Store what was measured by runs that were killed, or that could not store it.
+    Recover(Recover),
     /// Show all experiments, their parameters, and all targets.
     List(List),
     /// Measure real-time and ordinary calls to a service through binder, as Android's binder
@@ -289,6 +291,18 @@ pub struct History {
     pub keep: Option<u32>,
     #[command(flatten)]
     pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Recover {
+    /// Remove it instead.
+    #[arg(long)]
+    pub discard: bool,
+    /// No remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub store: Store,
 }

@@ -3,36 +3,44 @@
 //! neighbours always goes first.
 
 pub mod context;
+mod pair_tally;
 pub mod pairs;
+mod recovered;
 mod repetition;
+mod tally;
+#[cfg(test)]
+mod test;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
-pub use self::repetition::Progress;
-use self::repetition::repetition;
+pub use self::{recovered::recovered, repetition::Progress};
+use self::{
+    repetition::{Intake, play},
+    tally::Tally,
+};
 use crate::{
     case::Case,
-    machine::{self, Machine},
-    observation::Observation,
+    journal::{Journal, MadeForm, Recorded},
+    machine::{self, Machine, Made},
     run::CaseResult,
 };
 
 /// The results of running cases.
 pub struct Outcome {
-    /// A result for each case that has at least one complete repetition.
-    pub results: Vec<CaseResult>,
+    /// One element for each case: `None` if it needs more and has no complete repetition.
+    pub results: Vec<Option<CaseResult>>,
     /// The number of cases that have all their repetitions.
     pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all cases. When `stop` becomes true, the repetition under way is ended, and the complete
-/// ones are kept.
+/// Runs all cases, and keeps each complete repetition in the journal. When `stop` becomes true the
+/// repetition under way is dropped, and what is complete remains.
 ///
 /// # Errors
 /// A target does not exist. Failures of single cases are reported in their verdicts.
@@ -41,15 +49,14 @@ pub fn run(
     keep_samples: bool,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
+    journal: &mut Journal,
 ) -> Result<Outcome> {
     let mut under_way = cases
         .iter()
         .map(|case| {
             Ok(UnderWay {
-                case,
+                tally: Tally::new(case, keep_samples),
                 machine: machine::find(&case.target)?,
-                observation: Observation::new(case, keep_samples),
-                spent: Duration::ZERO,
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -64,78 +71,75 @@ pub fn run(
                 break;
             }
             let left = expected_left(&under_way);
-            progress.step(under_way[index].case, total.saturating_sub(left), total);
-            under_way[index].repeat(stop);
+            progress.step(under_way[index].tally.case, total.saturating_sub(left), total);
+            under_way[index].repeat(index, stop, journal);
         }
         order.reverse();
     }
     progress.finish();
     let interrupted = stop.load(Ordering::Relaxed);
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
-    let results = under_way.into_iter().filter_map(UnderWay::finish).collect();
+    let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
     Ok(Outcome { results, complete, interrupted })
 }
 
 fn expected_left(cases: &[UnderWay<'_>]) -> Duration {
-    cases.iter().map(UnderWay::expected_left).fold(Duration::ZERO, Duration::saturating_add)
+    let each = cases.iter().map(|case| case.tally.expected_left());
+    each.fold(Duration::ZERO, Duration::saturating_add)
 }
 
 struct UnderWay<'a> {
-    case: &'a Case,
+    tally: Tally<'a>,
     machine: Box<dyn Machine>,
-    observation: Observation,
-    spent: Duration,
 }
 
 impl UnderWay<'_> {
     fn needs_more(&self) -> bool {
-        !self.observation.is_refused()
-            && (self.observation.repetitions() < self.case.repeat
-                || self.case.duration.is_some_and(|duration| self.spent < duration))
+        self.tally.needs_more()
     }
 
-    /// The case's result; `None` if it is interrupted before its first complete repetition.
-    fn finish(mut self) -> Option<CaseResult> {
-        let done = self.observation.repetitions();
-        if self.needs_more() && done == 0 {
-            return None;
-        }
-        if self.needs_more() {
-            self.observation.remark(format!(
-                "interrupted after {done} of {} repetitions",
-                self.case.repeat.max(done)
-            ));
-        }
-        Some(self.observation.finish(self.case))
-    }
-
-    fn expected_left(&self) -> Duration {
-        if !self.needs_more() {
-            return Duration::ZERO;
-        }
-        let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
-        let by_count =
-            self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
-        let by_time = self
-            .case
-            .duration
-            .map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
-        by_count.max(by_time)
-    }
-
-    fn repeat(&mut self, stop: &AtomicBool) {
-        match self.machine.prepare(&self.case.request(), stop) {
-            Ok(made) => self.observation.made(made),
+    /// One more repetition of the case at `place`; dropped when it is stopped, else also kept in the
+    /// journal.
+    fn repeat(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
+        let Self { tally, machine } = self;
+        let made = match machine.prepare(&tally.case.request(), stop) {
+            Ok(made) => made,
             Err(_) if stop.load(Ordering::Relaxed) => return,
-            Err(error) => return self.observation.fail(format!("{error:#}")),
-        }
+            Err(error) => {
+                let failed = Some(format!("{error:#}"));
+                journal.begin(place, None);
+                journal.end(&Recorded { failed, ..Recorded::default() });
+                return tally.observation.fail(format!("{error:#}"));
+            }
+        };
+        let Made { identity, remark } = made;
         let start = Instant::now();
-        let outcome = repetition(self.machine.as_ref(), self.case, &mut self.observation, stop);
-        self.spent += start.elapsed();
-        if let Err(error) = outcome
-            && !stop.load(Ordering::Relaxed)
-        {
-            self.observation.fail(format!("{error:#}"));
+        let mut intake = Intake::new(&mut tally.observation);
+        journal
+            .begin(place, Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
+        intake.observation().made(identity, remark);
+        let seen = play(machine.as_ref(), tally.case, &mut intake, stop, &mut |bytes| {
+            journal.stream(bytes);
+        });
+        if seen.is_err() && stop.load(Ordering::Relaxed) {
+            journal.discard();
+            return intake.discard();
         }
+        let spent = start.elapsed();
+        tally.spent += spent;
+        let recorded = match &seen {
+            Ok(seen) => Recorded {
+                spent,
+                failed: None,
+                capture: seen.capture.as_deref(),
+                runs: seen.runs.as_deref(),
+                cycles: seen.cycles.as_ref(),
+            },
+            Err(error) => {
+                Recorded { spent, failed: Some(format!("{error:#}")), ..Recorded::default() }
+            }
+        };
+        journal.end(&recorded);
+        intake.end(seen.as_ref().map_err(|error| anyhow!("{error:#}")));
     }
 }

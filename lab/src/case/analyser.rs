@@ -2,7 +2,7 @@
 //! "2MHz", phase = 0.25 }`.
 
 use anyhow::{Error, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     capture,
@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// An analyser that looks at all pins at once, at a fixed rate.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Text")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Text", into = "Text")]
 pub struct Analyser {
     hertz: u64,
     phase: f64,
@@ -20,7 +20,7 @@ pub struct Analyser {
 }
 
 /// The analyser in a study's TOML.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "write { rate = \"2MHz\" }, and a phase if it is to be another than 0"
@@ -38,6 +38,12 @@ impl TryFrom<Text> for Analyser {
     fn try_from(Text { rate, phase }: Text) -> Result<Self> {
         let hertz = parse_hertz(&rate)?;
         Ok(Self { hertz, phase, looks: capture::Analyser::new(hertz, phase)? })
+    }
+}
+
+impl From<Analyser> for Text {
+    fn from(Analyser { hertz, phase, .. }: Analyser) -> Self {
+        Self { rate: format!("{hertz}Hz"), phase }
     }
 }
 

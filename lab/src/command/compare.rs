@@ -1,20 +1,22 @@
 //! `chronoscope compare`: is B slower than A?
 
-use std::{collections::BTreeSet, time::Instant};
+use std::{collections::BTreeSet, sync::atomic::AtomicBool, time::Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
 
-use super::run;
+use super::{keep::Keeper, run};
 use crate::{
     case::{Case, experiment},
     cli::{self},
     comparison::{self, Comparison, Line, Pair, Side},
     console,
+    journal::{CaseForm, Header},
     reference::{self, Reference},
     report::{self, format::ComparisonWriter},
     run::{CaseResult, Context, Run, SCHEMA, Status},
-    runner, signals,
+    runner,
+    signals::{self, INTERRUPTED},
     store::{CaseRow, Store},
     study::{Overrides, Study},
     variant::{self, Variant},
@@ -30,7 +32,7 @@ const HISTORY: u32 = 20;
 /// A comparison, and the runs that were made for it.
 struct Outcome {
     comparison: Comparison,
-    fresh: Vec<Run>,
+    fresh: Option<(Keeper, [Run; 2])>,
 }
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
@@ -49,13 +51,13 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
         (true, true) => Some(of_runs(arguments, &arguments.b)?),
-        (false, false) => of_variants(arguments)?,
+        (false, false) => of_variants(arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
     let Some(Outcome { comparison, fresh }) = outcome else {
-        console::remark("interrupted: nothing is compared or stored");
-        return Ok(130);
+        console::remark("interrupted: nothing is compared");
+        return Ok(INTERRUPTED);
     };
     let history = history(arguments, &comparison)?;
     // Both are tried even if one fails, so that measurements are not lost.
@@ -65,8 +67,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         arguments.print.format(),
         arguments.print.output.as_deref(),
     );
-    let stored =
-        run::store(&fresh.iter().collect::<Vec<_>>(), &arguments.keep, arguments.print.quiet);
+    let stored = fresh.map_or(Ok(()), |(keeper, runs)| keeper.store(&runs));
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
 }
@@ -153,7 +154,7 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     let mut comparison = comparison(arguments, [a_side, b_side], false, lines);
     comparison.verdict = comparison::verdict(&comparison.lines, &only_in_a);
     comparison.notes = notes(&a.context, &b.context);
-    Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: Vec::new() })
+    Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: None })
 }
 
 /// For a page of two runs, one of which the store has: their experiments in its newest runs.
@@ -191,7 +192,7 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 }
 
 /// Two variants, run now, in turn. `None` when the user ended it.
-fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
+fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
     let (a, b): (Variant, Variant) = (arguments.a.parse()?, arguments.b.parse()?);
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
@@ -208,7 +209,9 @@ fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
     if pairs.is_empty() {
         bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
     }
-    let Some([a, b]) = take_turns(&pairs, &study, arguments)? else { return Ok(None) };
+    let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, stop)? else {
+        return Ok(None);
+    };
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
@@ -222,37 +225,44 @@ fn of_variants(arguments: &cli::Compare) -> Result<Option<Outcome>> {
             left_out.join(", ")
         ));
     }
-    Ok(Some(Outcome { comparison, fresh: vec![a, b] }))
+    Ok(Some(Outcome { comparison, fresh: Some((keeper, [a, b])) }))
 }
 
 /// Runs both sides of all pairs. The runner goes through its list forwards and backwards in turn,
-/// so neighbours run as A B, B A, A B ….
+/// so neighbours run as A B, B A, A B …. If the user ends it early, both runs are stored as far as
+/// they are complete, and the result is `None`.
 fn take_turns(
     pairs: &[variant::Pair],
     study: &Study,
     arguments: &cli::Compare,
-) -> Result<Option<[Run; 2]>> {
+    stop: &AtomicBool,
+) -> Result<Option<(Keeper, [Run; 2])>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
-    let stop = signals::watch()?;
+    let title = |variant: &String| format!("{} ({variant})", study.title);
+    let header = Header {
+        schema: SCHEMA,
+        context: runner::context::now(),
+        study: study.name.clone(),
+        titles: [&arguments.a, &arguments.b].map(title).to_vec(),
+        notes: study.notes.clone(),
+        keep_samples: false,
+        cases: cases.iter().map(CaseForm::of).collect(),
+        peers: Vec::new(),
+    };
+    let mut keeper = Keeper::open(&arguments.keep, &header, arguments.print.quiet)?;
     let mut progress = report::progress::new(arguments.print.quiet);
     let start = Instant::now();
-    let mut context = runner::context::now();
-    let outcome = runner::run(&cases, false, progress.as_mut(), stop)?;
+    let outcome = runner::run(&cases, false, progress.as_mut(), stop, &mut keeper.journal)?;
+    let context = Context {
+        interrupted: outcome.interrupted,
+        seconds: start.elapsed().as_secs_f64(),
+        ..header.context.clone()
+    };
+    let runs = header.runs(&context, outcome.results, Vec::new());
     if outcome.interrupted {
+        keeper.store(&runs)?;
         return Ok(None);
     }
-    context.seconds = start.elapsed().as_secs_f64();
-    let [mut a, mut b] = [&arguments.a, &arguments.b].map(|variant| Run {
-        schema: SCHEMA,
-        context: context.clone(),
-        study: study.name.clone(),
-        title: format!("{} ({variant})", study.title),
-        notes: study.notes.clone(),
-        cases: Vec::new(),
-        peers: Vec::new(),
-    });
-    for (index, result) in outcome.results.into_iter().enumerate() {
-        if index % 2 == 0 { a.cases.push(result) } else { b.cases.push(result) }
-    }
-    Ok(Some([a, b]))
+    let [a, b] = <[Run; 2]>::try_from(runs).map_err(|_| anyhow!("two variants make two runs"))?;
+    Ok(Some((keeper, [a, b])))
 }

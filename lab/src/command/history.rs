@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use super::keep;
 use crate::{
     case::experiment,
     cli::{self, PrintFormat},
@@ -11,7 +12,11 @@ use crate::{
 };
 
 pub fn execute(arguments: &cli::History) -> Result<u8> {
-    let store = Store::open(&arguments.store.path()?)?;
+    let path = arguments.store.path()?;
+    if !arguments.print.quiet {
+        keep::say_unfinished(&arguments.store, &path);
+    }
+    let store = Store::open(&path)?;
     if arguments.forget.is_some() || arguments.keep.is_some() {
         return forget(&store, arguments);
     }

@@ -12,7 +12,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     case::{Settings, experiment},
-    cli, console, report,
+    cli, console,
+    journal::Journal,
+    report,
     run::{CaseResult, Domain, SeriesResult},
     runner, signals,
     statistics::rank,
@@ -69,9 +71,11 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
-    let outcome = runner::run(&cases, true, report::progress::new(true).as_mut(), stop)?;
-    let Some(case) = outcome.results.first().filter(|case| case.repetitions == 1) else {
-        let reason = outcome.results.first().map(|case| case.verdict.reasons.join("; "));
+    let mut progress = report::progress::new(true);
+    let outcome = runner::run(&cases, true, progress.as_mut(), stop, &mut Journal::none())?;
+    let first = outcome.results.first().and_then(Option::as_ref);
+    let Some(case) = first.filter(|case| case.repetitions == 1) else {
+        let reason = first.map(|case| case.verdict.reasons.join("; "));
         bail!("no figures: {}", reason.unwrap_or_else(|| "interrupted".to_owned()));
     };
     let unproven: Vec<_> =

@@ -6,8 +6,10 @@ mod capture;
 mod compare;
 mod doctor;
 mod history;
+mod keep;
 mod latency;
 mod list;
+mod recover;
 mod report;
 mod run;
 mod trace;
@@ -34,6 +36,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),
         Command::History(history) => history::execute(&history),
+        Command::Recover(recover) => recover::execute(&recover),
         Command::List(list) => list::execute(&list),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),

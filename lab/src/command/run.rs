@@ -7,18 +7,19 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+use super::keep::Keeper;
 use crate::{
     case::{Settings, experiment},
     cli, console, doctor,
+    journal::{CaseForm, Header},
     machine::{
         serial,
         vm::kernel::{self, Own},
     },
     report,
-    run::{Context, Run, SCHEMA, Target},
+    run::{Context, SCHEMA, Target},
     runner::{self, context, pairs},
     signals::{self, INTERRUPTED},
-    store::Store,
     study::{self, Overrides, Peer, Study},
 };
 
@@ -26,6 +27,7 @@ use crate::{
 const QUICK: &str = include_str!("../../../studies/quick.toml");
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
+    let stop = signals::watch()?;
     if let Some(image) = arguments.kernel_image.clone() {
         let (modules, append) =
             (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
@@ -45,33 +47,38 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if !arguments.output.quiet {
         doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
     }
-    let stop = signals::watch()?;
+    let header = Header {
+        schema: SCHEMA,
+        context: Context { doctor, ..context::now() },
+        study: study.name,
+        titles: vec![study.title],
+        notes: study.notes,
+        keep_samples: arguments.samples,
+        cases: cases.iter().map(CaseForm::of).collect(),
+        peers: peers.iter().map(pairs::form).collect(),
+    };
+    let mut keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
     if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
         serial::flash(image, chip, stop)?;
     }
     let mut progress = report::progress::new(arguments.output.quiet);
     let start = Instant::now();
-    let mut context = Context { doctor, ..context::now() };
-    let outcome = runner::run(&cases, arguments.samples, progress.as_mut(), stop)?;
-    let beside = pairs::run(&peers, progress.as_mut(), stop)?;
-    context.interrupted = outcome.interrupted || beside.interrupted;
-    context.seconds = start.elapsed().as_secs_f64();
-    let run = Run {
-        schema: SCHEMA,
-        context,
-        study: study.name,
-        title: study.title,
-        notes: study.notes,
-        cases: outcome.results,
-        peers: beside.results,
+    let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
+    let outcome = runner::run(&cases, arguments.samples, progress, stop, journal)?;
+    let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
+    let context = Context {
+        interrupted: outcome.interrupted || beside.interrupted,
+        seconds: start.elapsed().as_secs_f64(),
+        ..header.context.clone()
     };
+    let runs = header.runs(&context, outcome.results, beside.results);
+    let run = runs.first().context("a title makes a run")?;
     // Both are tried even if one fails, so that measurements are not lost.
-    let written =
-        report::write(&run, arguments.output.format(), arguments.output.output.as_deref());
-    let stored = store(&[&run], &arguments.keep, arguments.output.quiet);
+    let written = report::write(run, arguments.output.format(), arguments.output.output.as_deref());
+    let stored = keeper.store(&runs);
     written.and(stored)?;
     if run.context.interrupted {
-        let (complete, all) = (outcome.complete + run.peers.len(), cases.len() + peers.len());
+        let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
         console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
         return Ok(INTERRUPTED);
     }
@@ -94,36 +101,6 @@ fn spoilers() -> Vec<String> {
             format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend)
         })
         .collect()
-}
-
-/// Stores the runs that are not empty, each with a page beside the store, and prints their numbers.
-pub(super) fn store(runs: &[&Run], keep: &cli::Keep, quiet: bool) -> Result<()> {
-    if keep.no_store || runs.iter().all(|run| run.cases.is_empty() && run.peers.is_empty()) {
-        return Ok(());
-    }
-    let mut store = Store::create(&keep.store.path()?)?;
-    let numbers = store.add(runs)?;
-    if !quiet {
-        let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
-        console::remark(&format!("stored as {}", numbers.join(" and ")));
-    }
-    for (run, number) in runs.iter().zip(numbers) {
-        let page = store.page(number);
-        report::page(run, &page)?;
-        if !quiet {
-            console::remark(&format!("page: {}", page.display()));
-        }
-        let captures = report::capture_files::write(run, &page)?;
-        if let ([first, rest @ ..], false) = (captures.as_slice(), quiet) {
-            let more = if rest.is_empty() {
-                String::new()
-            } else {
-                format!(" and {} more beside it", rest.len())
-            };
-            console::remark(&format!("capture: {}{more}", first.display()));
-        }
-    }
-    Ok(())
 }
 
 /// The study that the command line names; the experiments, if it names any without a study; else

@@ -1,6 +1,7 @@
 //! Collects the records of a case's repetitions, and the recordings of its machine.
 
 mod analyser;
+mod checkpoint;
 mod pins;
 mod series;
 #[cfg(test)]
@@ -14,13 +15,13 @@ use chronoscope_suite::{
     wire::{self, Record},
 };
 
+pub use self::checkpoint::Checkpoint;
 use self::{pins::Shown, series::Series};
 
 use crate::{
     case::{Analyser, Case},
     judge::judge,
-    machine::{Made, Recording},
-    profile::Retirement,
+    machine::Recording,
     run::{
         CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role,
         SeriesResult, Status, Unit, Verdict,
@@ -39,6 +40,29 @@ const MAX_ATTACHED: usize = 16 << 20;
 
 /// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
 const MAX_SERIES: usize = 80;
+
+/// What the machine's instruments saw of one repetition, by function where they saw instructions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    pub capture: Option<Vec<u8>>,
+    pub cycles: Option<Cycles>,
+    pub runs: Option<String>,
+}
+
+impl Seen {
+    /// Evaluates a recording. The functions, which take long to find, are kept of the first
+    /// repetition alone.
+    ///
+    /// # Errors
+    /// If the record of instructions is damaged.
+    pub fn of(recording: Recording, is_first: bool) -> Result<Self> {
+        let retirement = recording.retirement.filter(|_| is_first);
+        let functions = retirement.map(|retirement| retirement.by_function()).transpose()?;
+        let (cycles, runs) =
+            functions.map_or((None, None), |functions| (functions.cycles, functions.runs));
+        Ok(Self { capture: recording.capture, cycles, runs })
+    }
+}
 
 /// The observations of one case so far.
 pub struct Observation {
@@ -111,11 +135,11 @@ impl Observation {
     }
 
     /// Takes in the provenance of the repetition that is about to run.
-    pub fn made(&mut self, made: Made) {
-        if !made.remark.is_empty() && self.repetitions == 0 {
-            self.remark(made.remark.to_owned());
+    pub fn made(&mut self, identity: BTreeMap<String, String>, remark: &str) {
+        if !remark.is_empty() && self.repetitions == 0 {
+            self.remark(remark.to_owned());
         }
-        self.identity = made.identity;
+        self.identity = identity;
     }
 
     /// Ends the case as inconclusive: it failed by no fault of the kernel under test. A refusal by
@@ -177,30 +201,23 @@ impl Observation {
     ///
     /// # Errors
     /// The recording does not fit the stream.
-    pub fn record(&mut self, recording: Recording) -> Result<()> {
+    pub fn record(&mut self, seen: &Seen) -> Result<()> {
         let is_first = self.repetitions == 1;
-        if let Some(dump) = recording.capture {
-            self.compare(&dump)?;
+        if let Some(dump) = &seen.capture {
+            self.compare(dump)?;
             if is_first {
-                self.attach(CAPTURE.to_owned(), &dump)?;
+                self.attach(CAPTURE.to_owned(), dump)?;
             }
         } else {
             self.shown.clear();
         }
         if is_first {
-            self.look_into(recording.retirement)?;
+            self.cycles = seen.cycles.clone();
+            if let Some(runs) = &seen.runs {
+                self.attach(RUNS.to_owned(), runs.as_bytes())?;
+            }
         }
         Ok(())
-    }
-
-    /// Takes in the retired instructions, by function.
-    fn look_into(&mut self, retirement: Option<Retirement>) -> Result<()> {
-        let Some(functions) = retirement.map(|retirement| retirement.by_function()).transpose()?
-        else {
-            return Ok(());
-        };
-        self.cycles = functions.cycles;
-        functions.runs.map_or(Ok(()), |runs| self.attach(RUNS.to_owned(), runs.as_bytes()))
     }
 
     fn attach(&mut self, name: String, bytes: &[u8]) -> Result<()> {

@@ -135,6 +135,13 @@ impl Series {
         let _ = self.all.merge(&done);
     }
 
+    /// Drops the samples of the repetition that is under way.
+    pub(super) fn discard(&mut self) {
+        self.current = Accumulator::with_deadline(self.current.deadline());
+        self.at = 0;
+        self.kept.truncate(self.kept_whole);
+    }
+
     /// The factor from the stream's numbers to the series' unit, for one operation.
     fn scale(&self, tick: f64, per: f64) -> f64 {
         match self.unit {

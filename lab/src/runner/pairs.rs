@@ -7,11 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
-use super::repetition::{Progress, patience, repetition};
+use super::{
+    pair_tally::PairTally,
+    repetition::{Intake, Progress, patience, play},
+};
 use crate::{
-    judge::judge_peer,
+    journal::{Journal, Pair, PairOutcome, PairValue, PeerForm},
     machine::{self, Machine, Program, Start},
     observation::Observation,
     peer::Reading,
@@ -24,18 +27,28 @@ const MAX_OUTPUT: usize = 32 << 20;
 
 /// The results of running peers.
 pub struct Outcome {
-    /// A result for each peer that has all its pairs, or that cannot be run.
+    /// One result for each peer that has at least one complete pair, or that cannot be run.
     pub results: Vec<PeerResult>,
+    /// Peers that have all their pairs, or that cannot be run.
+    pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all peers, one pair of each in turn. When `stop` becomes true, the pair under way is ended,
-/// and the peers that have all their pairs are kept.
+/// Runs all peers, one pair of each in turn, and keeps each complete pair in the journal. When `stop`
+/// becomes true the pair under way is dropped, and what is complete remains. `forms` has the form of
+/// each peer.
 ///
 /// # Errors
 /// A target does not exist. Failures of single peers are reported in their verdicts.
-pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Outcome> {
-    let mut under_way = peers.iter().map(UnderWay::new).collect::<Result<Vec<_>>>()?;
+pub fn run(
+    peers: &[Peer],
+    forms: &[PeerForm],
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &mut Journal,
+) -> Result<Outcome> {
+    let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(peer, form));
+    let mut under_way = under_way.collect::<Result<Vec<_>>>()?;
     let total = under_way.iter().map(UnderWay::expected_left).sum();
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for index in 0..under_way.len() {
@@ -44,90 +57,60 @@ pub fn run(peers: &[Peer], progress: &mut dyn Progress, stop: &AtomicBool) -> Re
             }
             let left: Duration = under_way.iter().map(UnderWay::expected_left).sum();
             progress.step(&under_way[index].peer.case, total - left.min(total), total);
-            under_way[index].pair(stop);
+            under_way[index].pair(index, stop, journal);
         }
     }
     progress.finish();
-    let complete = under_way.into_iter().filter(|peer| !peer.needs_more());
     Ok(Outcome {
-        results: complete.map(UnderWay::finish).collect(),
+        complete: under_way.iter().filter(|peer| !peer.needs_more()).count(),
+        results: under_way.into_iter().filter_map(|peer| peer.tally.finish()).collect(),
         interrupted: stop.load(Ordering::Relaxed),
     })
 }
 
-/// The number of failed pairs that ends a peer. A tool that is starved on a busy machine fails
-/// once; a broken one fails each time.
-const MAX_FAILURES: usize = 3;
-
 struct UnderWay<'a> {
     peer: &'a Peer,
     machine: Box<dyn Machine>,
-    statistics: Vec<Paired>,
-    pairs: usize,
-    spent: Duration,
-    failures: Vec<String>,
-    trouble: Option<Verdict>,
+    tally: PairTally,
 }
 
 impl<'a> UnderWay<'a> {
-    fn new(peer: &'a Peer) -> Result<Self> {
+    fn new(peer: &'a Peer, form: &PeerForm) -> Result<Self> {
         Ok(Self {
             peer,
             machine: machine::with_programs(&peer.case.target, &peer.programs())?,
-            statistics: peer.beside.iter().map(unmeasured).collect(),
-            pairs: 0,
-            spent: Duration::ZERO,
-            failures: Vec::new(),
-            trouble: missing(peer).map(|mend| Verdict::new(Status::Inconclusive, mend)),
+            tally: PairTally::new(form),
         })
     }
 
     fn needs_more(&self) -> bool {
-        let case = &self.peer.case;
-        let too_short = case.duration.is_some_and(|duration| self.spent < duration);
-        self.trouble.is_none() && (self.pairs < case.repeat || too_short)
+        self.tally.needs_more()
     }
 
     fn expected_left(&self) -> Duration {
-        if !self.needs_more() {
-            return Duration::ZERO;
-        }
-        let case = &self.peer.case;
-        let pairs = u32::try_from(case.repeat.saturating_sub(self.pairs)).unwrap_or(u32::MAX);
-        let by_time =
-            case.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
-        (2 * case.expected() * pairs).max(by_time)
+        let (pairs, time) = self.tally.left();
+        let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+        (2 * self.peer.case.expected() * pairs).max(time)
     }
 
-    /// Runs one more pair. A failed pair is run again, up to [`MAX_FAILURES`].
-    fn pair(&mut self, stop: &AtomicBool) {
+    /// One more pair of the peer at `place`.
+    fn pair(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
         let start = Instant::now();
-        let outcome = self.both(stop).and_then(|(ours, theirs)| {
-            let mut besides = self.statistics.iter_mut().zip(&self.peer.beside);
-            besides.try_for_each(|(paired, beside)| push(paired, beside, &ours, &theirs))
+        let values = self.both(stop).and_then(|(ours, theirs)| {
+            self.peer.beside.iter().map(|beside| value(beside, &ours, &theirs)).collect()
         });
-        self.spent += start.elapsed();
-        match outcome {
-            Ok(()) => self.pairs += 1,
-            Err(_) if stop.load(Ordering::Relaxed) => {}
-            Err(error) => self.failed(format!("{error:#}")),
-        }
-    }
-
-    fn failed(&mut self, why: String) {
-        // The pair may have failed after some of its statistics were added.
-        for paired in &mut self.statistics {
-            paired.ours.truncate(self.pairs);
-            paired.theirs.truncate(self.pairs);
-        }
-        self.failures.push(why.clone());
-        if self.failures.len() == MAX_FAILURES {
-            self.trouble = Some(Verdict::new(Status::Inconclusive, why));
-        }
+        let outcome = match values {
+            Ok(values) => PairOutcome::Values(values),
+            Err(_) if stop.load(Ordering::Relaxed) => return,
+            Err(error) => PairOutcome::Failed(format!("{error:#}")),
+        };
+        let pair = Pair { peer: place, spent: start.elapsed(), outcome };
+        journal.pair(pair.clone());
+        self.tally.add(pair);
     }
 
     fn both(&self, stop: &AtomicBool) -> Result<(CaseResult, Vec<Reading>)> {
-        if self.pairs.is_multiple_of(2) {
+        if self.tally.pairs().is_multiple_of(2) {
             let ours = self.ours(stop)?;
             Ok((ours, self.theirs(stop)?))
         } else {
@@ -140,7 +123,9 @@ impl<'a> UnderWay<'a> {
     fn ours(&self, stop: &AtomicBool) -> Result<CaseResult> {
         let case = &self.peer.case;
         let mut observation = Observation::new(case, false);
-        repetition(self.machine.as_ref(), case, &mut observation, stop).context("ours")?;
+        let mut intake = Intake::new(&mut observation);
+        let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {});
+        intake.finish(seen.as_ref().map_err(|error| anyhow!("{error:#}"))).context("ours")?;
         let result = observation.finish(case);
         if result.verdict.status != Status::Pass {
             bail!(
@@ -172,10 +157,32 @@ impl<'a> UnderWay<'a> {
             .read(&text)
             .with_context(|| format!("the output of `{}` cannot be read", peer.command.join(" ")))
     }
+}
 
-    fn finish(self) -> PeerResult {
-        let statistics = self.statistics.into_iter().map(Paired::finish).collect();
-        result(self.peer, statistics, self.pairs, &self.failures, self.trouble)
+/// A peer before its first pair.
+pub fn form(peer: &Peer) -> PeerForm {
+    let missing = missing(peer);
+    let result = PeerResult {
+        name: peer.name.clone(),
+        command: peer.command.clone(),
+        experiment: peer.case.spec.name.to_owned(),
+        target: peer.case.target.to_string(),
+        parameters: peer.case.parameters.iter().cloned().collect(),
+        label: peer.case.label(),
+        pairs: 0,
+        statistics: peer.beside.iter().map(unmeasured).collect(),
+        note: peer.note.clone(),
+        verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
+    };
+    let case = &peer.case;
+    let form =
+        PeerForm { result, repeat: case.repeat, duration: case.duration, is_given_up: false };
+    match missing {
+        None => form,
+        Some(mend) => {
+            let verdict = Verdict::new(Status::Inconclusive, mend);
+            PeerForm { result: PeerResult { verdict, ..form.result }, is_given_up: true, ..form }
+        }
     }
 }
 
@@ -192,12 +199,13 @@ fn unmeasured(beside: &Beside) -> Paired {
     }
 }
 
-/// Adds the values of one pair.
-fn push(paired: &mut Paired, beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<()> {
+/// The values of one pair.
+fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairValue> {
+    let mut value = PairValue { ours: None, theirs: None, unit: String::new() };
     let mut units = Vec::new();
     if let Some(statistic) = &beside.ours {
-        let (value, unit) = of_ours(ours, statistic, &beside.series)?;
-        paired.ours.push(value);
+        let (of_ours, unit) = of_ours(ours, statistic, &beside.series)?;
+        value.ours = Some(of_ours);
         units.push(unit);
     }
     if let Some(statistic) = &beside.theirs {
@@ -207,42 +215,17 @@ fn push(paired: &mut Paired, beside: &Beside, ours: &CaseResult, theirs: &[Readi
         if reading.value <= 0.0 && beside.ours.is_some() {
             bail!("theirs says that `{statistic}` is {}, which makes no ratio", reading.value);
         }
-        paired.theirs.push(reading.value * beside.scale);
+        value.theirs = Some(reading.value * beside.scale);
         units.push(reading.unit.name().to_owned());
     }
-    if let [ours, theirs] = units.as_slice()
+    if let ([ours, theirs], Some(ours_is), Some(theirs_is)) =
+        (units.as_slice(), &beside.ours, &beside.theirs)
         && ours != theirs
     {
-        bail!("{} is in {ours}, and {} in {theirs}", paired.ours_is, paired.theirs_is);
+        bail!("{ours_is} is in {ours}, and {theirs_is} in {theirs}");
     }
-    paired.unit = units.pop().unwrap_or_default();
-    Ok(())
-}
-
-/// The result of a peer, from its statistics of all pairs.
-fn result(
-    peer: &Peer,
-    statistics: Vec<Paired>,
-    pairs: usize,
-    failures: &[String],
-    trouble: Option<Verdict>,
-) -> PeerResult {
-    let given_up = trouble.is_some();
-    let again = failures.iter().filter(|_| !given_up);
-    let again: String =
-        again.map(|why| format!("A pair failed and was run again: {why}\n")).collect();
-    PeerResult {
-        name: peer.name.clone(),
-        command: peer.command.clone(),
-        experiment: peer.case.spec.name.to_owned(),
-        target: peer.case.target.to_string(),
-        parameters: peer.case.parameters.iter().cloned().collect(),
-        label: peer.case.label(),
-        pairs,
-        verdict: trouble.unwrap_or_else(|| judge_peer(&statistics)),
-        statistics,
-        note: again + &peer.note,
-    }
+    value.unit = units.pop().unwrap_or_default();
+    Ok(value)
 }
 
 /// The tool reads in ns a clock whose ticks the case counts.

@@ -3,12 +3,13 @@
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::Result;
+use chronoscope_suite::wire::Record;
 
 use crate::{
     case::Case,
     child::Limit,
     machine::{Machine, Start},
-    observation::Observation,
+    observation::{Checkpoint, Observation, Seen},
     stream::Decoder,
 };
 
@@ -20,23 +21,103 @@ pub trait Progress {
     fn finish(&mut self);
 }
 
-/// Runs one repetition of the case and adds its stream to `observation`.
+/// One repetition that an observation takes in, from a machine or from a journal. Its end counts only
+/// once the machine is done, so that a repetition that is stopped can be dropped whole.
+pub struct Intake<'a> {
+    observation: &'a mut Observation,
+    before: Checkpoint,
+    decoder: Decoder,
+    /// The number of records that the stream's last record told.
+    end: Option<u32>,
+}
+
+impl<'a> Intake<'a> {
+    pub fn new(observation: &'a mut Observation) -> Self {
+        let before = observation.checkpoint();
+        Self { observation, before, decoder: Decoder::default(), end: None }
+    }
+
+    /// The observation, to which the caller adds what is known of the repetition before it runs.
+    pub fn observation(&mut self) -> &mut Observation {
+        self.observation
+    }
+
+    /// Takes in a piece of the stream.
+    ///
+    /// # Errors
+    /// If the stream is damaged or does not fit what came before.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
+        let Self { observation, decoder, end, .. } = self;
+        decoder.feed(bytes, &mut |record| match record {
+            Record::End { records } => {
+                *end = Some(*records);
+                Ok(())
+            }
+            _ => observation.take(record),
+        })
+    }
+
+    /// Whether the case's first complete repetition has just come to its end.
+    pub fn is_first(&self) -> bool {
+        self.end.is_some() && self.observation.repetitions() == 0
+    }
+
+    /// Ends the repetition with what the machine gave.
+    ///
+    /// # Errors
+    /// If the machine failed, the stream was cut short, or the recordings do not fit the stream.
+    pub fn finish(self, seen: Result<&Seen>) -> Result<()> {
+        finish(self.observation, &self.decoder, self.end, seen)
+    }
+
+    /// Ends the repetition; an error fails the case. Gives back the observation.
+    pub fn end(self, seen: Result<&Seen>) -> &'a mut Observation {
+        let Self { observation, decoder, end, .. } = self;
+        if let Err(error) = finish(observation, &decoder, end, seen) {
+            observation.fail(format!("{error:#}"));
+        }
+        observation
+    }
+
+    /// Drops the repetition.
+    pub fn discard(self) {
+        self.observation.restore(self.before);
+    }
+}
+
+fn finish(
+    observation: &mut Observation,
+    decoder: &Decoder,
+    end: Option<u32>,
+    seen: Result<&Seen>,
+) -> Result<()> {
+    if let Some(records) = end {
+        observation.take(&Record::End { records })?;
+    }
+    let seen = seen?;
+    decoder.finish()?;
+    observation.record(seen)
+}
+
+/// Runs one repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
+/// first. Returns what the machine's instruments saw.
 ///
 /// # Errors
 /// The target failed, or its stream is damaged.
-pub fn repetition(
+pub fn play(
     machine: &dyn Machine,
     case: &Case,
-    observation: &mut Observation,
+    intake: &mut Intake<'_>,
     stop: &AtomicBool,
-) -> Result<()> {
-    let mut decoder = Decoder::default();
+    tape: &mut dyn FnMut(&[u8]),
+) -> Result<Seen> {
     let request = case.request();
     let start = Start { request: &request, limit: patience(case, machine), stop };
-    let recording = machine
-        .run(&start, &mut |bytes| decoder.feed(bytes, &mut |record| observation.take(record)))?;
-    decoder.finish()?;
-    observation.record(recording)
+    let recording = machine.run(&start, &mut |bytes| {
+        tape(bytes);
+        intake.feed(bytes)
+    })?;
+    Seen::of(recording, intake.is_first())
 }
 
 /// The limit for one repetition: the user's, in wall time, or a multiple of the expected time. On

@@ -21,7 +21,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params,
+};
 
 pub use self::rows::{CaseRow, RunRow};
 use self::{error::explain, insert::insert};
@@ -183,19 +185,50 @@ impl Store {
     /// # Errors
     /// If the store cannot be written.
     pub fn add(&mut self, runs: &[&Run]) -> Result<Vec<i64>> {
+        self.add_after(runs, |_| ())
+    }
+
+    /// Stores the runs as [`add`](Self::add) does; passes their numbers to `before` just before the
+    /// transaction is completed.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn add_after(&mut self, runs: &[&Run], before: impl FnOnce(&[i64])) -> Result<Vec<i64>> {
         let documents = runs.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        let mut add = || {
+        let add = || {
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut numbers = Vec::new();
             for (run, document) in runs.iter().zip(&documents) {
                 numbers.push(insert(&transaction, run, document)?);
             }
+            before(&numbers);
             transaction.commit()?;
             Ok(numbers)
         };
         let outcome = add();
         outcome.map_err(|error| explain(&self.path, error))
+    }
+
+    /// Checks before a long run that the store will take its results.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn check_writable(&self) -> Result<()> {
+        let check = self.connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+        check.map_err(|error| explain(&self.path, error))
+    }
+
+    /// Whether the run of that number began at `date` and took so many seconds.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn holds(&self, number: i64, date: &str, seconds: f64) -> Result<bool> {
+        let query =
+            "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND started = ? AND seconds = ?)";
+        let found =
+            self.connection.query_row(query, params![number, date, seconds], |row| row.get(0));
+        found.map_err(|error| explain(&self.path, error))
     }
 
     /// Reads the run of that number.

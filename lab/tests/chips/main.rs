@@ -4,9 +4,12 @@
 mod board;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/victim.rs"]
+mod victim;
 
 mod cortex_m4;
 mod cortex_m4_code;
+mod interrupts;
 mod p1;
 mod plugin;
 mod rtl;

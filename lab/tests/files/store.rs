@@ -78,7 +78,7 @@ fn nothing_is_stored_when_told_so() {
 }
 
 #[test]
-fn a_store_that_fails_loses_no_result() {
+fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     let folder = Folder::new("broken");
     let good = folder.path("good.sqlite");
     run(&good, &["-q"]);
@@ -99,28 +99,54 @@ fn a_store_that_fails_loses_no_result() {
     ];
     for (store, text) in cases {
         let run = run(&store, &["-q"]);
-        run.exits(1).shows("switch");
-        assert!(
-            run.stderr.contains(text)
-                && run.stderr.contains(store.trim_end_matches("/runs.sqlite")),
-            "{run:#?}"
-        );
-        assert_eq!(run.stderr.lines().count(), 1, "{run:#?}");
+        run.complains(text).complains(store.trim_end_matches("/runs.sqlite"));
         chronoscope(&["history", "--store", &store]).exits(1);
         chronoscope(&["report", "--store", &store]).exits(1);
     }
     chronoscope(&["report", "2", "--store", &good]).exits(0);
 }
 
+/// Runs a command line with files limited to so many blocks of 512 bytes.
+fn limited(blocks: u32, arguments: &[&str]) -> Answer {
+    let mut shell = std::process::Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    common::run(shell.args(["-c", &script, "sh"]).arg(program_path()).args(arguments))
+}
+
 #[test]
 fn a_file_that_may_grow_no_more_is_an_error_and_not_a_crash() {
     let folder = Folder::new("limited");
     let store = folder.path("runs.sqlite");
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]).arg(program_path());
-    let run = common::run(shell.args(SHORT).args(["-q", "--store", &store]));
-    run.exits(1).shows("switch");
-    assert!(run.stderr.contains("runs.sqlite cannot be read or written"), "{run:#?}");
+    let arguments = [&SHORT[..], &["-q", "--format", "json", "--store", &store]].concat();
+    limited(8, &arguments).complains("runs.sqlite cannot be read or written");
+    // A store that becomes full while the run goes on: its results are shown, and stay in the
+    // journal.
+    run(&store, &["-q"]);
+    let full = u32::try_from(std::fs::metadata(&store).unwrap().len() / 512).unwrap();
+    let shown = limited(full, &arguments);
+    assert!(shown.stderr.contains("`chronoscope recover` stores what was measured"), "{shown:#?}");
+    let recovered = chronoscope(&["recover", "--store", &store]);
+    assert!(recovered.exits(0).stderr.contains("stored as run 2\n"), "{recovered:#?}");
+    let stored = chronoscope(&["report", "2", "--store", &store, "--format", "json"]);
+    assert_eq!(stored.exits(0).json()["cases"], shown.exits(1).json()["cases"]);
+    assert_eq!(stored.json()["context"]["interrupted"], false);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_ends_no_run() {
+    let folder = Folder::new("full");
+    let store = folder.path("runs.sqlite");
+    // Each of eight repetitions sends a quarter of a megabyte, and a file may have one.
+    let case = ["run", "switch", "--set", "policy=other", "--set", "mlock=no"];
+    let long = ["--set", "loops=100000", "--repeat", "8", "--store", &store, "--format", "json"];
+    let run = limited(2048, &[&case[..], &long].concat());
+    assert_eq!(run.exits(0).json()["cases"][0]["repetitions"], 8);
+    let told = run.stderr.lines().filter(|line| line.contains("cannot be written"));
+    let told: Vec<_> = told.collect();
+    assert!(matches!(told[..], [line] if line.contains("the run goes on")), "{run:#?}");
+    assert!(run.stderr.contains("stored as run 1\n"), "{run:#?}");
+    let journals = std::fs::read_dir(folder.path("runs.sqlite.journals")).unwrap();
+    assert_eq!(journals.count(), 0);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/victim.rs"]
+mod victim;
 
 mod doctor;
+mod interrupts;
 mod peers;
 mod transaction;

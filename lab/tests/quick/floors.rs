@@ -21,7 +21,7 @@ const FLOORS: [&[&str]; 17] = [
     &["comparison", "store", "timeline"],
     &["runner"],
     &["observation", "variant"],
-    &["judge", "study"],
+    &["journal", "judge", "study"],
     &["case", "doctor"],
     &["machine"],
     &["profile"],

@@ -286,6 +286,14 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         let step = Step::new(Stage::Full, format!("tests: {name}"), &test);
         step.after(&["program"]).after(after).cores(cores)
     }));
+    let interrupts = ["host", "chips"].map(|name| {
+        let test = [&cargo_test(&["--test", name], &[])[..], &["interrupts", "--", "--nocapture"]];
+        let step = Step::new(Stage::Long, format!("tests: 200 interrupts, {name}"), &test.concat());
+        let mut step = step.after(&["program", "firmware"]).cores(2);
+        step.environment.insert("CHRONOSCOPE_TEST_ROUNDS", "200".to_owned());
+        step
+    });
+    steps.extend(interrupts);
     for step in steps.iter_mut().filter(|step| step.name.starts_with("tests: ")) {
         step.after.push("test programs");
         step.environment.extend([

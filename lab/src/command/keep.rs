@@ -1,0 +1,140 @@
+//! Keeping what is measured: the journal while a run goes on, the store at its end, and what labs
+//! that were killed left unfinished.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    cli, console,
+    journal::{self, Header, Journal, Stored, Unfinished},
+    report,
+    run::Run,
+    store::Store,
+};
+
+/// Where the runs of this lab are kept, if anywhere.
+pub struct Keeper {
+    store: Option<Store>,
+    pub journal: Journal,
+    quiet: bool,
+}
+
+impl Keeper {
+    /// Opens the store and the journal before the first case runs, so that no result is measured
+    /// that cannot be kept. Says which runs in the store are unfinished.
+    ///
+    /// # Errors
+    /// If the store or the journal cannot be written.
+    pub fn open(keep: &cli::Keep, header: &Header, quiet: bool) -> Result<Self> {
+        if keep.no_store {
+            return Ok(Self { store: None, journal: Journal::none(), quiet });
+        }
+        let path = keep.store.path()?;
+        let store = Store::create(&path)?;
+        store.check_writable()?;
+        if !quiet {
+            say_unfinished(&keep.store, &path);
+        }
+        let journal = Journal::create(&path, header)?;
+        Ok(Self { store: Some(store), journal, quiet })
+    }
+
+    /// Stores the runs that hold anything, each with a page beside the store, and says under which
+    /// numbers; then removes the journal.
+    ///
+    /// # Errors
+    /// If the store or a page cannot be written. Without the store, the journal stays.
+    pub fn store(self, runs: &[Run]) -> Result<()> {
+        let Self { store, mut journal, quiet } = self;
+        let Some(mut store) = store else { return Ok(()) };
+        let numbers = add(&mut store, runs, |stored| journal.storing(stored))
+            .context("`chronoscope recover` stores what was measured once that is mended")?;
+        journal.remove();
+        publish(&store, runs, &numbers, quiet)
+    }
+}
+
+/// Whether a run has a result.
+fn holds_anything(run: &&Run) -> bool {
+    !run.cases.is_empty() || !run.peers.is_empty()
+}
+
+/// Adds the runs that hold anything to the store, and returns their numbers. `storing` is told the
+/// numbers inside the transaction.
+pub(super) fn add(
+    store: &mut Store,
+    runs: &[Run],
+    storing: impl FnOnce(&Stored),
+) -> Result<Vec<i64>> {
+    let runs: Vec<&Run> = runs.iter().filter(holds_anything).collect();
+    let Some(first) = runs.first() else { return Ok(Vec::new()) };
+    let seconds = first.context.seconds;
+    store.add_after(&runs, |numbers| storing(&Stored { numbers: numbers.to_vec(), seconds }))
+}
+
+/// Says under which numbers runs are stored, and writes the page and the captures of each.
+///
+/// # Errors
+/// If a page or a capture cannot be written.
+pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool) -> Result<()> {
+    let remark = |text: &str| {
+        if !quiet {
+            console::remark(text);
+        }
+    };
+    if !numbers.is_empty() {
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("run {number}")).collect();
+        remark(&format!("stored as {}", numbers.join(" and ")));
+    }
+    for (run, &number) in runs.iter().filter(holds_anything).zip(numbers) {
+        let page = store.page(number);
+        report::page(run, &page)?;
+        remark(&format!("page: {}", page.display()));
+        let captures = report::capture_files::write(run, &page)?;
+        if let [first, rest @ ..] = captures.as_slice() {
+            let more = if rest.is_empty() {
+                String::new()
+            } else {
+                format!(" and {} more beside it", rest.len())
+            };
+            remark(&format!("capture: {}{more}", first.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Says in one line which unfinished runs are beside the store, if any, and how to store them.
+/// Removes journals of labs that died before their first repetition was complete.
+pub(super) fn say_unfinished(store: &cli::Store, path: &Path) {
+    let mut found = Vec::new();
+    for journal in journal::all(path).unwrap_or_default() {
+        match Unfinished::open(&journal, Duration::ZERO) {
+            Ok(Some(unfinished)) if unfinished.entries() == 0 => drop(unfinished.remove()),
+            Ok(unfinished) => found.extend(unfinished.map(|unfinished| summary(&unfinished))),
+            Err(_) => found.push("a journal that cannot be read".to_owned()),
+        }
+    }
+    let runs = match found.as_slice() {
+        [] => return,
+        [one] => format!("an unfinished run was found ({one})"),
+        [first, ..] => format!("{} unfinished runs were found (the first: {first})", found.len()),
+    };
+    let named = store.store.as_ref().map(|store| format!(" --store {}", store.display()));
+    console::remark(&format!(
+        "{runs}: `chronoscope recover{}` stores it",
+        named.unwrap_or_default()
+    ));
+}
+
+/// A journal in words: its date, and how much it holds.
+pub(super) fn summary(journal: &Unfinished) -> String {
+    let count =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!(
+        "of {}: {} of {}",
+        journal.header.context.date,
+        count(journal.entries(), "repetition"),
+        count(journal.cases(), "case")
+    )
+}

@@ -1,0 +1,93 @@
+//! `chronoscope recover`: stores what labs measured that were killed before they stored it.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context as _, Result};
+
+use super::keep::{self, summary};
+use crate::{
+    cli, console,
+    journal::{self, Unfinished},
+    runner,
+    store::Store,
+};
+
+/// How long another lab that looks for unfinished runs may hold a journal.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub fn execute(arguments: &cli::Recover) -> Result<u8> {
+    let path = arguments.store.path()?;
+    let unreadable = || format!("the journals of {} cannot be read", path.display());
+    let journals = journal::all(&path).with_context(unreadable)?;
+    if arguments.discard {
+        return discard(&path, arguments.quiet);
+    }
+    let mut found = 0;
+    let mut failures = Vec::new();
+    for journal in &journals {
+        match recover(journal, &path, arguments.quiet) {
+            Ok(is_dead) => found += usize::from(is_dead),
+            Err(error) => failures.push(error),
+        }
+    }
+    // Each journal is tried; what failed is told in a line each, the last as the command's error.
+    let last = failures.pop();
+    failures.iter().for_each(|error| console::remark(&format!("{error:#}")));
+    if let Some(error) = last {
+        return Err(error);
+    }
+    if found == 0 && !arguments.quiet {
+        console::remark(&format!("there is no unfinished run beside {}", path.display()));
+    }
+    Ok(0)
+}
+
+/// Stores the runs of one journal. Returns `false` for the journal of a living lab.
+fn recover(journal: &Path, path: &Path, quiet: bool) -> Result<bool> {
+    let Some(journal) = Unfinished::open(journal, PATIENCE)? else { return Ok(false) };
+    let mut store = Store::create(path)?;
+    if journal.stored.as_ref().is_some_and(|stored| is_stored(&store, &journal, stored)) {
+        // The lab was killed between storing its run and removing the journal.
+        journal.remove()?;
+        return Ok(true);
+    }
+    let runs =
+        runner::recovered(&journal).with_context(|| journal::cannot_be_read(journal.path()))?;
+    let damage = journal.damage.map(|at| {
+        format!(
+            "the journal {} is damaged at byte {at}: what it holds before is stored ({})",
+            journal.path().display(),
+            summary(&journal)
+        )
+    });
+    let numbers = keep::add(&mut store, &runs, |stored| journal.storing(stored))?;
+    journal.remove()?;
+    if let Some(damage) = damage {
+        console::remark(&damage);
+    }
+    keep::publish(&store, &runs, &numbers, quiet)?;
+    Ok(true)
+}
+
+/// Whether the store holds the journal's runs under the numbers that the journal notes.
+fn is_stored(store: &Store, journal: &Unfinished, stored: &journal::Stored) -> bool {
+    let date = &journal.header.context.date;
+    let holds = |&number: &i64| store.holds(number, date, stored.seconds).unwrap_or(false);
+    !stored.numbers.is_empty() && stored.numbers.iter().all(holds)
+}
+
+/// Removes the journals of dead labs, and what is left of damaged ones.
+fn discard(path: &Path, quiet: bool) -> Result<u8> {
+    let unreadable = || format!("the journals of {} cannot be read", path.display());
+    let mut gone = 0;
+    for list in [journal::all(path), journal::damaged(path)] {
+        for journal in list.with_context(unreadable)? {
+            gone += usize::from(journal::discard(&journal, PATIENCE)?);
+        }
+    }
+    if !quiet {
+        let runs = if gone == 1 { "run" } else { "runs" };
+        console::remark(&format!("{gone} unfinished {runs} discarded"));
+    }
+    Ok(0)
+}

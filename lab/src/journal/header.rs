@@ -1,0 +1,148 @@
+//! The header of a journal: everything about a run that is known before its first repetition.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    case::{Analyser, Case, experiment},
+    run::{CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
+};
+
+/// What the runs of a journal are made of besides their results. `run` makes one run; `compare` makes
+/// two, whose cases take turns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    pub schema: u32,
+    pub context: Context,
+    /// The study's name; empty for cases given on the command line.
+    pub study: String,
+    /// The title of each run.
+    pub titles: Vec<String>,
+    pub notes: String,
+    /// Whether every sample is kept in the result.
+    pub keep_samples: bool,
+    /// The cases; the case at place `i` belongs to the run `i % titles.len()`.
+    pub cases: Vec<CaseForm>,
+    /// The peers of the first run.
+    pub peers: Vec<PeerForm>,
+}
+
+/// A case, with everything that it takes to judge it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CaseForm {
+    experiment: String,
+    target: String,
+    parameters: Vec<(String, String)>,
+    asked: Vec<String>,
+    repeat: usize,
+    duration: Option<Duration>,
+    deadline: Option<f64>,
+    analyser: Option<Analyser>,
+    limits: Vec<Limit>,
+    published: Vec<Published>,
+}
+
+/// A peer before its first pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PeerForm {
+    /// The result without any value.
+    pub result: PeerResult,
+    pub repeat: usize,
+    pub duration: Option<Duration>,
+    /// Whether the peer cannot be run, for the reason in the result's verdict.
+    pub is_given_up: bool,
+}
+
+impl CaseForm {
+    pub fn of(case: &Case) -> Self {
+        Self {
+            experiment: case.spec.name.to_owned(),
+            target: case.target.to_string(),
+            parameters: case.parameters.clone(),
+            asked: case.asked.clone(),
+            repeat: case.repeat,
+            duration: case.duration,
+            deadline: case.deadline,
+            analyser: case.analyser,
+            limits: case.limits.clone(),
+            published: case.published.clone(),
+        }
+    }
+
+    /// The case, which can be judged but lacks its watchdog.
+    ///
+    /// # Errors
+    /// If this program does not know the experiment, or the target is none.
+    pub fn case(self) -> Result<Case> {
+        Ok(Case {
+            spec: experiment(&self.experiment)?,
+            target: self.target.parse()?,
+            parameters: self.parameters,
+            asked: self.asked,
+            repeat: self.repeat,
+            duration: self.duration,
+            watchdog: None,
+            deadline: self.deadline,
+            analyser: self.analyser,
+            limits: self.limits,
+            published: self.published,
+        })
+    }
+}
+
+impl Header {
+    /// Checks that this program can judge the journal.
+    ///
+    /// # Errors
+    /// If the journal has another schema, or makes no run.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.schema != SCHEMA {
+            bail!("it has schema {} and this program knows {SCHEMA}", self.schema);
+        }
+        if self.titles.is_empty() {
+            bail!("it has no run");
+        }
+        Ok(())
+    }
+
+    /// All cases.
+    ///
+    /// # Errors
+    /// As [`CaseForm::case`].
+    pub fn cases(&self) -> Result<Vec<Case>> {
+        let cases = self.cases.iter().cloned().map(CaseForm::case);
+        cases.collect::<Result<_>>().context("use the chronoscope that wrote it")
+    }
+
+    /// The runs that these results make: `cases` has one element for each case, `None` for a case
+    /// without a complete repetition.
+    pub fn runs(
+        &self,
+        context: &Context,
+        cases: Vec<Option<CaseResult>>,
+        peers: Vec<PeerResult>,
+    ) -> Vec<Run> {
+        let run = |title: &String| Run {
+            schema: self.schema,
+            context: context.clone(),
+            study: self.study.clone(),
+            title: title.clone(),
+            notes: self.notes.clone(),
+            cases: Vec::new(),
+            peers: Vec::new(),
+        };
+        let mut runs: Vec<Run> = self.titles.iter().map(run).collect();
+        let count = runs.len().max(1);
+        for (place, result) in cases.into_iter().enumerate() {
+            if let Some(run) = runs.get_mut(place % count) {
+                run.cases.extend(result);
+            }
+        }
+        if let Some(first) = runs.first_mut() {
+            first.peers = peers;
+        }
+        runs
+    }
+}

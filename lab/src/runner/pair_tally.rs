@@ -1,0 +1,103 @@
+//! A peer with the values of its pairs so far, from running it or from a journal.
+
+use std::time::Duration;
+
+use crate::{
+    journal::{Pair, PairOutcome, PairValue, PeerForm},
+    judge::judge_peer,
+    run::{Paired, PeerResult, Status, Verdict},
+};
+
+/// The number of failed pairs that ends a peer. A tool that is starved on a busy machine fails
+/// once; a broken one fails each time.
+const MAX_FAILURES: usize = 3;
+
+pub(super) struct PairTally {
+    /// The result, whose statistics grow.
+    result: PeerResult,
+    repeat: usize,
+    duration: Option<Duration>,
+    spent: Duration,
+    failures: Vec<String>,
+    /// Why no more pairs are run, if there is a reason.
+    trouble: Option<Verdict>,
+}
+
+impl PairTally {
+    pub(super) fn new(form: &PeerForm) -> Self {
+        Self {
+            result: form.result.clone(),
+            repeat: form.repeat,
+            duration: form.duration,
+            spent: Duration::ZERO,
+            failures: Vec::new(),
+            trouble: form.is_given_up.then(|| form.result.verdict.clone()),
+        }
+    }
+
+    pub(super) fn pairs(&self) -> usize {
+        self.result.pairs
+    }
+
+    pub(super) fn needs_more(&self) -> bool {
+        let too_short = self.duration.is_some_and(|duration| self.spent < duration);
+        self.trouble.is_none() && (self.pairs() < self.repeat || too_short)
+    }
+
+    /// How many more pairs are asked for, and how much more time.
+    pub(super) fn left(&self) -> (usize, Duration) {
+        if !self.needs_more() {
+            return (0, Duration::ZERO);
+        }
+        let time =
+            self.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
+        (self.repeat.saturating_sub(self.pairs()), time)
+    }
+
+    /// Takes in a pair. One that failed is run again; the third that failed is the last.
+    pub(super) fn add(&mut self, pair: Pair) {
+        self.spent += pair.spent;
+        match pair.outcome {
+            PairOutcome::Values(values) => {
+                for (paired, value) in self.result.statistics.iter_mut().zip(values) {
+                    add(paired, value);
+                }
+                self.result.pairs += 1;
+            }
+            PairOutcome::Failed(why) => {
+                self.failures.push(why.clone());
+                if self.failures.len() == MAX_FAILURES {
+                    self.trouble = Some(Verdict::new(Status::Inconclusive, why));
+                }
+            }
+        }
+    }
+
+    /// The peer's result; `None` if it needs more and not even one pair is complete.
+    pub(super) fn finish(mut self) -> Option<PeerResult> {
+        let (pairs, is_cut) = (self.pairs(), self.needs_more());
+        if is_cut && pairs == 0 {
+            return None;
+        }
+        let mut result = self.result;
+        result.statistics = result.statistics.into_iter().map(Paired::finish).collect();
+        if self.trouble.is_none() {
+            let again = self.failures.iter();
+            let again = again.map(|why| format!("A pair failed and was run again: {why}\n"));
+            result.note = again.collect::<String>() + &result.note;
+        }
+        if is_cut {
+            let all = self.repeat.max(pairs);
+            let why = format!("interrupted after {pairs} of {all} pairs");
+            self.trouble = Some(Verdict::new(Status::Inconclusive, why));
+        }
+        result.verdict = self.trouble.unwrap_or_else(|| judge_peer(&result.statistics));
+        Some(result)
+    }
+}
+
+fn add(paired: &mut Paired, value: PairValue) {
+    paired.ours.extend(value.ours);
+    paired.theirs.extend(value.theirs);
+    paired.unit = value.unit;
+}

@@ -1,0 +1,104 @@
+//! A case with what its repetitions have given so far, from a machine or from a journal.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+
+use super::repetition::Intake;
+use crate::{
+    case::Case,
+    journal::{Event, Unfinished},
+    observation::{Observation, Seen},
+    run::CaseResult,
+};
+
+pub(super) struct Tally<'a> {
+    pub(super) case: &'a Case,
+    pub(super) observation: Observation,
+    pub(super) spent: Duration,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(case: &'a Case, keep_samples: bool) -> Self {
+        Self { case, observation: Observation::new(case, keep_samples), spent: Duration::ZERO }
+    }
+
+    /// The tally that the repetitions in a journal make of the case at `place` in its header.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub(super) fn replayed(case: &'a Case, place: usize, journal: &Unfinished) -> Result<Self> {
+        let mut tally = Self::new(case, journal.header.keep_samples);
+        let mut repetition: Option<(Intake<'_>, Result<()>)> = None;
+        let Self { observation, spent, .. } = &mut tally;
+        // The observation is lent to one repetition after the other.
+        let mut observation = Some(observation);
+        journal.replay(place, &mut |event| match event {
+            Event::Begin(made) => {
+                let Some(observation) = observation.take() else { return };
+                let mut intake = Intake::new(observation);
+                if let Some(made) = made {
+                    intake.observation().made(made.identity, &made.remark);
+                }
+                repetition = Some((intake, Ok(())));
+            }
+            Event::Stream(bytes) => {
+                // A stream that was refused went no further.
+                if let Some((intake, fed @ Ok(()))) = &mut repetition {
+                    *fed = intake.feed(bytes);
+                }
+            }
+            Event::End(end) => {
+                let Some((intake, fed)) = repetition.take() else { return };
+                *spent += end.spent;
+                let seen = Seen {
+                    capture: end.capture.map(<[u8]>::to_vec),
+                    cycles: end.cycles.cloned(),
+                    runs: end.runs.map(str::to_owned),
+                };
+                let seen = match end.failed {
+                    Some(why) => Err(anyhow!(why)),
+                    None => fed.map(|()| &seen),
+                };
+                observation = Some(intake.end(seen));
+            }
+        })?;
+        drop((repetition, observation));
+        Ok(tally)
+    }
+
+    pub(super) fn needs_more(&self) -> bool {
+        !self.observation.is_refused()
+            && (self.observation.repetitions() < self.case.repeat
+                || self.case.duration.is_some_and(|duration| self.spent < duration))
+    }
+
+    /// The case's result; `None` if it needs more and not even one repetition is complete.
+    pub(super) fn finish(mut self) -> Option<CaseResult> {
+        let done = self.observation.repetitions();
+        if self.needs_more() && done == 0 {
+            return None;
+        }
+        if self.needs_more() {
+            self.observation.remark(format!(
+                "interrupted after {done} of {} repetitions",
+                self.case.repeat.max(done)
+            ));
+        }
+        Some(self.observation.finish(self.case))
+    }
+
+    pub(super) fn expected_left(&self) -> Duration {
+        if !self.needs_more() {
+            return Duration::ZERO;
+        }
+        let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
+        let by_count =
+            self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
+        let by_time = self
+            .case
+            .duration
+            .map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
+        by_count.max(by_time)
+    }
+}

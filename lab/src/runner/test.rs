@@ -1,0 +1,307 @@
+//! The runs that a journal gives are those that the lab would have given at its end.
+
+use std::{cell::RefCell, collections::BTreeMap, env, fs, path::PathBuf, process, sync::Arc};
+
+use anyhow::bail;
+use chronoscope_suite::{
+    Parameter,
+    wire::{
+        self, Clock, Domain, Evidence, MAX_FRAME, Pin, Record, Sample, Samples, Series, VERSION,
+    },
+};
+
+use super::*;
+use crate::{
+    case::{Plan, Settings, expand, experiment},
+    journal::{CaseForm, Header, Pair, PairOutcome, PairValue, PeerForm, Unfinished, all},
+    machine::{Recording, Start},
+    run::{Context, Paired, PeerResult, SCHEMA, Status, Verdict},
+};
+
+/// What a machine does in one repetition.
+enum Act {
+    /// Sends the repetition of this number, with or without a capture.
+    Whole(u64, bool),
+    /// Fails after the first bytes of it.
+    Fails(u64, usize),
+    /// Ends well after a stream that is cut.
+    Cut(u64, usize),
+    /// A capture that does not fit the samples.
+    Misfit(u64),
+    /// Is stopped after the first bytes of it.
+    Stopped(u64, usize),
+    /// Refuses.
+    Refuses,
+    /// Cannot be prepared.
+    Unprepared,
+}
+
+struct Scripted {
+    acts: RefCell<Vec<Act>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Machine for Scripted {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    fn prepare(&self, _: &str, _: &AtomicBool) -> Result<Made> {
+        if matches!(self.acts.borrow().first(), Some(Act::Unprepared)) {
+            bail!("there is no image");
+        }
+        let identity = BTreeMap::from([("image".to_owned(), "sha256 0123".to_owned())]);
+        Ok(Made { identity, remark: "a scripted machine" })
+    }
+
+    fn run(&self, _: &Start<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Recording> {
+        let act = self.acts.borrow_mut().remove(0);
+        let mut send = |bytes: &[u8]| bytes.chunks(50).try_for_each(&mut *sink);
+        match act {
+            Act::Whole(number, shows_pins) => {
+                send(&stream(number))?;
+                let capture = shows_pins.then(|| capture(number).into_bytes());
+                return Ok(Recording { capture, ..Recording::new() });
+            }
+            Act::Fails(number, length) => {
+                send(&stream(number)[..length])?;
+                bail!("the port failed: out of luck");
+            }
+            Act::Cut(number, length) => send(&stream(number)[..length])?,
+            Act::Misfit(number) => {
+                send(&stream(number))?;
+                let capture = Some(b"$enddefinitions $end\n".to_vec());
+                return Ok(Recording { capture, ..Recording::new() });
+            }
+            Act::Stopped(number, length) => {
+                send(&stream(number)[..length])?;
+                self.stop.store(true, Ordering::Relaxed);
+                bail!("interrupted");
+            }
+            Act::Refuses => send(&bytes(&[
+                hello(),
+                Record::Refused {
+                    reason: chronoscope_suite::Reason::NotOffered,
+                    what: "no mutexes",
+                    mend: "",
+                    code: 0,
+                },
+            ]))?,
+            Act::Unprepared => unreachable!("it was not prepared"),
+        }
+        Ok(Recording::new())
+    }
+}
+
+fn hello() -> Record<'static> {
+    Record::Hello { version: VERSION, kernel: "k", release: "1.2", request: "switch" }
+}
+
+fn bytes(records: &[Record<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in records {
+        let mut frame = [0; MAX_FRAME + 1];
+        let length = wire::encode(record, &mut frame).unwrap();
+        bytes.extend_from_slice(&frame[..length]);
+    }
+    bytes
+}
+
+/// A repetition in which everything depends on its number.
+fn stream(number: u64) -> Vec<u8> {
+    let samples = |series, values: [u64; 2]| {
+        let block = values.map(|value| Sample { gap: 100, value }).into_iter().collect();
+        Record::Samples(Samples { series, block })
+    };
+    let switch = Series { pin: Some(Pin::Pulse(0)), ..Series::measured("switch") };
+    let log = format!("repetition {number}");
+    let value = number as f64;
+    let mut records = vec![
+        hello(),
+        Record::Clock(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 9 - number }),
+        Record::Series(switch),
+        samples(0, [10 + number, 12 + number]),
+        Record::Series(Series { id: 1, ..Series::control("mark to mark") }),
+        samples(1, [1, 2]),
+        Record::Figure { name: "steal", unit: "ms", value: 0.0 },
+        Record::Figure { name: "faults", unit: "", value },
+        Record::Evidence(Evidence { name: "switches", value, low: 0.0, high: 100.0 }),
+        Record::Log(&log),
+        Record::Attachment { name: "calls", bytes: log.as_bytes() },
+    ];
+    records.push(Record::End { records: u32::try_from(records.len()).unwrap() });
+    bytes(&records)
+}
+
+fn capture(number: u64) -> String {
+    let (first, second) = (110 + number, 212 + number);
+    format!(
+        "$timescale 1ns $end $scope module pins $end $var wire 1 ! D0 $end $upscope $end \
+         $enddefinitions $end\n#0 0!\n#100 1!\n#{first} 0!\n#200 1!\n#{second} 0!\n"
+    )
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("chronoscope-runner-{name}-{}", process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the acts, four repetitions of a case if it comes so far, and returns its result as JSON:
+/// the lab's, and the one from the journal.
+fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
+    let folder = Scratch::new(name);
+    let store = folder.0.join("runs.sqlite");
+    let target = "linux@host".parse().unwrap();
+    let plan = Plan { repeat: 4, deadline: Some(13.0), ..Plan::default() };
+    let settings = Settings::from([("tasks".to_owned(), vec!["3".to_owned()])]);
+    let cases = expand(experiment("switch").unwrap(), &target, &settings, &plan).unwrap();
+    let header = Header {
+        schema: SCHEMA,
+        context: Context { date: "2026-01-31T12:00:00Z".to_owned(), ..Context::default() },
+        study: String::new(),
+        titles: vec![String::new()],
+        notes: String::new(),
+        keep_samples: true,
+        cases: cases.iter().map(CaseForm::of).collect(),
+        peers: Vec::new(),
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut journal = Journal::create(&store, &header).unwrap();
+    let machine = Box::new(Scripted { acts: RefCell::new(acts), stop: Arc::clone(&stop) });
+    let mut case = UnderWay { tally: Tally::new(&cases[0], true), machine };
+    while case.needs_more() && !stop.load(Ordering::Relaxed) {
+        case.repeat(0, &stop, &mut journal);
+    }
+    let live = case.tally.finish();
+    drop(journal);
+    let left = all(&store).unwrap();
+    let [path] = left.as_slice() else { panic!("{left:?}") };
+    let journal = Unfinished::open(path, Duration::ZERO).unwrap().unwrap();
+    assert_eq!(journal.damage, None);
+    let runs = recovered(&journal).unwrap();
+    assert_eq!(runs.len(), 1);
+    [serde_json::to_string(&live).unwrap(), serde_json::to_string(&runs[0].cases.first()).unwrap()]
+}
+
+#[test]
+fn a_journal_gives_the_same_bytes() {
+    let length = stream(3).len();
+    let whole = |number| Act::Whole(number, true);
+    let table = [
+        ("whole", vec![whole(1), whole(2), whole(3), whole(4)], "\"repetitions\":4"),
+        ("plain", (1..=4).map(|number| Act::Whole(number, false)).collect(), "\"repetitions\":4"),
+        ("fails", vec![whole(1), Act::Fails(2, length / 2)], "out of luck"),
+        ("fails-late", vec![whole(1), Act::Fails(2, length)], "\"repetitions\":2"),
+        ("cut", vec![whole(1), whole(2), Act::Cut(3, length - 3)], "cut short"),
+        ("misfit", vec![whole(1), Act::Misfit(2)], "inconclusive"),
+        ("refused", vec![Act::Refuses], "no mutexes"),
+        ("unprepared", vec![Act::Unprepared], "there is no image"),
+    ];
+    for (name, acts, part) in table {
+        let [live, recovered] = both(name, acts);
+        assert!(live.contains(part), "{name}: {live}");
+        assert_eq!(live, recovered, "{name}");
+    }
+}
+
+#[test]
+fn a_repetition_that_was_stopped_leaves_nothing() {
+    let whole = |number| Act::Whole(number, true);
+    // As the lab would have stored it, had it ended after two repetitions.
+    let [wanted, _] = both("stopped-0", vec![whole(1), whole(2), Act::Stopped(3, 0)]);
+    assert!(wanted.contains("interrupted after 2 of 4 repetitions"), "{wanted}");
+    for length in 1..=stream(3).len() {
+        let [live, recovered] = both("stopped", vec![whole(1), whole(2), Act::Stopped(3, length)]);
+        assert_eq!(live, wanted, "{length}");
+        assert_eq!(recovered, wanted, "{length}");
+    }
+}
+
+/// A peer with one statistic, of which three pairs are asked for.
+fn peer() -> PeerForm {
+    let statistics = vec![Paired {
+        ours_is: "p50".to_owned(),
+        theirs_is: "Avg".to_owned(),
+        unit: String::new(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        ratio: None,
+        within: Some(0.1),
+    }];
+    let result = PeerResult {
+        name: "cyclictest".to_owned(),
+        command: vec!["cyclictest".to_owned()],
+        experiment: "period".to_owned(),
+        target: "linux@host".to_owned(),
+        parameters: BTreeMap::new(),
+        label: String::new(),
+        pairs: 0,
+        statistics,
+        note: "as in the study".to_owned(),
+        verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
+    };
+    PeerForm { result, repeat: 3, duration: None, is_given_up: false }
+}
+
+#[test]
+fn pairs_are_kept_and_a_peer_that_was_cut_short_is_inconclusive() {
+    let folder = Scratch::new("pairs");
+    let header = Header {
+        schema: SCHEMA,
+        context: Context::default(),
+        study: String::new(),
+        titles: vec![String::new()],
+        notes: String::new(),
+        keep_samples: false,
+        cases: Vec::new(),
+        peers: vec![peer()],
+    };
+    let values = |ours, theirs| {
+        let value = PairValue { ours: Some(ours), theirs: Some(theirs), unit: "ns".to_owned() };
+        PairOutcome::Values(vec![value])
+    };
+    let all_pairs = [
+        values(10.0, 10.1),
+        PairOutcome::Failed("starved".to_owned()),
+        values(11.0, 10.9),
+        values(3.0, 3.0),
+    ];
+    for (number, reasons) in [
+        (0, None),
+        (1, Some(vec!["interrupted after 1 of 3 pairs".to_owned()])),
+        (3, Some(vec!["interrupted after 2 of 3 pairs".to_owned()])),
+        (4, Some(Vec::new())),
+    ] {
+        let store = folder.0.join(format!("{number}.sqlite"));
+        let mut journal = Journal::create(&store, &header).unwrap();
+        let mut live = pair_tally::PairTally::new(&header.peers[0]);
+        for outcome in &all_pairs[..number] {
+            let pair = Pair { peer: 0, spent: Duration::ZERO, outcome: outcome.clone() };
+            journal.pair(pair.clone());
+            live.add(pair);
+        }
+        drop(journal);
+        let live = live.finish();
+        assert_eq!(live.as_ref().map(|peer| peer.verdict.reasons.clone()), reasons, "{number}");
+        let Some(path) = all(&store).unwrap().pop() else {
+            assert_eq!(number, 0, "a journal without an entry is removed");
+            continue;
+        };
+        let journal = Unfinished::open(&path, Duration::ZERO).unwrap().unwrap();
+        let run = recovered(&journal).unwrap().remove(0);
+        assert_eq!(run.context.interrupted, number < 4);
+        let json = |peer: Option<&PeerResult>| serde_json::to_string(&peer).unwrap();
+        assert_eq!(json(run.peers.first()), json(live.as_ref()), "{number}");
+    }
+}
