@@ -331,7 +331,7 @@ pub(crate) fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
     }
 }
 
-/// How long the reference loop took beside the case.
+/// The geometric mean of the reference loop's durations before and after the case.
 pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
     let [before, after] =
         ["before", "after"].map(|when| case.figure(&format!("reference loop {when}")));

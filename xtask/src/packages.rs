@@ -13,7 +13,7 @@ use crate::repository::{root, target};
 /// `programs`.
 ///
 /// # Errors
-/// The packages cannot be installed; standard error has the reason, in a line that names the mend.
+/// The packages cannot be installed; standard error has the reason and the remedy in one line.
 pub fn need(programs: &[&str], when: &str) -> Result<()> {
     if programs.iter().all(|program| is_in_path(program)) {
         return Ok(());

@@ -55,7 +55,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     Ok(0)
 }
 
-/// The capture's file to write, where one is asked for.
+/// The file and format of `--output`, if it is a capture.
 fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
     let Some(file) = arguments.output.as_deref() else { return Ok(None) };
     let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else {
@@ -69,13 +69,13 @@ fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
     Ok(Some((file, format)))
 }
 
-/// The file, through the virtual analyser if one is asked for.
+/// Opens the file, resampled if `--rate` is given.
 fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dyn Source>> {
     let source = open(path)?;
     let Some(hertz) = arguments.rate else { return Ok(source) };
     let phase = match arguments.phase {
         Phase::At(phase) => phase,
-        // Each file has its own; 53 bits make a fraction.
+        // Each file has its own phase; 53 bits make a fraction.
         Phase::Random => {
             let mut random = SplitMix64::new(arguments.seed);
             let bits = (0..=number).map(|_| random.next_u64()).last().unwrap_or_default();

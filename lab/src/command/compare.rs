@@ -127,7 +127,7 @@ fn comparison(
     }
 }
 
-/// Two runs that lie behind: the first, and `b`.
+/// Compares two existing runs: that of the arguments, A, and `b`.
 fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
@@ -157,7 +157,8 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
     Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: None })
 }
 
-/// For a page of two runs, one of which the store has: their experiments in its newest runs.
+/// The newest stored runs of the same experiments, for a page of two runs of which the store has
+/// one.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
     let is_stored =
         |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
@@ -191,7 +192,7 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     notes
 }
 
-/// Two variants, run now, in turn. `None` when the user ended it.
+/// Runs two variants in turn and compares them. `None` if the user ended it.
 fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
     let (a, b): (Variant, Variant) = (arguments.a.parse()?, arguments.b.parse()?);
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;

@@ -11,7 +11,7 @@ type Changes = Vec<(&'static str, Value)>;
 /// Repetitions that scatter by a percent about 1.
 const A: [f64; 10] = [1.0, 1.01, 0.99, 1.005, 0.996, 1.002, 0.994, 1.008, 1.001, 0.998];
 
-/// The same in another order.
+/// The values of `A` in another order.
 const B: [f64; 10] = [0.998, 0.994, 1.001, 1.01, 1.008, 0.99, 1.005, 1.0, 1.002, 0.996];
 
 /// The change of the first series' repetitions to these medians, in units of 1000.
@@ -154,7 +154,7 @@ fn a_case_without_proof_is_not_compared() {
         (verdict("inconclusive", &[]), vec![], Inconclusive, &["A: inconclusive"]),
         (absent(), vec![], NotOffered, &["A: gone"]),
         (vec![], verdict("not-offered", &[]), NotOffered, &["B: not offered"]),
-        // What one side lacks does not hide that the other proves nothing.
+        // Not offered on one side does not hide that the other side is inconclusive.
         (absent(), open(), Inconclusive, &["B: why", "B: too"]),
         (verdict("limit-missed", &["late"]), vec![], Regression, &[]),
         (vec![], verdict("limit-missed", &["late"]), Regression, &[]),

@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Files, Finding, port::Answer};
 
-/// The numbers of those Linux errors that are told apart here.
+/// The numbers of the Linux errors that this module tells apart.
 const ENOENT: i32 = 2;
 const EOPNOTSUPP: i32 = 95;
 const ENOSYS: i32 = 38;

@@ -1,5 +1,5 @@
-//! Machines: what a target runs on. Each starts a port with a request and passes on the bytes of
-//! its stream, whose meaning no machine knows. A machine is one file and one row of [`FAMILIES`].
+//! Machines run the images of targets. A machine starts a port with a request and passes on the
+//! bytes of its stream without reading them. Each is one file and one row of [`FAMILIES`].
 
 mod agreement;
 mod builder;
@@ -48,7 +48,7 @@ impl Recording {
     }
 }
 
-/// What a machine is asked to run, and what ends it early.
+/// A request for a machine, and the conditions that end it early.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     /// The experiment and its parameters, as `NAME=VALUE` after spaces.
@@ -92,32 +92,32 @@ pub trait Machine {
         false
     }
 
-    /// How many times longer a case may take here than on a processor of today.
+    /// The duration of a case here as a multiple of that on a current processor.
     fn slowness(&self) -> u32 {
         1
     }
 
-    /// Makes programs of the host available to [`run_program`](Self::run_program), where the machine
+    /// Makes programs of the host available to [`run_program`](Self::run_program), if the machine
     /// does not have them anyway.
     fn include(&mut self, _programs: &[&str]) {}
 
-    /// Runs one case once: starts the port and hands its bytes to `sink` as they come, until it ends.
-    /// Ends early when `sink` fails, or as `start` says. Returns what instruments besides the port's
-    /// own marks have seen, where the machine has any.
+    /// Runs one repetition of a case: starts the port and passes its bytes to `sink` as they
+    /// arrive, until it ends. Ends early if `sink` fails, or as `start` says. Returns the
+    /// recordings of the machine's instruments, if it has any besides the port's own marks.
     ///
     /// # Errors
-    /// What went wrong, with the port's own message where it left one.
+    /// The port or the machine failed; the message includes the port's own, if it left one.
     fn run(
         &self,
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording>;
 
-    /// Runs another program there, once, beside the load that the request asks for; the rest is as
-    /// for [`run`](Self::run).
+    /// Runs another program once, under the load that the request asks for; otherwise like
+    /// [`run`](Self::run).
     ///
     /// # Errors
-    /// What went wrong, with the program's own message where it left one.
+    /// The program or the machine failed; the message includes the program's own, if it left one.
     fn run_program(
         &self,
         program: &Program<'_>,
@@ -135,7 +135,7 @@ pub struct Program<'a> {
     pub command: &'a [String],
 }
 
-/// The machine that a target names, with these programs of the host.
+/// Finds the machine of a target and makes these programs of the host available on it.
 ///
 /// # Errors
 /// As [`find`].

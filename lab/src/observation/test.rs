@@ -95,7 +95,7 @@ fn a_case_that_did_not_run_to_its_end_is_not_judged() {
     assert_eq!(whole.finish(&case()).verdict.status, Status::Pass);
 }
 
-/// What the port reported of its own accord says more than the manner of its end.
+/// A port's own refusal takes precedence over a failure at its end.
 #[test]
 fn the_first_reason_for_the_end_stays() {
     let mut observation = Observation::new(&case(), false);
@@ -108,7 +108,7 @@ fn the_first_reason_for_the_end_stays() {
     assert_eq!(observation.finish(&case()).verdict, inconclusive("one"));
 }
 
-/// One repetition without proof is enough, whatever the later ones prove.
+/// A single repetition without evidence makes the case inconclusive, whatever the later ones prove.
 #[test]
 fn evidence_must_hold_in_every_repetition() {
     let of = |values: &[f64]| {

@@ -18,7 +18,7 @@ use crate::{
     timeline::Timeline,
 };
 
-/// A row of a table of formats: a way to write what `W` writes.
+/// A row of a table of formats, with a writer of type `W`.
 #[derive(Clone, Copy)]
 pub struct Format<W: 'static> {
     /// The value of `--format`.
@@ -156,7 +156,7 @@ impl<W: Writer> Format<W> {
         Self { name, extension: None, help: "", writer }
     }
 
-    /// This format, selected by a file's extension.
+    /// Adds the extension of files that selects the format.
     const fn for_files(self, extension: &'static str) -> Self {
         Self { extension: Some(extension), ..self }
     }
@@ -187,7 +187,7 @@ impl<W: Writer> ValueEnum for Format<W> {
 }
 
 impl ComparisonFormat {
-    /// Whether the format shows several comparisons, and the history of one.
+    /// Returns whether the format shows several comparisons, and the history of a comparison.
     pub fn shows_several(&self) -> bool {
         matches!(self.writer, ComparisonWriter::Several(_))
     }

@@ -34,7 +34,7 @@ fn ports_that_die_at_each_record() {
     }
 }
 
-/// Stopping and continuing a process interrupts what it waits in.
+/// Stopping and continuing a process interrupts its blocking system calls.
 #[test]
 fn a_stream_in_pieces_under_interruptions_is_the_same() {
     let pieces = good_stream().len().div_ceil(7);

@@ -1,21 +1,27 @@
-//! Faults: what is around the lab fails, and the lab says so in a line, keeps what it has and leaves
-//! nothing behind. A row is a fault, the way it is injected, and what must hold.
+//! Injects faults into the lab's surroundings. After each, the lab reports the fault in one line,
+//! keeps its results and leaves no process or file behind.
 //!
-//! | fault | injected by | must hold | test |
-//! |---|---|---|---|
-//! | port ends, is killed, hangs, floods or sends nonsense | a script in its place | inconclusive with the reason; other cases go on; no process is left | `bad_port` |
-//! | port dies at each record | each prefix of a good stream, ended or killed | the same | `dying` |
-//! | short reads and interrupted calls | a port that writes seven bytes at a time, while the lab is stopped and continued | the same result as from one write | `dying` |
-//! | short reads of files | a source of single bytes that is interrupted each time | the same capture | `files::short_reads` |
-//! | file may grow no more, at each write | `ulimit -f` from 0 to enough | exit 1 and a line; the old file or store is unchanged; no temporary file is left | `disk` |
-//! | disk full, at each write | a tmpfs of each size in a mount namespace | the same, and the line names the disk | `disk` |
-//! | standard output or error full or closed | `/dev/full`, a reader that ends | exit 1, no panic | `quick::bad_input` |
-//! | store locked | another connection's exclusive transaction | waits; after 10 s exit 1, the figures are shown | `sharing` |
-//! | twenty labs at once | twenty processes, one store | each is stored, with a number of its own | `sharing` |
-//! | host's clock set back | runs and cache entries with dates in any order | the order of storing counts; all is listed | `clock` |
+//! - `bad_port`: a script in the port's place ends, is killed, hangs, floods or sends nonsense. The
+//! case is inconclusive with the reason; other cases go on.
+//! - `dying`: a port ends or is killed after each prefix of a good stream. The same must hold.
+//! - `dying`: a port writes seven bytes at a time, while the lab is stopped and continued. The
+//! result is that of one write.
+//! - `files::short_reads`: a file's source gives single bytes and is interrupted each time. The
+//! capture is the same.
+//! - `disk`: a file may not grow, at each write (`ulimit -f` from 0 to enough). The lab exits with
+//! 1; the old file or store is unchanged, and no temporary file is left.
+//! - `disk`: the disk is full, at each write (a tmpfs of each size in a mount namespace). The same
+//! must hold, and the line names the disk.
+//! - `quick::bad_input`: standard output or error is full or closed (`/dev/full`, a reader that
+//! ends). The lab exits with 1 and does not panic.
+//! - `sharing`: another connection has locked the store. The lab waits; after 10 s it shows the
+//! figures and exits with 1.
+//! - `sharing`: twenty labs share one store. Each run is stored under a number of its own.
+//! - `clock`: runs and cache entries have dates in any order, as after the host's clock is set
+//! back. The order of storing counts; all are listed.
 //!
-//! The lab measures its own durations and limits by the monotonic clock, which cannot be set; the
-//! date of a run and the use of a cache entry are all that it takes from the wall clock.
+//! The lab measures its own durations and limits by the monotonic clock, which cannot be set. From
+//! the wall clock it takes only the date of a run and the use of a cache entry.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! A reader gives the same result however few bytes its source has at a time, and whatever interrupts
-//! it.
+//! A reader gives the same result however few bytes its source has at a time, and whatever
+//! interrupts it.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 

@@ -114,8 +114,8 @@ fn policy_and_not_the_model_of_preemption_keeps_a_short_program_from_waiting() {
     );
 }
 
-/// An empty call shows no priority inversion. A busy service with competitors does, and the client's
-/// boost removes it.
+/// An empty call shows no priority inversion. A busy service with competitors does, and the
+/// client's boost removes it.
 #[test]
 fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its_priority() {
     let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]

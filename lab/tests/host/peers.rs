@@ -70,9 +70,9 @@ fn a_median_ratio_beyond_its_tolerance_is_a_limit_missed() {
 fn ours_and_theirs_take_turns_in_going_first() {
     let folder = Folder::new("turns");
     let (turns, port) = (folder.path("turns"), program_path().with_file_name("chronoscope-linux"));
-    // The lab runs the port next to itself: here one that first writes down its turn. Other programs
-    // write both files: this process's other tests start children, which would hold a file of its
-    // own open for writing, and then Linux does not run it.
+    // The lab runs the port next to itself: here one that first writes down its turn. Other
+    // programs write both files: this process's other tests start children, which would hold a file
+    // of its own open for writing, and then Linux does not run it.
     let words = format!("#!/bin/sh\necho ours >>{turns}\nexec {} \"$@\"\n", port.display());
     let mut shell = Command::new("sh");
     shell.args(["-c", "cp \"$1\" chronoscope && printf %s \"$2\" >$3 && chmod +x $3", "sh"]);

@@ -68,8 +68,8 @@ fn google_benchmark_s_names_and_processor_time() {
     assert!(json.to_string().contains("BM_sendVec_unix/4k"));
 }
 
-/// A lent priority is the server's class while it serves: all calls of the real-time client, or none.
-/// `guests::vm` checks the time that this saves, where other load does not change it.
+/// A lent priority is the server's class while it serves: all calls of the real-time client, or
+/// none. `guests::vm` checks the time that this saves, where other load does not change it.
 #[test]
 fn a_server_serves_at_the_priority_that_its_caller_lends() {
     let settings = ["work_us=2000", "hogs=3", "loops=40", "boost=no,yes"]

@@ -49,7 +49,7 @@ fn every_statistic_is_found_by_its_name() {
     case.slope =
         from_value(json!({ "slope": 0.5, "intercept": 9.0, "standard_error": null })).unwrap();
     case.figures = vec![FigureResult { min: 1.0, max: 3.0, ..sample::figure("steal", "ms", 2.0) }];
-    // A time is told with the nominal part, a spread or a count without.
+    // A time includes the nominal part; a spread or a count does not.
     for (name, of, value, unit) in [
         ("min", "s", 5_000_900.0, "ns"),
         ("p50", "s", 5_001_000.0, "ns"),
@@ -117,7 +117,7 @@ fn a_limit_holds_for_the_series_named_or_all_measured_ones() {
     );
 }
 
-/// A published figure stands beside the series of its instrument.
+/// A published figure is shown with the series of its instrument.
 #[test]
 fn a_published_figure_has_a_sister() {
     let pins = |role: &str, name: &str, p50: f64| series(name, p50, json!({ "role": role }));

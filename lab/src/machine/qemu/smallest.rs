@@ -1,7 +1,7 @@
 //! The experiment `image` on an emulated chip: measures the sizes of a kernel's smallest images and
 //! checks that they run.
 //!
-//! The figures become a stream like any port's.
+//! The figures form a stream of records like a port's.
 
 use std::{fs, path::Path};
 
@@ -20,13 +20,13 @@ use crate::{
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
 
-/// Letters that an image is run for.
+/// The number of letters after which an image is ended.
 const LETTERS: usize = 600;
 
 /// Builds the kernel's images, measures and runs them, and passes the figures to `sink`.
 ///
 /// # Errors
-/// What could not be built or run.
+/// An image cannot be built, read or run.
 pub fn run(
     chip: &Chip,
     image: &Image,
@@ -105,13 +105,13 @@ fn letters(chip: &Chip, image: &Path, start: &Start<'_>) -> Result<Vec<u8>> {
     Ok(letters)
 }
 
-/// How many turns the task had that had the fewest.
+/// The number of turns of the task with the fewest.
 fn fewest(letters: &[u8], tasks: usize) -> usize {
     let turns = |letter: u8| letters.iter().filter(|&&shown| shown == letter).count();
     (b'a'..).take(tasks).map(turns).min().unwrap_or(0)
 }
 
-/// Records on their way.
+/// A stream under construction.
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
@@ -153,7 +153,7 @@ impl Size {
     /// bits.
     ///
     /// # Errors
-    /// When it is none.
+    /// The file is not an ELF program for 32 bits.
     fn of(elf: &[u8]) -> Result<Self> {
         let is_elf = elf.starts_with(b"\x7FELF\x01\x01");
         let size = if is_elf { Self::sum(elf) } else { None };
@@ -181,7 +181,7 @@ impl Size {
             } else if flags & WRITE != 0 {
                 size.memory += bytes;
             }
-            // What variables start with is kept beside the constants.
+            // Initial values of variables are kept with the constants.
             if flags & EXECUTABLE == 0 && kind != NO_BITS {
                 size.read_only += bytes;
             }

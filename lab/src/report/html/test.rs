@@ -145,7 +145,7 @@ fn a_run_of_five_hundred_cases_is_small_and_soon_made() {
     assert!(growth < LIMIT, "ten times the cases take {growth} times the work");
 }
 
-/// A run of so many cases, of ten experiments.
+/// A run of `cases` cases, of ten experiments.
 fn run_of_many(cases: usize) -> Run {
     let experiments = [
         "delay",
