@@ -48,6 +48,13 @@ pub fn targets(machine: &str) -> String {
     targets.join(",")
 }
 
+/// The number of random cases: `usual`, times the whole number in `CHRONOSCOPE_TEST_EFFORT`, which
+/// `./chronoscope test long` sets.
+pub fn effort(usual: u32) -> u32 {
+    let times = env::var("CHRONOSCOPE_TEST_EFFORT").ok();
+    usual * times.map_or(1, |times| times.parse().expect("the effort is a whole number"))
+}
+
 /// Runs a command with empty standard input.
 pub fn run(command: &mut Command) -> Answer {
     let shown = format!("{command:?}");

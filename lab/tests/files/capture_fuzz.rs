@@ -8,6 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
     captures::{binary, csv, signal, sr, vcd},
+    common::effort,
     readers::capture::{READERS, exercise},
 };
 
@@ -102,7 +103,7 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: effort(400), ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes(bytes in vec(any::<u8>(), 0..600), reader in 0..4_usize) {

@@ -1,6 +1,7 @@
 //! Arbitrary and mutated input never causes a panic or unbounded memory, and accepted input
 //! survives being stored.
 
+use crate::common::effort;
 use chronoscope::{
     case::{Case, Plan, expand, experiment},
     observation::Observation,
@@ -231,7 +232,7 @@ when = { pair = "thread-thread" }
 "#;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: effort(256), ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_are_a_stream(stream in vec(any::<u8>(), 0..3000), piece in 1..700_usize) {

@@ -1,5 +1,6 @@
 //! For any content of a run, its timeline is well formed.
 
+use crate::common::effort;
 use crate::timeline::{FTRACE, case, perfetto_of, read, series, wall};
 use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -32,7 +33,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(effort(300)))]
 
     #[test]
     fn whatever_the_trace_the_timeline_is_sound(lines in vec(lines(), 0..80)) {

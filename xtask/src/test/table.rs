@@ -129,7 +129,7 @@ fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
 fn preparations(xtask: &str) -> Vec<Step> {
     vec![
         Step::new(Stage::Full, "packages", &[xtask, "step", "packages"]),
-        Step::new(Stage::Full, "program", &["./chronoscope", "--help"]).lock("release").cores(2),
+        Step::new(Stage::Full, "program", &["./chronoscope", "--help"]).lock("release"),
         Step::new(Stage::Full, "SciPy's figures", &[xtask, "step", "scipy"]).after(&["packages"]),
     ]
 }
@@ -274,7 +274,7 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     let target = target()?;
     let file = |name: &str| target.join(name).display().to_string();
     let build = cargo_test(&["--tests", "--no-run"], &[]);
-    let build = Step::new(Stage::Full, "test programs", &build).lock("dev").cores(2);
+    let build = Step::new(Stage::Full, "test programs", &build).lock("dev");
     let documents = cargo_test(&["--doc"], filters);
     let documents = Step::new(Stage::Full, "tests: examples in comments", &documents).lock("dev");
     let mut scipy = cargo_test(&["--test", "scipy", "--test", "properties"], filters);
@@ -294,6 +294,10 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         step
     });
     steps.extend(interrupts);
+    let fuzz = cargo_test(&["--test", "files", "fuzz"], &[]);
+    let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
+    fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
+    steps.push(fuzz);
     for step in steps.iter_mut().filter(|step| step.name.starts_with("tests: ")) {
         step.after.push("test programs");
         step.environment.extend([
