@@ -51,7 +51,7 @@ pub enum Command {
     Baseline(Baseline),
     /// List the runs in the store, or show an experiment's figures from run to run.
     History(History),
-    /// Store what was measured by runs that were killed, or that could not store it.
+    /// Store the complete repetitions of runs that were killed or could not be stored.
     Recover(Recover),
     /// Show all experiments, their parameters, and all targets.
     List(List),

@@ -32,15 +32,15 @@ use crate::{
 
 /// The results of running cases.
 pub struct Outcome {
-    /// One element for each case: `None` if it needs more and has no complete repetition.
+    /// An element for each case: `None` if it needs more and has no complete repetition.
     pub results: Vec<Option<CaseResult>>,
     /// The number of cases that have all their repetitions.
     pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all cases, and keeps each complete repetition in the journal. When `stop` becomes true the
-/// repetition under way is dropped, and what is complete remains.
+/// Runs all cases, and keeps each complete repetition in the journal. When `stop` becomes true, the
+/// repetition under way is dropped, and the complete ones are kept.
 ///
 /// # Errors
 /// A target does not exist. Failures of single cases are reported in their verdicts.
@@ -98,8 +98,8 @@ impl UnderWay<'_> {
         self.tally.needs_more()
     }
 
-    /// One more repetition of the case at `place`; dropped when it is stopped, else also kept in the
-    /// journal.
+    /// Runs one more repetition of the case at `place`. It is dropped if it is stopped, else also
+    /// kept in the journal.
     fn repeat(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
         let Self { tally, machine } = self;
         let made = match machine.prepare(&tally.case.request(), stop) {

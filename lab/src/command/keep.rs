@@ -1,5 +1,5 @@
-//! Keeping what is measured: the journal while a run goes on, the store at its end, and what labs
-//! that were killed left unfinished.
+//! Keeps results: in the journal during a run, in the store at its end. Also finds the journals
+//! that killed labs left unfinished.
 
 use std::{path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     store::Store,
 };
 
-/// Where the runs of this lab are kept, if anywhere.
+/// The store and the journal of this lab's runs, if they are kept.
 pub struct Keeper {
     store: Option<Store>,
     pub journal: Journal,
@@ -55,7 +55,7 @@ impl Keeper {
     }
 }
 
-/// Whether a run has a result.
+/// Returns whether a run has a result.
 fn holds_anything(run: &&Run) -> bool {
     !run.cases.is_empty() || !run.peers.is_empty()
 }

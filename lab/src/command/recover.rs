@@ -69,14 +69,14 @@ fn recover(journal: &Path, path: &Path, quiet: bool) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether the store holds the journal's runs under the numbers that the journal notes.
+/// Returns whether the store holds the journal's runs under the numbers that the journal notes.
 fn is_stored(store: &Store, journal: &Unfinished, stored: &journal::Stored) -> bool {
     let date = &journal.header.context.date;
     let holds = |&number: &i64| store.holds(number, date, stored.seconds).unwrap_or(false);
     !stored.numbers.is_empty() && stored.numbers.iter().all(holds)
 }
 
-/// Removes the journals of dead labs, and what is left of damaged ones.
+/// Removes the journals of dead labs, and the remains of damaged ones.
 fn discard(path: &Path, quiet: bool) -> Result<u8> {
     let unreadable = || format!("the journals of {} cannot be read", path.display());
     let mut gone = 0;

@@ -96,7 +96,7 @@ pub struct Frame {
     pub kind: Kind,
     length: [u8; 4],
     sum: [u8; 4],
-    /// Where the payload begins.
+    /// The payload's offset in the file, in bytes.
     start: u64,
 }
 
@@ -124,7 +124,7 @@ impl Frame {
         u32::from_le_bytes(self.length) as usize
     }
 
-    /// Where the next frame begins.
+    /// The offset of the next frame.
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.len() as u64)
     }

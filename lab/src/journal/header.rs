@@ -10,7 +10,7 @@ use crate::{
     run::{CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
 };
 
-/// What the runs of a journal are made of besides their results. `run` makes one run; `compare` makes
+/// The parts of a journal's runs other than their results. `run` makes one run; `compare` makes
 /// two, whose cases take turns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
@@ -21,7 +21,7 @@ pub struct Header {
     /// The title of each run.
     pub titles: Vec<String>,
     pub notes: String,
-    /// Whether every sample is kept in the result.
+    /// Every sample is kept in the result.
     pub keep_samples: bool,
     /// The cases; the case at place `i` belongs to the run `i % titles.len()`.
     pub cases: Vec<CaseForm>,
@@ -51,7 +51,7 @@ pub struct PeerForm {
     pub result: PeerResult,
     pub repeat: usize,
     pub duration: Option<Duration>,
-    /// Whether the peer cannot be run, for the reason in the result's verdict.
+    /// The peer cannot be run, for the reason in the result's verdict.
     pub is_given_up: bool,
 }
 

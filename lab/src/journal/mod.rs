@@ -1,21 +1,22 @@
-//! Journals: files beside the store, each of which keeps the complete repetitions of a run that goes
-//! on. A lab that is killed loses the repetition that it was in, and nothing else. A journal keeps
-//! what the targets sent and what the machines' instruments recorded; judging it is others' work.
+//! Journals: files next to the store, each of which keeps the complete repetitions of a run under
+//! way. A lab that is killed loses only the repetition under way. A journal keeps the targets'
+//! streams and the recordings of the machines' instruments; it does not judge them.
 //!
 //! The journal of a run is a file of its own in the folder `STORE.journals`, such as
 //! `runs.sqlite.journals`. So labs that share a store never wait for each other, and the store is
-//! never open while something is measured. The living lab holds a lock (flock) on its journal, which
-//! the system releases however the lab ends: a journal without a lock is an unfinished run.
+//! never open during a measurement. The living lab holds a lock (flock) on its journal, which the
+//! system releases however the lab ends: a journal without a lock is an unfinished run.
 //!
 //! ```text
 //! file   = "chronoscope\n1\n" frame*
-//! frame  = kind (1 byte) · length (4, little-endian) · CRC-32 of kind, length, payload (4) · payload
+//! frame  = kind (1 byte) · length (4, little-endian) · CRC-32 (4) · payload
 //! frames = header · (begin · piece of stream or recording* · end | pair | stored)*
 //! ```
 //!
-//! Streams are kept as the bytes that came, in binary frames instead of lines of text: writing them
-//! costs a copy, and a checksum tells a whole entry from one that was cut. An entry becomes valid
-//! with its last frame; whatever follows the last valid entry is no part of the journal.
+//! The CRC-32 is that of kind, length and payload. Streams are kept as the bytes received, in
+//! binary frames instead of lines of text: writing them costs a copy, and a checksum distinguishes
+//! a whole entry from a truncated one. An entry becomes valid with its last frame; anything after
+//! the last valid entry is not part of the journal.
 
 mod frame;
 mod header;
@@ -62,7 +63,7 @@ struct Begin {
     made: Option<MadeForm>,
 }
 
-/// What a repetition was made with.
+/// The provenance of a repetition's figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MadeForm {
     pub identity: BTreeMap<String, String>,
@@ -78,13 +79,13 @@ struct End {
     elapsed: Duration,
     /// Why the machine failed, if it did.
     failed: Option<String>,
-    /// Whether there is a capture, and whether there are runs of functions: each may be empty.
+    /// A capture exists, and runs of functions exist; each may be empty.
     capture: bool,
     runs: bool,
     cycles: Option<Cycles>,
 }
 
-/// One pair of a peer, whose values are complete, or which failed.
+/// A pair of a peer: complete values, or a failure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// The peer's place in the header.
@@ -101,7 +102,7 @@ pub enum PairOutcome {
     Failed(String),
 }
 
-/// One statistic's values in one pair: a side that the statistic does not have is `None`.
+/// The values of a statistic in a pair; a side without the statistic is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairValue {
     pub ours: Option<f64>,

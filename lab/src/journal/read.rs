@@ -27,15 +27,16 @@ pub struct Unfinished {
     pub header: Header,
     /// Each complete repetition: its case, and where its entry begins.
     repetitions: Vec<(usize, u64)>,
-    /// Where each pair's entry is.
+    /// The offset of each pair's entry.
     pairs: Vec<u64>,
-    /// Where the last entry ends.
+    /// The offset of the last entry's end.
     end: u64,
-    /// Under which numbers the runs were about to be stored.
+    /// The numbers under which the runs were about to be stored.
     pub stored: Option<Stored>,
     /// The time from the run's begin to the last entry's end.
     pub elapsed: Duration,
-    /// Where the file holds more than entries and one that was cut: the valid entries end there.
+    /// The offset of the valid entries' end, if the file has more after it than one truncated
+    /// entry.
     pub damage: Option<u64>,
 }
 
@@ -47,9 +48,10 @@ pub enum Event<'a> {
 }
 
 impl Unfinished {
-    /// Opens and locks a journal, and finds its valid entries. Waits up to `patience` for its lock, which another lab that looks
-    /// for unfinished runs holds for a moment. Returns `None` for the journal of a living lab, for
-    /// one that is gone, and for one without a whole header, which is removed.
+    /// Opens and locks a journal, and finds its valid entries. Waits up to `patience` for its lock,
+    /// which another lab that searches for unfinished runs holds briefly. Returns `None` for the
+    /// journal of a living lab, for one that is gone, and for one without a whole header, which is
+    /// removed.
     ///
     /// # Errors
     /// If the file cannot be read, or its header is damaged or of another version.
@@ -267,7 +269,7 @@ impl Unfinished {
     }
 }
 
-/// Whether the file ends in a frame that was begun: its head, or its payload, is not whole.
+/// Returns whether the file ends in a truncated frame: its head or its payload is incomplete.
 fn is_cut(file: &File, at: u64, size: u64) -> Result<bool> {
     if size - at < HEAD as u64 {
         return Ok(true);

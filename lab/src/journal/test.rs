@@ -1,4 +1,4 @@
-//! What may happen to a journal's file.
+//! Tests journals whose files are cut, damaged or locked.
 
 use std::{
     env, fs,

@@ -1,4 +1,4 @@
-//! Writing a journal: entries are gathered in memory and written when they are complete, between two
+//! Writes a journal. Entries are gathered in memory and written when they are complete, between two
 //! repetitions.
 
 use std::{
@@ -25,8 +25,8 @@ const HELD: usize = 16 << 20;
 /// the disk before the watchdog ends it.
 const MAX_STREAM: u64 = 512 << 20;
 
-/// How often the file is synchronised with its disk at most. A power failure loses what was written
-/// since; a killed process loses nothing that was written.
+/// The minimum time between synchronisations of the file with its disk. A power failure loses the
+/// data written since the last; a killed process loses no written data.
 const SYNC: Duration = Duration::from_secs(1);
 
 /// The journal of a run that goes on, or none: then every method does nothing.
@@ -40,19 +40,20 @@ struct Open {
     start: Instant,
     /// The file's length up to the last complete entry.
     complete: u64,
-    /// What was written behind it of the entry under way, and what is to be written.
+    /// The number of bytes of the entry under way that are written after `complete`; `buffer` holds
+    /// those still to be written.
     written: u64,
     buffer: Vec<u8>,
     /// The length of the stream under way.
     stream: u64,
-    /// Whether the entry under way cannot be kept.
+    /// The entry under way cannot be kept.
     is_lost: bool,
     entries: u64,
     synchronised: Instant,
     has_complained: bool,
 }
 
-/// What a machine gave in one repetition besides the stream.
+/// The results of a machine in one repetition, besides the stream.
 #[derive(Default)]
 pub struct Recorded<'a> {
     pub spent: Duration,
@@ -187,7 +188,7 @@ impl Journal {
     /// Removes the journal, whose runs are stored.
     pub fn remove(mut self) {
         if let Some(open) = self.0.take() {
-            // A file that remains holds the note of what was stored.
+            // A file that cannot be removed contains the note of the stored runs.
             let _ = fs::remove_file(&open.path);
         }
     }
@@ -216,7 +217,7 @@ impl Open {
         self.buffer.clear();
         (self.stream, self.is_lost) = (0, false);
         if std::mem::take(&mut self.written) > 0 {
-            // The next entry overwrites what cannot be cut off.
+            // The next entry overwrites any part that cannot be cut off.
             let _ = self.file.set_len(self.complete);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Observation;
 use crate::run::{Clock, EvidenceResult};
 
-/// What an observation held before a repetition, except samples.
+/// The state of an observation before a repetition, except samples.
 pub struct Checkpoint {
     release: String,
     clock: Option<Clock>,
@@ -37,8 +37,8 @@ impl Observation {
         }
     }
 
-    /// Drops everything of the repetition under way, which began at the checkpoint and whose end has
-    /// not been taken in.
+    /// Drops everything of the repetition under way, which began at the checkpoint and whose end
+    /// has not been taken in.
     pub fn restore(&mut self, before: Checkpoint) {
         self.series.truncate(before.series);
         self.series.iter_mut().for_each(super::Series::discard);

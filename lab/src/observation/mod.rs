@@ -41,7 +41,8 @@ const MAX_ATTACHED: usize = 16 << 20;
 /// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
 const MAX_SERIES: usize = 80;
 
-/// What the machine's instruments saw of one repetition, by function where they saw instructions.
+/// The recordings of the machine's instruments during one repetition; retired instructions by
+/// function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub capture: Option<Vec<u8>>,

@@ -27,16 +27,16 @@ const MAX_OUTPUT: usize = 32 << 20;
 
 /// The results of running peers.
 pub struct Outcome {
-    /// One result for each peer that has at least one complete pair, or that cannot be run.
+    /// A result for each peer that has at least one complete pair, or that cannot be run.
     pub results: Vec<PeerResult>,
-    /// Peers that have all their pairs, or that cannot be run.
+    /// The number of peers that have all their pairs, or that cannot be run.
     pub complete: usize,
     pub interrupted: bool,
 }
 
-/// Runs all peers, one pair of each in turn, and keeps each complete pair in the journal. When `stop`
-/// becomes true the pair under way is dropped, and what is complete remains. `forms` has the form of
-/// each peer.
+/// Runs all peers, one pair of each in turn, and keeps each complete pair in the journal. When
+/// `stop` becomes true, the pair under way is dropped, and the complete ones are kept. `forms` has
+/// the form of each peer.
 ///
 /// # Errors
 /// A target does not exist. Failures of single peers are reported in their verdicts.
@@ -93,7 +93,7 @@ impl<'a> UnderWay<'a> {
         (2 * self.peer.case.expected() * pairs).max(time)
     }
 
-    /// One more pair of the peer at `place`.
+    /// Runs one more pair of the peer at `place`.
     fn pair(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
         let start = Instant::now();
         let values = self.both(stop).and_then(|(ours, theirs)| {

@@ -8,11 +8,11 @@ use crate::{
     run::{Context, Run},
 };
 
-/// Judges what a journal holds, as the lab that wrote it would have done at its end. The runs are
+/// Judges a journal's results, as the lab that wrote it would have done at its end. The runs are
 /// marked as interrupted unless all their repetitions are complete; a run may be without any case.
 ///
 /// # Errors
-/// If the journal cannot be read, or names what this program does not know.
+/// If the journal cannot be read, or names something unknown to this program.
 pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let header = &journal.header;
     let mut interrupted = false;

@@ -21,8 +21,8 @@ pub trait Progress {
     fn finish(&mut self);
 }
 
-/// One repetition that an observation takes in, from a machine or from a journal. Its end counts only
-/// once the machine is done, so that a repetition that is stopped can be dropped whole.
+/// A repetition that an observation takes in, from a machine or from a journal. Its end counts only
+/// once the machine is done, so that a stopped repetition can be dropped whole.
 pub struct Intake<'a> {
     observation: &'a mut Observation,
     before: Checkpoint,
@@ -37,7 +37,7 @@ impl<'a> Intake<'a> {
         Self { observation, before, decoder: Decoder::default(), end: None }
     }
 
-    /// The observation, to which the caller adds what is known of the repetition before it runs.
+    /// The observation, to which the caller adds the facts known before the repetition runs.
     pub fn observation(&mut self) -> &mut Observation {
         self.observation
     }
@@ -45,7 +45,7 @@ impl<'a> Intake<'a> {
     /// Takes in a piece of the stream.
     ///
     /// # Errors
-    /// If the stream is damaged or does not fit what came before.
+    /// If the stream is damaged or does not fit the earlier records.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
         let Self { observation, decoder, end, .. } = self;
         decoder.feed(bytes, &mut |record| match record {
@@ -57,12 +57,12 @@ impl<'a> Intake<'a> {
         })
     }
 
-    /// Whether the case's first complete repetition has just come to its end.
+    /// Returns whether the case's first complete repetition has just ended.
     pub fn is_first(&self) -> bool {
         self.end.is_some() && self.observation.repetitions() == 0
     }
 
-    /// Ends the repetition with what the machine gave.
+    /// Ends the repetition with the machine's recordings.
     ///
     /// # Errors
     /// If the machine failed, the stream was cut short, or the recordings do not fit the stream.
@@ -100,7 +100,7 @@ fn finish(
 }
 
 /// Runs one repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
-/// first. Returns what the machine's instruments saw.
+/// first. Returns the recordings of the machine's instruments.
 ///
 /// # Errors
 /// The target failed, or its stream is damaged.

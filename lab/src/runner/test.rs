@@ -18,7 +18,7 @@ use crate::{
     run::{Context, Paired, PeerResult, SCHEMA, Status, Verdict},
 };
 
-/// What a machine does in one repetition.
+/// The behaviour of a machine in one repetition.
 enum Act {
     /// Sends the repetition of this number, with or without a capture.
     Whole(u64, bool),

@@ -219,7 +219,7 @@ impl Store {
         check.map_err(|error| explain(&self.path, error))
     }
 
-    /// Whether the run of that number began at `date` and took so many seconds.
+    /// Returns whether the run of that number began at `date` and took `seconds`.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -1,5 +1,5 @@
-//! A lab that a test signals or kills, and what must hold afterwards: no repetition that was
-//! complete is lost, and nothing is left behind.
+//! A lab that a test signals or kills, and the conditions that must hold afterwards: no complete
+//! repetition is lost, and no process or file is left behind.
 
 // Each test program uses its own part of this module.
 #![allow(dead_code)]
@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{self, Answer, Folder};
 
-/// How long the tests wait for what must come; no test needs to be fast to pass.
+/// The time limit for expected events; no test needs to be fast to pass.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The environment variable that marks a lab and all processes that it starts.
@@ -225,7 +225,7 @@ impl Victim<'_> {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
-    /// What the lab has said on standard error.
+    /// The lab's standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.errors).unwrap()
     }
@@ -246,7 +246,7 @@ impl Drop for Victim<'_> {
     }
 }
 
-/// What the rounds of a test found, for a person to read.
+/// The results of a test's rounds, for a person to read.
 #[derive(Default)]
 pub struct Tally {
     pub rounds: u32,
