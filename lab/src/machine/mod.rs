@@ -1,5 +1,5 @@
 //! Machines run the images of targets. A machine starts a port with a request and passes on the
-//! bytes of its stream without reading them. Each is one file and one row of [`FAMILIES`].
+//! bytes of its stream without reading them. Each is one file and one row of `FAMILIES`.
 
 mod agreement;
 mod builder;
