@@ -109,7 +109,7 @@ fn cargo_test<'a>(targets: &[&'a str], filters: &'a [String]) -> Vec<&'a str> {
 fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
     let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
     let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
-    let tests = cargo_test(&["--lib", "--bins", "--test", "quick"], filters);
+    let tests = cargo_test(&["--lib", "--bins", "--test", "quick", "--test", "usage"], filters);
     let format =
         |name, folder| Step::new(Stage::Quick, name, &["cargo", "fmt", "--check"]).within(folder);
     vec![
@@ -259,13 +259,14 @@ fn all(stage: Stage, name: String, commands: &[Vec<&str>]) -> Step {
 }
 
 /// Test programs: the name, the steps that must have passed before, and the cores it keeps busy.
-const TESTS: [(&str, &[&str], usize); 8] = [
+const TESTS: [(&str, &[&str], usize); 9] = [
     ("chips", &["packages", "firmware", "bench board"], 2),
     ("guests", &["packages", "SciPy", "firmware"], 2),
     ("browser", &["packages", "firmware"], 2),
     ("files", &["packages", "SciPy"], 2),
     ("host", &[], 2),
     ("faults", &[], 2),
+    ("security", &[], 2),
     ("small_port", &[], 1),
     ("timing", &[], 2),
 ];
@@ -307,4 +308,56 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         ]);
     }
     Ok(steps)
+}
+
+#[cfg(test)]
+mod tests_of_the_table {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    /// The names of the test programs in the folder `tests` of a package.
+    fn programs(package: &Path) -> Vec<String> {
+        let entries = fs::read_dir(package.join("tests")).into_iter().flatten().flatten();
+        let is_program = |path: &PathBuf| {
+            path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file()
+        };
+        let paths = entries.map(|entry| entry.path()).filter(is_program);
+        paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+    }
+
+    #[test]
+    fn every_test_program_has_a_step_of_the_full_test() {
+        let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let members = manifest["workspace"]["members"].as_array().unwrap();
+        let packages = members.iter().map(|member| root().join(member.as_str().unwrap()));
+        let programs: BTreeSet<String> = packages.flat_map(|package| programs(&package)).collect();
+        assert!(programs.contains("quick") && programs.contains("small_port"), "{programs:?}");
+        let steps = steps(&[]).unwrap();
+        let steps = steps.iter().filter(|step| step.stage < Stage::Long);
+        let run: BTreeSet<String> = steps
+            .flat_map(|step| &step.commands)
+            .flat_map(|command| command.windows(2))
+            .filter(|words| words[0] == "--test")
+            .map(|words| words[1].clone())
+            .collect();
+        assert_eq!(programs, run);
+    }
+
+    #[test]
+    fn every_step_waits_for_steps_that_there_are() {
+        let steps = steps(&[]).unwrap();
+        for step in &steps {
+            for name in &step.after {
+                let before: Vec<&Step> =
+                    steps.iter().filter(|other| other.name.starts_with(name)).collect();
+                assert!(!before.is_empty(), "{}: there is no step {name}", step.name);
+                let is_later = |other: &&Step| other.name == step.name || other.stage > step.stage;
+                assert!(!before.iter().any(is_later), "{} waits for {name}", step.name);
+            }
+        }
+        let names: BTreeSet<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(names.len(), steps.len(), "each step has a name of its own");
+    }
 }
