@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::child::supervisor::{self, Held};
+use crate::{
+    child::supervisor::{self, Held},
+    digest::sha256,
+};
 
 /// The size in bytes above which entries are removed: the least recently used first, but kernels
 /// last, since they are small and slow to download.
@@ -65,8 +68,8 @@ impl Cache {
         path.is_dir().then_some(path)
     }
 
-    /// Returns the folder `kind/name`; if it does not exist, `make` fills it first. Concurrent
-    /// callers, also in other processes, wait, and `make` runs once. The folder appears complete or
+    /// Returns the folder `kind/name`; if it does not exist or is damaged, `make` fills it first.
+    /// Concurrent callers, also in other processes, wait, and `make` runs once. The folder appears complete or
     /// not at all. Removes old entries if the cache is then too large. The wait ends within 0.1 s
     /// after `stop` becomes true.
     ///
@@ -80,7 +83,7 @@ impl Cache {
         stop: &AtomicBool,
         make: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<PathBuf> {
-        if let Some(path) = self.find(kind, name) {
+        if let Some(path) = self.find(kind, name).filter(|path| is_sound(path)) {
             return Ok(path);
         }
         let parent = self.0.join(kind);
@@ -90,11 +93,15 @@ impl Cache {
         let lock = File::create(self.0.join("lock")).with_context(place)?;
         wait_for(&lock, stop).with_context(place)?;
         if let Some(path) = self.find(kind, name) {
-            return Ok(path);
+            if is_sound(&path) {
+                return Ok(path);
+            }
+            fs::remove_dir_all(&path).with_context(place)?;
         }
         let unfinished = Unfinished::new(self.0.join(format!("unfinished-{}", process::id())));
         fs::create_dir_all(&unfinished.path).with_context(place)?;
         make(&unfinished.path)?;
+        describe(&unfinished.path).with_context(place)?;
         let path = parent.join(name);
         fs::rename(&unfinished.path, &path).with_context(place)?;
         self.shrink(&path)?;
@@ -159,6 +166,49 @@ fn size(path: &Path) -> io::Result<u64> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
+/// The file of an entry that lists the others, each in a line: size, SHA-256, name.
+const CONTENTS: &str = "contents";
+
+/// The largest file, in bytes, whose hash is compared each time: about 0.1 s of work.
+const HASHED: u64 = 32 << 20;
+
+/// Writes the list of an entry's files.
+fn describe(folder: &Path) -> io::Result<()> {
+    let mut text = String::new();
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        let (size, hash) = (file.metadata()?.len(), hash(&file.path())?);
+        text.push_str(&format!("{size} {hash} {}\n", file.file_name().display()));
+    }
+    fs::write(folder.join(CONTENTS), text)
+}
+
+/// The hash of a file, or `-` for one above [`HASHED`].
+fn hash(path: &Path) -> io::Result<String> {
+    let is_small = path.metadata()?.len() <= HASHED;
+    if is_small { fs::read(path).map(|bytes| sha256(&bytes)) } else { Ok("-".to_owned()) }
+}
+
+/// Whether all listed files of an entry are as they were made. An entry of an older version has no
+/// list, and is taken as it is.
+fn is_sound(folder: &Path) -> bool {
+    let list = match fs::read_to_string(folder.join(CONTENTS)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
+        Err(_) => return false,
+        Ok(list) => list,
+    };
+    list.lines().all(|line| {
+        let mut words = line.splitn(3, ' ');
+        let (Some(size), Some(expected), Some(name)) = (words.next(), words.next(), words.next())
+        else {
+            return false;
+        };
+        let path = folder.join(name);
+        path.metadata().is_ok_and(|file| file.len().to_string() == size)
+            && hash(&path).is_ok_and(|hash| hash == expected)
+    })
+}
+
 /// Waits until no other process holds the lock.
 ///
 /// # Errors
@@ -213,9 +263,30 @@ mod tests {
         assert_eq!(made, found);
         let entries = cache.entries().unwrap();
         assert!(
-            matches!(&entries[..], [entry] if entry.name == "kernels/a" && entry.bytes == 5),
+            matches!(&entries[..], [entry] if entry.name == "kernels/a" && entry.bytes == 5 + "5 - whole\n".len() as u64 + 63),
             "{entries:?}"
         );
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_entry_is_renewed() {
+        let cache = Cache(env::temp_dir().join(format!("chronoscope-damaged-{}", process::id())));
+        let stop = AtomicBool::new(false);
+        let make = |folder: &Path| Ok(fs::write(folder.join("file"), "whole")?);
+        let path = cache.obtain("machines", "a", &stop, make).unwrap();
+        let damages: [fn(&Path); 3] = [
+            |file| fs::remove_file(file).unwrap(),
+            |file| fs::write(file, "whol").unwrap(),
+            |file| fs::write(file, "WHOLE").unwrap(),
+        ];
+        for damage in damages {
+            damage(&path.join("file"));
+            assert_eq!(cache.obtain("machines", "a", &stop, make).unwrap(), path);
+            assert_eq!(fs::read(path.join("file")).unwrap(), b"whole");
+        }
+        let sound = cache.obtain("machines", "a", &stop, |_| panic!("it is sound"));
+        assert!(sound.is_ok());
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 

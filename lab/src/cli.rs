@@ -77,8 +77,8 @@ pub enum Command {
 pub struct Run {
     /// Experiments to run [default: all of the study].
     pub experiments: Vec<String>,
-    /// Run this study instead of the quick one.
-    #[arg(long, value_name = "FILE")]
+    /// Run this study instead of the quick one: its name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
     pub study: Option<PathBuf>,
     /// Run the programs that the study's peers name, after printing each command. Known tools need
     /// no permission.
@@ -209,7 +209,7 @@ pub struct Keep {
 pub struct Report {
     /// A number, last, last-1, or a JSON file; several for a page.
     #[arg(value_name = "RUN", default_value = "last")]
-    pub runs: Vec<String>,
+    pub runs: Vec<OsString>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -220,7 +220,7 @@ pub struct Report {
 pub struct Trace {
     /// A number, last, last-1, or a JSON file.
     #[arg(default_value = "last")]
-    pub run: String,
+    pub run: OsString,
     /// Only this case: its number in the run, from 1, or words that all occur in its experiment,
     /// target or parameters.
     #[arg(long, value_name = "CASE")]
@@ -242,17 +242,17 @@ pub struct Trace {
 #[command(allow_negative_numbers = true)]
 pub struct Compare {
     /// The run or variant to compare with.
-    pub a: String,
+    pub a: OsString,
     /// The run or variant to judge.
-    pub b: String,
+    pub b: OsString,
     /// Only these experiments [default for variants: those of the quick study]. For a page: more
     /// runs.
     pub experiments: Vec<String>,
     /// The smallest growth that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
     pub threshold: f64,
-    /// Variants: run this study instead of the quick one.
-    #[arg(long, value_name = "FILE")]
+    /// Variants: run this study instead of the quick one: its name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
     pub study: Option<PathBuf>,
     /// Variants: repetitions of each case on each side [default: 10].
     #[arg(long, value_name = "N")]
@@ -286,7 +286,8 @@ pub struct History {
     /// Take a run out of the store.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
     pub forget: Option<i64>,
-    /// Take all but the newest N runs out of the store.
+    /// Take all but the newest N runs out of the store, and make its file as small as what is left. Needs as much room
+    /// on the disk once more while it does.
     #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
     pub keep: Option<u32>,
     #[command(flatten)]

@@ -2,10 +2,14 @@
 
 use std::process::ExitCode;
 
-use chronoscope::{child::supervisor, cli, console};
+use chronoscope::{
+    child::{self, supervisor},
+    cli, console,
+};
 
 fn main() -> ExitCode {
     supervisor::enable(&["supervise"]);
+    child::fail_beyond_the_limit();
     match cli::parse().and_then(chronoscope::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {

@@ -2,8 +2,8 @@
 //! runs are kept, but not their use.
 
 use std::{
+    ffi::OsStr,
     fmt,
-    fs::File,
     io::Read as _,
     path::{Path, PathBuf},
     str::FromStr,
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use crate::{
     run::{Run, SCHEMA},
     store::Store,
+    units::file,
 };
 
 /// The largest run file that is read, in bytes: ten times a run with all its samples.
@@ -30,7 +31,9 @@ pub enum Reference {
 }
 
 /// `true` if a text refers to a run and not to a target.
-pub fn is_run(text: &str) -> bool {
+pub fn is_run(word: &OsStr) -> bool {
+    // A path may be any bytes, a target may not.
+    let Some(text) = word.to_str() else { return true };
     number(text).is_some()
         || last(text).is_some()
         || !text.contains('@')
@@ -63,6 +66,19 @@ impl FromStr for Reference {
             bail!("`{text}` is no run: write a number, last, last-1, or the name of a JSON file");
         }
         Ok(Self::File(path))
+    }
+}
+
+impl TryFrom<&OsStr> for Reference {
+    type Error = anyhow::Error;
+
+    /// As from text; a word that is no text can only be a file's path.
+    fn try_from(word: &OsStr) -> Result<Self> {
+        match word.to_str() {
+            Some(text) => text.parse(),
+            None if Path::new(word).exists() => Ok(Self::File(word.into())),
+            None => bail!("`{}` is no run: there is no such file", word.display()),
+        }
     }
 }
 
@@ -102,7 +118,7 @@ impl Reference {
 /// known.
 pub fn load_file(path: &Path) -> Result<Run> {
     let cannot = || format!("cannot read {}", path.display());
-    let file = File::open(path).with_context(cannot)?;
+    let file = file::open(path).with_context(cannot)?;
     let mut text = String::new();
     // A source without a known size, such as a pipe, is cut off at the limit.
     if file.metadata().with_context(cannot)?.len() <= MAX_FILE {

@@ -3,7 +3,7 @@
 mod peer;
 mod published;
 
-use std::{fs::File, io::Read, path::Path, time::Duration};
+use std::{io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
@@ -16,7 +16,7 @@ use crate::{
     machine::serial,
     run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
-    units::{self, words},
+    units::{self, file, words},
 };
 
 /// A study, as its TOML file has it.
@@ -211,7 +211,7 @@ impl Entry {
             .iter()
             .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
         let own: Settings = own.collect();
-        let deadline = self.deadline.as_deref().map(units::parse_time).transpose()?;
+        let deadline = self.deadline.as_deref().map(deadline).transpose()?;
         let plan = Plan {
             repeat: overrides.repeat.or(self.repeat).unwrap_or(study.repeat),
             duration: overrides.duration,
@@ -282,6 +282,17 @@ impl Entry {
     }
 }
 
+/// The deadline that a study writes.
+///
+/// # Errors
+/// If it is no time, or no time at all: every sample would be a miss.
+fn deadline(text: &str) -> Result<f64> {
+    match units::parse_time(text)? {
+        0.0 => bail!("`deadline = \"{text}\"`: every sample would miss it: write a time above 0"),
+        time => Ok(time),
+    }
+}
+
 /// Checks that a target of a study opens no device: its path is for the command line to name.
 ///
 /// # Errors
@@ -296,6 +307,43 @@ fn no_device(target: &Target) -> Result<()> {
     Ok(())
 }
 
+/// The studies of this version, by name; they need no file.
+const STUDIES: [(&str, &str); 11] = [
+    ("microcontrollers", include_str!("../../studies/microcontrollers.toml")),
+    ("p1-embassy-preempt", include_str!("../../studies/p1-embassy-preempt.toml")),
+    ("p2-tornado", include_str!("../../studies/p2-tornado.toml")),
+    ("p3-binder", include_str!("../../studies/p3-binder.toml")),
+    ("p4-linux-rt", include_str!("../../studies/p4-linux-rt.toml")),
+    ("p5-four-kernels", include_str!("../../studies/p5-four-kernels.toml")),
+    ("peers", include_str!("../../studies/peers.toml")),
+    ("quick", include_str!("../../studies/quick.toml")),
+    ("rt-acceptance", include_str!("../../studies/rt-acceptance.toml")),
+    ("vm-load", include_str!("../../studies/vm-load.toml")),
+    ("vm-peers", include_str!("../../studies/vm-peers.toml")),
+];
+
+/// The study that a word of the command line names: one of this version, or a file. A file with the
+/// name of such a study is named with its path, as `./quick`.
+///
+/// # Errors
+/// If it is neither, with the nearest name; or as [`load`].
+pub fn find(word: &Path) -> Result<Study> {
+    let name = word.to_str().unwrap_or_default();
+    if let Some((_, text)) = STUDIES.iter().find(|(known, _)| *known == name) {
+        return parse(text);
+    }
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if is_name && !word.exists() {
+        let names = STUDIES.map(|(name, _)| name);
+        bail!(
+            "there is no study `{name}`{} the studies are {}; a file is named with its path",
+            words::hint(name, names.into_iter()),
+            names.join(", ")
+        );
+    }
+    load(word)
+}
+
 /// Reads a study.
 ///
 /// # Errors
@@ -305,7 +353,7 @@ pub fn load(path: &Path) -> Result<Study> {
     const MAX_BYTES: u64 = 1 << 20;
     let read = || {
         let mut text = String::new();
-        File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        file::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
         Ok::<_, std::io::Error>(text)
     };
     let text = read().with_context(|| format!("cannot read the study {}", path.display()))?;

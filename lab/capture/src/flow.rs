@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::{Capture, Channel, Tick};
+use super::{Capture, Channel, Names, Tick};
 
 /// The properties of a capture that are known before its first edge.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Header {
     pub tick: Tick,
     pub sampling: Sampling,
     /// The channels' names, all different.
-    pub channels: Vec<String>,
+    pub channels: Names,
 }
 
 impl Header {
@@ -193,7 +193,7 @@ impl Collect {
     /// Creates a sink for the `wanted` channels, which are indices into the header's channels.
     pub fn new(header: &Header, wanted: &[usize]) -> Self {
         let channel = |place: &usize| Channel {
-            name: header.channels[*place].clone(),
+            name: header.channels[*place].to_owned(),
             initial: false,
             edges: Vec::new(),
         };

@@ -13,6 +13,7 @@
 mod flow;
 pub mod measure;
 mod meter;
+mod names;
 mod open;
 mod request;
 mod resample;
@@ -30,7 +31,8 @@ use std::io::{self, Read, Write};
 use anyhow::{Context as _, Result, bail};
 
 pub use flow::{Collect, Edge, Header, Sampling, Sink, Source};
-pub use open::open;
+pub use names::Names;
+pub use open::{open, open_sampled};
 pub use resample::{Analyser, Resampled};
 pub use tick::Tick;
 
@@ -139,7 +141,7 @@ impl Capture {
             source: self.source.clone(),
             tick: self.tick,
             sampling: self.sampling,
-            channels: self.channels.iter().map(|channel| channel.name.clone()).collect(),
+            channels: self.channels.iter().map(|channel| &channel.name).collect(),
         }
     }
 
@@ -203,7 +205,8 @@ impl Source for Replay {
 /// # Errors
 /// If no name equals it; the message lists the first sixteen.
 pub fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
-    let Some(place) = names.clone().position(|known| known == name) else {
+    let wanted = printable(name);
+    let Some(place) = names.clone().position(|known| known == wanted) else {
         let shown: Vec<String> = names.clone().take(16).map(printable).collect();
         let more = names.count().saturating_sub(shown.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -17,7 +17,6 @@ pub use super::{
     request::{Measure, Request, Trigger},
     tally::Statistics,
 };
-use chronoscope_units::printable;
 
 /// The most rows of one file; each may take 2 MB of memory.
 const MOST_ROWS: usize = 64;
@@ -55,7 +54,7 @@ pub struct Analysis {
 /// If the source is malformed, a channel is not in it, or the request makes more than 64 rows.
 pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
     let header = source.header().sampled(request.sampled);
-    let place = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let place = |name: &String| find(name, header.channels.iter());
     let pins: Vec<usize> = match (request.channels.as_slice(), &request.latency) {
         ([], Some(_)) => Vec::new(),
         ([], None) => (0..header.channels.len()).collect(),
@@ -67,7 +66,7 @@ pub fn analyse(source: &mut dyn Source, request: &Request) -> Result<Analysis> {
         rows <= MOST_ROWS,
         "it has {} channels, which would make {rows} rows, and {MOST_ROWS} are the most: name some, --channel {}",
         header.channels.len(),
-        printable(&header.channels[..2.min(header.channels.len())].join(","))
+        header.channels.iter().take(2).collect::<Vec<_>>().join(",")
     );
     let mut wanted = pins.clone();
     let mut latency = None;
@@ -153,7 +152,7 @@ impl Meter {
                     Measure::Jitter => (tally.finish(ns), sample.map(|sample| 2.0 * sample)),
                     _ => (tally.finish(ns), sample),
                 };
-                let channel = header.channels[*place].clone();
+                let channel = header.channels[*place].to_owned();
                 rows.push(Row {
                     channel,
                     measure: measure.name(),

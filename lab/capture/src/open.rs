@@ -20,16 +20,25 @@ const HEAD: u64 = 256;
 /// # Errors
 /// If the file cannot be read, is of no known format, or has a malformed head.
 pub fn open(path: &Path) -> Result<Box<dyn Source>> {
+    open_sampled(path, None)
+}
+
+/// Opens a capture as [`open`] does. `sampled` is the rate in hertz of a file without one, where the
+/// times of its samples follow from the rate: sigrok's, and a dump without a timescale.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_sampled(path: &Path, sampled: Option<u64>) -> Result<Box<dyn Source>> {
     let source = path.display().to_string();
     if path.is_dir() {
         return Ok(Box::new(saleae::Binary::new(&source, folder(path)?)?));
     }
-    let mut file = File::open(path).context("cannot be opened")?;
+    let mut file = chronoscope_units::file::open(path).context("cannot be opened")?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).context("cannot be read")?;
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         file.rewind().context("it is a zip archive, which cannot be read from a pipe")?;
-        return Ok(Box::new(sigrok::Reader::new(&source, file)?));
+        return Ok(Box::new(sigrok::Reader::sampled(&source, file, sampled)?));
     }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
     let is_dump = text.starts_with(b"$");
@@ -41,7 +50,11 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     ensure!(!head.is_empty(), "it is empty");
     if is_dump {
         let text = text.to_vec();
-        return Ok(Box::new(vcd::Reader::new(&source, Cursor::new(text).chain(file))?));
+        return Ok(Box::new(vcd::Reader::sampled(
+            &source,
+            Cursor::new(text).chain(file),
+            sampled,
+        )?));
     }
     if is_rows {
         return Ok(Box::new(saleae::Csv::new(&source, Cursor::new(head).chain(file))?));
@@ -71,6 +84,8 @@ fn folder(path: &Path) -> Result<Vec<(String, File)>> {
         }
     }
     files.sort_by_key(|file| (file.as_os_str().len(), file.clone()));
-    let open = |file: &PathBuf| Ok((name(file), File::open(file).with_context(|| name(file))?));
+    let open = |file: &PathBuf| {
+        Ok((name(file), chronoscope_units::file::open(file).with_context(|| name(file))?))
+    };
     files.iter().map(open).collect()
 }

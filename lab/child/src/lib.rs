@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod file_size;
 mod folder;
 mod limit;
 mod run;
 mod spawn;
 pub mod supervisor;
 
+pub use file_size::fail_beyond_the_limit;
 pub use folder::Folder;
 pub use limit::Limit;
 pub use run::{output, run, run_with_input};

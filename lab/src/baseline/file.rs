@@ -1,7 +1,7 @@
 //! Reads and writes a baseline as TOML: sorted, a line for each series, without a date, so that a
 //! changed figure is a changed line. The meaning of the figures is the parent module's.
 
-use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
+use std::{collections::BTreeMap, io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use super::{Baseline, Key, Machine, Series};
 use crate::{
     run::{Domain, Unit},
     toml_text::from_toml,
+    units::file,
 };
 
 /// The schema version of the file.
@@ -101,7 +102,7 @@ fn number(value: f64) -> String {
 pub fn load(path: &Path) -> Result<Baseline> {
     let read = || {
         let mut text = String::new();
-        File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        file::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
         Ok::<_, std::io::Error>(text)
     };
     let text = read().with_context(|| format!("cannot read the baseline {}", path.display()))?;

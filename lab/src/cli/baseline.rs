@@ -1,6 +1,6 @@
 //! The command line of `chronoscope baseline`.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -29,7 +29,7 @@ pub enum BaselineCommand {
 pub struct BaselineWrite {
     /// A number, last, last-1, or a JSON file.
     #[arg(default_value = "last")]
-    pub run: String,
+    pub run: OsString,
     /// Write to a file, instead of standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub struct BaselineCheck {
     pub file: PathBuf,
     /// A number, last, last-1, or a JSON file.
     #[arg(default_value = "last")]
-    pub run: String,
+    pub run: OsString,
     /// The smallest growth of a time that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
     pub threshold: f64,

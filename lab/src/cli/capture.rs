@@ -37,7 +37,8 @@ pub struct Capture {
     /// Measurements of each channel [default: width].
     #[arg(long, value_delimiter = ',', value_name = "MEASURE", value_parser = measure)]
     pub measure: Vec<Measure>,
-    /// The sampling rate, for files that do not contain it: Saleae's CSV and version 0.
+    /// The sampling rate, for files that do not contain it: Saleae's CSV and version 0, sigrok's
+    /// without a rate, and dumps without a timescale.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub sampled: Option<u64>,
     /// Resample exact edges as an analyser with this sampling rate reads them.

@@ -1,5 +1,7 @@
 //! `chronoscope baseline`: writes a run's medians to a file, and compares later runs with it.
 
+use std::ffi::OsStr;
+
 use anyhow::{Result, bail};
 
 use super::compare;
@@ -21,8 +23,8 @@ pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     }
 }
 
-fn load(run: &str, store: &cli::Store) -> Result<(String, Run)> {
-    let (found, run) = run.parse::<Reference>()?.load(|| Store::open(&store.path()?))?;
+fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
+    let (found, run) = Reference::try_from(run)?.load(|| Store::open(&store.path()?))?;
     Ok((found.to_string(), run))
 }
 
@@ -90,7 +92,7 @@ fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
         .iter()
         .filter(|line| line.finding == Finding::Improvement && line.unit != Some(Unit::Nanoseconds))
         .count();
-    let (run, file) = (&arguments.run, arguments.file.display());
+    let (run, file) = (arguments.run.display(), arguments.file.display());
     (shrunk > 0).then(|| {
         format!("exact figures that shrank: {shrunk}; to hold them: chronoscope baseline write {run} -o {file}")
     })

@@ -8,7 +8,7 @@ use crate::{
     capture::{
         Analyser, Resampled, Source,
         measure::{Analysis, Measure, Request, analyse},
-        open,
+        open_sampled,
     },
     cli::{self, Phase},
     console,
@@ -71,7 +71,7 @@ fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
 
 /// Opens the file, resampled if `--rate` is given.
 fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dyn Source>> {
-    let source = open(path)?;
+    let source = open_sampled(path, arguments.sampled)?;
     let Some(hertz) = arguments.rate else { return Ok(source) };
     let phase = match arguments.phase {
         Phase::At(phase) => phase,

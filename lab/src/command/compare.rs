@@ -1,6 +1,11 @@
 //! `chronoscope compare`: is B slower than A?
 
-use std::{collections::BTreeSet, sync::atomic::AtomicBool, time::Instant};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    sync::atomic::AtomicBool,
+    time::Instant,
+};
 
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
@@ -47,7 +52,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(arguments, &more);
+        return of_many(arguments, &more.iter().map(|word| OsStr::new(word)).collect::<Vec<_>>());
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
         (true, true) => Some(of_runs(arguments, &arguments.b)?),
@@ -81,7 +86,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 }
 
 /// Compares several runs with the first.
-fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
+fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -92,14 +97,15 @@ fn of_many(arguments: &cli::Compare, more: &[&String]) -> Result<u8> {
     {
         bail!("{}", mixed(more[0], variant));
     }
-    let runs = [&arguments.b].into_iter().chain(more.iter().copied());
+    let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
     let comparisons: Vec<Comparison> =
         runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
-fn mixed(run: &str, variant: &str) -> String {
+fn mixed(run: &OsStr, variant: &OsStr) -> String {
+    let (run, variant) = (run.display(), variant.to_string_lossy());
     let target = variant.split(',').next().unwrap_or_default();
     format!(
         "`{run}` is a run and `{variant}` a variant, which is run now: compare two runs (`chronoscope run --target {target}` \
@@ -128,18 +134,19 @@ fn comparison(
 }
 
 /// Compares two existing runs: that of the arguments, A, and `b`.
-fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
+fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
         ("--set", !arguments.set.is_empty()),
     ];
     if let Some((flag, _)) = live.iter().find(|(_, given)| *given) {
-        bail!("`{flag}` is for variants, which are run now: `{}` and `{b}` are runs", arguments.a);
+        let (a, b) = (arguments.a.display(), b.display());
+        bail!("`{flag}` is for variants, which are run now: `{a}` and `{b}` are runs");
     }
-    let load = |text: &String| -> Result<(Side, Run)> {
+    let load = |word: &OsStr| -> Result<(Side, Run)> {
         let (found, run) =
-            text.parse::<Reference>()?.load(|| Store::open(&arguments.keep.store.path()?))?;
+            Reference::try_from(word)?.load(|| Store::open(&arguments.keep.store.path()?))?;
         Ok((Side { name: found.to_string(), context: run.context.clone() }, run))
     };
     let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
@@ -160,8 +167,12 @@ fn of_runs(arguments: &cli::Compare, b: &String) -> Result<Outcome> {
 /// The newest stored runs of the same experiments, for a page of two runs of which the store has
 /// one.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
-    let is_stored =
-        |text: &String| matches!(text.parse(), Ok(Reference::Number(_) | Reference::Last(_)));
+    let is_stored = |word: &OsString| {
+        matches!(
+            Reference::try_from(word.as_os_str()),
+            Ok(Reference::Number(_) | Reference::Last(_))
+        )
+    };
     if !arguments.print.format().shows_several()
         || ![&arguments.a, &arguments.b].into_iter().any(is_stored)
     {
@@ -194,7 +205,8 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 
 /// Runs two variants in turn and compares them. `None` if the user ended it.
 fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
-    let (a, b): (Variant, Variant) = (arguments.a.parse()?, arguments.b.parse()?);
+    let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
+    let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
         [] => variant::leave_out(&mut study, &a, &b)?,
@@ -217,7 +229,10 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
     let lines = comparison::compare(&results, true, arguments.threshold / 100.0);
-    let side = |name: &String, run: &Run| Side { name: name.clone(), context: run.context.clone() };
+    let side = |name: &OsString, run: &Run| Side {
+        name: name.to_string_lossy().into_owned(),
+        context: run.context.clone(),
+    };
     let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
     let mut comparison = comparison(arguments, sides, true, lines);
     if !left_out.is_empty() {
@@ -239,7 +254,7 @@ fn take_turns(
     stop: &AtomicBool,
 ) -> Result<Option<(Keeper, [Run; 2])>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
-    let title = |variant: &String| format!("{} ({variant})", study.title);
+    let title = |variant: &OsString| format!("{} ({})", study.title, variant.display());
     let header = Header {
         schema: SCHEMA,
         context: runner::context::now(),

@@ -6,8 +6,8 @@ use crate::{cli, reference::Reference, report, store::Store};
 
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
     let mut runs = Vec::new();
-    for text in &arguments.runs {
-        let reference: Reference = text.parse()?;
+    for word in &arguments.runs {
+        let reference = Reference::try_from(word.as_os_str())?;
         let (found, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
         runs.push((found.to_string(), run));
     }

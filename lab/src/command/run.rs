@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::keep::Keeper;
 use crate::{
-    case::{Settings, experiment},
+    case::{Case, Settings, experiment},
     cli, console, doctor,
     journal::{CaseForm, Header},
     machine::{
@@ -23,16 +23,8 @@ use crate::{
     study::{self, Overrides, Peer, Study},
 };
 
-/// The study that `run` runs without arguments.
-const QUICK: &str = include_str!("../../../studies/quick.toml");
-
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let stop = signals::watch()?;
-    if let Some(image) = arguments.kernel_image.clone() {
-        let (modules, append) =
-            (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
-        kernel::set_own(Own { image, modules, append });
-    }
     let overrides = overrides(arguments)?;
     let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
@@ -40,6 +32,7 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.output.quiet {
         console::be_quiet();
     }
+    set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
     tell_programs(&peers);
     let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
     let on_this_machine = all.any(|case| case.target.machine == "host");
@@ -85,6 +78,26 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     Ok(run.status().exit_code())
 }
 
+/// Sets the kernel that the command line names.
+///
+/// # Errors
+/// If it cannot be read, or no case runs on it.
+fn set_own_kernel<'a>(
+    arguments: &cli::Run,
+    mut cases: impl Iterator<Item = &'a Case>,
+) -> Result<()> {
+    let Some(image) = arguments.kernel_image.clone() else { return Ok(()) };
+    if !cases.any(|case| case.target.to_string() == kernel::OWN_TARGET) {
+        bail!(
+            "`--kernel-image` is the kernel of {0}, and no case runs there: add --target {0}",
+            kernel::OWN_TARGET
+        );
+    }
+    let (modules, append) =
+        (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
+    kernel::set_own(Own { image, modules, append })
+}
+
 /// Prints the commands of the study's own programs, even with `--quiet`: they run with the user's
 /// rights.
 fn tell_programs(peers: &[Peer]) {
@@ -103,12 +116,12 @@ fn spoilers() -> Vec<String> {
         .collect()
 }
 
-/// The study that the command line names; the experiments, if it names any without a study; else
-/// the quick study.
+/// The study that the command line names, by its name or as a file; the experiments, if it names
+/// any without a study; else the quick study.
 pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
     match study {
-        Some(path) => study::load(path),
-        None if experiments.is_empty() => study::parse(QUICK),
+        Some(word) => study::find(word),
+        None if experiments.is_empty() => study::find(Path::new("quick")),
         None => {
             let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
             Ok(Study::of(entries.collect::<Result<_>>()?))

@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub fn execute(arguments: &cli::Trace) -> Result<u8> {
-    let reference: Reference = arguments.run.parse()?;
+    let reference = Reference::try_from(arguments.run.as_os_str())?;
     let (_, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
     let cases = chosen(&run, arguments.case.as_deref())?;
     let mut timeline = Timeline::of(&cases);

@@ -39,7 +39,7 @@ const MAX_NAMES: usize = 256;
 const MAX_ATTACHED: usize = 16 << 20;
 
 /// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
-const MAX_SERIES: usize = 80;
+const MAX_SERIES: usize = 128;
 
 /// The recordings of the machine's instruments during one repetition; retired instructions by
 /// function.

@@ -256,12 +256,12 @@ pub fn convert(
     path: &Path,
 ) -> Result<()> {
     let mut header = source.header().sampled(sampled);
-    let index_of = |name: &String| find(name, header.channels.iter().map(String::as_str));
+    let index_of = |name: &String| find(name, header.channels.iter());
     let wanted: Vec<usize> = match channels {
         [] => (0..header.channels.len()).collect(),
         named => named.iter().map(index_of).collect::<Result<_>>()?,
     };
-    header.channels = wanted.iter().map(|index| header.channels[*index].clone()).collect();
+    header.channels = wanted.iter().map(|index| &header.channels[*index]).collect();
     let mut failure = None;
     let written = file::write_with(path, |output| {
         let outcome = match format {

@@ -323,16 +323,26 @@ impl Store {
         Ok(gone > 0)
     }
 
-    /// Deletes all but the `newest` runs, with their pages and captures. Returns the number of
-    /// deleted runs.
+    /// Deletes all but the `newest` runs, with their pages and captures, and gives their room in the
+    /// file back to the disk. Returns the number of deleted runs.
+    ///
+    /// SQLite writes the rest of the file anew for that (VACUUM): it takes as long as copying the
+    /// file, and as much room once more while it runs.
     ///
     /// # Errors
-    /// If the store or a page cannot be written.
+    /// If the store or a page cannot be written. After a failed VACUUM, the runs are gone and the
+    /// file is as large as before.
     pub fn keep(&self, newest: u32) -> Result<usize> {
         let old = "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT ?)";
         let gone =
             self.connection.execute(old, [newest]).map_err(|error| explain(&self.path, error))?;
         self.sweep()?;
+        if gone > 0 {
+            let vacuum = self.connection.execute_batch("VACUUM");
+            vacuum
+                .map_err(|error| explain(&self.path, error))
+                .context("the runs are forgotten, but their room is not given back")?;
+        }
         Ok(gone)
     }
 

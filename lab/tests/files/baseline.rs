@@ -179,7 +179,7 @@ fn mistakes_are_told_in_a_line_and_write_nothing() {
     check(&file).exits(0);
     check(&new).complains("cannot read the baseline");
     check(&good).complains("line 1");
-    check("/dev/zero").complains("is not a baseline");
+    check("/dev/zero").complains("not a regular file");
     check(&bench.folder.file("binary", b"\x7fELF\xff")).complains("cannot read the baseline");
     chronoscope(&["baseline", "check", &file, &good, "--threshold=-1"]).complains("a percentage");
     chronoscope(&["baseline", "check", &file, "last-x"]).complains("is no run");

@@ -138,6 +138,64 @@ fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+#[test]
+fn sessions_that_other_tools_read_are_read() {
+    let folder = Folder::new("capture-lenient");
+    let part = ("logic-1-1", b"\0\0\x01\x01\0".as_slice());
+    let session = |metadata: &str| {
+        let file = folder.file(
+            "s.sr",
+            archive(&[("version", b"2".as_slice()), ("metadata", metadata.as_bytes()), part]),
+        );
+        move |more: &[&str]| measure(&[&[file.as_str()], more].concat())
+    };
+    session(&METADATA.replace("1 MHz", "2 mHz"))(&[]).exits(0).shows("2 MHz").shows("1 µs");
+    let without = session(&METADATA.replace("samplerate=1 MHz\n", ""));
+    without(&["--sampled", "1MHz"]).exits(0).shows("2 µs");
+    let twice = session(&format!("{METADATA}probe2=D0\n"));
+    twice(&["--channel", "D0"]).exits(0).shows("2 µs");
+    twice(&["--channel", "D0#2"]).exits(0);
+    session(&format!("{METADATA}probe9=D8\n"))(&["--channel", "D8"])
+        .complains("there is no channel D8");
+    session(&format!("{METADATA}probe9=D8\n"))(&[]).exits(0).shows("D0");
+    let dump = HEAD.replace("$timescale 1 ns $end", "");
+    let dump = folder.file("no-scale.vcd", dump + "#2 1! #4 0! #9");
+    measure(&[&dump]).complains("give their rate, --sampled RATE");
+    measure(&[&dump, "--channel", "D0", "--sampled", "1MHz"]).exits(0).shows("2 µs");
+}
+
+/// A million signals within an address space of 256 MiB, of which the program itself takes a part.
+#[test]
+fn a_dump_of_a_whole_chip_takes_little_memory() {
+    let folder = Folder::new("capture-chip");
+    let code = |mut number: u32| {
+        let mut code = String::new();
+        while code.is_empty() || number > 0 {
+            code.push(char::from(b'!' + (number % 94) as u8));
+            number /= 94;
+        }
+        code
+    };
+    let file = folder.path("chip.vcd");
+    let mut dump = std::io::BufWriter::new(fs::File::create(&file).unwrap());
+    writeln!(dump, "$timescale 1 ns $end").unwrap();
+    for number in 0..1_000_000 {
+        if number % 1000 == 0 {
+            let up = if number > 0 { "$upscope $end " } else { "" };
+            writeln!(dump, "{up}$scope module unit_{} $end", number / 1000).unwrap();
+        }
+        let name = if number % 4 == 0 { "clk".to_owned() } else { format!("signal_{number}") };
+        writeln!(dump, "$var wire 1 {} {name} $end", code(number)).unwrap();
+    }
+    writeln!(dump, "$enddefinitions $end").unwrap();
+    writeln!(dump, "#0 0{0} #5 1{0} #12 0{0} #20", code(999_999)).unwrap();
+    drop(dump);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -v 262144; exec \"$@\"", "sh"]).arg(program_path());
+    shell.args(["capture", &file, "--channel", "signal_999999"]);
+    crate::common::run(&mut shell).exits(0).shows("7 ns");
+}
+
 const METADATA: &str = "[device 1]\ncapturefile=logic-1\nsamplerate=1 MHz\nprobe1=D0\nunitsize=1\n";
 
 #[test]
@@ -170,10 +228,14 @@ fn damaged_sessions_are_told() {
         ),
         (
             session(&METADATA.replace("probe1", "probe9"), &[part]),
-            "D0 is bit 8 of samples that have 8",
+            "all of its channels are beyond the 8 bits of a sample",
         ),
         (session(&METADATA.replace("probe1", "probe0"), &[part]), "is no channel's number"),
-        (session(&format!("{METADATA}probe2=D0\n"), &[part]), "D0 is there twice"),
+        (session(&format!("{METADATA}probe1=D1\n"), &[part]), "probe 1 is there twice"),
+        (
+            session(&METADATA.replace("samplerate=1 MHz\n", ""), &[part]),
+            "it has no `samplerate`, so the time between its samples is not known: give it, --sampled",
+        ),
         (session(METADATA, &[]), "it has no samples: there is no logic-1-1"),
         (session(METADATA, &[part, ("logic-1-3", b"\0")]), "its part logic-1-2 is missing"),
         (session(METADATA, &[("logic-1-1", b"")]), "there is no sample in it"),

@@ -21,6 +21,7 @@ mod corpus;
 mod fuzz;
 mod outputs;
 mod page;
+mod security;
 mod short_reads;
 mod store;
 mod trace;

@@ -179,3 +179,18 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert!([Some(0), Some(4)].contains(&answer.status), "{answer:#?}");
     assert_eq!(answer.stderr, "");
 }
+
+/// The most tasks that are documented, each with a series of its own for every way of counting.
+#[test]
+fn the_most_tasks_of_a_periodic_case_are_reported() {
+    let set = ["tasks=28,32", "policy=other", "mlock=no", "loops=20"];
+    let set = set.iter().flat_map(|set| ["--set", set]);
+    let words: Vec<&str> =
+        ["period", "--repeat", "1", "--no-store"].into_iter().chain(set).collect();
+    for case in crate::common::cases(&words) {
+        let reasons = case["verdict"]["reasons"].to_string();
+        assert!(!reasons.contains("series"), "{reasons}");
+        let tasks: usize = case["parameters"]["tasks"].as_str().unwrap().parse().unwrap();
+        assert!(case["series"].as_array().unwrap().len() > 2 * tasks, "{case:#}");
+    }
+}

@@ -63,6 +63,22 @@ fn the_command_line() {
         (&["run", "switch", "-i", "0"], "interval_us"),
         (&["run", "--format", "xml"], "possible values: table, json"),
         (&["run", "switch", "-o", "/nonexistent/x"], "cannot write /nonexistent/x"),
+        (&["run", "--study", "quik"], "there is no study `quik`; did you mean `quick`?"),
+        (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),
+        (&["run", "--study", "./quick"], "No such file"),
+        (
+            &["run", "switch", "--target", "linux@vm", "--kernel-image", "/nonexistent"],
+            "cannot read /nonexistent: No such file",
+        ),
+        (
+            &["run", "switch", "--target", "linux@vm", "--kernel-image", "/dev/zero"],
+            "cannot read /dev/zero: it is a pipe or a device",
+        ),
+        (&["run", "switch", "--target", "linux@vm", "--kernel-image", "/"], "Is a directory"),
+        (
+            &["run", "switch", "--kernel-image", "/etc/passwd"],
+            "`--kernel-image` is the kernel of linux@vm, and no case runs there",
+        ),
         (&["compare", "last"], "not provided: <B>"),
         (&["compare", "last", "last", "--threshold", "-3"], "from 0 to 1000"),
         (&["history", "--limit", "0"], "'--limit <N>'"),
@@ -149,6 +165,8 @@ fn a_study() {
         ("tasks = [2, 5]", "tasks = 2026-01-01", "from 2 to"),
         ("\"1 ms\"", "\"1 parsec\"", "`1 parsec` is not a time"),
         ("\"1 ms\"", "5", "line 9: invalid type"),
+        ("\"1 ms\"", "\"0 us\"", "every sample would miss it"),
+        ("\"1 ms\"", "\"0.0 s\"", "every sample would miss it"),
         ("\"p99\"", "\"p95\"", "line 10: there is no statistic `p95`"),
         ("\"p99\"", "\"P99\"", "there is no statistic `P99`"),
         ("\"p99\"", "\"maxx\"", "there is no statistic `maxx`"),
@@ -203,11 +221,60 @@ fn a_file_that_is_no_study() {
         (folder.path("missing"), "No such file"),
         (folder.path("two\nlines"), "No such file"),
         (large, "is not a study"),
-        ("/dev/zero".to_owned(), "is not a study"),
+        ("/dev/zero".to_owned(), "not a regular file"),
     ];
     for (path, text) in table {
         chronoscope(&["run", "--study", &path]).complains(text);
     }
+}
+
+/// A file without an end, or of a size that no kernel has, is refused before it fills the memory.
+#[test]
+fn a_kernel_without_bounds() {
+    let folder = Folder::new("kernel");
+    let large = folder.path("large");
+    fs::File::create(&large).unwrap().set_len(600 << 20).unwrap();
+    chronoscope(&["run", "switch", "--target", "linux@vm", "--kernel-image", &large])
+        .complains("is larger than 512 MiB");
+    let modules = folder.path("modules");
+    fs::create_dir(&modules).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path("modules/a.ko")).unwrap();
+    let image = folder.file("image", "an image");
+    let kernel = ["run", "switch", "--target", "linux@vm", "--kernel-image", &image];
+    chronoscope(&[&kernel[..], &["--kernel-modules", &modules]].concat())
+        .complains("modules/a.ko: it is a pipe or a device");
+}
+
+/// Opening a pipe without a writer would wait for ever; `timeout` would then end it with 124.
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let folder = Folder::new("pipe");
+    let pipe = folder.path("pipe");
+    run(Command::new("mkfifo").arg(&pipe)).exits(0);
+    for words in [
+        &["report"][..],
+        &["compare", "last"],
+        &["trace"],
+        &["capture"],
+        &["run", "--study"],
+        &["baseline", "check"],
+        &["baseline", "write"],
+        &["run", "switch", "--target", "linux@vm", "--kernel-image"],
+    ] {
+        let store = ["--store", &folder.path("store")].map(str::to_owned);
+        let store = if words[0] == "capture" { &[][..] } else { &store[..] };
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(program_path()).args(words).arg(&pipe).args(store);
+        let answer = run(&mut command);
+        answer.exits(1);
+        if words[0] != "compare" {
+            answer.complains("it is a pipe or a device, not a regular file");
+        }
+    }
+    // What is open already does not wait.
+    let mut piped = Command::new("sh");
+    piped.args(["-c", "printf '{' | \"$0\" report /dev/stdin"]).arg(program_path());
+    run(&mut piped).complains("this file is cut short");
 }
 
 #[test]

@@ -20,6 +20,9 @@ fn every_study_makes_cases() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let study = chronoscope::study::load(&path).unwrap_or_else(|error| panic!("{error:#}"));
+        let name = path.file_stem().unwrap();
+        let named = chronoscope::study::find(name.as_ref()).unwrap();
+        assert_eq!(named.title, study.title, "{} has its row in study.rs", path.display());
         let plan = study.plan(&Default::default());
         let (cases, _) = plan.unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
         // A published figure that belongs to no case would silently not be shown.

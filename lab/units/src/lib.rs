@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod file;
 pub mod words;
 
 use anyhow::{Result, bail};
@@ -103,10 +104,21 @@ pub fn count(value: f64) -> String {
     if value.abs() < 100.0 { digits(value) } else { format!("{value:.0}") }
 }
 
-/// Makes foreign text safe to print on one line: each control character becomes U+FFFD, as a
-/// terminal would obey it.
+/// Makes foreign text safe to print on one line: each [unprintable](is_unprintable) character
+/// becomes U+FFFD.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let shown = |c| if is_unprintable(c) { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// Whether a character does anything but show itself: controls, which a terminal obeys (C0, C1 and
+/// DEL), separators of lines, marks that change the direction of the text around them, and
+/// noncharacters, which XML forbids.
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fdd0}'..='\u{fdef}')
+        || matches!(u32::from(c) & 0xffff, 0xfffe | 0xffff)
 }
 
 #[cfg(test)]
@@ -133,6 +145,15 @@ mod tests {
         {
             assert!(parse_hertz(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_not_shown_is_replaced() {
+        let hostile = "a\u{1b}[2J\u{9b}31m\r\n\t\0\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{ffff}b";
+        let shown = printable(hostile);
+        assert!(!shown.chars().any(is_unprintable), "{shown:?}");
+        assert_eq!(shown.chars().count(), hostile.chars().count());
+        assert_eq!(printable("µs, 3 × ÄÖ → 日本 \u{fffd}"), "µs, 3 × ÄÖ → 日本 \u{fffd}");
     }
 
     #[test]

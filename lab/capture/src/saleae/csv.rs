@@ -51,7 +51,7 @@ impl<R: Read> Reader<R> {
             source: source.to_owned(),
             tick: Tick::PICOSECOND,
             sampling: Sampling::Unknown,
-            channels,
+            channels: channels.into_iter().collect(),
         };
         Ok(Self { lines, header })
     }

@@ -35,9 +35,17 @@ impl<F: Read + Seek> Reader<F> {
     /// Reads the version and the metadata; `source` is the name that messages show.
     ///
     /// # Errors
-    /// If the archive is no session, is damaged, misses a part, or holds more than 8 GiB of
-    /// samples.
+    /// If the archive is no session, is damaged, misses a part, states no rate, or holds more than
+    /// 8 GiB of samples.
     pub fn new(source: &str, file: F) -> Result<Self> {
+        Self::sampled(source, file, None)
+    }
+
+    /// Reads as [`new`](Self::new) does. `hertz` is the rate of a session that states none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if neither states a rate.
+    pub fn sampled(source: &str, file: F, hertz: Option<u64>) -> Result<Self> {
         let mut archive =
             ZipArchive::new(file).map_err(|error| broken("the archive", &error.to_string()))?;
         let version = text(&mut archive, "version")?;
@@ -58,11 +66,14 @@ impl<F: Read + Seek> Reader<F> {
             total <= MOST,
             "its samples take {total} bytes unpacked, and {MOST} are the most that is read: save a part of it"
         );
+        let hertz = metadata.hertz.or(hertz).context(
+            "it has no `samplerate`, so the time between its samples is not known: give it, --sampled RATE",
+        )?;
         let header = Header {
             source: source.to_owned(),
-            tick: Tick::of_hertz(metadata.hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
-            sampling: Sampling::At(metadata.hertz),
-            channels: metadata.channels.iter().map(|(_, name)| name.clone()).collect(),
+            tick: Tick::of_hertz(hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
+            sampling: Sampling::At(hertz),
+            channels: metadata.channels.iter().map(|(_, name)| name).collect(),
         };
         Ok(Self { archive, header, metadata, parts })
     }

@@ -1,17 +1,13 @@
 //! Reads the head of a dump: the tick, the sampling rate, and the channels with their codes. It
 //! knows nothing of changes, which the reader handles.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io::Read,
-    str,
-};
+use std::{borrow::Cow, collections::HashSet, io::Read};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::{parse_hertz, printable};
 
-use super::OURS;
-use crate::{Sampling, Tick, words::Words};
+use super::{OURS, codes::Variables};
+use crate::{Names, Sampling, Tick, words::Words};
 
 /// The most variables of a dump, and the most bytes of their names; the largest dumps of whole
 /// chips have a million variables.
@@ -24,17 +20,12 @@ const WIDEST: u64 = 64;
 /// The most bytes of a word that a message shows.
 const SHOWN: usize = 40;
 
-/// The channels of a variable, lowest bit first. Empty for a variable that is not made of pins.
-pub(super) type Bits = Vec<usize>;
-
 #[derive(Default)]
 pub(super) struct Definitions {
     pub tick: Option<Tick>,
     pub sampling: Option<u64>,
-    /// The channels' names.
-    pub channels: Vec<String>,
-    /// The variables of each code; several variables may share a code.
-    pub codes: HashMap<Box<[u8]>, Vec<Bits>>,
+    pub channels: Names,
+    pub variables: Variables,
 }
 
 /// Reads everything up to `$enddefinitions`.
@@ -56,6 +47,7 @@ pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
             "$scope" => reader.scope(&text(words, &word)?),
             "$upscope" => {
                 reader.scopes.pop();
+                reader.is_path_current = false;
                 skip(words, &word)
             }
             "$var" => reader.variable(&text(words, &word)?),
@@ -91,14 +83,26 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]))
 }
 
+/// A channel: the end of its name, and the place of its scope's path.
+struct Channel {
+    end: u32,
+    path: u32,
+}
+
 #[derive(Default)]
 struct Header {
     definitions: Definitions,
     /// `true` after a comment of Chronoscope gave the tick, which overrides the timescale.
     told: bool,
+    /// The open scopes, from the outermost.
     scopes: Vec<String>,
-    /// The channels' names with their scopes.
+    /// The paths of all scopes that hold a channel.
     paths: Vec<String>,
+    /// Whether the last of them is that of the open scopes.
+    is_path_current: bool,
+    channels: Vec<Channel>,
+    /// The names of the channels, one after the other.
+    names: String,
     variables: usize,
     length: usize,
 }
@@ -152,6 +156,7 @@ impl Header {
     fn scope(&mut self, words: &[String]) -> Result<()> {
         ensure!(self.scopes.len() < 1000, "scopes stand more than 1000 deep");
         self.scopes.push(words.get(1).cloned().unwrap_or_default());
+        self.is_path_current = false;
         Ok(())
     }
 
@@ -166,9 +171,10 @@ impl Header {
         self.variables += 1;
         ensure!(self.variables <= MOST_VARIABLES, "more than {MOST_VARIABLES} variables");
         let name = format!("{name}{}", index.concat());
-        let bits = match kind.as_str() {
-            "real" | "realtime" | "string" | "parameter" | "event" => Vec::new(),
-            _ if width == 1 => vec![self.channel(name)?],
+        let first = self.channels.len() as u32;
+        match kind.as_str() {
+            "real" | "realtime" | "string" | "parameter" | "event" => {}
+            _ if width == 1 => self.channel(&name)?,
             _ if width <= WIDEST => {
                 // The bits of `port[11:4]` are named `port[4]` to `port[11]`, from the lowest bit;
                 // the bits of `port[4:11]` are named downwards from `port[11]`.
@@ -185,51 +191,90 @@ impl Header {
                         low.checked_sub_unsigned(bit)
                     }
                 };
-                let bits = (0..width).map(|bit| {
-                    self.channel(format!("{name}[{}]", number(bit).unwrap_or_default()))
-                });
-                bits.collect::<Result<_>>()?
+                (0..width).try_for_each(|bit| {
+                    self.channel(&format!("{name}[{}]", number(bit).unwrap_or_default()))
+                })?;
             }
-            _ => Vec::new(),
-        };
+            _ => {}
+        }
+        let width = self.channels.len() as u32 - first;
         self.length += code.len();
         ensure!(self.length <= MOST_NAMES, "the codes of the variables are too long to be kept");
-        self.definitions.codes.entry(code.as_bytes().into()).or_default().push(bits);
+        self.definitions.variables.add(code.as_bytes(), first, width as u8);
         Ok(())
     }
 
-    fn channel(&mut self, name: String) -> Result<usize> {
-        let path = format!("{}.{name}", self.scopes.join("."));
-        self.length += path.len() + name.len();
+    fn channel(&mut self, name: &str) -> Result<()> {
+        if !self.is_path_current {
+            self.paths.push(printable(&self.scopes.join(".")));
+            self.is_path_current = true;
+            self.length += self.paths[self.paths.len() - 1].len();
+        }
+        self.names.push_str(&printable(name));
+        self.length += name.len();
         ensure!(self.length <= MOST_NAMES, "the names of the variables are too long to be kept");
-        self.paths.push(path);
-        self.definitions.channels.push(name);
-        Ok(self.definitions.channels.len() - 1)
+        self.channels
+            .push(Channel { end: self.names.len() as u32, path: self.paths.len() as u32 - 1 });
+        Ok(())
     }
 
-    /// Gives a name that occurs in several scopes its scope as a prefix.
+    /// Gives a name that occurs in several scopes its scope as a prefix, and a number to a name that
+    /// is then still there twice.
     fn finish(mut self) -> Result<Definitions> {
-        let channels = &mut self.definitions.channels;
-        let (mut once, mut often) = (HashSet::new(), HashSet::new());
-        for name in channels.iter() {
-            if !once.insert(name.clone()) {
-                often.insert(name.clone());
-            }
+        let start =
+            |place: usize| place.checked_sub(1).map_or(0, |before| self.channels[before].end);
+        let bare =
+            |place: usize| &self.names[start(place) as usize..self.channels[place].end as usize];
+        let often = repeated(self.channels.len(), bare);
+        let mut length = self.length;
+        let mut full = Vec::new();
+        for place in (0..self.channels.len()).filter(|place| often[*place]) {
+            let path = &self.paths[self.channels[place].path as usize];
+            full.push(format!("{path}.{}", bare(place)));
+            length += path.len();
+            ensure!(length <= MOST_NAMES, "the names of the variables are too long to be kept");
         }
-        let mut taken = HashSet::new();
-        for (name, path) in channels.iter_mut().zip(self.paths) {
-            if often.contains(name) {
-                *name = path;
-            }
-            let mut number = 1;
-            let bare = name.clone();
-            while !taken.insert(name.clone()) {
-                number += 1;
-                *name = format!("{bare}#{number}");
-            }
-        }
+        let mut rest = full.into_iter();
+        let of = |place: usize, rest: &mut std::vec::IntoIter<String>| {
+            let path = often[place].then(|| rest.next()).flatten();
+            path.map_or_else(|| Cow::Borrowed(bare(place)), Cow::Owned)
+        };
+        let names: Names = (0..self.channels.len()).map(|place| of(place, &mut rest)).collect();
+        self.definitions.channels = numbered(names);
         Ok(self.definitions)
     }
+}
+
+/// Whether each of so many names is there more than once. Takes five bytes of memory a name.
+fn repeated<'a>(count: usize, name: impl Fn(usize) -> &'a str) -> Vec<bool> {
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.sort_unstable_by_key(|place| name(*place as usize));
+    let mut repeated = vec![false; count];
+    for same in order.chunk_by(|one, other| name(*one as usize) == name(*other as usize)) {
+        for place in same.iter().filter(|_| same.len() > 1) {
+            repeated[*place as usize] = true;
+        }
+    }
+    repeated
+}
+
+/// Gives a number to each name that is there before: `D0`, `D0#2`.
+fn numbered(names: Names) -> Names {
+    let repeated = repeated(names.len(), |place| &names[place]);
+    if !repeated.contains(&true) {
+        return names;
+    }
+    let mut taken: HashSet<Cow<'_, str>> = names.iter().map(Cow::Borrowed).collect();
+    let mut seen = HashSet::new();
+    let unlike = |(place, name): (usize, &'_ str)| {
+        if !repeated[place] || seen.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let numbered = (2..).map(|number| format!("{name}#{number}"));
+        let free = numbered.into_iter().find(|name| taken.insert(Cow::Owned(name.clone())));
+        free.unwrap_or_default()
+    };
+    names.iter().enumerate().map(unlike).collect()
 }
 
 impl Definitions {

@@ -9,6 +9,7 @@
 //! Writing uses the crate `vcd`. Reading does not: that crate keeps each name, comment and vector
 //! whole, however long, and gives no line for an error such as time that goes back.
 
+mod codes;
 mod header;
 mod names;
 mod read;

@@ -1,11 +1,15 @@
 //! Reads the changes of a dump and passes them on as edges. The head is read by its own module.
 
-use std::{collections::HashMap, io::Read};
+use std::{io::Read, mem};
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use super::header::{self, shown, text};
+use super::{
+    codes::{Codes, Variables},
+    header::{self, shown, text},
+};
 use crate::{
+    Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
     words::Words,
 };
@@ -13,7 +17,7 @@ use crate::{
 pub struct Reader<R> {
     words: Words<R>,
     header: Header,
-    codes: HashMap<Box<[u8]>, Vec<header::Bits>>,
+    variables: Variables,
 }
 
 impl<R: Read> Reader<R> {
@@ -22,76 +26,29 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// If the head is malformed or has no timescale; the message gives the line.
     pub fn new(source: &str, input: R) -> Result<Self> {
+        Self::sampled(source, input, None)
+    }
+
+    /// Reads as [`new`](Self::new) does. `hertz` is the rate of the ticks of a dump that has no
+    /// timescale.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), unless the rate is given.
+    pub fn sampled(source: &str, input: R, hertz: Option<u64>) -> Result<Self> {
         let mut words = Words::new(input);
         let definitions = header::read(&mut words)?;
-        let sampling = definitions.sampling();
-        let Some(tick) = definitions.tick else {
-            bail!("it has no `$timescale`: how long its ticks are is not known")
+        let sampling = match (definitions.tick, hertz) {
+            (None, Some(hertz)) => Sampling::At(hertz),
+            _ => definitions.sampling(),
+        };
+        let Some(tick) = definitions.tick.or(hertz.and_then(Tick::of_hertz)) else {
+            bail!(
+                "it has no `$timescale`, so the length of its ticks is not known: give their rate, --sampled RATE"
+            )
         };
         let header =
             Header { source: source.to_owned(), tick, sampling, channels: definitions.channels };
-        Ok(Self { words, header, codes: definitions.codes })
-    }
-}
-
-/// For a code, the wanted channels: the bit of the variable, and the index in `wanted`.
-type Wanted = Vec<(usize, usize)>;
-
-/// The dump's codes. Codes of up to two characters, which nearly all are, are indexed by number.
-#[derive(Default)]
-struct Codes {
-    short: Vec<u32>,
-    long: HashMap<Box<[u8]>, u32>,
-    /// The wanted channels of each code; the first entry is the empty one of unwanted codes.
-    wanted: Vec<Wanted>,
-}
-
-/// The marks of a code that is defined but not wanted, and of a code that is not defined.
-const UNWANTED: u32 = 0;
-const UNKNOWN: u32 = u32::MAX;
-
-impl Codes {
-    fn new(
-        codes: &HashMap<Box<[u8]>, Vec<header::Bits>>,
-        places: &HashMap<usize, Vec<usize>>,
-    ) -> Self {
-        let mut all =
-            Self { short: vec![UNKNOWN; 1 << 16], wanted: vec![Wanted::new()], ..Self::default() };
-        for (code, variables) in codes {
-            let bits = variables.iter().flat_map(|bits| bits.iter().enumerate());
-            let wanted: Wanted = bits
-                .flat_map(|(bit, channel)| {
-                    places.get(channel).into_iter().flatten().map(move |place| (bit, *place))
-                })
-                .collect();
-            let place = if wanted.is_empty() {
-                UNWANTED
-            } else {
-                all.wanted.push(wanted);
-                u32::try_from(all.wanted.len() - 1).expect("there are fewer variables")
-            };
-            match number(code) {
-                Some(number) => all.short[number] = place,
-                None => drop(all.long.insert(code.clone(), place)),
-            }
-        }
-        all
-    }
-
-    fn find(&self, code: &[u8]) -> Option<&Wanted> {
-        let place = match number(code) {
-            Some(number) => self.short[number],
-            None => self.long.get(code).copied().unwrap_or(UNKNOWN),
-        };
-        self.wanted.get(place as usize)
-    }
-}
-
-fn number(code: &[u8]) -> Option<usize> {
-    match *code {
-        [first] => Some(first.into()),
-        [first, second] => Some(usize::from(first) << 8 | usize::from(second)),
-        _ => None,
+        Ok(Self { words, header, variables: definitions.variables })
     }
 }
 
@@ -101,11 +58,7 @@ impl<R: Read> Source for Reader<R> {
     }
 
     fn read(&mut self, wanted: &[usize], sink: &mut dyn Sink) -> Result<()> {
-        let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (place, channel) in wanted.iter().enumerate() {
-            places.entry(*channel).or_default().push(place);
-        }
-        let codes = Codes::new(&self.codes, &places);
+        let codes = Codes::new(mem::take(&mut self.variables), wanted);
         let name = |place: usize| &self.header.channels[wanted[place]];
         // Before the first instant is over, a channel may have no level yet.
         let mut known = vec![false; wanted.len()];
@@ -149,15 +102,16 @@ impl<R: Read> Source for Reader<R> {
                             words.shown()
                         );
                     };
-                    for (bit, place) in wanted {
+                    for &(bit, place) in wanted {
+                        let place = place as usize;
                         // A scalar assigned to a vector sets its lowest bit; the other bits become
                         // 0, or x or z with it.
-                        let level = if *bit > 0 && level == b'1' { b'0' } else { level };
+                        let level = if bit > 0 && level == b'1' { b'0' } else { level };
                         let level = driven(level).map_err(|level| {
-                            unmeasurable(words.line(), name(*place), level, settle.now())
+                            unmeasurable(words.line(), name(place), level, settle.now())
                         })?;
-                        known[*place] = true;
-                        settle.set(*place, level);
+                        known[place] = true;
+                        settle.set(place, level);
                     }
                 }
                 b'b' | b'B' => {
@@ -177,18 +131,19 @@ impl<R: Read> Source for Reader<R> {
                             shown(code)
                         );
                     };
-                    for (bit, place) in wanted {
+                    for &(bit, place) in wanted {
+                        let place = place as usize;
                         // Missing bits on the left are 0, or x or z if the leftmost digit is.
-                        let level = match kept.checked_sub(bit + 1) {
+                        let level = match kept.checked_sub(usize::from(bit) + 1) {
                             Some(at) => value[at],
                             None if value[0] == b'1' => b'0',
                             None => value[0],
                         };
                         let level = driven(level).map_err(|level| {
-                            unmeasurable(line, name(*place), level, settle.now())
+                            unmeasurable(line, name(place), level, settle.now())
                         })?;
-                        known[*place] = true;
-                        settle.set(*place, level);
+                        known[place] = true;
+                        settle.set(place, level);
                     }
                 }
                 // Real numbers and strings are not pins.

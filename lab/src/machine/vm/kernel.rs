@@ -6,7 +6,7 @@ use std::{
     io::{
         self,
         ErrorKind::{BrokenPipe, NotFound},
-        Write, pipe,
+        Read as _, Write, pipe,
     },
     path::{Path, PathBuf},
     process::Command,
@@ -26,10 +26,14 @@ use crate::{
     child,
     digest::sha256,
     machine::firmware::told_when_long,
+    units::file,
 };
 
 /// The Android binder driver, which Debian builds as a module.
 const BINDER: &str = "binder_linux.ko";
+
+/// The largest kernel image or module, in bytes: a vmlinux with all debugging information.
+const LARGEST: u64 = 512 << 20;
 
 /// The time limit of unpacking a package, which takes seconds.
 const UNPACK: Duration = Duration::from_secs(600);
@@ -106,11 +110,37 @@ pub struct Own {
     pub append: String,
 }
 
+/// The target of [`Own`].
+pub const OWN_TARGET: &str = "linux@vm";
+
 static OWN: OnceLock<Own> = OnceLock::new();
 
 /// Sets the kernel of `linux@vm`. The first call counts; later ones are ignored.
-pub fn set_own(own: Own) {
+///
+/// # Errors
+/// If the image or a module cannot be read, or is larger than 512 MiB.
+pub fn set_own(own: Own) -> Result<()> {
+    read(&own.image)?;
+    own.modules()?;
     let _ = OWN.set(own);
+    Ok(())
+}
+
+/// Reads a file that the user named.
+///
+/// # Errors
+/// If it is no regular file, cannot be read, or is larger than [`LARGEST`].
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let read = || {
+        let mut bytes = Vec::new();
+        file::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        io::Result::Ok(bytes)
+    };
+    let bytes = read().with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > LARGEST {
+        bail!("{} is larger than {} MiB: that is no kernel", path.display(), LARGEST >> 20);
+    }
+    Ok(bytes)
 }
 
 /// The files and arguments with which a machine is started.
@@ -141,7 +171,9 @@ impl Flavour {
                 })
             })?;
         let read = |name: &str| {
-            fs::read(folder.join(name)).with_context(|| format!("{} is damaged", folder.display()))
+            fs::read(folder.join(name)).with_context(|| {
+                format!("{} is damaged: `chronoscope cache --clear` renews it", folder.display())
+            })
         };
         let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
         let modules = vec![(BINDER.to_owned(), read(BINDER)?)];
@@ -153,26 +185,26 @@ fn own() -> Result<Kernel> {
     let own = OWN.get().context(
         "linux@vm is a kernel of your own: name it with --kernel-image FILE; Debian's are linux-full@vm, linux-rt@vm …",
     )?;
-    let read =
-        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    let mut modules = Vec::new();
-    if let Some(folder) = &own.modules {
-        let list = || {
-            fs::read_dir(folder)?
-                .map(|entry| Ok(entry?.path()))
-                .collect::<std::io::Result<Vec<_>>>()
-        };
-        let mut paths = list().with_context(|| format!("cannot read {}", folder.display()))?;
+    Ok(Kernel {
+        image: read(&own.image)?,
+        origin: own.image.display().to_string(),
+        modules: own.modules()?,
+        append: own.append.clone(),
+    })
+}
+
+impl Own {
+    /// The modules of the folder, in the order of their names.
+    fn modules(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        let Some(folder) = &self.modules else { return Ok(Vec::new()) };
+        let mut paths =
+            files(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
         paths.sort();
         let named = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
-        modules = paths
-            .iter()
-            .map(|path| Ok((named(path).unwrap_or_default(), read(path)?)))
-            .collect::<Result<_>>()?;
+        let module = |path: &PathBuf| Ok((named(path).unwrap_or_default(), read(path)?));
+        paths.iter().map(module).collect()
     }
-    let origin = own.image.display().to_string();
-    Ok(Kernel { image: read(&own.image)?, origin, modules, append: own.append.clone() })
 }
 
 impl Build {

@@ -1,7 +1,5 @@
 //! Who is trusted with what: a test for each row of docs/security.md.
 
-mod common;
-
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -10,6 +8,7 @@ use std::{
     process::Command,
 };
 
+use crate::common::{Answer, Folder, chronoscope, program, program_path, run};
 use chronoscope::{
     report::capture_files,
     run::{Run, names::CAPTURE},
@@ -17,7 +16,6 @@ use chronoscope::{
 use chronoscope_suite::wire::{
     self, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit,
 };
-use common::{Answer, Folder, chronoscope, program, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -35,14 +33,14 @@ fn rows(page: &str) -> Vec<(usize, String)> {
 fn every_sentence_has_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("../docs/security.md")).unwrap();
-    let tests = fs::read_to_string(root.join("tests/security.rs")).unwrap();
+    let tests = fs::read_to_string(root.join("tests/files/security.rs")).unwrap();
     let rows = rows(&page);
     assert!(rows.len() >= 12, "{rows:?}");
     for (index, (number, name)) in rows.iter().enumerate() {
         assert_eq!(*number, index + 1, "the rows are numbered");
         assert!(
             tests.contains(&format!("#[test]\nfn {name}() {{")),
-            "row {number} of docs/security.md has no test `{name}` in lab/tests/security.rs"
+            "row {number} of docs/security.md has no test `{name}` in lab/tests/files/security.rs"
         );
     }
 }
@@ -297,7 +295,7 @@ fn a_stream_is_only_data() {
     let folder = Folder::new("stream");
     let bin = folder.path("bin");
     fs::create_dir(&bin).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_chronoscope"), folder.path("bin/chronoscope")).unwrap();
+    fs::copy(program_path(), folder.path("bin/chronoscope")).unwrap();
     let clock = wire::Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
     let evil = "../../evil$(touch evil)`touch evil`|touch evil";
     let attach = |name| Record::Attachment { name, bytes: b"text" };
