@@ -28,7 +28,7 @@ pub use limit::{Limit, Quantity};
 pub use peer::{Paired, PeerResult, Ratio};
 pub use published::{Instrument, Published};
 pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult};
-pub use statistic::statistics;
+pub use statistic::{STATISTICS, Statistic, statistics};
 pub use target::Target;
 pub use verdict::{Status, Verdict};
 pub use words::{Domain, Role, Unit};

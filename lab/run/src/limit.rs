@@ -4,31 +4,29 @@ use anyhow::{Result, bail};
 use chronoscope_units::{self as units, words::distance};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The statistics of every series, and the slope over several series.
-const STATISTICS: [&str; 11] =
-    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma", "misses", "slope"];
+use crate::statistic::{STATISTICS, Statistic};
 
 /// Reads the name of a statistic or a figure. Names of figures are known to experiments only, so
-/// any
-/// name is accepted that does not look like a mistyped statistic.
+/// any name is accepted that does not look like a mistyped statistic.
 ///
 /// # Errors
 /// If the name is empty or looks like a mistyped statistic.
 pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
-    if STATISTICS.contains(&name.as_str()) {
+    if Statistic::named(&name).is_some() {
         return Ok(name);
     }
     let lower = name.to_lowercase();
     let percentile =
         lower.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let alike = STATISTICS.iter().any(|known| distance(&lower, known) <= 1);
+    let alike = STATISTICS.iter().any(|known| distance(&lower, known.name) <= 1);
     if name.is_empty()
         || percentile
         || alike
         || ["avg", "average", "median", "stddev"].contains(&lower.as_str())
     {
-        let all = STATISTICS.join(", ");
+        let names: Vec<&str> = STATISTICS.iter().map(|statistic| statistic.name).collect();
+        let all = names.join(", ");
         return Err(serde::de::Error::custom(format!(
             "there is no statistic `{name}`: there are {all}, and figures"
         )));
@@ -40,8 +38,7 @@ pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
-    /// A statistic (`min`, `p50`, …, `max`, `mean`, `sigma`, `misses`, `slope`), or a figure's
-    /// name.
+    /// The name of one of [`STATISTICS`], or of a figure.
     #[serde(deserialize_with = "statistic")]
     pub statistic: String,
     /// The name of the limited series; all measured series if `None`.
@@ -87,7 +84,7 @@ impl Limit {
     /// Checks that the limit can be kept and missed; `deadline` is that of the case.
     ///
     /// # Errors
-    /// If there is no bound, the bounds exclude each other, or `misses` has no deadline.
+    /// If there is no bound, the bounds exclude each other, or the statistic needs a deadline.
     pub fn check(&self, deadline: Option<f64>) -> Result<()> {
         let name = &self.statistic;
         match (self.at_least, self.at_most) {
@@ -95,8 +92,10 @@ impl Limit {
             (Some(least), Some(most)) if least.0 > most.0 => {
                 bail!("nothing keeps the limits on `{name}`")
             }
-            _ if name == "misses" && deadline.is_none() => {
-                bail!("a limit on `misses` needs a deadline")
+            _ if Statistic::named(name).is_some_and(|one| one.needs_deadline)
+                && deadline.is_none() =>
+            {
+                bail!("a limit on `{name}` needs a deadline")
             }
             _ => Ok(()),
         }
@@ -112,7 +111,8 @@ mod tests {
     #[test]
     fn a_statistic_or_a_figure_is_named_without_mistakes() {
         let read = |name: &str| from_value::<Limit>(json!({ "statistic": name, "at-most": 1 }));
-        for name in STATISTICS.into_iter().chain(["switches per step", "power", "steal", "p"]) {
+        let names = STATISTICS.iter().map(|statistic| statistic.name);
+        for name in names.chain(["switches per step", "power", "steal", "p"]) {
             assert_eq!(read(name).unwrap().statistic, name);
         }
         for name in ["", "p95", "P99", "maxx", "avg", "Average", "median", "stddev", "slop", "p9x"]

@@ -1,7 +1,10 @@
 //! Statistics of a case by their names, and their use by limits and published figures.
 
+mod table;
+
 use chronoscope_units as units;
 
+pub use self::table::{STATISTICS, Statistic};
 use crate::{
     case::CaseResult,
     limit::{Limit, Quantity},
@@ -111,16 +114,13 @@ fn statistics_by(
     if let Some(figure) = case.figure(statistic) {
         return vec![(String::new(), figure.value, figure.unit.clone())];
     }
-    if statistic == "slope" {
-        return case
-            .slope
-            .iter()
-            .map(|slope| (String::new(), slope.slope, String::new()))
-            .collect();
+    let Some(found) = Statistic::named(statistic) else { return Vec::new() };
+    if !found.is_of_series() {
+        let value = found.of_row(case, None);
+        return value.map(|value| (String::new(), value, String::new())).into_iter().collect();
     }
-    let each = |one: &SeriesResult| {
-        of_series(one, statistic).map(|(value, unit)| (one.name.clone(), value, unit))
-    };
+    let each =
+        |one: &SeriesResult| found.whole(one).map(|(value, unit)| (one.name.clone(), value, unit));
     chosen(case, series, instrument).filter_map(each).collect()
 }
 
@@ -137,24 +137,6 @@ fn chosen<'a>(
         (Some(name), Instrument::Pin) => one.name == by_pin(name),
         (Some(name), Instrument::Analyser) => one.name.starts_with(&readings_of(name)),
     })
-}
-
-fn of_series(series: &SeriesResult, statistic: &str) -> Option<(f64, String)> {
-    let summary = &series.summary;
-    let value = match statistic {
-        "min" => summary.min,
-        "p50" => summary.p50,
-        "p90" => summary.p90,
-        "p99" => summary.p99,
-        "p99.9" => summary.p999,
-        "p99.99" => summary.p9999,
-        "max" => summary.max,
-        "mean" => summary.mean,
-        "sigma" => return Some((summary.sigma?, series.unit.name().to_owned())),
-        "misses" => return Some((series.misses?.misses as f64, String::new())),
-        _ => None,
-    };
-    Some((value? + series.nominal, series.unit.name().to_owned()))
 }
 
 #[cfg(test)]

@@ -6,50 +6,101 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    run::{CaseResult, Paired, PeerResult, Run, SeriesResult},
+    run::{CaseResult, Paired, PeerResult, Run, STATISTICS, SeriesResult, Statistic},
     statistics::median,
 };
 
+/// A column: a row of [`COLUMNS`].
+#[derive(Clone, Copy)]
+pub struct Column {
+    pub name: &'static str,
+    value: Value,
+}
+
+/// The source of a column's cells.
+#[derive(Clone, Copy)]
+enum Value {
+    Case(fn(&CaseResult) -> String),
+    /// The cell of a case without series is empty.
+    Series(fn(&SeriesResult) -> String),
+    /// The statistic with the column's name.
+    Statistic,
+}
+
 /// The columns, in order. New columns are appended, so that readers by index keep working.
-pub const COLUMNS: [&str; 33] = [
-    "experiment",
-    "target",
-    "release",
-    "parameters",
-    "clock",
-    "repetitions",
-    "series",
-    "role",
-    "unit",
-    "nominal",
-    "per",
-    "x",
-    "count",
-    "min",
-    "p50",
-    "p50_low",
-    "p50_high",
-    "p90",
-    "p99",
-    "p99.9",
-    "p99.99",
-    "max",
-    "mean",
-    "sigma",
-    "cold",
-    "deadline",
-    "misses",
-    "miss_rate_upper",
-    "slope",
-    "slope_error",
-    "evidence",
-    "evidence_holds",
-    "verdict",
+const COLUMNS: &[Column] = &[
+    case("experiment", |case| case.experiment.clone()),
+    case("target", |case| case.target.clone()),
+    case("release", |case| case.release.clone()),
+    case("parameters", |case| parameters(&case.parameters)),
+    case("clock", |case| case.clock.as_ref().map_or("", |clock| clock.domain.name()).to_owned()),
+    case("repetitions", |case| case.repetitions.to_string()),
+    series("series", |series| series.name.clone()),
+    series("role", |series| series.role.name().to_owned()),
+    series("unit", |series| series.unit.name().to_owned()),
+    series("nominal", |series| number(Some(series.nominal))),
+    series("per", |series| number(Some(series.per))),
+    series("x", |series| number(series.x)),
+    series("count", |series| series.summary.count.to_string()),
+    statistic("min"),
+    statistic("p50"),
+    series("p50_low", |series| number(series.p50_interval.map(|interval| interval.low))),
+    series("p50_high", |series| number(series.p50_interval.map(|interval| interval.high))),
+    statistic("p90"),
+    statistic("p99"),
+    statistic("p99.9"),
+    statistic("p99.99"),
+    statistic("max"),
+    statistic("mean"),
+    statistic("sigma"),
+    series("cold", |series| number(median(&series.summary.cold))),
+    series("deadline", |series| number(series.deadline)),
+    statistic("misses"),
+    series("miss_rate_upper", |series| number(series.misses.map(|misses| misses.upper))),
+    statistic("slope"),
+    case("slope_error", |case| number(case.slope.and_then(|slope| slope.standard_error))),
+    case("evidence", |case| {
+        let each = case.evidence.iter().map(|one| format!("{}={}", one.name, one.value));
+        each.collect::<Vec<_>>().join("; ")
+    }),
+    case("evidence_holds", |case| if case.is_proven() { "yes" } else { "no" }.to_owned()),
+    case("verdict", |case| case.verdict.status.words().to_owned()),
 ];
+
+const fn case(name: &'static str, value: fn(&CaseResult) -> String) -> Column {
+    Column { name, value: Value::Case(value) }
+}
+
+const fn series(name: &'static str, value: fn(&SeriesResult) -> String) -> Column {
+    Column { name, value: Value::Series(value) }
+}
+
+const fn statistic(name: &'static str) -> Column {
+    Column { name, value: Value::Statistic }
+}
+
+/// All columns: those of [`COLUMNS`], then the statistics that it does not place.
+pub fn columns() -> impl Iterator<Item = Column> {
+    let is_placed = |name: &str| COLUMNS.iter().any(|column| column.name == name);
+    let others = STATISTICS.iter().map(|known| known.name).filter(move |name| !is_placed(name));
+    COLUMNS.iter().copied().chain(others.map(statistic))
+}
+
+impl Column {
+    fn cell(&self, case: &CaseResult, series: Option<&SeriesResult>) -> String {
+        match self.value {
+            Value::Case(value) => value(case),
+            Value::Series(value) => series.map(value).unwrap_or_default(),
+            Value::Statistic => {
+                number(Statistic::named(self.name).and_then(|known| known.of_row(case, series)))
+            }
+        }
+    }
+}
 
 /// Renders the header and all rows. A case without series gets one row with empty series columns.
 pub fn render(run: &Run) -> String {
-    let mut text = record(COLUMNS.iter().map(|name| (*name).to_owned()));
+    let mut text = record(columns().map(|column| column.name.to_owned()));
     for case in &run.cases {
         match case.series.as_slice() {
             [] => text.push_str(&row(case, None)),
@@ -89,7 +140,7 @@ fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
                 "verdict" => peer.verdict.status.words().to_owned(),
                 _ => String::new(),
             };
-            record(COLUMNS.map(text))
+            record(columns().map(|column| text(column.name)))
         })
         .collect()
 }
@@ -100,44 +151,7 @@ fn parameters(parameters: &BTreeMap<String, String>) -> String {
 }
 
 fn row(case: &CaseResult, series: Option<&SeriesResult>) -> String {
-    let of_series = |value: fn(&SeriesResult) -> Option<f64>| number(series.and_then(value));
-    let evidence: Vec<String> =
-        case.evidence.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
-    record([
-        case.experiment.clone(),
-        case.target.clone(),
-        case.release.clone(),
-        parameters(&case.parameters),
-        case.clock.as_ref().map_or("", |clock| clock.domain.name()).to_owned(),
-        case.repetitions.to_string(),
-        series.map_or("", |series| series.name.as_str()).to_owned(),
-        series.map_or("", |series| series.role.name()).to_owned(),
-        series.map_or("", |series| series.unit.name()).to_owned(),
-        of_series(|series| Some(series.nominal)),
-        of_series(|series| Some(series.per)),
-        of_series(|series| series.x),
-        series.map_or_else(String::new, |series| series.summary.count.to_string()),
-        of_series(|series| series.summary.min),
-        of_series(|series| series.summary.p50),
-        of_series(|series| Some(series.p50_interval.as_ref()?.low)),
-        of_series(|series| Some(series.p50_interval.as_ref()?.high)),
-        of_series(|series| series.summary.p90),
-        of_series(|series| series.summary.p99),
-        of_series(|series| series.summary.p999),
-        of_series(|series| series.summary.p9999),
-        of_series(|series| series.summary.max),
-        of_series(|series| series.summary.mean),
-        of_series(|series| series.summary.sigma),
-        of_series(|series| median(&series.summary.cold)),
-        of_series(|series| series.deadline),
-        of_series(|series| Some(series.misses?.misses as f64)),
-        of_series(|series| Some(series.misses?.upper)),
-        number(case.slope.map(|slope| slope.slope)),
-        number(case.slope.and_then(|slope| slope.standard_error)),
-        evidence.join("; "),
-        if case.is_proven() { "yes" } else { "no" }.to_owned(),
-        case.verdict.status.words().to_owned(),
-    ])
+    record(columns().map(|column| column.cell(case, series)))
 }
 
 /// A number in the shortest form that parses back to the same value; empty for `None` and for
@@ -191,10 +205,21 @@ mod tests {
     fn each_series_has_a_row_and_each_row_every_column() {
         let run = sample::run();
         let records = read(&render(&run));
-        assert_eq!(records[0], COLUMNS);
-        assert!(records.iter().all(|record| record.len() == COLUMNS.len()));
+        let names: Vec<&str> = columns().map(|column| column.name).collect();
+        assert_eq!(records[0], names);
+        assert!(records.iter().all(|record| record.len() == names.len()));
         let rows: usize = run.cases.iter().map(|case| case.series.len().max(1)).sum();
         assert_eq!(records.len(), 1 + rows);
+    }
+
+    #[test]
+    fn every_statistic_has_one_column() {
+        for known in STATISTICS {
+            assert_eq!(columns().filter(|column| column.name == known.name).count(), 1);
+        }
+        let of_statistics =
+            columns().filter(|column| matches!(column.value, Value::Statistic)).count();
+        assert_eq!(of_statistics, STATISTICS.len());
     }
 
     #[test]
@@ -202,7 +227,7 @@ mod tests {
         let run = sample::run();
         let records = read(&render(&run));
         let cell = |row: usize, name: &str| {
-            &records[row][COLUMNS.iter().position(|column| *column == name).unwrap()]
+            &records[row][columns().position(|column| column.name == name).unwrap()]
         };
         assert_eq!(cell(1, "parameters"), "pair=thread-thread tasks=2");
         assert_eq!(cell(1, "p50"), "2900");
@@ -216,7 +241,7 @@ mod tests {
     fn peers_have_rows_for_both_sides_and_their_ratio() {
         let records = read(&render(&sample::full()));
         let cell = |record: &[String], name: &str| {
-            record[COLUMNS.iter().position(|column| *column == name).unwrap()].clone()
+            record[columns().position(|column| column.name == name).unwrap()].clone()
         };
         let peers =
             records.iter().filter(|record| cell(record, "series").starts_with("perf bench"));

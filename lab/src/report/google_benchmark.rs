@@ -25,7 +25,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::{
-    run::{CaseResult, Repetition, Role, Run, SeriesResult, Status, Unit},
+    run::{CaseResult, Repetition, Role, Run, SeriesResult, Statistic, Status, Unit},
     statistics::median,
 };
 
@@ -235,9 +235,7 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
                 iterations: repetition.count,
                 real_time: mean,
                 cpu_time: processor_time.unwrap_or(mean),
-                counters: counters(repetition, all)
-                    .map(|(name, value)| (name, value + series.nominal))
-                    .collect(),
+                counters: counters(series, repetition).collect(),
                 ..entry.clone()
             }
         })
@@ -246,21 +244,25 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
     [repetitions, aggregates].concat()
 }
 
-/// The counters of a repetition. A counter is included only if every repetition has it.
+/// The counters of a repetition: the headline statistics that every repetition of the series has,
+/// with the nominal part.
 fn counters(
+    series: &SeriesResult,
     repetition: &Repetition,
-    all: &[Repetition],
 ) -> impl Iterator<Item = (&'static str, f64)> {
-    let p99 = repetition.p99.filter(|_| all.iter().all(|one| one.p99.is_some()));
-    [("max", Some(repetition.max)), ("p50", Some(repetition.p50)), ("p99", p99)]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+    Statistic::headlines().filter_map(|statistic| {
+        let of = statistic.headline?;
+        let nominal = if statistic.is_duration() { series.nominal } else { 0.0 };
+        let value =
+            of(repetition).filter(|_| series.by_repetition.iter().all(|one| of(one).is_some()));
+        Some((statistic.name, value? + nominal))
+    })
 }
 
-type Statistic = fn(&[f64]) -> f64;
+type OverRepetitions = fn(&[f64]) -> f64;
 
 /// The aggregates over repetitions, in Google Benchmark's order.
-const AGGREGATES: [(&str, &str, Statistic); 4] =
+const AGGREGATES: [(&str, &str, OverRepetitions); 4] =
     [
         ("mean", "time", mean),
         ("median", "time", |values| median(values).unwrap_or(0.0)),
@@ -273,17 +275,17 @@ const AGGREGATES: [(&str, &str, Statistic); 4] =
 
 fn aggregates(entry: &Entry, repetitions: &[Entry]) -> Vec<Entry> {
     let over = |value: &dyn Fn(&Entry) -> f64| repetitions.iter().map(value).collect::<Vec<f64>>();
-    let aggregate = |(name, unit, statistic): &(&'static str, &'static str, Statistic)| {
+    let aggregate = |(name, unit, over_all): &(&'static str, &'static str, OverRepetitions)| {
         let names = repetitions[0].counters.keys();
         Entry {
             name: format!("{}_{name}", entry.run_name),
             run_type: "aggregate",
             aggregate: Some(Aggregate { aggregate_name: name, aggregate_unit: unit }),
             iterations: repetitions.len() as u64,
-            real_time: statistic(&over(&|one| one.real_time)),
-            cpu_time: statistic(&over(&|one| one.cpu_time)),
+            real_time: over_all(&over(&|one| one.real_time)),
+            cpu_time: over_all(&over(&|one| one.cpu_time)),
             counters: names
-                .map(|name| (*name, statistic(&over(&|one| one.counters[name]))))
+                .map(|name| (*name, over_all(&over(&|one| one.counters[name]))))
                 .collect(),
             ..entry.clone()
         }

@@ -19,7 +19,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{report::csv, run::sample};
+    use crate::{
+        report::csv,
+        run::{STATISTICS, sample},
+    };
 
     /// Collects the path of every key in `value`, as `run.cases[].series[].p50`.
     fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
@@ -60,7 +63,7 @@ mod tests {
     #[test]
     fn the_document_describes_every_key_and_no_other() {
         let mut expected: BTreeSet<String> =
-            csv::COLUMNS.iter().map(|column| format!("csv.{column}")).collect();
+            csv::columns().map(|column| format!("csv.{}", column.name)).collect();
         paths(
             &serde_json::from_str(&render(&sample::full()).unwrap()).unwrap(),
             "run",
@@ -73,6 +76,15 @@ mod tests {
             missing.is_empty() && outdated.is_empty(),
             "missing: {missing:?}; outdated: {outdated:?}"
         );
+    }
+
+    #[test]
+    fn the_document_lists_the_statistics_of_limits() {
+        let names: Vec<String> =
+            STATISTICS.iter().map(|statistic| format!("`{}`", statistic.name)).collect();
+        let list = format!("| {}, or a figure's name;", names.join(", "));
+        let document = include_str!("../../../docs/run-file.md");
+        assert!(document.contains(&list), "docs/run-file.md does not have `{list}`");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::{
     comparison::{Comparison, Line},
-    run::{CaseResult, Context, Run, SeriesResult, Status, Verdict},
+    run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Verdict},
     units::show,
 };
 
@@ -114,9 +114,9 @@ fn figures(series: &SeriesResult) -> String {
     let summary = &series.summary;
     let value =
         |value: Option<f64>| value.map(|value| show(value + series.nominal, series.unit.name()));
-    let each = [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)];
-    let parts =
-        each.into_iter().filter_map(|(name, figure)| Some(format!(", {name} {}", value(figure)?)));
+    let parts = Statistic::headlines().filter_map(|statistic| {
+        Some(format!(", {} {}", statistic.name, value(statistic.of_series(series))?))
+    });
     format!("{}: n {}{}", series.name, summary.count, parts.collect::<String>())
 }
 

@@ -8,7 +8,10 @@ use super::{
     scale::Scale,
     svg::{Anchor, text_width},
 };
-use crate::{run::Role, units::show};
+use crate::{
+    run::{Role, Statistic},
+    units::show,
+};
 
 /// Number of bars, unless each value has its own.
 const MAX_BARS: usize = 60;
@@ -79,10 +82,10 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         rows.push(vec![range, samples.to_string()]);
     }
     let mut labels = Labels { free: 0.0, svg: &mut svg };
-    let summary = &series.summary;
-    for (name, value) in [("p50", summary.p50), ("p99", summary.p99), ("max", summary.max)] {
-        if let Some(value) = value {
-            labels.add(name, x.at(value), &format!("{name} {}", show(value, series.unit.name())));
+    for statistic in Statistic::headlines() {
+        if let Some(value) = statistic.of_series(series) {
+            let tip = format!("{} {}", statistic.name, show(value, series.unit.name()));
+            labels.add(statistic.name, x.at(value), &tip);
         }
     }
     if let Some(deadline) = series.deadline.filter(|deadline| (x.low..=x.high).contains(deadline)) {

@@ -8,7 +8,7 @@ use super::{
     scale::Scale,
 };
 use crate::{
-    run::{Role, SeriesResult},
+    run::{Role, STATISTICS, SeriesResult},
     units::show,
 };
 
@@ -21,16 +21,13 @@ const MIN_SAMPLES: u64 = 1_000;
 /// Number of distinct values that a series must exceed; an emulator's few values have no tail.
 const MIN_VALUES: usize = 20;
 
-/// The quantiles at the ticks. The first five have a mark on each line.
-const QUANTILES: [(&str, f64); 7] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-    ("99.999", 0.99999),
-    ("99.9999", 0.999_999),
-];
+/// Ticks beyond the percentiles of the table of statistics; lines have no mark there.
+const MORE_TICKS: [(&str, f64); 2] = [("99.999", 0.99999), ("99.9999", 0.999_999)];
+
+/// The percentiles of the table of statistics, with their shares. Each line has a mark there.
+fn percentiles() -> impl Iterator<Item = (&'static str, f64)> {
+    STATISTICS.iter().filter_map(|statistic| Some((statistic.name, statistic.percentile?)))
+}
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let mut entries: Vec<&Entry<'_>> = panel
@@ -62,8 +59,9 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let most = entries.iter().map(|entry| entry.series.summary.count).max().unwrap_or(1) as f64;
     let (from, to) = x_range();
     let x = Scale { low: 0.0, high: most.log10() + 0.1, from, to, log: false };
-    let tail_positions =
-        QUANTILES.iter().map(|(name, share)| (tail_position(*share), (*name).to_owned()));
+    let tail_positions = percentiles()
+        .chain(MORE_TICKS)
+        .map(|(name, share)| (tail_position(share), name.to_owned()));
     let ticks: Vec<(f64, String)> = tail_positions.filter(|(place, _)| *place <= x.high).collect();
     let (base, top) = y_range();
     let lows =
@@ -87,7 +85,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
             .collect();
         svg.curve(&format!("line c{index}"), &thin(&points));
         let mut row = vec![entry.name.clone()];
-        for (name, share) in &QUANTILES[..5] {
+        for (name, share) in percentiles() {
             let value = statistic(entry.series, name);
             row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit.name())));
             if let Some(value) = value {
@@ -95,7 +93,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
                 svg.mark(
                     index,
                     &format!("c{index}"),
-                    [x.at(tail_position(*share)), y.at(value)],
+                    [x.at(tail_position(share)), y.at(value)],
                     &tip,
                 );
             }
@@ -116,7 +114,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
         facts: panel.facts(entries),
         svg: svg.finish(&format!("Percentiles of {}", panel.experiment)),
         legend: entries.iter().map(|entry| entry.name.clone()).collect(),
-        header: vec!["case", "p50", "p90", "p99", "p99.9", "p99.99", "max"],
+        header: [vec!["case"], percentiles().map(|one| one.0).collect(), vec!["max"]].concat(),
         rows,
         ..Figure::default()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{frame::number, text::joined};
 use crate::{
-    run::{CaseResult, Domain, Instrument, Published, Role, Run, SeriesResult, Unit},
+    run::{CaseResult, Domain, Instrument, Published, Role, Run, SeriesResult, Statistic, Unit},
     units::{count, show},
 };
 
@@ -251,13 +251,13 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
 /// was measured with another clock or unit and cannot share the axis.
 pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     // Figures that are no statistics of samples, such as ratios and rates, are not times.
-    let is_of_samples =
-        STATISTICS.contains(&figure.statistic.as_str()) || figure.statistic == "misses";
+    let statistic = Statistic::named(&figure.statistic);
+    let is_of_samples = statistic.is_some_and(Statistic::is_of_series);
     let is_plain = [Unit::Nanoseconds, Unit::Count].map(AxisUnit::Of).contains(&panel.unit);
     let plain = figure.unit.is_empty() && is_of_samples && is_plain;
     let same = figure.unit == panel.unit.name() || plain;
-    let nominal =
-        if ["sigma", "misses"].contains(&figure.statistic.as_str()) { 0.0 } else { panel.nominal };
+    let has_nominal = statistic.is_none_or(Statistic::is_duration);
+    let nominal = if has_nominal { panel.nominal } else { 0.0 };
     Some(figure.value - nominal).filter(|value| same && value.is_finite())
 }
 
@@ -266,30 +266,17 @@ pub fn applies_to(figure: &Published, entry: &Entry<'_>) -> bool {
     figure.is_of(entry.case, entry.series)
 }
 
-/// The names that [`statistic`] accepts.
-const STATISTICS: [&str; 9] =
-    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "sigma"];
-
 /// The value of a name in a case: a statistic of the series, or one of the case's figures.
 pub fn value_of(entry: &Entry<'_>, name: &str) -> Option<f64> {
     statistic(entry.series, name).or_else(|| entry.case.figure(name).map(|figure| figure.value))
 }
 
-/// A statistic of a series by its name, without the nominal part.
+/// A statistic of a series by its name, in the series' unit and without the nominal part. The p50
+/// of a single sample is that sample.
 pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
-    let summary = &series.summary;
-    match name {
-        "min" => summary.min,
-        "p50" => summary.p50.or(summary.max),
-        "p90" => summary.p90,
-        "p99" => summary.p99,
-        "p99.9" => summary.p999,
-        "p99.99" => summary.p9999,
-        "max" => summary.max,
-        "mean" => summary.mean,
-        "sigma" => summary.sigma,
-        _ => None,
-    }
+    let statistic = Statistic::named(name).filter(|statistic| statistic.is_in_unit())?;
+    let single = series.summary.max.filter(|_| name == "p50");
+    statistic.of_series(series).or(single)
 }
 
 /// The `shown` entries with the largest maxima, in their original order. `shown` must be positive.

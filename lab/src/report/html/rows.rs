@@ -6,12 +6,20 @@ use super::{
     panel::{AxisUnit, Entry, Panel, applies_to, comparable_value, statistic},
     text::joined,
 };
+use crate::run::{STATISTICS, Statistic};
 
 /// Most rows of a chart; further rows continue in the next one, with the same scale.
 pub const ROWS: usize = 14;
 
-/// The statistics that may be a published row's mark, in order of preference.
+/// The statistics that are a published row's mark in preference to other durations.
 const CENTRES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
+
+/// The statistics that may be a published row's mark, in order of preference. A standard deviation
+/// is no position on an axis of durations.
+fn centres() -> impl Iterator<Item = &'static str> {
+    let durations = STATISTICS.iter().filter(|statistic| statistic.is_duration());
+    CENTRES.into_iter().chain(durations.map(|statistic| statistic.name))
+}
 
 pub struct Row<'p, 'a> {
     /// The label common to rows that are directly comparable; empty without groups.
@@ -90,11 +98,7 @@ fn published<'p, 'a>(
                     .find(|figure| figure.on == on && figure.statistic == statistic)
                     .zip(Some(statistic))
             };
-            // A standard deviation is no position on an axis of durations.
-            let Some((figure, statistic)) = CENTRES.iter().find_map(|statistic| find(statistic))
-            else {
-                continue;
-            };
+            let Some((figure, statistic)) = centres().find_map(find) else { continue };
             let Some(value) = comparable_value(figure, panel) else { continue };
             let end =
                 |statistic| find(statistic).and_then(|(figure, _)| comparable_value(figure, panel));
@@ -122,7 +126,8 @@ pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
         .iter()
         .filter(|limit| limit.series.as_ref().is_none_or(|name| *name == entry.series.name));
     let limits = limits.filter(|limit| {
-        statistic(entry.series, &limit.statistic).is_some() && limit.statistic != "sigma"
+        let is_duration = Statistic::named(&limit.statistic).is_some_and(Statistic::is_duration);
+        is_duration && statistic(entry.series, &limit.statistic).is_some()
     });
     limits
         .filter_map(|limit| Some((limit.statistic.as_str(), limit.at_most?.0 - panel.nominal)))

@@ -12,8 +12,8 @@ use super::{
     text::{escape, grouped, joined},
 };
 use crate::{
-    report::table::{Group, evidence},
-    run::{CaseResult, SeriesResult, Unit},
+    report::table::{Group, INTERVAL, evidence},
+    run::{CaseResult, SeriesResult, Statistic, Unit},
     statistics::median,
     units::{show, show_range},
 };
@@ -72,7 +72,12 @@ pub fn anchor(experiment: &str) -> String {
 
 /// The table of all figures; a case without evidence shows only its verdict.
 fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
-    let header = ["case", "n", "cold", "p50", "95 %", "p99", "max", "control", "verdict"];
+    let mut header = vec!["case", "n", "cold"];
+    for statistic in Statistic::headlines() {
+        header.push(statistic.name);
+        header.extend(statistic.interval.map(|_| INTERVAL));
+    }
+    header.extend(["control", "verdict"]);
     let head: String = header.iter().map(|name| format!("<th>{name}</th>")).collect();
     let mut body = String::new();
     for (subject, case) in cases {
@@ -86,12 +91,13 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
         match shown.as_slice() {
             [] => body.push_str(&format!(
                 "<tr><td>{name}</td>{}<td>{verdict}</td></tr>\n",
-                format!("<td>{NONE}</td>").repeat(7)
+                format!("<td>{NONE}</td>").repeat(header.len() - 2)
             )),
             [series] => body.push_str(&row("", &name, case, series, &verdict)),
             many => {
                 body.push_str(&format!(
-                    "<tr class=\"case\"><td colspan=\"8\"><span>{name}</span></td><td>{verdict}</td></tr>\n"
+                    "<tr class=\"case\"><td colspan=\"{}\"><span>{name}</span></td><td>{verdict}</td></tr>\n",
+                    header.len() - 1
                 ));
                 let rows = many
                     .iter()
@@ -112,7 +118,6 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     let plain = |value: Option<f64>| {
         value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
     };
-    let interval = series.p50_interval.zip(summary.p50);
     let control = case.control_of(series);
     let nominal = match series.unit {
         _ if series.nominal <= 0.0 => String::new(),
@@ -120,21 +125,21 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         _ => format!(" (beyond {} {unit})", number(series.nominal)),
     };
     let auxiliary = if series.role.is_auxiliary() { " auxiliary" } else { "" };
-    let cells = [
-        summary.count.to_string(),
-        plain(median(&summary.cold)),
-        plain(summary.p50),
+    let mut cells = vec![summary.count.to_string(), plain(median(&summary.cold))];
+    for statistic in Statistic::headlines() {
+        let value = statistic.of_series(series);
+        cells.push(plain(value));
+        let Some(interval) = statistic.interval else { continue };
         // A single repetition gives no interval between repetitions.
-        interval.filter(|_| case.repetitions > 1).map_or(NONE.to_owned(), |(ends, p50)| {
-            match ends.low == ends.high {
-                true => "±0".to_owned(),
-                false => show_range(ends.low, ends.high, p50, unit),
-            }
-        }),
-        plain(summary.p99),
-        plain(summary.max),
+        let ends = interval(series).zip(value).filter(|_| case.repetitions > 1);
+        cells.push(ends.map_or(NONE.to_owned(), |(ends, value)| match ends.low == ends.high {
+            true => "±0".to_owned(),
+            false => show_range(ends.low, ends.high, value, unit),
+        }));
+    }
+    cells.push(
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
-    ];
+    );
     let cells: String =
         cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
     format!(

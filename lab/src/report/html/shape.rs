@@ -8,7 +8,7 @@ use super::{
     scale::Scale,
     sweep::{self, Curve, Line},
 };
-use crate::run::Published;
+use crate::run::{Published, Statistic};
 
 /// Fewest published points of a curve.
 const MIN_POINTS: usize = 3;
@@ -92,7 +92,7 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
 
 /// Returns whether a figure is a published time that cannot share the panel's axis.
 fn is_foreign_time(figure: &Published, panel: &Panel<'_>) -> bool {
-    let is_duration = ["mean", "p50", "p99", "max", "min"].contains(&figure.statistic.as_str());
+    let is_duration = Statistic::named(&figure.statistic).is_some_and(Statistic::is_duration);
     is_duration && figure.unit.is_empty() && comparable_value(figure, panel).is_none()
 }
 

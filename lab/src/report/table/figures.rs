@@ -2,13 +2,13 @@
 
 use chronoscope_suite::experiments;
 
-use super::{Group, WIDTH};
+use super::{Group, INTERVAL, WIDTH};
 use crate::{
     report::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Role, Run, SeriesResult, Unit},
+    run::{CaseResult, Role, Run, SeriesResult, Statistic, Unit},
     statistics::{Slope, median},
     units::{digits, show, show_range},
 };
@@ -21,23 +21,20 @@ const NONE: &str = "–";
 
 pub fn section(run: &Run, paint: Paint) -> String {
     let right = |name| (name, Side::Right);
-    let mut table = TextTable::new(&[
-        ("case", Side::Left),
-        right("n"),
-        right("cold"),
-        right("p50"),
-        right("95 %"),
-        right("p99"),
-        right("max"),
-        right("control"),
-        ("verdict", Side::Left),
-    ]);
+    let mut columns = vec![("case", Side::Left), right("n"), right("cold")];
+    for statistic in Statistic::headlines() {
+        columns.push(right(statistic.name));
+        columns.extend(statistic.interval.map(|_| right(INTERVAL)));
+    }
+    columns.extend([right("control"), ("verdict", Side::Left)]);
+    let mut table = TextTable::new(&columns);
     let stolen = worst_steal(run);
     for group in Group::all(run) {
         table.gap();
         title(&mut table, &group);
         for case in group.cases {
-            Rows { case, paint, some_stolen: stolen > 0.0 }.add(&mut table, &group.label(case));
+            let rows = Rows { case, paint, some_stolen: stolen > 0.0, columns: columns.len() };
+            rows.add(&mut table, &group.label(case));
         }
     }
     table.render() + &footnotes(run)
@@ -85,6 +82,7 @@ struct Rows<'a> {
     paint: Paint,
     /// Some maximum in the table is marked by a star; the others are padded to align.
     some_stolen: bool,
+    columns: usize,
 }
 
 impl Rows<'_> {
@@ -93,8 +91,10 @@ impl Rows<'_> {
         // Samples without evidence are not figures of the case.
         if !self.case.is_proven() || self.case.measured().next().is_none() {
             let label = if label.is_empty() { "this case" } else { label };
-            let mut cells = vec![String::new(); 9];
-            (cells[0], cells[3], cells[8]) = (format!("  {label}"), NONE.to_owned(), status);
+            let mut cells = vec![format!("  {label}"), String::new(), String::new()];
+            cells.push(NONE.to_owned());
+            cells.resize(self.columns - 1, String::new());
+            cells.push(status);
             return table.row(cells);
         }
         let measured: Vec<&SeriesResult> = self.case.measured().collect();
@@ -141,30 +141,33 @@ impl Rows<'_> {
         let plain = |value: Option<f64>| {
             value.map_or(NONE.to_owned(), |value| above.to_owned() + &show(value, unit))
         };
-        let summary = &series.summary;
-        let p50 =
-            summary.p50.map_or(NONE.to_owned(), |p50| with_nominal(p50, series.nominal, unit));
-        let interval = series.p50_interval.as_ref().zip(summary.p50);
         let control = self.case.control_of(series);
         let star = match (self.some_stolen, stolen_from(self.case) > 0.0) {
             (true, true) => " *",
             (true, false) => "  ",
             (false, _) => "",
         };
-        vec![
-            text,
-            summary.count.to_string(),
-            plain(median(&summary.cold)),
-            p50,
-            interval
-                .map_or(NONE.to_owned(), |(ends, p50)| show_range(ends.low, ends.high, p50, unit)),
-            plain(summary.p99),
-            plain(summary.max) + star,
-            control.map_or(String::new(), |control| {
-                control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))
-            }),
-            verdict,
-        ]
+        let summary = &series.summary;
+        let mut cells = vec![text, summary.count.to_string(), plain(median(&summary.cold))];
+        for statistic in Statistic::headlines() {
+            let value = statistic.of_series(series);
+            match (statistic.interval, statistic.name) {
+                (Some(interval), _) => {
+                    let range = interval(series)
+                        .zip(value)
+                        .map(|(ends, value)| show_range(ends.low, ends.high, value, unit));
+                    let value = value.map(|value| with_nominal(value, series.nominal, unit));
+                    cells.extend([value, range].map(|cell| cell.unwrap_or(NONE.to_owned())));
+                }
+                (None, "max") => cells.push(plain(value) + star),
+                (None, _) => cells.push(plain(value)),
+            }
+        }
+        cells.push(control.map_or(String::new(), |control| {
+            control.summary.p50.map_or(NONE.to_owned(), |cost| show(cost, unit))
+        }));
+        cells.push(verdict);
+        cells
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{
     run::{CaseResult, Run},
 };
 
+/// The header of the column that follows a statistic with an interval.
+pub(in crate::report) const INTERVAL: &str = "95 %";
+
 /// Line width in characters at which wrappable lines are broken.
 const WIDTH: usize = 120;
 

@@ -4,7 +4,7 @@
 use super::{Group, figures::with_nominal};
 use crate::{
     report::text_table::{Side, TextTable},
-    run::{CaseResult, Clock, Domain, Instrument, Published, Run},
+    run::{CaseResult, Clock, Domain, Instrument, Published, Run, Statistic},
     units::digits,
 };
 
@@ -116,7 +116,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
         None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
     };
-    let has_nominal = !["sigma", "misses"].contains(&figure.statistic.as_str());
+    let has_nominal = Statistic::named(&figure.statistic).is_none_or(Statistic::is_duration);
     let nominal = case
         .series
         .iter()

@@ -1,0 +1,171 @@
+//! The table of statistics. Limits, published figures, CSV, tables, pages and Google Benchmark's
+//! counters take the statistics' names, units and values from here.
+
+use chronoscope_statistics::Interval;
+
+use crate::{
+    case::CaseResult,
+    series::{Repetition, SeriesResult},
+};
+
+/// The statistics. Messages list them in this order, and percentiles ascend.
+pub const STATISTICS: &[Statistic] = &[
+    Statistic::duration("min", |series| series.summary.min),
+    Statistic::duration("p50", |series| series.summary.p50)
+        .percentile(0.5)
+        .headline(|repetition| Some(repetition.p50))
+        .interval(|series| series.p50_interval),
+    Statistic::duration("p90", |series| series.summary.p90).percentile(0.9),
+    Statistic::duration("p99", |series| series.summary.p99)
+        .percentile(0.99)
+        .headline(|repetition| repetition.p99),
+    Statistic::duration("p99.9", |series| series.summary.p999).percentile(0.999),
+    Statistic::duration("p99.99", |series| series.summary.p9999).percentile(0.9999),
+    Statistic::duration("max", |series| series.summary.max)
+        .headline(|repetition| Some(repetition.max)),
+    Statistic::duration("mean", |series| series.summary.mean),
+    Statistic::new("sigma", Rule::Difference, Of::Series(|series| series.summary.sigma)),
+    Statistic::new("misses", Rule::Number, Of::Series(|series| Some(series.misses?.misses as f64)))
+        .needs_deadline(),
+    Statistic::new("slope", Rule::Number, Of::Case(|case| Some(case.slope?.slope))),
+];
+
+/// A statistic: a row of [`STATISTICS`].
+#[derive(Clone, Copy)]
+pub struct Statistic {
+    /// The name in limits and published figures, and of the column in CSV.
+    pub name: &'static str,
+    rule: Rule,
+    of: Of,
+    /// The share of the samples that do not exceed the value, for a percentile: the percentile
+    /// ladder has a step there.
+    pub percentile: Option<f64>,
+    /// Set for a statistic that is also shown where only a few are: in the tables of figures, in
+    /// histograms, outcomes for CI, and Google Benchmark's counters, for which the function gives
+    /// the value of one repetition.
+    pub headline: Option<fn(&Repetition) -> Option<f64>>,
+    /// The 95 % interval, for a statistic that has one.
+    pub interval: Option<fn(&SeriesResult) -> Option<Interval>>,
+    /// A limit on it needs a deadline.
+    pub(crate) needs_deadline: bool,
+}
+
+/// The unit of a statistic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// The series' unit. The series' nominal part is added for the whole duration.
+    Duration,
+    /// The series' unit, without a nominal part.
+    Difference,
+    /// A plain number.
+    Number,
+}
+
+/// The source of a statistic's value.
+#[derive(Clone, Copy)]
+enum Of {
+    /// A series; the value is for one operation and without the nominal part.
+    Series(fn(&SeriesResult) -> Option<f64>),
+    /// All series of a case together.
+    Case(fn(&CaseResult) -> Option<f64>),
+}
+
+impl Statistic {
+    const fn new(name: &'static str, rule: Rule, of: Of) -> Self {
+        Self {
+            name,
+            rule,
+            of,
+            percentile: None,
+            headline: None,
+            interval: None,
+            needs_deadline: false,
+        }
+    }
+
+    const fn duration(name: &'static str, of: fn(&SeriesResult) -> Option<f64>) -> Self {
+        Self::new(name, Rule::Duration, Of::Series(of))
+    }
+
+    const fn percentile(self, share: f64) -> Self {
+        Self { percentile: Some(share), ..self }
+    }
+
+    const fn headline(self, of_repetition: fn(&Repetition) -> Option<f64>) -> Self {
+        Self { headline: Some(of_repetition), ..self }
+    }
+
+    const fn interval(self, interval: fn(&SeriesResult) -> Option<Interval>) -> Self {
+        Self { interval: Some(interval), ..self }
+    }
+
+    const fn needs_deadline(self) -> Self {
+        Self { needs_deadline: true, ..self }
+    }
+
+    /// The statistic of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STATISTICS.iter().find(|statistic| statistic.name == name)
+    }
+
+    /// The statistics that are shown where only a few are.
+    pub fn headlines() -> impl Iterator<Item = &'static Self> {
+        STATISTICS.iter().filter(|statistic| statistic.headline.is_some())
+    }
+
+    /// Whether the value is a duration, to which the series' nominal part belongs.
+    pub fn is_duration(&self) -> bool {
+        self.rule == Rule::Duration
+    }
+
+    /// Whether the value has the series' unit; otherwise it is a plain number.
+    pub fn is_in_unit(&self) -> bool {
+        self.rule != Rule::Number
+    }
+
+    /// Whether each series has a value of its own.
+    pub fn is_of_series(&self) -> bool {
+        matches!(self.of, Of::Series(_))
+    }
+
+    /// The value of a series, for one operation and without the nominal part. `None` if the series
+    /// has too few samples for it, or the statistic is the case's.
+    pub fn of_series(&self, series: &SeriesResult) -> Option<f64> {
+        match self.of {
+            Of::Series(value) => value(series),
+            Of::Case(_) => None,
+        }
+    }
+
+    /// The value that stands in a row for `series`: the series', or the case's.
+    pub fn of_row(&self, case: &CaseResult, series: Option<&SeriesResult>) -> Option<f64> {
+        match self.of {
+            Of::Series(value) => value(series?),
+            Of::Case(value) => value(case),
+        }
+    }
+
+    /// The value of a series with the nominal part, and its unit, empty for a plain number.
+    pub(super) fn whole(&self, series: &SeriesResult) -> Option<(f64, String)> {
+        let value = self.of_series(series)?;
+        let nominal = if self.is_duration() { series.nominal } else { 0.0 };
+        let unit = if self.is_in_unit() { series.unit.name() } else { "" };
+        Some((value + nominal, unit.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_percentiles_ascend() {
+        let names: BTreeSet<&str> = STATISTICS.iter().map(|statistic| statistic.name).collect();
+        assert_eq!(names.len(), STATISTICS.len());
+        let shares: Vec<f64> =
+            STATISTICS.iter().filter_map(|statistic| statistic.percentile).collect();
+        assert!(shares.is_sorted() && shares.iter().all(|share| (0.0..1.0).contains(share)));
+    }
+}
