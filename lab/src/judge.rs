@@ -110,6 +110,15 @@ mod tests {
         let missed = judge_peer(&[paired(&ours, &theirs, Some(0.05))]);
         assert_eq!(missed.status, Status::LimitMissed);
         assert_eq!(missed.reasons, ["p50 is 1.090 of theirs (1.000 to 1.600), not within 5 %"]);
+        // A ratio that equals its tolerance is within it, on both sides of 1.
+        for (ours, status) in [
+            (125.0, Status::Pass),
+            (75.0, Status::Pass),
+            (126.0, Status::LimitMissed),
+            (74.0, Status::LimitMissed),
+        ] {
+            assert_eq!(judge_peer(&[paired(&[ours; 3], &[100.0; 3], Some(0.25))]).status, status);
+        }
         assert_eq!(
             judge_peer(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status,
             Status::Pass

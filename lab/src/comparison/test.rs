@@ -76,7 +76,7 @@ fn times_are_compared_by_their_scatter_and_the_threshold() {
         let line = expect(scale, vec![], vec![], finding, &[]);
         let figures = line.figures.unwrap();
         assert!((figures.ratio.unwrap() / scale - 1.0).abs() < 0.01, "{figures:?}");
-        assert_eq!((line.reference, line.nominal), (Some(1.0), 0.0));
+        assert_eq!((line.reference, line.nominal, line.unit_name()), (Some(1.0), 0.0, "ns"));
         assert_eq!(
             (line.experiment.as_str(), line.case.as_str(), line.series.as_str()),
             ("switch", "l", "switch")

@@ -33,6 +33,40 @@ fn small_growth_passes_however_significant() {
 }
 
 #[test]
+fn the_ratio_is_of_b_to_a_in_pairs_too() {
+    let slower: Vec<f64> = A.iter().map(|value| value * 1.2).collect();
+    for interleaved in [false, true] {
+        let case = Case { a: &A, b: &slower, interleaved, ..Case::default() };
+        let result = one(case);
+        assert!((result.ratio.unwrap() - 1.2).abs() < 1e-12, "{result:?}");
+        let interval = result.interval.unwrap();
+        assert!(interval.low <= 1.2 + 1e-12 && interval.high >= 1.2 - 1e-12, "{result:?}");
+        assert_eq!(result.test, if interleaved { Test::Paired } else { Test::Welch });
+        let medians = (result.a.unwrap(), result.b.unwrap());
+        assert!((medians.0 - 100.1).abs() < 1e-9 && (medians.1 - 120.12).abs() < 1e-9);
+        // An A/A run that differs by a tenth is the noise floor.
+        let again: Vec<f64> = A.iter().map(|value| value * 1.1).collect();
+        let floor = one(Case { a_again: Some(&again), ..case }).noise_floor.unwrap();
+        assert!((floor - 0.1).abs() < 1e-9, "{floor}");
+    }
+}
+
+/// An A/A run of as many repetitions is compared pair by pair, another by its median.
+#[test]
+fn the_noise_of_an_a_a_run_is_in_pairs_where_the_sides_are() {
+    let (few, more) = ([150.0, 210.0, 330.0], [150.0, 210.0, 330.0, 330.0]);
+    let table: [(bool, &[f64], f64); 3] =
+        [(true, &few, 0.1), (false, &few, 0.05), (true, &more, 0.35)];
+    let sides = [100.0, 200.0, 300.0];
+    for (interleaved, again, floor) in table {
+        let case =
+            Case { a: &sides, b: &sides, a_again: Some(again), interleaved, ..Case::default() };
+        let found = one(case).noise_floor.unwrap();
+        assert!((found - floor).abs() < 1e-9, "{found}, not {floor}");
+    }
+}
+
+#[test]
 fn noise_of_equals_raises_the_bar() {
     let slower = times(1.2);
     let within = Verdict::Inconclusive(Reason::WithinNoise);
@@ -80,6 +114,7 @@ fn exact_clocks_compare_as_numbers() {
     assert_eq!(exact(&[0.0], &[0.0]).verdict, Verdict::Pass);
     assert_eq!(exact(&[0.0], &[1.0]).verdict, Verdict::Regression);
     assert_eq!(exact(&[0.0], &[1.0]).ratio, None);
+    assert_eq!(exact(&[100.0], &[250.0]).ratio, Some(2.5));
     assert_eq!(exact(&[100.0], &[100.0]).test, Test::Exact);
 }
 
