@@ -74,15 +74,22 @@ fn times_are_compared_by_their_scatter_and_the_threshold() {
         [(1.0, Pass), (1.04, Pass), (0.96, Pass), (1.1, Regression), (0.9, Improvement)]
     {
         let line = expect(scale, vec![], vec![], finding, &[]);
+        assert_eq!((line.reference, line.nominal, line.unit_name()), (Some(1.0), 0.0, "ns"));
         let figures = line.figures.unwrap();
         assert!((figures.ratio.unwrap() / scale - 1.0).abs() < 0.01, "{figures:?}");
-        assert_eq!((line.reference, line.nominal, line.unit_name()), (Some(1.0), 0.0, "ns"));
         assert_eq!(
             (line.experiment.as_str(), line.case.as_str(), line.series.as_str()),
             ("switch", "l", "switch")
         );
         assert_eq!(line.key, "switch linux@host tasks=2");
     }
+}
+
+#[test]
+fn a_line_has_the_nominal_part_of_its_values() {
+    let nominal = || vec![("/series/0/nominal", json!(5e7))];
+    let line = expect(1.2, nominal(), nominal(), Finding::Regression, &[]);
+    assert_eq!((line.nominal, line.unit_name()), (5e7, "ns"));
 }
 
 /// A clock's step counts as noise, whichever side has the coarser clock.

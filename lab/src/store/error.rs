@@ -7,9 +7,11 @@ use anyhow::{Error, anyhow};
 use rusqlite::ErrorCode;
 
 use super::PATIENCE;
+use crate::units::printable;
 
 /// Returns SQLite's error as a message with the file and the remedy.
 pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
+    let said = said(&error);
     let what = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("is held by another program for more than {} s: try again", PATIENCE.as_secs())
@@ -26,11 +28,20 @@ pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
             "cannot be opened: get permission for the file and its folder, or name another with --store".to_owned()
         }
         Some(ErrorCode::SystemIoFailure) => {
-            format!("cannot be read or written ({error}): look at its disk, or name another place with --store")
+            format!("cannot be read or written ({said}): look at its disk, or name another place with --store")
         }
         Some(ErrorCode::TooBig) => "cannot hold a run above 1 GB: leave out --samples".to_owned(),
-        Some(_) => format!("cannot be used ({error}): name another place with --store"),
-        None => format!("is damaged ({error}): move it away, and the next run makes a new one"),
+        Some(_) => format!("cannot be used ({said}): name another place with --store"),
+        None => format!("is damaged ({said}): move it away, and the next run makes a new one"),
     };
     anyhow!("the store {} {what}", path.display())
+}
+
+/// The text of an error on one line. A file's own words may be in it, and of a failed query the
+/// cause is enough.
+fn said(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => printable(msg),
+        error => printable(&error.to_string()),
+    }
 }

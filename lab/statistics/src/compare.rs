@@ -279,3 +279,60 @@ fn halves_differ_by(reps: &[f64]) -> f64 {
         _ => 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The verdict on a ratio, the interval around it, and its corrected p-value, with a threshold
+    /// of 1/16 and this noise floor. All are exact in binary.
+    fn verdict(ratio: f64, low: f64, high: f64, p: f64, floor: f64) -> Verdict {
+        let result = Comparison {
+            a: None,
+            b: None,
+            ratio: Some(ratio),
+            interval: Some(Interval { low, high }),
+            test: Test::Welch,
+            p: Some(p),
+            p_holm: Some(p),
+            noise_floor: Some(floor),
+            verdict: Verdict::Pass,
+        };
+        decide(&result, 0.0625)
+    }
+
+    #[test]
+    fn each_condition_has_its_bound() {
+        use Verdict::{Improvement, Inconclusive, Pass, Regression};
+        let (noise, significance) =
+            (Inconclusive(Reason::WithinNoise), Inconclusive(Reason::NotSignificant));
+        for (ratio, low, high, p, floor, expected) in [
+            (1.25, 1.125, 1.5, 0.01, 0.0, Regression),
+            // The threshold alone is not exceeded.
+            (1.0625, 1.03125, 1.5, 0.01, 0.0, Pass),
+            (1.0, 0.5, 1.5, 0.9, 0.0, Pass),
+            // One of the three conditions is missed, on its bound and beyond.
+            (1.25, 1.125, 1.5, ALPHA, 0.0, significance),
+            (1.25, 1.125, 1.5, 0.9, 0.0, significance),
+            (1.25, 1.0, 1.5, 0.01, 0.0, significance),
+            (1.25, 0.5, 1.5, 0.01, 0.0, significance),
+            (1.25, 1.125, 1.5, 0.01, 0.25, noise),
+            (1.25, 1.125, 1.5, 0.01, 0.5, noise),
+            (1.25, 1.125, 1.5, 0.9, 0.5, noise),
+            (1.0625, 1.03125, 1.5, 0.01, 0.5, Pass),
+            // The mirror image: 1/1.0625 is about 0.94, and 1/1.25 is 0.8.
+            (0.75, 0.5, 0.875, 0.01, 0.0, Improvement),
+            (0.75, 0.5, 0.875, 0.01, 0.25, Improvement),
+            (0.8, 0.5, 0.875, 0.01, 0.25, Pass),
+            (0.9375, 0.5, 0.96875, 0.01, 0.0, Improvement),
+            (0.95, 0.5, 0.96875, 0.01, 0.0, Pass),
+            (0.75, 0.5, 1.0, 0.01, 0.0, Pass),
+            (0.75, 0.5, 1.5, 0.01, 0.0, Pass),
+            (0.75, 0.5, 0.875, ALPHA, 0.0, Pass),
+            (0.75, 0.5, 0.875, 0.9, 0.0, Pass),
+        ] {
+            let found = verdict(ratio, low, high, p, floor);
+            assert_eq!(found, expected, "{ratio} in {low}..{high}, p {p}, floor {floor}");
+        }
+    }
+}
