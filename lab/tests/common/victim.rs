@@ -95,10 +95,16 @@ impl Place {
         }
         let path = format!("{}:{}", self.folder.0.display(), std::env::var("PATH").unwrap());
         let errors = self.folder.path("stderr");
+        // The lab looks for the index of images near itself, and this one is elsewhere.
+        let target = common::program_path();
+        let target = target.ancestors().nth(2).expect("the program is in a target folder");
+        let images = std::env::var_os("CHRONOSCOPE_IMAGES");
+        let images = images.map_or_else(|| target.join("firmware"), PathBuf::from);
         let child = Command::new(self.folder.path("chronoscope"))
             .args(arguments)
             .args(["--store", &self.store()])
             .env("PATH", path)
+            .env("CHRONOSCOPE_IMAGES", images)
             .env("TMPDIR", self.folder.path("tmp"))
             .env(MARK, &self.mark)
             .stdin(Stdio::null())
