@@ -9,13 +9,15 @@ use crate::run::Target;
 
 /// Machines of one construction, such as all emulated chips.
 pub struct Family {
-    /// Finds the machine of a target; `None` if the target is not of this family.
-    pub(super) find: fn(&Target) -> Result<Option<Box<dyn Machine>>>,
+    pub(super) find: Find,
     pub(super) targets: Targets,
     /// Tables of defaults of experiments' parameters, where they differ from the experiments' own.
     /// The first table with a row for a parameter decides.
     pub(super) defaults: &'static [&'static Defaults],
 }
+
+/// Finds the machine of a target; `None` if the target is not of the family.
+type Find = fn(&Target) -> Result<Option<Box<dyn Machine>>>;
 
 /// The targets of a family.
 pub(super) enum Targets {

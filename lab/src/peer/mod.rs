@@ -1,5 +1,5 @@
-//! Readers of the output of peers: well-known tools that run next to cases. Each tool is a file and
-//! a row of `READERS`. This module knows texts, not how a tool is started.
+//! Peers: well-known tools that run next to cases. A tool is one file, which reads the tool's output,
+//! and one row of [`TOOLS`]. This module knows commands and texts, not how a tool is started.
 
 mod cyclictest;
 mod hackbench;
@@ -18,15 +18,6 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub use self::tool::{STDOUT, TOOLS, Tool};
 use crate::run::Unit;
 
-/// The readers, one row a tool. A study's `reads` names a row.
-const READERS: &[Reader] = &[
-    cyclictest::READER,
-    perf_bench_pipe::READER,
-    hackbench::READER,
-    pi_stress::READER,
-    ptsematest::READER,
-];
-
 /// Reads the output of one tool.
 struct Reader {
     /// The reader's name in a study: the tool's.
@@ -37,7 +28,7 @@ struct Reader {
     read: fn(text: &str) -> Result<Vec<Reading>>,
 }
 
-/// The format of a tool's output: a row of the readers' table.
+/// The format of a tool's output.
 #[derive(Clone, Copy)]
 pub struct Format(&'static Reader);
 
@@ -83,35 +74,31 @@ impl fmt::Debug for Format {
 impl<'de> Deserialize<'de> for Format {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let found = READERS.iter().find(|reader| reader.name == name);
-        found.map(Self).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
+        let found = TOOLS.iter().map(|tool| tool.format).find(|format| format.0.name == name);
+        found.ok_or_else(|| {
+            let mut names: Vec<String> =
+                TOOLS.iter().map(|tool| format!("`{}`", tool.format.0.name)).collect();
+            names.dedup();
+            D::Error::custom(format!(
+                "unknown variant `{name}`, expected one of {}",
+                names.join(", ")
+            ))
+        })
     }
 }
-
-/// The names of [`READERS`], for messages.
-static NAMES: [&str; READERS.len()] = {
-    let mut names = [""; READERS.len()];
-    let mut row = 0;
-    while row < names.len() {
-        names[row] = READERS[row].name;
-        row += 1;
-    }
-    names
-};
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn each_reader_is_found_by_its_own_name() {
-        for reader in READERS {
-            let format = Format::deserialize(toml::Value::String(reader.name.to_owned())).unwrap();
-            assert_eq!(format!("{format:?}"), reader.name);
-            assert!(!format.statistics().is_empty());
-        }
+    fn each_format_is_found_by_its_own_name() {
         let error = Format::deserialize(toml::Value::String("lmbench".to_owned())).unwrap_err();
-        for name in NAMES {
+        for Tool { format, .. } in TOOLS {
+            let name = format.0.name;
+            let found = Format::deserialize(toml::Value::String(name.to_owned())).unwrap();
+            assert_eq!(found.statistics(), format.statistics(), "{name}");
+            assert!(!found.statistics().is_empty());
             assert!(error.to_string().contains(name), "{error}");
         }
     }

@@ -31,7 +31,8 @@ pub struct Tool {
 /// Sets the scheduling class and the processor of the tool after it.
 const WRAPPER: [&str; 6] = ["chrt", "--fifo", "{priority}", "taskset", "--cpu-list", "{cpu}"];
 
-pub static TOOLS: [Tool; 6] = [
+/// The tools. A study's `reads` names the format of one.
+pub static TOOLS: &[Tool] = &[
     Tool {
         name: "cyclictest",
         program: "cyclictest",
