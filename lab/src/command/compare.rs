@@ -52,7 +52,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(arguments, &more.iter().map(|word| OsStr::new(word)).collect::<Vec<_>>());
+        return of_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
         (true, true) => Some(of_runs(arguments, &arguments.b)?),

@@ -2,23 +2,23 @@
 //! keeps its results and leaves no process or file behind.
 //!
 //! - `bad_port`: a script in the port's place ends, is killed, hangs, floods or sends nonsense. The
-//! case is inconclusive with the reason; other cases go on.
+//!   case is inconclusive with the reason; other cases go on.
 //! - `dying`: a port ends or is killed after each prefix of a good stream. The same must hold.
 //! - `dying`: a port writes seven bytes at a time, while the lab is stopped and continued. The
-//! result is that of one write.
+//!   result is that of one write.
 //! - `files::short_reads`: a file's source gives single bytes and is interrupted each time. The
-//! capture is the same.
+//!   capture is the same.
 //! - `disk`: a file may not grow, at each write (`ulimit -f` from 0 to enough). The lab exits with
-//! 1; the old file or store is unchanged, and no temporary file is left.
+//!   1; the old file or store is unchanged, and no temporary file is left.
 //! - `disk`: the disk is full, at each write (a tmpfs of each size in a mount namespace). The same
-//! must hold, and the line names the disk.
+//!   must hold, and the line names the disk.
 //! - `quick::bad_input`: standard output or error is full or closed (`/dev/full`, a reader that
-//! ends). The lab exits with 1 and does not panic.
+//!   ends). The lab exits with 1 and does not panic.
 //! - `sharing`: another connection has locked the store. The lab waits; after 10 s it shows the
-//! figures and exits with 1.
+//!   figures and exits with 1.
 //! - `sharing`: twenty labs share one store. Each run is stored under a number of its own.
 //! - `clock`: runs and cache entries have dates in any order, as after the host's clock is set
-//! back. The order of storing counts; all are listed.
+//!   back. The order of storing counts; all are listed.
 //!
 //! The lab measures its own durations and limits by the monotonic clock, which cannot be set. From
 //! the wall clock it takes only the date of a run and the use of a cache entry.
