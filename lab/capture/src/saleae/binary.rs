@@ -102,7 +102,9 @@ impl<R: Read> Channel<R> {
     fn next(&mut self) -> Result<Option<f64>> {
         while self.chunk.transitions == 0 {
             if self.chunks == 0 {
-                let rest = self.input.read(&mut [0]).context("cannot be read")?;
+                // `read_to_end` goes on after an interruption, which a single `read` reports.
+                let rest = self.input.by_ref().take(1).read_to_end(&mut Vec::new());
+                let rest = rest.context("cannot be read")?;
                 ensure!(rest == 0, "there is more in it than it says: it is damaged");
                 return Ok(None);
             }
