@@ -259,14 +259,13 @@ fn all(stage: Stage, name: String, commands: &[Vec<&str>]) -> Step {
 }
 
 /// Test programs: the name, the steps that must have passed before, and the cores it keeps busy.
-const TESTS: [(&str, &[&str], usize); 9] = [
+const TESTS: [(&str, &[&str], usize); 8] = [
     ("chips", &["packages", "firmware", "bench board"], 2),
     ("guests", &["packages", "SciPy", "firmware"], 2),
     ("browser", &["packages", "firmware"], 2),
     ("files", &["packages", "SciPy"], 2),
     ("host", &[], 2),
     ("faults", &[], 2),
-    ("security", &[], 2),
     ("small_port", &[], 1),
     ("timing", &[], 2),
 ];
