@@ -189,7 +189,7 @@ fn ftrace(bytes: &[u8]) {
     attachments.clear();
     for (name, text) in [("trace", trace), ("tandem", tandem)] {
         if !text.is_empty() {
-            attachments.insert(name.to_owned(), text.to_owned());
+            attachments.insert(name.into(), text.to_owned());
         }
     }
     draw(&run);

@@ -37,7 +37,7 @@ fn main() -> anyhow::Result<()> {
     case.series[0].samples = samples;
     measure("samples", &case)?;
     case.series.clear();
-    case.attachments.insert("trace".to_owned(), ftrace(events));
+    case.attachments.insert("trace".into(), ftrace(events));
     measure("ftrace", &case)?;
     let status = std::fs::read_to_string("/proc/self/status")?;
     println!(

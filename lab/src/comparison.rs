@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     run::{CaseResult, Context, Domain, Run, SeriesResult, Status, Unit},
     statistics::{self, Rules},
+    units::OneLine,
 };
 
 /// The natural logarithm of a ratio of reference loops below which they count as equal: their
@@ -37,7 +38,7 @@ pub struct Comparison {
 #[derive(Debug, Serialize)]
 pub struct Side {
     /// The run's or variant's name on the command line: `last-1`, `linux@host,pad=300`.
-    pub name: String,
+    pub name: OneLine,
     pub context: Context,
 }
 
@@ -294,7 +295,7 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared
         a: a_p50s,
         b: b_p50s,
         line: Line {
-            series: a.name.clone(),
+            series: a.name.to_string(),
             unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
@@ -307,7 +308,7 @@ impl Prepared {
     fn settled(pair: &Pair<'_>, series: &str, finding: Finding, reasons: Vec<String>) -> Self {
         let line = Line {
             key: pair.a.key(),
-            experiment: pair.a.experiment.clone(),
+            experiment: pair.a.experiment.to_string(),
             case: pair.label.clone(),
             series: series.to_owned(),
             unit: None,

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::units::printable;
+use crate::units::OneLine;
 
 /// Prints to standard output. A reader that stops early, such as `head`, causes no error.
 ///
@@ -47,5 +47,5 @@ pub fn note(text: &str) {
 /// Prints one line to standard error; control characters are replaced.
 pub fn remark(text: &str) {
     // A failure to write to standard error cannot be reported.
-    let _ = writeln!(io::stderr(), "chronoscope: {}", printable(text));
+    let _ = writeln!(io::stderr(), "chronoscope: {}", OneLine::from(text));
 }

@@ -1,7 +1,7 @@
 //! Digests of bytes, and of the properties on which a guest's output depends. Two machines with
 //! equal identities give equal bytes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use sha2::{Digest, Sha256};
 
@@ -14,7 +14,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 pub type Identity = BTreeMap<String, String>;
 
 /// Returns a short digest of an identity, 16 hexadecimal digits.
-pub fn key(identity: &Identity) -> String {
+pub fn key<T: fmt::Display>(identity: &BTreeMap<T, T>) -> String {
     let text: String = identity.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     sha256(text.as_bytes())[..16].to_owned()
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     run::{CaseResult, Paired, Status, Verdict},
-    units::{count, show},
+    units::{OneLine, count, show},
 };
 
 /// Judges a case that ran: inconclusive without evidence, or if a control costs as much as its
@@ -19,16 +19,19 @@ pub fn judge(case: &CaseResult) -> Verdict {
     let stolen = case.figure("steal").map_or(0.0, |steal| steal.max);
     if stolen > 0.0 {
         let mut reasons = missed;
-        reasons.push(format!(
-            "the hypervisor stole {stolen} ms in one repetition, so the machine may be to blame"
-        ));
+        reasons.push(
+            format!(
+                "the hypervisor stole {stolen} ms in one repetition, so the machine may be to blame"
+            )
+            .into(),
+        );
         return Verdict { status: Status::Inconclusive, reasons };
     }
     Verdict { status: Status::LimitMissed, reasons: missed }
 }
 
-fn doubts(case: &CaseResult) -> Vec<String> {
-    let mut doubts = Vec::new();
+fn doubts(case: &CaseResult) -> Vec<OneLine> {
+    let mut doubts: Vec<String> = Vec::new();
     if case.evidence.is_empty() {
         doubts.push("no evidence that the mechanism happened".to_owned());
     }
@@ -58,12 +61,12 @@ fn doubts(case: &CaseResult) -> Vec<String> {
             ));
         }
     }
-    doubts
+    doubts.into_iter().map(OneLine::from).collect()
 }
 
 /// Judges a peer: each median ratio must be within its tolerance.
 pub fn judge_peer(statistics: &[Paired]) -> Verdict {
-    let missed: Vec<String> = statistics.iter().filter_map(missed).collect();
+    let missed: Vec<OneLine> = statistics.iter().filter_map(missed).map(OneLine::from).collect();
     let status = if missed.is_empty() { Status::Pass } else { Status::LimitMissed };
     Verdict { status, reasons: missed }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::{
     run::{Run, SCHEMA},
     store::Store,
-    units::file,
+    units::{OneLine, file},
 };
 
 /// The largest run file that is read, in bytes: ten times a run with all its samples.
@@ -88,7 +88,7 @@ impl fmt::Display for Reference {
             Self::Number(number) => write!(f, "run {number}"),
             Self::Last(0) => f.write_str("the last run"),
             Self::Last(back) => write!(f, "last-{back}"),
-            Self::File(path) => write!(f, "{}", path.display()),
+            Self::File(path) => write!(f, "{}", OneLine::from(path.display().to_string())),
         }
     }
 }

@@ -16,19 +16,19 @@ use crate::{
     machine::serial,
     run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
-    units::{self, file, words},
+    units::{self, OneLine, Text, file, words},
 };
 
 /// A study, as its TOML file has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
-    pub name: String,
+    pub name: OneLine,
     /// The study's question, in one line.
-    pub title: String,
+    pub title: OneLine,
     /// Shown under the table: how to read it, and how the study differs from its source.
     #[serde(default)]
-    pub notes: String,
+    pub notes: Text,
     /// Repetitions of each case, unless the case says otherwise.
     #[serde(default = "five")]
     pub repeat: usize,
@@ -118,9 +118,9 @@ impl Study {
     pub fn of(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
         Self {
-            name: String::new(),
-            title: names.join(", "),
-            notes: String::new(),
+            name: "".into(),
+            title: names.join(", ").into(),
+            notes: "".into(),
             repeat: five(),
             entries,
             peers: Vec::new(),

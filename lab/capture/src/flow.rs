@@ -3,13 +3,15 @@
 
 use anyhow::Result;
 
+use chronoscope_units::OneLine;
+
 use super::{Capture, Channel, Names, Tick};
 
 /// The properties of a capture that are known before its first edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The name of the capture's origin, as shown to the user.
-    pub source: String,
+    pub source: OneLine,
     pub tick: Tick,
     pub sampling: Sampling,
     /// The channels' names, all different.
@@ -199,7 +201,7 @@ impl Collect {
         };
         Self {
             capture: Capture {
-                source: header.source.clone(),
+                source: header.source.to_string(),
                 tick: header.tick,
                 sampling: header.sampling,
                 start: 0,

@@ -138,7 +138,7 @@ impl Capture {
     /// Describes this capture without its edges.
     pub fn header(&self) -> Header {
         Header {
-            source: self.source.clone(),
+            source: self.source.as_str().into(),
             tick: self.tick,
             sampling: self.sampling,
             channels: self.channels.iter().map(|channel| &channel.name).collect(),

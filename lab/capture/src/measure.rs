@@ -6,6 +6,7 @@
 //! the next, which involves three edges, by less than two.
 
 use anyhow::{Result, bail, ensure};
+use chronoscope_units::OneLine;
 use serde::Serialize;
 
 use super::{
@@ -24,7 +25,7 @@ const MOST_ROWS: usize = 64;
 /// A measure's row in the answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    pub channel: String,
+    pub channel: OneLine,
     pub measure: &'static str,
     pub unit: &'static str,
     /// The bound of a value's error either way, in the row's unit: 0 for an exact capture, `None`
@@ -129,7 +130,7 @@ impl Meter {
         let mut rows = Vec::new();
         if let (Some(latency), Some((start, end))) = (self.latency, &request.latency) {
             rows.push(Row {
-                channel: format!("{start} → {end}"),
+                channel: format!("{start} → {end}").into(),
                 measure: "latency",
                 unit: "ns",
                 error: sample,
@@ -152,7 +153,7 @@ impl Meter {
                     Measure::Jitter => (tally.finish(ns), sample.map(|sample| 2.0 * sample)),
                     _ => (tally.finish(ns), sample),
                 };
-                let channel = header.channels[*place].to_owned();
+                let channel = header.channels[*place].into();
                 rows.push(Row {
                     channel,
                     measure: measure.name(),

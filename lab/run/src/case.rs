@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoscope_statistics::Slope;
+use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,20 +18,20 @@ use crate::{
 /// The results of a case: an experiment on a target with parameters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
-    pub experiment: String,
-    pub target: String,
+    pub experiment: OneLine,
+    pub target: OneLine,
     /// The version that the target reported; empty if it reported none.
-    pub release: String,
+    pub release: OneLine,
     /// The properties on which the figures depend, by name, if known: versions, hashes, options.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub identity: BTreeMap<String, String>,
-    pub parameters: BTreeMap<String, String>,
+    pub identity: BTreeMap<OneLine, OneLine>,
+    pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: String,
+    pub label: OneLine,
     /// The event at which a sample starts.
-    pub start: String,
+    pub start: OneLine,
     /// The event at which a sample ends.
-    pub end: String,
+    pub end: OneLine,
     pub clock: Option<Clock>,
     /// The number of completed repetitions, each a fresh start of the target.
     pub repetitions: usize,
@@ -44,10 +45,10 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Cycles>,
     /// Lines for the user.
-    pub log: Vec<String>,
+    pub log: Vec<Text>,
     /// Texts that the target sent besides its samples, by name, such as a trace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attachments: BTreeMap<String, String>,
+    pub attachments: BTreeMap<OneLine, String>,
     pub limits: Vec<Limit>,
     pub published: Vec<Published>,
     pub verdict: Verdict,

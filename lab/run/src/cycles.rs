@@ -1,5 +1,6 @@
 //! The cycles of a case by function.
 
+use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// The cycles of all windows, by function.
@@ -21,7 +22,7 @@ pub struct Cycles {
 /// instructions count for the later one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    pub name: String,
+    pub name: OneLine,
     pub cycles: u64,
     /// The number of retired instructions.
     pub retired: u64,

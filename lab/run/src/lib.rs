@@ -19,6 +19,7 @@ mod target;
 mod verdict;
 mod words;
 
+use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
 pub use case::{CaseResult, Clock};
@@ -42,11 +43,11 @@ pub struct Run {
     pub schema: u32,
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
-    pub study: String,
+    pub study: OneLine,
     /// The study's question, in one line.
-    pub title: String,
+    pub title: OneLine,
     /// Notes on reading the study, and on its differences from its source; may be empty.
-    pub notes: String,
+    pub notes: Text,
     pub cases: Vec<CaseResult>,
     /// The results of other tools, measured in pairs with cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

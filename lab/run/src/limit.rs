@@ -1,7 +1,7 @@
 //! Limits on statistics, as a study sets them and a run keeps them.
 
 use anyhow::{Result, bail};
-use chronoscope_units::{self as units, words::distance};
+use chronoscope_units::{self as units, OneLine, words::distance};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::statistic::{STATISTICS, Statistic};
@@ -11,8 +11,8 @@ use crate::statistic::{STATISTICS, Statistic};
 ///
 /// # Errors
 /// If the name is empty or looks like a mistyped statistic.
-pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
+pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OneLine, D::Error> {
+    let name = OneLine::deserialize(deserializer)?;
     if Statistic::named(&name).is_some() {
         return Ok(name);
     }
@@ -40,10 +40,10 @@ pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 pub struct Limit {
     /// The name of one of [`STATISTICS`], or of a figure.
     #[serde(deserialize_with = "statistic")]
-    pub statistic: String,
+    pub statistic: OneLine,
     /// The name of the limited series; all measured series if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<String>,
+    pub series: Option<OneLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Quantity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ mod tests {
     fn a_limit_that_nothing_keeps_is_refused() {
         let check = |statistic: &str, least: Option<f64>, most: Option<f64>, deadline| {
             let (at_least, at_most) = (least.map(Quantity), most.map(Quantity));
-            let limit = Limit { statistic: statistic.to_owned(), series: None, at_most, at_least };
+            let limit = Limit { statistic: statistic.into(), series: None, at_most, at_least };
             limit.check(deadline).map_err(|error| error.to_string())
         };
         assert!(check("p50", None, Some(1.0), None).is_ok());

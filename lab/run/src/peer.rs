@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoscope_statistics::median;
+use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Verdict;
@@ -10,18 +11,18 @@ use crate::verdict::Verdict;
 /// The results of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerResult {
-    pub name: String,
+    pub name: OneLine,
     /// The command with its arguments.
-    pub command: Vec<String>,
+    pub command: Vec<OneLine>,
     /// The experiment of the case with which the peer was paired.
-    pub experiment: String,
-    pub target: String,
-    pub parameters: BTreeMap<String, String>,
+    pub experiment: OneLine,
+    pub target: OneLine,
+    pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: String,
+    pub label: OneLine,
     pub pairs: usize,
     pub statistics: Vec<Paired>,
-    pub note: String,
+    pub note: Text,
     pub verdict: Verdict,
 }
 
@@ -30,10 +31,10 @@ pub struct PeerResult {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Paired {
     /// The name of Chronoscope's statistic; empty if there is none.
-    pub ours_is: String,
+    pub ours_is: OneLine,
     /// The name of the peer's statistic; empty if there is none.
-    pub theirs_is: String,
-    pub unit: String,
+    pub theirs_is: OneLine,
+    pub unit: OneLine,
     pub ours: Vec<f64>,
     /// The peer's values, scaled to the operation that Chronoscope measures.
     pub theirs: Vec<f64>,

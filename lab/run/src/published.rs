@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::words::Role;
@@ -10,13 +11,13 @@ use crate::words::Role;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Published {
     /// The identifier of the source, such as `P1.switch.timer`.
-    pub source: String,
+    pub source: OneLine,
     /// The hardware on which it was measured.
-    pub on: String,
+    pub on: OneLine,
     /// The statistic's name, as in a [`Limit`](crate::Limit).
-    pub statistic: String,
+    pub statistic: OneLine,
     /// The series with which it is compared; the first measured one if `None`.
-    pub series: Option<String>,
+    pub series: Option<OneLine>,
     /// The instrument that measured it.
     #[serde(default, skip_serializing_if = "Instrument::is_timer")]
     pub instrument: Instrument,
@@ -24,15 +25,15 @@ pub struct Published {
     pub value: f64,
     /// The unit of a count, such as `instructions`; empty for times and plain numbers.
     #[serde(default)]
-    pub unit: String,
+    pub unit: OneLine,
     /// The value is a time by the clock with which the case is measured, so that measured ticks can
     /// be converted to time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_clock: bool,
     /// The parameters of the cases to which it applies.
-    pub when: BTreeMap<String, String>,
+    pub when: BTreeMap<OneLine, OneLine>,
     /// A note for the reader.
-    pub note: String,
+    pub note: Text,
 }
 
 /// The instrument of a figure.

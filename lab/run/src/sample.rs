@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use chronoscope_statistics::{Interval, MissRate, Slope, Summary, Worst};
+use chronoscope_units::OneLine;
 
 use crate::{
     CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult, Instrument, Limit,
@@ -31,9 +32,9 @@ pub fn run() -> Run {
     Run {
         schema: SCHEMA,
         context: context(),
-        study: "sample".to_owned(),
-        title: "Is this a sample?".to_owned(),
-        notes: String::new(),
+        study: "sample".into(),
+        title: "Is this a sample?".into(),
+        notes: "".into(),
         cases: vec![
             case("switch", "pair=thread-thread tasks=2"),
             stolen_from(case("switch", "pair=process-process tasks=2")),
@@ -52,15 +53,15 @@ pub fn full() -> Run {
     let first = &mut run.cases[0];
     first.slope = Some(Slope { slope: 1.0, intercept: 0.0, standard_error: Some(0.1) });
     let limit = |bound| Limit {
-        statistic: "p99".to_owned(),
-        series: Some("switch".to_owned()),
+        statistic: "p99".into(),
+        series: Some("switch".into()),
         at_most: Some(Quantity(bound)),
         at_least: Some(Quantity(1.0)),
     };
     first.limits = vec![limit(50e3)];
     let by_pin = Published { instrument: Instrument::Pin, ..published("p50", 7000.0) };
     first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }, by_pin];
-    let spent = Spent { name: "suspend".to_owned(), cycles: 70, retired: 50 };
+    let spent = Spent { name: "suspend".into(), cycles: 70, retired: 50 };
     first.cycles = Some(Cycles { windows: 1, total: 70, asleep: 0, rows: vec![spent] });
     first.verdict = Verdict::new(Status::LimitMissed, "a reason");
     let series = &mut first.series[0];
@@ -69,16 +70,16 @@ pub fn full() -> Run {
     series.misses = Some(MissRate::new(0, 5000));
     series.samples = vec![(17.0, 2_900.0)];
     run.peers = vec![peer()];
-    run.context.doctor = vec!["load: busy: samples are late: stop it".to_owned()];
+    run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
     run
 }
 
 fn peer() -> PeerResult {
     let paired =
         |ours_is: &str, ours: &[f64], theirs_is: &str, theirs: &[f64], unit: &str, within| Paired {
-            ours_is: ours_is.to_owned(),
-            theirs_is: theirs_is.to_owned(),
-            unit: unit.to_owned(),
+            ours_is: ours_is.into(),
+            theirs_is: theirs_is.into(),
+            unit: unit.into(),
             ours: ours.to_vec(),
             theirs: theirs.to_vec(),
             ratio: None,
@@ -86,8 +87,8 @@ fn peer() -> PeerResult {
         };
     let case = case("switch", "pair=process-process");
     PeerResult {
-        name: "perf bench sched pipe".to_owned(),
-        command: ["perf", "bench", "sched", "pipe", "--loop", "40000"].map(str::to_owned).to_vec(),
+        name: "perf bench sched pipe".into(),
+        command: ["perf", "bench", "sched", "pipe", "--loop", "40000"].map(OneLine::from).to_vec(),
         experiment: case.experiment,
         target: case.target,
         parameters: case.parameters,
@@ -105,39 +106,39 @@ fn peer() -> PeerResult {
             .finish(),
             paired("", &[], "operations", &[40_000.0; 3], "count", None).finish(),
         ],
-        note: "Half an operation is one switch.".to_owned(),
+        note: "Half an operation is one switch.".into(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     }
 }
 
 pub fn published(statistic: &str, value: f64) -> Published {
     Published {
-        source: "P1.switch.timer".to_owned(),
-        on: "STM32F401 at 84 MHz".to_owned(),
-        statistic: statistic.to_owned(),
+        source: "P1.switch.timer".into(),
+        on: "STM32F401 at 84 MHz".into(),
+        statistic: statistic.into(),
         series: None,
         instrument: Instrument::Timer,
         value,
-        unit: "ns".to_owned(),
+        unit: "ns".into(),
         same_clock: false,
-        when: BTreeMap::from([("pair".to_owned(), "thread-thread".to_owned())]),
-        note: "all logging off".to_owned(),
+        when: BTreeMap::from([("pair".into(), "thread-thread".into())]),
+        note: "all logging off".into(),
     }
 }
 
 fn context() -> Context {
     Context {
-        date: "2026-01-31T12:00:00Z".to_owned(),
+        date: "2026-01-31T12:00:00Z".into(),
         seconds: 1.5,
-        host: "desk".to_owned(),
-        system: "Linux 6.18".to_owned(),
-        processor: "a processor".to_owned(),
+        host: "desk".into(),
+        system: "Linux 6.18".into(),
+        processor: "a processor".into(),
         processors: 2,
         megahertz: Some(2596.142),
         load: vec![0.5, 0.25, 0.125],
-        program: "chronoscope 0.1.0".to_owned(),
-        build: "release".to_owned(),
-        command: vec!["chronoscope".to_owned(), "run".to_owned()],
+        program: "chronoscope 0.1.0".into(),
+        build: "release".into(),
+        command: vec!["chronoscope".into(), "run".into()],
         doctor: Vec::new(),
         interrupted: false,
     }
@@ -147,14 +148,14 @@ fn context() -> Context {
 pub fn case(experiment: &str, label: &str) -> CaseResult {
     let words = label.split_whitespace().filter_map(|word| word.split_once('='));
     CaseResult {
-        experiment: experiment.to_owned(),
-        target: "linux@host".to_owned(),
-        release: "6.18".to_owned(),
-        identity: BTreeMap::from([("kernel".to_owned(), "sha256 0123".to_owned())]),
-        parameters: words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        label: label.to_owned(),
-        start: "before".to_owned(),
-        end: "after".to_owned(),
+        experiment: experiment.into(),
+        target: "linux@host".into(),
+        release: "6.18".into(),
+        identity: BTreeMap::from([("kernel".into(), "sha256 0123".into())]),
+        parameters: words.map(|(name, value)| (name.into(), value.into())).collect(),
+        label: label.into(),
+        start: "before".into(),
+        end: "after".into(),
         clock: Some(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 10 }),
         repetitions: 5,
         series: vec![series(experiment, 2_900.0), series("mark to mark", 10.5).role(Role::Control)],
@@ -162,8 +163,8 @@ pub fn case(experiment: &str, label: &str) -> CaseResult {
         figures: vec![figure("switches per step", "", 1.0), figure("steal", "ms", 0.0)],
         cycles: None,
         evidence: vec![evidence("switches", 5_004.0, 4_954.0, None)],
-        log: vec!["a line for the user".to_owned()],
-        attachments: BTreeMap::from([("trace".to_owned(), "# tracer: nop\n".to_owned())]),
+        log: vec!["a line for the user".into()],
+        attachments: BTreeMap::from([("trace".into(), "# tracer: nop\n".to_owned())]),
         limits: Vec::new(),
         published: Vec::new(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
@@ -185,12 +186,12 @@ fn delay() -> CaseResult {
 }
 
 pub fn figure(name: &str, unit: &str, value: f64) -> FigureResult {
-    FigureResult { name: name.to_owned(), unit: unit.to_owned(), value, min: value, max: value }
+    FigureResult { name: name.into(), unit: unit.into(), value, min: value, max: value }
 }
 
 pub fn evidence(name: &str, value: f64, low: f64, high: Option<f64>) -> EvidenceResult {
     let holds = value >= low && high.is_none_or(|high| value <= high);
-    EvidenceResult { name: name.to_owned(), value, low, high, holds }
+    EvidenceResult { name: name.into(), value, low, high, holds }
 }
 
 /// A measured series of 5 × 1000 samples, with its median at `p50` ns.
@@ -204,7 +205,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         mean: p50 + 10.0 * f64::from(index),
     };
     SeriesResult {
-        name: name.to_owned(),
+        name: name.into(),
         role: Role::Measured,
         unit: Unit::Nanoseconds,
         nominal: 0.0,

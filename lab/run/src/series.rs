@@ -1,6 +1,7 @@
 //! Series and single figures of a case.
 
 use chronoscope_statistics::{Interval, MissRate, Summary};
+use chronoscope_units::OneLine;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::words::{Role, Unit};
@@ -8,7 +9,7 @@ use crate::words::{Role, Unit};
 /// A series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SeriesResult {
-    pub name: String,
+    pub name: OneLine,
     pub role: Role,
     pub unit: Unit,
     /// The part of the duration that the values exclude: 50 ms if they are the excess over a delay
@@ -51,8 +52,8 @@ pub struct Repetition {
 /// A number that the target reported besides samples: its median and range over the repetitions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FigureResult {
-    pub name: String,
-    pub unit: String,
+    pub name: OneLine,
+    pub unit: OneLine,
     #[serde(deserialize_with = "number")]
     pub value: f64,
     #[serde(deserialize_with = "number")]
@@ -65,7 +66,7 @@ pub struct FigureResult {
 /// otherwise of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceResult {
-    pub name: String,
+    pub name: OneLine,
     #[serde(deserialize_with = "number")]
     pub value: f64,
     #[serde(deserialize_with = "number")]

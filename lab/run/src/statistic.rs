@@ -2,7 +2,7 @@
 
 mod table;
 
-use chronoscope_units as units;
+use chronoscope_units::{self as units, OneLine};
 
 pub use self::table::{STATISTICS, Statistic};
 use crate::{
@@ -23,14 +23,12 @@ impl Limit {
 
     /// Describes each violation of the limit; empty if the case keeps it. A figure must keep the
     /// limit in every repetition, because a median hides two bad repetitions of five.
-    pub fn missed(&self, case: &CaseResult) -> Vec<String> {
+    pub fn missed(&self, case: &CaseResult) -> Vec<OneLine> {
         if let Some(figure) = case.figure(&self.statistic) {
             let worst = [(figure.max, self.at_most, None), (figure.min, None, self.at_least)];
             let missed = worst.into_iter().filter_map(|(value, most, least)| {
-                Some(format!(
-                    "in one repetition {}",
-                    exceeded(&self.statistic, value, &figure.unit, most, least)?
-                ))
+                let exceeded = exceeded(&self.statistic, value, &figure.unit, most, least)?;
+                Some(format!("in one repetition {exceeded}").into())
             });
             return missed.collect();
         }
@@ -38,6 +36,7 @@ impl Limit {
         let missed = found.iter().filter_map(|(series, value, unit)| {
             let name = format!("{series} {}", self.statistic);
             exceeded(name.trim_start(), *value, unit, self.at_most, self.at_least)
+                .map(OneLine::from)
         });
         missed.collect()
     }
@@ -54,7 +53,7 @@ impl Instrument {
 
 impl Published {
     /// The measured counterpart of the figure: series, value including the nominal part, unit.
-    pub fn sister(&self, case: &CaseResult) -> Option<(String, f64, String)> {
+    pub fn sister(&self, case: &CaseResult) -> Option<(OneLine, f64, OneLine)> {
         statistics_by(
             case,
             &self.statistic,
@@ -100,7 +99,7 @@ pub fn statistics(
     case: &CaseResult,
     statistic: &str,
     series: Option<&str>,
-) -> Vec<(String, f64, String)> {
+) -> Vec<(OneLine, f64, OneLine)> {
     statistics_by(case, statistic, series, Instrument::Timer)
 }
 
@@ -110,14 +109,14 @@ fn statistics_by(
     statistic: &str,
     series: Option<&str>,
     instrument: Instrument,
-) -> Vec<(String, f64, String)> {
+) -> Vec<(OneLine, f64, OneLine)> {
     if let Some(figure) = case.figure(statistic) {
-        return vec![(String::new(), figure.value, figure.unit.clone())];
+        return vec![(OneLine::new(), figure.value, figure.unit.clone())];
     }
     let Some(found) = Statistic::named(statistic) else { return Vec::new() };
     if !found.is_of_series() {
         let value = found.of_row(case, None);
-        return value.map(|value| (String::new(), value, String::new())).into_iter().collect();
+        return value.map(|value| (OneLine::new(), value, OneLine::new())).into_iter().collect();
     }
     let each =
         |one: &SeriesResult| found.whole(one).map(|(value, unit)| (one.name.clone(), value, unit));

@@ -1,5 +1,6 @@
 //! Verdicts: the outcome of a case, and its reasons.
 
+use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// The outcome of a case, ordered from good to bad. A run has that of its worst case.
@@ -42,12 +43,12 @@ impl Status {
 pub struct Verdict {
     pub status: Status,
     /// The reasons, one sentence each; empty for a pass.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<OneLine>,
 }
 
 impl Verdict {
     /// A verdict with a single reason.
-    pub fn new(status: Status, reason: impl Into<String>) -> Self {
+    pub fn new(status: Status, reason: impl Into<OneLine>) -> Self {
         Self { status, reasons: vec![reason.into()] }
     }
 }

@@ -10,7 +10,7 @@ use super::{Baseline, Key, Machine, Series};
 use crate::{
     run::{Domain, Unit},
     toml_text::from_toml,
-    units::file,
+    units::{OneLine, file},
 };
 
 /// The schema version of the file.
@@ -32,16 +32,16 @@ struct Head {
 struct Document {
     #[serde(rename = "schema")]
     _schema: u32,
-    host: Option<String>,
-    processor: Option<String>,
+    host: Option<OneLine>,
+    processor: Option<OneLine>,
     series: Vec<Entry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    case: String,
-    series: String,
+    case: OneLine,
+    series: OneLine,
     domain: Option<Domain>,
     unit: Unit,
     p50: Vec<f64>,

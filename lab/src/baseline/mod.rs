@@ -18,6 +18,7 @@ use crate::{
         Status, Unit, Verdict,
     },
     statistics::Summary,
+    units::OneLine,
 };
 
 /// The figures kept of a run.
@@ -31,15 +32,15 @@ pub struct Baseline {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    pub host: String,
-    pub processor: String,
+    pub host: OneLine,
+    pub processor: OneLine,
 }
 
 /// The identity of a series: [`CaseResult::key`] and the series' name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    pub case: String,
-    pub series: String,
+    pub case: OneLine,
+    pub series: OneLine,
 }
 
 /// The properties of a series that a comparison needs.
@@ -87,7 +88,7 @@ impl Baseline {
                     left_out.push(format!("{name}: {}", line.reasons.join("; ")));
                     continue;
                 };
-                let key = Key { case: key.clone(), series: series.name.clone() };
+                let key = Key { case: key.as_str().into(), series: series.name.clone() };
                 baseline.series.entry(key).or_insert_with(|| Series::of(case, series));
             }
         }
@@ -160,21 +161,21 @@ impl Series {
     fn case(&self, key: &str) -> CaseResult {
         let beside = |when: &str, value: f64| {
             let name = format!("reference loop {when}");
-            FigureResult { name, unit: "ns".to_owned(), value, min: value, max: value }
+            FigureResult { name: name.into(), unit: "ns".into(), value, min: value, max: value }
         };
         let reference = self
             .reference
             .iter()
             .flat_map(|loops| ["before", "after"].map(|when| beside(when, *loops)));
         CaseResult {
-            experiment: key.split(' ').next().unwrap_or_default().to_owned(),
-            target: String::new(),
-            release: String::new(),
+            experiment: key.split(' ').next().unwrap_or_default().into(),
+            target: "".into(),
+            release: "".into(),
             identity: BTreeMap::new(),
             parameters: BTreeMap::new(),
-            label: String::new(),
-            start: String::new(),
-            end: String::new(),
+            label: "".into(),
+            start: "".into(),
+            end: "".into(),
             clock: self.domain.map(|domain| Clock { domain, hertz: NANOSECONDS, resolution: 1 }),
             repetitions: self.p50.len(),
             series: Vec::new(),
@@ -194,7 +195,7 @@ impl Series {
         let repetition =
             |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
         SeriesResult {
-            name: name.to_owned(),
+            name: name.into(),
             role: Role::Measured,
             unit: self.unit,
             nominal: self.nominal,
@@ -229,7 +230,7 @@ mod tests {
         let cases = series.iter().enumerate().map(|(at, (name, domain, p50s))| {
             let mut case = sample::case("switch", &format!("tasks={at}"));
             case.clock = Some(Clock { domain: *domain, hertz: 62_500_000, resolution: 3 });
-            case.series[0].name.clone_from(name);
+            case.series[0].name = name.into();
             case.series[0].unit = domain.unit();
             let first = case.series[0].by_repetition[0];
             case.series[0].by_repetition =

@@ -187,12 +187,12 @@ mod tests {
                 .collect();
             let name = names::by_pin(&case.series[0].name);
             let beside = case_of(&[&by_pin]).series.swap_remove(0);
-            case.series.push(SeriesResult { name, ..beside });
+            case.series.push(SeriesResult { name: name.into(), ..beside });
         }
-        case.attachments.insert(CAPTURE.to_owned(), capture(&PULSES));
+        case.attachments.insert(CAPTURE.into(), capture(&PULSES));
         let runs = "1003 1015 give\n1015 1100 idle\n1100 1121 give\n1121 1200 idle\n1200 1220 give\n1220 1288 masked\n\
                     1288 1400 give\n1400 1420 give\n";
-        case.attachments.insert(RUNS.to_owned(), runs.to_owned());
+        case.attachments.insert(RUNS.into(), runs.to_owned());
         case
     }
 
@@ -228,9 +228,9 @@ mod tests {
         let mut elsewhere = marked();
         elsewhere.series.last_mut().unwrap().samples[2].1 += 1.0;
         let mut early = marked();
-        early.attachments.insert(RUNS.to_owned(), "1003 1210 give\n".to_owned());
+        early.attachments.insert(RUNS.into(), "1003 1210 give\n".to_owned());
         let mut two_pins = marked();
-        two_pins.attachments.insert(CAPTURE.to_owned(), capture(&PULSES).replace("irq", "D1"));
+        two_pins.attachments.insert(CAPTURE.into(), capture(&PULSES).replace("irq", "D1"));
         let mut no_trace = marked();
         no_trace.attachments.remove(RUNS);
         assert!(of(&two_pins).is_some(), "the other pin shows something else");

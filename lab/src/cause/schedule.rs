@@ -245,8 +245,8 @@ pub mod tests {
     pub fn case(record: &str) -> CaseResult {
         // The second sample is from 200 µs to 250 µs, the others take 20 µs.
         let mut case = case_of(&[&[(0.0, 20e3), (100e3, 50e3), (200e3, 20e3), (300e3, 20e3)]]);
-        case.attachments.insert("trace".to_owned(), record.to_owned());
-        case.parameters.insert("cpu".to_owned(), "1".to_owned());
+        case.attachments.insert("trace".into(), record.to_owned());
+        case.parameters.insert("cpu".into(), "1".into());
         case
     }
 
@@ -266,14 +266,14 @@ pub mod tests {
     #[test]
     fn what_is_not_known_is_not_told() {
         let mut elsewhere = case(RECORD);
-        elsewhere.parameters.insert("cpu".to_owned(), "0".to_owned());
+        elsewhere.parameters.insert("cpu".into(), "0".into());
         let mut anywhere = case(RECORD);
-        anywhere.parameters.insert("cpu".to_owned(), "any".to_owned());
+        anywhere.parameters.insert("cpu".into(), "any".into());
         // Of two repetitions, each with a worst sample of its own, one has no record.
         let both = [&[(0.0, 1.0)][..], &[(0.0, 2.0)][..]];
         let mut one_is_missing =
             CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };
-        one_is_missing.parameters.insert("cpu".to_owned(), "1".to_owned());
+        one_is_missing.parameters.insert("cpu".into(), "1".into());
         let without = |words: &str| case(&RECORD.replace(words, "#"));
         let lost = case(&RECORD.replace(
             "     kworker/1:2-9  [001] d..2.",

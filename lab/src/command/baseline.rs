@@ -54,8 +54,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let checked = baseline.check(&run, threshold);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
-        host: host.clone(),
-        processor: processor.clone(),
+        host: host.clone().into(),
+        processor: processor.clone().into(),
         ..Context::default()
     });
     // A baseline without times applies to all machines.
@@ -64,10 +64,10 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let comparison = Comparison {
         schema: SCHEMA,
         a: Side {
-            name: arguments.file.display().to_string(),
+            name: arguments.file.display().to_string().into(),
             context: context.unwrap_or_default(),
         },
-        b: Side { name: found, context: run.context },
+        b: Side { name: found.into(), context: run.context },
         interleaved: false,
         threshold,
         verdict: comparison::verdict(&checked.lines, &checked.vanished),

@@ -19,8 +19,11 @@ pub fn execute(arguments: &cli::Cache) -> Result<u8> {
         console::remark(&format!("{bytes} freed in {}", cache.folder().display()));
         return Ok(0);
     }
-    let mut text =
-        format!("{}: {bytes} of {} at most\n", cache.folder().display(), megabytes(LIMIT));
+    let mut text = format!(
+        "{}: {bytes} of {} at most\n",
+        printable(&cache.folder().display().to_string()),
+        megabytes(LIMIT)
+    );
     for entry in &entries {
         writeln!(text, "  {:>8}  {}", megabytes(entry.bytes), printable(&entry.name))?;
     }

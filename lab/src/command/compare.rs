@@ -147,12 +147,13 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let load = |word: &OsStr| -> Result<(Side, Run)> {
         let (found, run) =
             Reference::try_from(word)?.load(|| Store::open(&arguments.keep.store.path()?))?;
-        Ok((Side { name: found.to_string(), context: run.context.clone() }, run))
+        Ok((Side { name: found.to_string().into(), context: run.context.clone() }, run))
     };
     let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
     let named: Vec<&String> =
         arguments.experiments.iter().filter(|word| experiments::find(word).is_some()).collect();
-    let wanted = |case: &CaseResult| named.is_empty() || named.contains(&&case.experiment);
+    let wanted =
+        |case: &CaseResult| named.is_empty() || named.iter().any(|name| **name == case.experiment);
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
         bail!("neither {} nor {} has such a case", a_side.name, b_side.name);
@@ -230,7 +231,7 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
     let lines = comparison::compare(&results, true, arguments.threshold / 100.0);
     let side = |name: &OsString, run: &Run| Side {
-        name: name.to_string_lossy().into_owned(),
+        name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
     };
     let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
@@ -254,7 +255,7 @@ fn take_turns(
     stop: &AtomicBool,
 ) -> Result<Option<(Keeper, [Run; 2])>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
-    let title = |variant: &OsString| format!("{} ({})", study.title, variant.display());
+    let title = |variant: &OsString| format!("{} ({})", study.title, variant.display()).into();
     let header = Header {
         schema: SCHEMA,
         context: runner::context::now(),

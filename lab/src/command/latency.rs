@@ -19,6 +19,7 @@ use crate::{
     runner, signals,
     statistics::rank,
     study::{Entry, Overrides, Study},
+    units::Text,
 };
 
 /// The driver that carries the calls.
@@ -84,7 +85,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         bail!("no figures: {} does not hold", unproven.join(", "));
     }
     if let Some(calls) = case.attachments.get("calls") {
-        eprint!("{calls}");
+        eprint!("{}", Text::from(calls));
     }
     if let Some(trace) = case.attachments.get("trace") {
         let path = format!("{}-latency.trace", transport.name());

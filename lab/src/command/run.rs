@@ -21,6 +21,7 @@ use crate::{
     runner::{self, context, pairs},
     signals::{self, INTERRUPTED},
     study::{self, Overrides, Peer, Study},
+    units::OneLine,
 };
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -107,11 +108,11 @@ fn tell_programs(peers: &[Peer]) {
 }
 
 /// The causes of doubtful figures on this host that quick checks find.
-fn spoilers() -> Vec<String> {
+fn spoilers() -> Vec<OneLine> {
     let findings = doctor::quick().into_iter();
     findings
         .map(|finding| {
-            format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend)
+            format!("{}: {}: {}: {}", finding.check, finding.seen, finding.why, finding.mend).into()
         })
         .collect()
 }

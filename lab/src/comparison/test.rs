@@ -292,7 +292,7 @@ fn the_whole_is_its_worst_line() {
 fn cases_meet_by_everything_that_was_asked_for() {
     let case = |label: &str, target: &str| {
         let mut case = sample::case("switch", label);
-        case.target = target.to_owned();
+        case.target = target.into();
         case
     };
     let run = |cases: Vec<CaseResult>| Run { cases, ..sample::run() };

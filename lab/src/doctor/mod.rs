@@ -21,7 +21,10 @@ use serde::Serialize;
 
 pub use files::{Disk, Files, Unread};
 
-use crate::machine::host::{last_cpu, usable_cpus};
+use crate::{
+    machine::host::{last_cpu, usable_cpus},
+    units::OneLine,
+};
 
 /// The level of a finding, ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,7 +45,7 @@ pub struct Finding {
     pub check: &'static str,
     pub level: Level,
     /// The observed condition; for an unseen one, the reason why it is unseen.
-    pub seen: String,
+    pub seen: OneLine,
     /// The effect on measurements; empty if there is none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub why: &'static str,
@@ -52,13 +55,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn good(check: &'static str, seen: impl Into<String>) -> Self {
+    fn good(check: &'static str, seen: impl Into<OneLine>) -> Self {
         Self { check, level: Level::Good, seen: seen.into(), why: "", mend: "" }
     }
 
     fn note(
         check: &'static str,
-        seen: impl Into<String>,
+        seen: impl Into<OneLine>,
         why: &'static str,
         mend: &'static str,
     ) -> Self {
@@ -67,7 +70,7 @@ impl Finding {
 
     fn bad(
         check: &'static str,
-        seen: impl Into<String>,
+        seen: impl Into<OneLine>,
         why: &'static str,
         mend: &'static str,
     ) -> Self {
@@ -75,7 +78,7 @@ impl Finding {
     }
 
     fn unseen(check: &'static str, reason: impl fmt::Display) -> Self {
-        Self { check, level: Level::Unseen, seen: reason.to_string(), why: "", mend: "" }
+        Self { check, level: Level::Unseen, seen: reason.to_string().into(), why: "", mend: "" }
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     case::{Analyser, Case, experiment},
     run::{CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
+    units::{OneLine, Text},
 };
 
 /// The parts of a journal's runs other than their results. `run` makes one run; `compare` makes
@@ -17,10 +18,10 @@ pub struct Header {
     pub schema: u32,
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
-    pub study: String,
+    pub study: OneLine,
     /// The title of each run.
-    pub titles: Vec<String>,
-    pub notes: String,
+    pub titles: Vec<OneLine>,
+    pub notes: Text,
     /// Every sample is kept in the result.
     pub keep_samples: bool,
     /// The cases; the case at place `i` belongs to the run `i % titles.len()`.
@@ -124,7 +125,7 @@ impl Header {
         cases: Vec<Option<CaseResult>>,
         peers: Vec<PeerResult>,
     ) -> Vec<Run> {
-        let run = |title: &String| Run {
+        let run = |title: &OneLine| Run {
             schema: self.schema,
             context: context.clone(),
             study: self.study.clone(),

@@ -57,10 +57,10 @@ fn header() -> Header {
     let cases = expand(spec, &target, &Settings::new(), &Plan::default()).unwrap();
     Header {
         schema: SCHEMA,
-        context: Context { date: "2026-01-31T12:00:00Z".to_owned(), ..Context::default() },
-        study: "s".to_owned(),
-        titles: vec!["t".to_owned()],
-        notes: String::new(),
+        context: Context { date: "2026-01-31T12:00:00Z".into(), ..Context::default() },
+        study: "s".into(),
+        titles: vec!["t".into()],
+        notes: "".into(),
         keep_samples: false,
         cases: cases.iter().map(CaseForm::of).collect(),
         peers: Vec::new(),

@@ -146,7 +146,10 @@ fn every_rule_gives_its_verdict() {
         for (changes, reasons) in &rule.examples {
             let verdict = judge(&case(changes));
             assert_eq!(
-                (verdict.status, verdict.reasons.iter().map(String::as_str).collect::<Vec<_>>()),
+                (
+                    verdict.status,
+                    verdict.reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>()
+                ),
                 (rule.status, reasons.clone()),
                 "{}: {changes:?}",
                 rule.text

@@ -28,7 +28,7 @@ use crate::{
         names::{CAPTURE, RUNS},
     },
     statistics::slope,
-    units::printable,
+    units::{OneLine, Text, printable},
 };
 
 /// The limit for names of one sort, and for values of a figure in one repetition. No experiment
@@ -174,7 +174,7 @@ impl Observation {
                     bail!("evidence `{}` is no number", printable(evidence.name));
                 }
                 self.add_evidence(EvidenceResult {
-                    name: printable(evidence.name),
+                    name: printable(evidence.name).into(),
                     value: evidence.value,
                     low: evidence.low,
                     high: Some(evidence.high).filter(|high| high.is_finite()),
@@ -358,8 +358,9 @@ impl Observation {
     pub fn finish(self, case: &Case) -> CaseResult {
         let (tick, unit) = self.tick();
         let (refusal, log) = (self.refusal, self.log);
-        let text =
-            |(name, bytes): (String, Vec<u8>)| (name, String::from_utf8_lossy(&bytes).into_owned());
+        let text = |(name, bytes): (String, Vec<u8>)| {
+            (name.into(), String::from_utf8_lossy(&bytes).into_owned())
+        };
         let whole = self.series.into_iter().filter(|series| !series.pers.is_empty());
         let series: Vec<SeriesResult> =
             whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
@@ -372,15 +373,16 @@ impl Observation {
         let is_shown =
             |published: &&Published| case.has(published) && published.is_readable(&series);
         let published = case.published.iter().filter(is_shown).cloned().collect();
+        let lines = |(name, value): (&String, &String)| (OneLine::from(name), OneLine::from(value));
         let mut result = CaseResult {
-            experiment: case.spec.name.to_owned(),
-            target: case.target.to_string(),
-            release: self.release,
-            identity: self.identity,
-            parameters: case.parameters.iter().cloned().collect(),
-            label: case.label(),
-            start: case.spec.start.to_owned(),
-            end: case.spec.end.to_owned(),
+            experiment: case.spec.name.into(),
+            target: case.target.to_string().into(),
+            release: self.release.into(),
+            identity: self.identity.iter().map(lines).collect(),
+            parameters: case.parameters.iter().map(|(name, value)| lines((name, value))).collect(),
+            label: case.label().into(),
+            start: case.spec.start.into(),
+            end: case.spec.end.into(),
             clock: self.clock,
             repetitions: self.repetitions,
             series,
@@ -388,7 +390,7 @@ impl Observation {
             figures: self.figures.into_iter().map(figure).collect(),
             evidence: self.evidence,
             cycles: self.cycles,
-            log,
+            log: log.into_iter().map(Text::from).collect(),
             attachments: self.attachments.into_iter().map(text).collect(),
             limits: case.limits.clone(),
             published,
@@ -402,7 +404,13 @@ impl Observation {
 fn figure((name, unit, mut values): (String, String, Vec<f64>)) -> FigureResult {
     values.sort_by(f64::total_cmp);
     let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
-    FigureResult { name, unit, value: at(values.len() / 2), min: at(0), max: at(values.len() - 1) }
+    FigureResult {
+        name: name.into(),
+        unit: unit.into(),
+        value: at(values.len() / 2),
+        min: at(0),
+        max: at(values.len() - 1),
+    }
 }
 
 fn refused(reason: Reason, what: &str, mend: &str, code: i32) -> Verdict {

@@ -32,7 +32,7 @@ impl Observation {
             let seen = seen(&capture, pin)?;
             let (found, expected) = (seen.len() as f64, samples as f64);
             self.add_evidence(EvidenceResult {
-                name: format!("samples of {}", by_pin(&self.series[index].name)),
+                name: format!("samples of {}", by_pin(&self.series[index].name)).into(),
                 value: found,
                 low: expected,
                 high: Some(expected),

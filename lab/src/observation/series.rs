@@ -156,7 +156,7 @@ impl Series {
         let scale = self.scale(tick, per);
         let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();
         SeriesResult {
-            name: self.name,
+            name: self.name.into(),
             role: self.role,
             unit: if self.unit == wire::Unit::Ticks { unit } else { Unit::Count },
             nominal: self.nominal as f64 * tick,

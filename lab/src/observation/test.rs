@@ -141,8 +141,8 @@ fn a_figure_keeps_its_worst_repetition() {
         let figure = observation.finish(&case()).figures.remove(0);
         (figure.name, figure.value, figure.min, figure.max)
     };
-    assert_eq!(of(&[0.0, 20.0, 0.0]), ("steal".to_owned(), 0.0, 0.0, 20.0));
-    assert_eq!(of(&[3.0, -1.0, 2.0]), ("steal".to_owned(), 2.0, -1.0, 3.0));
+    assert_eq!(of(&[0.0, 20.0, 0.0]), ("steal".into(), 0.0, 0.0, 20.0));
+    assert_eq!(of(&[3.0, -1.0, 2.0]), ("steal".into(), 2.0, -1.0, 3.0));
 }
 
 #[test]

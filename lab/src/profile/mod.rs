@@ -74,7 +74,7 @@ fn cycles(text: &str, symbols: &Symbols<'_>) -> Result<Option<Cycles>> {
     }
     let mut rows: Vec<Spent> = by_name
         .into_iter()
-        .map(|(name, (cycles, retired))| Spent { name, cycles, retired })
+        .map(|(name, (cycles, retired))| Spent { name: name.into(), cycles, retired })
         .collect();
     rows.sort_by(|one, next| next.cycles.cmp(&one.cycles).then_with(|| one.name.cmp(&next.name)));
     Ok((windows > 0).then_some(Cycles { windows, total, asleep, rows }))
@@ -169,7 +169,7 @@ mod tests {
         let text =
             "windows 2 cycles 30 asleep 900\nfffffffffffffff0 12 2 0\nfffffffffffffff2 18 2 14\n";
         let cycles = super::cycles(text, &symbols).unwrap().unwrap();
-        let row = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
+        let row = |name: &str, cycles, retired| Spent { name: name.into(), cycles, retired };
         assert_eq!((cycles.windows, cycles.total, cycles.asleep), (2, 30, 900));
         assert_eq!(
             cycles.rows,

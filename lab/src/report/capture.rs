@@ -19,7 +19,7 @@ use crate::{
         measure::{Analysis, Row},
         sigrok, vcd,
     },
-    units::{digits, printable, show},
+    units::{digits, show},
 };
 
 /// Number of bars in a table row's histogram.
@@ -72,7 +72,7 @@ pub fn table(analyses: &[Analysis]) -> String {
             Sampling::At(hertz) => format!("sampled at {}", rate(hertz)),
             Sampling::Unknown => "sampled at an unknown rate".to_owned(),
         };
-        let (source, length) = (printable(&analysis.header.source), show(analysis.length, "ns"));
+        let (source, length) = (&analysis.header.source, show(analysis.length, "ns"));
         table.line(format!("{source} · {sampling} · {length}"));
         for row in &analysis.rows {
             table.row(cells(row));
@@ -93,7 +93,7 @@ pub fn table(analyses: &[Analysis]) -> String {
         };
         text.push_str(&format!(
             "\n{}: {starts} before the end of an earlier one and had no end\n",
-            printable(&row.channel)
+            row.channel
         ));
     }
     text
@@ -112,7 +112,7 @@ fn cells(row: &Row) -> Vec<String> {
         None => "?".to_owned(),
     };
     vec![
-        format!("  {}", printable(&row.channel)),
+        format!("  {}", row.channel),
         row.measure.to_owned(),
         summary.count.to_string(),
         value(summary.min),
@@ -196,8 +196,8 @@ pub fn csv_rows(analyses: &[Analysis]) -> String {
     {
         let summary = &row.statistics.summary;
         text.push_str(&csv::record([
-            analysis.header.source.clone(),
-            row.channel.clone(),
+            analysis.header.source.to_string(),
+            row.channel.to_string(),
             row.measure.to_owned(),
             row.unit.to_owned(),
             summary.count.to_string(),

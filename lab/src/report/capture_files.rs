@@ -61,8 +61,8 @@ mod tests {
         let mut run = sample::run();
         run.cases.truncate(2);
         for case in &mut run.cases {
-            case.label = "pair=thread-thread pins=yes".to_owned();
-            case.attachments.insert(CAPTURE.to_owned(), "$enddefinitions $end\n".to_owned());
+            case.label = "pair=thread-thread pins=yes".into();
+            case.attachments.insert(CAPTURE.into(), "$enddefinitions $end\n".to_owned());
         }
         let files = write(&run, &folder.join("7.html")).unwrap();
         let names: Vec<_> =

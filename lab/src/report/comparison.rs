@@ -47,8 +47,9 @@ fn side(letter: &str, side: &Side) -> String {
     let Context { date, host, system, .. } = &side.context;
     let system = system.split(' ').take(2).collect::<Vec<_>>().join(" ");
     // A baseline has no date, host or system.
-    let known = [&side.name, date, host, &system].into_iter().filter(|text| !text.is_empty());
-    format!("{letter}: {}\n", known.map(String::as_str).collect::<Vec<_>>().join(" · "))
+    let known =
+        [side.name.as_str(), date, host, &system].into_iter().filter(|text| !text.is_empty());
+    format!("{letter}: {}\n", known.collect::<Vec<_>>().join(" · "))
 }
 
 fn figures(lines: &[Line]) -> String {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::{
     run::{CaseResult, Paired, PeerResult, Run, STATISTICS, SeriesResult, Statistic},
     statistics::median,
+    units::OneLine,
 };
 
 /// A column: a row of [`COLUMNS`].
@@ -29,13 +30,13 @@ enum Value {
 
 /// The columns, in order. New columns are appended, so that readers by index keep working.
 const COLUMNS: &[Column] = &[
-    case("experiment", |case| case.experiment.clone()),
-    case("target", |case| case.target.clone()),
-    case("release", |case| case.release.clone()),
+    case("experiment", |case| case.experiment.to_string()),
+    case("target", |case| case.target.to_string()),
+    case("release", |case| case.release.to_string()),
     case("parameters", |case| parameters(&case.parameters)),
     case("clock", |case| case.clock.as_ref().map_or("", |clock| clock.domain.name()).to_owned()),
     case("repetitions", |case| case.repetitions.to_string()),
-    series("series", |series| series.name.clone()),
+    series("series", |series| series.name.to_string()),
     series("role", |series| series.role.name().to_owned()),
     series("unit", |series| series.unit.name().to_owned()),
     series("nominal", |series| number(Some(series.nominal))),
@@ -127,8 +128,8 @@ fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
     reported
         .map(|(role, values, unit)| {
             let text = |column: &str| match column {
-                "experiment" => peer.experiment.clone(),
-                "target" => peer.target.clone(),
+                "experiment" => peer.experiment.to_string(),
+                "target" => peer.target.to_string(),
                 "parameters" => parameters(&peer.parameters),
                 "repetitions" | "count" => peer.pairs.to_string(),
                 "series" => format!("{}: {}", peer.name, paired.name()),
@@ -145,7 +146,7 @@ fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
         .collect()
 }
 
-fn parameters(parameters: &BTreeMap<String, String>) -> String {
+fn parameters(parameters: &BTreeMap<OneLine, OneLine>) -> String {
     let each = parameters.iter().map(|(name, value)| format!("{name}={value}"));
     each.collect::<Vec<_>>().join(" ")
 }
@@ -259,8 +260,8 @@ mod tests {
     fn identical_runs_give_identical_rows() {
         let run = sample::run();
         let mut later = run.clone();
-        later.context.date = "2027-02-02T02:02:02Z".to_owned();
-        later.context.host = "elsewhere".to_owned();
+        later.context.date = "2027-02-02T02:02:02Z".into();
+        later.context.host = "elsewhere".into();
         for figure in later.cases.iter_mut().flat_map(|case| &mut case.figures) {
             figure.value += 1.0;
         }

@@ -27,7 +27,7 @@ fn annotation(outcome: &Outcome) -> Option<String> {
     Some(command(
         level,
         title.trim_end(),
-        &[&[words.to_owned()], outcome.reasons.as_slice()].concat().join("\n"),
+        &[&[words.into()], outcome.reasons.as_slice()].concat().join("\n"),
     ))
 }
 

@@ -104,7 +104,7 @@ pub fn render(run: &Run) -> Result<String> {
         context: Context {
             date: &context.date,
             host_name: &context.host,
-            executable: context.command.first().map_or("", String::as_str),
+            executable: context.command.first().map_or("", |word| word),
             num_cpus: context.processors,
             mhz_per_cpu: context.megahertz.map(|megahertz| megahertz.round() as i64),
             caches: [],
@@ -201,7 +201,7 @@ fn name(case: &CaseResult) -> Vec<String> {
 
 /// The name that Android's benchmarks of binder and hwbinder give a transaction case.
 fn send_vec(case: &CaseResult) -> Vec<String> {
-    let parameter = |name: &str| case.parameters.get(name).map_or("", String::as_str);
+    let parameter = |name: &str| case.parameters.get(name).map_or("", |value| value);
     let transport = match parameter("transport") {
         "hwbinder" => "binderize",
         other => other,

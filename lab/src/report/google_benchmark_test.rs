@@ -68,7 +68,7 @@ fn a_case_is_named_by_requested_parameters() {
         ]
     );
     let mut several = sample::run();
-    several.cases[1].target = "linux-rt@vm".to_owned();
+    several.cases[1].target = "linux-rt@vm".into();
     let file = rendered(&several);
     assert_eq!(entries(&file)[0]["name"], "switch/pair:thread-thread/tasks:2/target:linux@host");
 }

@@ -38,10 +38,10 @@ pub fn runs(rows: &[RunRow]) -> String {
         table.row(vec![
             row.run.to_string(),
             date(&row.started),
-            row.study.clone(),
+            row.study.to_string(),
             row.cases.to_string(),
             format!("{}{interrupted}", row.status),
-            row.host.clone(),
+            row.host.to_string(),
             row.system.split(' ').take(2).collect::<Vec<_>>().join(" "),
         ]);
     }
@@ -146,15 +146,15 @@ mod tests {
     fn row(run: i64, key: &str, label: &str, p50: Option<f64>, status: &str) -> CaseRow {
         CaseRow {
             run,
-            started: String::new(),
-            host: "here".to_owned(),
-            key: key.to_owned(),
-            label: label.to_owned(),
-            series: "s".to_owned(),
-            unit: "ns".to_owned(),
+            started: "".into(),
+            host: "here".into(),
+            key: key.into(),
+            label: label.into(),
+            series: "s".into(),
+            unit: "ns".into(),
             nominal: 0.0,
             p50,
-            status: status.to_owned(),
+            status: status.into(),
         }
     }
 

@@ -2,14 +2,37 @@
 
 use anyhow::Result;
 
-use crate::run::Run;
+use crate::{run::Run, units::is_unprintable};
 
-/// Renders a run as JSON.
+/// Renders a run as JSON. An attachment holds what the target sent; its unprintable characters are
+/// written as `\u009b`, and `##[` as `#\u0023[`, so that the text can be shown on a terminal and in
+/// the log of a workflow of GitHub's.
 ///
 /// # Errors
 /// When serialization fails; a run holds no value for which it does.
 pub fn render(run: &Run) -> Result<String> {
-    Ok(serde_json::to_string_pretty(run)? + "\n")
+    Ok(escaped(serde_json::to_string_pretty(run)?) + "\n")
+}
+
+/// JSON with all unprintable characters of its strings escaped; serde escapes only C0 controls.
+fn escaped(json: String) -> String {
+    let is_raw = |c: char| c != '\n' && is_unprintable(c);
+    // Both occur in strings only.
+    let json = if json.contains("##[") { json.replace("##[", "#\\u0023[") } else { json };
+    if !json.contains(is_raw) {
+        return json;
+    }
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_raw(c) {
+            let mut units = [0; 2];
+            let units = c.encode_utf16(&mut units).iter();
+            units.for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -85,6 +108,18 @@ mod tests {
         let list = format!("| {}, or a figure's name;", names.join(", "));
         let document = include_str!("../../../docs/run-file.md");
         assert!(document.contains(&list), "docs/run-file.md does not have `{list}`");
+    }
+
+    #[test]
+    fn attachments_are_kept_and_printable() {
+        let mut run = sample::full();
+        let raw = "a##[error]\u{9b}1m\u{1b}[2J\u{202e}\u{7f}\u{1fffe}\r\nµ";
+        run.cases[0].attachments = [("trace".into(), raw.to_owned())].into();
+        let text = render(&run).unwrap();
+        assert!(!text.contains(|c| c != '\n' && is_unprintable(c)), "{text}");
+        assert!(!text.contains("##["), "{text}");
+        let read: Run = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.cases[0].attachments["trace"], raw);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::{
     comparison::{Comparison, Line},
     run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Verdict},
-    units::show,
+    units::{OneLine, show},
 };
 
 /// All verdicts of one run or comparison.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub name: String,
     pub status: Status,
     /// The reasons of the status; empty for a pass.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<OneLine>,
     /// The figures as text, one line each.
     pub figures: Vec<String>,
 }
@@ -33,12 +33,13 @@ impl Outcomes {
     pub fn of_run(run: &Run) -> Self {
         let cases = run.cases.iter().map(case_outcome);
         let peers = run.peers.iter().map(|peer| Outcome {
-            experiment: peer.experiment.clone(),
+            experiment: peer.experiment.to_string(),
             name: words(&[&peer.target, &peer.label, "beside", &peer.name]),
             figures: Vec::new(),
             ..from_verdict(&peer.verdict)
         });
-        let name = if run.study.is_empty() { "experiments".to_owned() } else { run.study.clone() };
+        let name =
+            if run.study.is_empty() { "experiments".to_owned() } else { run.study.to_string() };
         Self { name, context: run.context.clone(), all: cases.chain(peers).collect() }
     }
 
@@ -101,7 +102,7 @@ impl Outcomes {
 fn case_outcome(case: &CaseResult) -> Outcome {
     let proven = case.is_proven();
     Outcome {
-        experiment: case.experiment.clone(),
+        experiment: case.experiment.to_string(),
         name: words(&[&case.target, &case.label]),
         // A case without evidence has no figures.
         figures: case.series.iter().filter(|_| proven).map(figures).collect(),
@@ -138,8 +139,8 @@ fn line_outcome(line: &Line) -> Outcome {
         reasons: line
             .reasons
             .iter()
-            .cloned()
-            .chain(figures.clone().filter(|_| needs_reason))
+            .chain(figures.iter().filter(|_| needs_reason))
+            .map(OneLine::from)
             .collect(),
         figures: figures.into_iter().collect(),
     }

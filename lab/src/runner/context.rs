@@ -5,7 +5,7 @@ use std::{env, ffi::CStr, fs, thread};
 use jiff::Timestamp;
 use rustix::system::uname;
 
-use crate::run::Context;
+use crate::{run::Context, units::OneLine};
 
 /// The context of a run that starts now, on this machine.
 pub fn now() -> Context {
@@ -17,17 +17,17 @@ pub fn now() -> Context {
     };
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     Context {
-        date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
         seconds: 0.0,
-        host: text(system.nodename()),
-        system: [system.sysname(), system.release(), system.version()].map(text).join(" "),
-        processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned),
+        host: text(system.nodename()).into(),
+        system: [system.sysname(), system.release(), system.version()].map(text).join(" ").into(),
+        processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned).into(),
         processors: thread::available_parallelism().map_or(1, usize::from),
         megahertz: fact("cpu MHz").and_then(|number| number.parse().ok()),
         load: load.split(' ').take(3).filter_map(|number| number.parse().ok()).collect(),
-        build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
-        program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).to_owned(),
-        command: env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+        program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).into(),
+        command: env::args_os().map(|word| OneLine::from(&*word.to_string_lossy())).collect(),
         doctor: Vec::new(),
         interrupted: false,
     }

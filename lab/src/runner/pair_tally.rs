@@ -84,7 +84,7 @@ impl PairTally {
         if self.trouble.is_none() {
             let again = self.failures.iter();
             let again = again.map(|why| format!("A pair failed and was run again: {why}\n"));
-            result.note = again.collect::<String>() + &result.note;
+            result.note = (again.collect::<String>() + &result.note).into();
         }
         if is_cut {
             let all = self.repeat.max(pairs);
@@ -99,5 +99,5 @@ impl PairTally {
 fn add(paired: &mut Paired, value: PairValue) {
     paired.ours.extend(value.ours);
     paired.theirs.extend(value.theirs);
-    paired.unit = value.unit;
+    paired.unit = value.unit.into();
 }

@@ -20,6 +20,7 @@ use crate::{
     peer::Reading,
     run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics},
     study::{Beside, Peer},
+    units::OneLine,
 };
 
 /// The limit for a peer's output in bytes; no known tool writes as much.
@@ -163,15 +164,20 @@ impl<'a> UnderWay<'a> {
 pub fn form(peer: &Peer) -> PeerForm {
     let missing = missing(peer);
     let result = PeerResult {
-        name: peer.name.clone(),
-        command: peer.command.clone(),
-        experiment: peer.case.spec.name.to_owned(),
-        target: peer.case.target.to_string(),
-        parameters: peer.case.parameters.iter().cloned().collect(),
-        label: peer.case.label(),
+        name: peer.name.clone().into(),
+        command: peer.command.iter().map(OneLine::from).collect(),
+        experiment: peer.case.spec.name.into(),
+        target: peer.case.target.to_string().into(),
+        parameters: peer
+            .case
+            .parameters
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        label: peer.case.label().into(),
         pairs: 0,
         statistics: peer.beside.iter().map(unmeasured).collect(),
-        note: peer.note.clone(),
+        note: peer.note.clone().into(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     };
     let case = &peer.case;
@@ -189,9 +195,9 @@ pub fn form(peer: &Peer) -> PeerForm {
 /// A pair of statistics without a value yet.
 fn unmeasured(beside: &Beside) -> Paired {
     Paired {
-        ours_is: beside.ours.clone().unwrap_or_default(),
-        theirs_is: beside.theirs.clone().unwrap_or_default(),
-        unit: String::new(),
+        ours_is: beside.ours.clone().unwrap_or_default().into(),
+        theirs_is: beside.theirs.clone().unwrap_or_default().into(),
+        unit: "".into(),
         ours: Vec::new(),
         theirs: Vec::new(),
         ratio: None,
@@ -253,7 +259,7 @@ fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f
         }
     };
     let found = found.into_iter().next().with_context(|| format!("ours has no `{statistic}`"))?;
-    Ok((found.1, found.2))
+    Ok((found.1, found.2.to_string()))
 }
 
 impl Peer {

@@ -168,10 +168,10 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     let cases = expand(experiment("switch").unwrap(), &target, &settings, &plan).unwrap();
     let header = Header {
         schema: SCHEMA,
-        context: Context { date: "2026-01-31T12:00:00Z".to_owned(), ..Context::default() },
-        study: String::new(),
-        titles: vec![String::new()],
-        notes: String::new(),
+        context: Context { date: "2026-01-31T12:00:00Z".into(), ..Context::default() },
+        study: "".into(),
+        titles: vec!["".into()],
+        notes: "".into(),
         keep_samples: true,
         cases: cases.iter().map(CaseForm::of).collect(),
         peers: Vec::new(),
@@ -231,24 +231,24 @@ fn a_repetition_that_was_stopped_leaves_nothing() {
 /// A peer with one statistic, of which three pairs are asked for.
 fn peer() -> PeerForm {
     let statistics = vec![Paired {
-        ours_is: "p50".to_owned(),
-        theirs_is: "Avg".to_owned(),
-        unit: String::new(),
+        ours_is: "p50".into(),
+        theirs_is: "Avg".into(),
+        unit: "".into(),
         ours: Vec::new(),
         theirs: Vec::new(),
         ratio: None,
         within: Some(0.1),
     }];
     let result = PeerResult {
-        name: "cyclictest".to_owned(),
-        command: vec!["cyclictest".to_owned()],
-        experiment: "period".to_owned(),
-        target: "linux@host".to_owned(),
+        name: "cyclictest".into(),
+        command: vec!["cyclictest".into()],
+        experiment: "period".into(),
+        target: "linux@host".into(),
         parameters: BTreeMap::new(),
-        label: String::new(),
+        label: "".into(),
         pairs: 0,
         statistics,
-        note: "as in the study".to_owned(),
+        note: "as in the study".into(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     };
     PeerForm { result, repeat: 3, duration: None, is_given_up: false }
@@ -260,9 +260,9 @@ fn pairs_are_kept_and_a_peer_that_was_cut_short_is_inconclusive() {
     let header = Header {
         schema: SCHEMA,
         context: Context::default(),
-        study: String::new(),
-        titles: vec![String::new()],
-        notes: String::new(),
+        study: "".into(),
+        titles: vec!["".into()],
+        notes: "".into(),
         keep_samples: false,
         cases: Vec::new(),
         peers: vec![peer()],
@@ -279,8 +279,8 @@ fn pairs_are_kept_and_a_peer_that_was_cut_short_is_inconclusive() {
     ];
     for (number, reasons) in [
         (0, None),
-        (1, Some(vec!["interrupted after 1 of 3 pairs".to_owned()])),
-        (3, Some(vec!["interrupted after 2 of 3 pairs".to_owned()])),
+        (1, Some(vec!["interrupted after 1 of 3 pairs".into()])),
+        (3, Some(vec!["interrupted after 2 of 3 pairs".into()])),
         (4, Some(Vec::new())),
     ] {
         let store = folder.0.join(format!("{number}.sqlite"));

@@ -15,10 +15,10 @@ pub fn insert(connection: &Connection, run: &Run, document: &str) -> rusqlite::R
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             run.schema,
-            context.date,
-            run.study,
-            context.host,
-            context.system,
+            context.date.as_str(),
+            run.study.as_str(),
+            context.host.as_str(),
+            context.system.as_str(),
             context.seconds,
             context.interrupted,
             run.status().words(),
@@ -40,7 +40,8 @@ fn insert_case(connection: &Connection, run: i64, case: &CaseResult) -> rusqlite
     let (key, status) = (case.key(), case.verdict.status.words());
     let mut row =
         |name: &str, unit: &str, nominal: f64, [p50, low, high, p99, max]: [Option<f64>; 5]| {
-            let (experiment, target, label) = (&case.experiment, &case.target, &case.label);
+            let (experiment, target, label) =
+                (case.experiment.as_str(), case.target.as_str(), case.label.as_str());
             insert.execute(params![
                 run, key, experiment, target, label, name, unit, nominal, p50, low, high, p99, max,
                 status

@@ -4,34 +4,34 @@ use anyhow::Result;
 use rusqlite::{Row, params};
 
 use super::{Store, error::explain};
-use crate::run::Status;
+use crate::{run::Status, units::OneLine};
 
 /// A run as a row of a list.
 #[derive(Debug, serde::Serialize)]
 pub struct RunRow {
     pub run: i64,
-    pub started: String,
-    pub study: String,
+    pub started: OneLine,
+    pub study: OneLine,
     pub cases: i64,
-    pub status: String,
+    pub status: OneLine,
     pub interrupted: bool,
-    pub host: String,
-    pub system: String,
+    pub host: OneLine,
+    pub system: OneLine,
 }
 
 /// A measured series of a case in a run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CaseRow {
     pub run: i64,
-    pub started: String,
-    pub host: String,
-    pub key: String,
-    pub label: String,
-    pub series: String,
-    pub unit: String,
+    pub started: OneLine,
+    pub host: OneLine,
+    pub key: OneLine,
+    pub label: OneLine,
+    pub series: OneLine,
+    pub unit: OneLine,
     pub nominal: f64,
     pub p50: Option<f64>,
-    pub status: String,
+    pub status: OneLine,
 }
 
 impl CaseRow {
@@ -54,13 +54,13 @@ impl Store {
         self.rows(query, params![study, limit], |row| {
             Ok(RunRow {
                 run: row.get(0)?,
-                started: row.get(1)?,
-                study: row.get(2)?,
+                started: line(row, 1)?,
+                study: line(row, 2)?,
                 cases: row.get(3)?,
-                status: row.get(4)?,
+                status: line(row, 4)?,
                 interrupted: row.get(5)?,
-                host: row.get(6)?,
-                system: row.get(7)?,
+                host: line(row, 6)?,
+                system: line(row, 7)?,
             })
         })
     }
@@ -80,15 +80,15 @@ impl Store {
         self.rows(query, params![experiment, study, limit], |row| {
             Ok(CaseRow {
                 run: row.get(0)?,
-                started: row.get(1)?,
-                host: row.get(2)?,
-                key: row.get(3)?,
-                label: row.get(4)?,
-                series: row.get(5)?,
-                unit: row.get(6)?,
+                started: line(row, 1)?,
+                host: line(row, 2)?,
+                key: line(row, 3)?,
+                label: line(row, 4)?,
+                series: line(row, 5)?,
+                unit: line(row, 6)?,
                 nominal: row.get(7)?,
                 p50: row.get(8)?,
-                status: row.get(9)?,
+                status: line(row, 9)?,
             })
         })
     }
@@ -107,4 +107,9 @@ impl Store {
         };
         read().map_err(|error| explain(&self.path, error))
     }
+}
+
+/// A column of text.
+fn line(row: &Row<'_>, column: usize) -> rusqlite::Result<OneLine> {
+    row.get::<_, String>(column).map(OneLine::from)
 }

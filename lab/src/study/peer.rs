@@ -27,7 +27,7 @@ use crate::{
     peer::{Format, STDOUT, TOOLS, Tool},
     run::Target,
     toml_text::{word, words},
-    units::words::nearest,
+    units::{OneLine, Text, words::nearest},
 };
 
 /// A peer as a study writes it: a known tool with its settings, or a program of the study's own,
@@ -35,7 +35,7 @@ use crate::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
-    name: String,
+    name: OneLine,
     /// A known tool; with `command`, the program that must be installed where it is not the
     /// command's first word.
     tool: Option<String>,
@@ -110,7 +110,7 @@ fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
 /// A tool and the case that it is run in pairs with.
 #[derive(Clone)]
 pub struct Peer {
-    pub name: String,
+    pub name: OneLine,
     pub tool: String,
     pub package: String,
     /// The command, with its placeholders filled; never empty.
@@ -121,7 +121,7 @@ pub struct Peer {
     /// Chronoscope's case; the number of its repetitions is that of the pairs.
     pub case: Case,
     pub beside: Vec<Beside>,
-    pub note: String,
+    pub note: Text,
 }
 
 impl Entry {
@@ -240,7 +240,7 @@ impl Entry {
             format: start.format,
             case,
             beside: self.beside.clone(),
-            note: self.note.clone(),
+            note: self.note.clone().into(),
         })
     }
 }

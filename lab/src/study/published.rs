@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::{
     run::{Instrument, Published, Quantity, limit::statistic},
     toml_text::{list, word, words},
+    units::{OneLine, Text},
 };
 
 /// Published figures as a study writes them: one figure, or a row of figures over the values of a
@@ -15,15 +16,15 @@ use crate::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PublishedRow {
-    source: String,
-    on: String,
+    source: OneLine,
+    on: OneLine,
     #[serde(deserialize_with = "statistic")]
-    statistic: String,
-    series: Option<String>,
+    statistic: OneLine,
+    series: Option<OneLine>,
     #[serde(default)]
     instrument: Instrument,
     #[serde(default)]
-    unit: String,
+    unit: OneLine,
     #[serde(default)]
     same_clock: bool,
     /// The parameter, or `series`, that the row runs over.
@@ -35,7 +36,7 @@ pub(super) struct PublishedRow {
     #[serde(default)]
     when: BTreeMap<String, toml::Value>,
     #[serde(default)]
-    note: String,
+    note: Text,
 }
 
 impl PublishedRow {
@@ -49,8 +50,8 @@ impl PublishedRow {
             };
             bail!("`{}` has {} values for {expected} {at}", self.source, self.value.len());
         }
-        let when: BTreeMap<String, String> =
-            self.when.iter().map(|(name, value)| (name.clone(), word(value))).collect();
+        let when: BTreeMap<OneLine, OneLine> =
+            self.when.iter().map(|(name, value)| (name.into(), word(value).into())).collect();
         let figures = self.value.iter().enumerate().map(|(index, value)| {
             let mut figure = Published {
                 source: self.source.clone(),
@@ -65,9 +66,9 @@ impl PublishedRow {
                 note: self.note.clone(),
             };
             match self.by.as_deref() {
-                Some("series") => figure.series = Some(self.at[index].clone()),
+                Some("series") => figure.series = Some(self.at[index].clone().into()),
                 Some(parameter) => {
-                    drop(figure.when.insert(parameter.to_owned(), self.at[index].clone()))
+                    drop(figure.when.insert(parameter.into(), self.at[index].clone().into()))
                 }
                 None => {}
             }

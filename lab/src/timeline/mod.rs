@@ -122,7 +122,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn add(&mut self, case: &'a CaseResult) {
-        let name = [&case.experiment, &case.target, &case.label].map(String::as_str).join(" ");
+        let name =
+            [&case.experiment, &case.target, &case.label].map(|text| text.as_str()).join(" ");
         let description = format!(
             "a sample is from: {}; to: {}; verdict: {}",
             case.start,
@@ -243,7 +244,7 @@ impl Names {
         let id = NameId(
             u32::try_from(self.list.len()).expect("a name takes more than a byte of its source"),
         );
-        self.list.push(name.to_owned());
+        self.list.push(printable(name));
         self.known.insert(name.to_owned(), id);
         id
     }

@@ -5,6 +5,7 @@
 
 use std::{
     env,
+    ffi::OsStr,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::PathBuf,
@@ -31,6 +32,14 @@ pub fn program() -> Command {
     let mut program = Command::new(program_path());
     program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     program
+}
+
+/// Copies a program so that it can be started at once. Linux refuses to start a file that is open for
+/// writing, and a child that another thread forks may hold it open for a moment; `cp` has no such
+/// children.
+pub fn copy_program(from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) {
+    run(Command::new("cp").args([from.as_ref(), to.as_ref()])).exits(0);
+    run(Command::new("chmod").arg("755").arg(to)).exits(0);
 }
 
 /// The builder of images, next to the program as when the program runs it.

@@ -23,7 +23,7 @@ fn runs_are_in_the_order_of_storing() {
     ];
     for date in dates {
         let mut run = sample::run();
-        run.context.date = date.to_owned();
+        run.context.date = date.into();
         store.add(&[&run]).unwrap();
     }
     assert_eq!(store.newest(0).unwrap(), 4);

@@ -19,6 +19,7 @@ mod capture_fuzz;
 mod compare;
 mod corpus;
 mod fuzz;
+mod hostile_text;
 mod outputs;
 mod page;
 mod security;

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::{Answer, Folder, chronoscope, program, program_path, run};
+use crate::common::{Answer, Folder, chronoscope, copy_program, program, program_path, run};
 use chronoscope::{
     report::capture_files,
     run::{Run, names::CAPTURE},
@@ -295,7 +295,7 @@ fn a_stream_is_only_data() {
     let folder = Folder::new("stream");
     let bin = folder.path("bin");
     fs::create_dir(&bin).unwrap();
-    fs::copy(program_path(), folder.path("bin/chronoscope")).unwrap();
+    copy_program(program_path(), folder.path("bin/chronoscope"));
     let clock = wire::Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
     let evil = "../../evil$(touch evil)`touch evil`|touch evil";
     let attach = |name| Record::Attachment { name, bytes: b"text" };
@@ -313,8 +313,8 @@ fn a_stream_is_only_data() {
         Record::End { records: 10 },
     ]);
     folder.file("bin/stream", bytes);
-    let port = folder.file("bin/chronoscope-linux", "#!/bin/sh\nexec cat \"${0%/*}/stream\"\n");
-    fs::set_permissions(port, fs::Permissions::from_mode(0o755)).unwrap();
+    let port = folder.file("port", "#!/bin/sh\nexec cat \"${0%/*}/stream\"\n");
+    copy_program(port, folder.path("bin/chronoscope-linux"));
     let before = files(&folder.0);
     let mut lab = Command::new(folder.path("bin/chronoscope"));
     lab.current_dir(&folder.0).env("HOME", folder.path("bin")).env_remove("XDG_DATA_HOME");

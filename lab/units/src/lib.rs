@@ -2,7 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod file;
+mod text;
 pub mod words;
+
+pub use text::{LONGEST, OneLine, Text};
 
 use anyhow::{Result, bail};
 

@@ -67,7 +67,7 @@ impl<R: Read> Reader<R> {
             .reduce(|a, b| Some(a?.min(b?)))
             .flatten();
         let header = Header {
-            source: source.to_owned(),
+            source: source.into(),
             tick: Tick::PICOSECOND,
             sampling: rate.map_or(Sampling::Unknown, |hertz| Sampling::At(hertz.round() as u64)),
             channels: channels.iter().map(|channel| channel.name.clone()).collect(),
@@ -102,10 +102,10 @@ impl<R: Read> Channel<R> {
     fn next(&mut self) -> Result<Option<f64>> {
         while self.chunk.transitions == 0 {
             if self.chunks == 0 {
-                // `read_to_end` goes on after an interruption, which a single `read` reports.
-                let rest = self.input.by_ref().take(1).read_to_end(&mut Vec::new());
-                let rest = rest.context("cannot be read")?;
-                ensure!(rest == 0, "there is more in it than it says: it is damaged");
+                let mut rest = Vec::new();
+                // An interrupted read is tried again.
+                self.input.by_ref().take(1).read_to_end(&mut rest).context("cannot be read")?;
+                ensure!(rest.is_empty(), "there is more in it than it says: it is damaged");
                 return Ok(None);
             }
             self.chunks -= 1;

@@ -48,7 +48,7 @@ impl<R: Read> Reader<R> {
         }
         let channels = channels.to_vec();
         let header = Header {
-            source: source.to_owned(),
+            source: source.into(),
             tick: Tick::PICOSECOND,
             sampling: Sampling::Unknown,
             channels: channels.into_iter().collect(),

@@ -70,7 +70,7 @@ impl<F: Read + Seek> Reader<F> {
             "it has no `samplerate`, so the time between its samples is not known: give it, --sampled RATE",
         )?;
         let header = Header {
-            source: source.to_owned(),
+            source: source.into(),
             tick: Tick::of_hertz(hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
             sampling: Sampling::At(hertz),
             channels: metadata.channels.iter().map(|(_, name)| name).collect(),

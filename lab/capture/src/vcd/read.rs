@@ -47,7 +47,7 @@ impl<R: Read> Reader<R> {
             )
         };
         let header =
-            Header { source: source.to_owned(), tick, sampling, channels: definitions.channels };
+            Header { source: source.into(), tick, sampling, channels: definitions.channels };
         Ok(Self { words, header, variables: definitions.variables })
     }
 }

@@ -2,6 +2,7 @@
 //! counters take the statistics' names, units and values from here.
 
 use chronoscope_statistics::Interval;
+use chronoscope_units::OneLine;
 
 use crate::{
     case::CaseResult,
@@ -146,11 +147,11 @@ impl Statistic {
     }
 
     /// The value of a series with the nominal part, and its unit, empty for a plain number.
-    pub(super) fn whole(&self, series: &SeriesResult) -> Option<(f64, String)> {
+    pub(super) fn whole(&self, series: &SeriesResult) -> Option<(f64, OneLine)> {
         let value = self.of_series(series)?;
         let nominal = if self.is_duration() { series.nominal } else { 0.0 };
         let unit = if self.is_in_unit() { series.unit.name() } else { "" };
-        Some((value + nominal, unit.to_owned()))
+        Some((value + nominal, unit.into()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{CaseResult, FigureResult, Limit, Published, Quantity, SeriesResult, 
 
 fn limit(statistic: &str, most: Option<f64>, least: Option<f64>) -> Limit {
     let (at_most, at_least) = (most.map(Quantity), least.map(Quantity));
-    Limit { statistic: statistic.to_owned(), series: None, at_most, at_least }
+    Limit { statistic: statistic.into(), series: None, at_most, at_least }
 }
 
 /// A measured series with these fields instead of the sample's.
@@ -68,7 +68,7 @@ fn every_statistic_is_found_by_its_name() {
             .into_iter()
             .map(|(series, value, unit)| (series, value, unit.to_string()))
             .collect();
-        assert_eq!(found, [(of.to_owned(), value, unit.to_owned())], "{name}");
+        assert_eq!(found, [(of.into(), value, unit.into())], "{name}");
         assert!(limit(name, Some(value), None).applies(&case));
     }
     for name in ["p95", "heat", ""] {
@@ -98,7 +98,7 @@ fn a_limit_holds_for_the_series_named_or_all_measured_ones() {
         series("beside", 9000.0, json!({ "role": "auxiliary" })),
     ]);
     let of = |name: &str| Limit {
-        series: Some(name.to_owned()),
+        series: Some(name.into()),
         ..limit("p50", Some(2040.0), Some(1100.0))
     };
     let all = Limit { series: None, ..of("") };
@@ -151,11 +151,7 @@ fn a_published_figure_has_a_sister() {
     ] {
         let published = published(instrument, of);
         let found = published.sister(case).map(|(name, value, _)| (name, value));
-        assert_eq!(
-            found,
-            sister.map(|(name, value)| (name.to_owned(), value)),
-            "{instrument} {of:?}"
-        );
+        assert_eq!(found, sister.map(|(name, value)| (name.into(), value)), "{instrument} {of:?}");
         for series in &case.series {
             let is_sister = sister.is_some_and(|(name, _)| name == series.name);
             assert_eq!(

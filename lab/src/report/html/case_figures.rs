@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     run::{CaseResult, Domain, FigureResult, Published},
-    units::show,
+    units::{OneLine, show},
 };
 
 /// Most rows of a chart; further rows continue in the next one.
@@ -34,7 +34,7 @@ impl Row<'_> {
     fn label(&self) -> (String, f64) {
         match self {
             Row::Measured { name, figure, .. } => (name.clone(), figure.value),
-            Row::Published(figure) => (figure.on.clone(), figure.value),
+            Row::Published(figure) => (figure.on.to_string(), figure.value),
         }
     }
 
@@ -99,7 +99,7 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
         rows.push(Row::Measured { name, figure, limits: limits(case, number) });
         // A published figure follows the last of the consecutive cases that it applies to.
-        let published = |case: &CaseResult| -> Vec<(String, u64)> {
+        let published = |case: &CaseResult| -> Vec<(OneLine, u64)> {
             comparable(case, figure)
                 .map(|figure| (figure.on.clone(), figure.value.to_bits()))
                 .collect()
@@ -197,7 +197,8 @@ fn figure(
             Row::Published(figure) => {
                 let tip = format!("published: {}: {}", figure.on, show(figure.value, unit));
                 svg.mark(3, "hollow", [scale.at(figure.value), middle], &tip);
-                let note = format!("◇ published: {}", joined(&[&figure.source, &figure.note]));
+                let note =
+                    format!("◇ published: {}", joined(&[figure.source.as_str(), &figure.note]));
                 if !notes.contains(&note) {
                     notes.push(note);
                 }

@@ -75,7 +75,7 @@ fn figure(page: &[Profiled<'_>], scale: &Scale, styles: &Styles<'_>, part: &str)
             let share = row.cycles as f64 / cycles.total.max(1) as f64;
             let [taken, retired] = cells;
             rows.push(vec![
-                row.name.clone(),
+                row.name.to_string(),
                 shown.name(),
                 taken,
                 retired,

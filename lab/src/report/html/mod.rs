@@ -52,7 +52,7 @@ pub fn render(runs: &[(String, &Run)]) -> String {
         }
     }
     let title = match runs {
-        [(_, run)] => run.title.clone(),
+        [(_, run)] => run.title.to_string(),
         runs => runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", "),
     };
     let overview: String = subjects

@@ -61,7 +61,7 @@ pub fn html(name: &str, run: &Run) -> String {
     text.push_str(&line("where", &joined(&machine)));
     let length =
         format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
-    text.push_str(&line("when", &joined(&[&context.date, &length, &context.program])));
+    text.push_str(&line("when", &joined(&[context.date.as_str(), &length, &context.program])));
     let cases = run.cases.iter().map(|case| case.verdict.status);
     let statuses: Vec<Status> =
         cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();

@@ -118,7 +118,7 @@ impl<'a> Panel<'a> {
             entry.name =
                 if alone { joined(&[entry.subject, &entry.case.target]) } else { joined(&own) };
             if entry.name.is_empty() {
-                entry.name = entry.series.name.clone();
+                entry.name = entry.series.name.to_string();
             }
         }
     }
@@ -177,14 +177,14 @@ fn clock(domain: Option<Domain>) -> String {
 /// The words that identify a series: run, target, parameters and series. `loops=` is left out
 /// unless `with_loops` is set, because charts show n.
 fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
-    let mut words = vec![entry.subject.to_owned(), entry.case.target.clone()];
+    let mut words = vec![entry.subject.to_owned(), entry.case.target.to_string()];
     let label = entry
         .case
         .label
         .split_whitespace()
         .filter(|word| with_loops || !word.starts_with("loops="));
     words.extend(label.map(str::to_owned));
-    words.push(entry.series.name.clone());
+    words.push(entry.series.name.to_string());
     words.retain(|word| !word.is_empty());
     words
 }

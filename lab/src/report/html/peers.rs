@@ -56,15 +56,18 @@ pub fn html(name: &str, run: &Run) -> String {
                         median(values).map_or("–".to_owned(), |value| show(value, &paired.unit))
                     };
                     vec![
-                        paired.ours_is.clone(),
+                        paired.ours_is.to_string(),
                         middle(&paired.ours),
-                        paired.theirs_is.clone(),
+                        paired.theirs_is.to_string(),
                         middle(&paired.theirs),
                     ]
                 })
                 .collect();
-            let case =
-                joined(&[&peer.name, &format!("{} {}", peer.experiment, peer.label), &peer.target]);
+            let case = joined(&[
+                peer.name.as_str(),
+                &format!("{} {}", peer.experiment, peer.label),
+                &peer.target,
+            ]);
             let reasons: String = peer
                 .verdict
                 .reasons

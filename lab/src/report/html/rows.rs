@@ -62,7 +62,7 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
     let mut rows = Vec::new();
     for (group, members) in groups {
         for entry in &members {
-            let name = if is_grouped { entry.case.target.clone() } else { entry.name.clone() };
+            let name = if is_grouped { entry.case.target.to_string() } else { entry.name.clone() };
             rows.push(Row {
                 group: group.clone(),
                 name,
@@ -109,8 +109,11 @@ fn published<'p, 'a>(
                 format!("{on}, {statistic}")
             };
             if rows.iter().all(|row| row.name != name) {
-                let kind =
-                    Kind::Published { value, range, note: joined(&[&figure.source, &figure.note]) };
+                let kind = Kind::Published {
+                    value,
+                    range,
+                    note: joined(&[figure.source.as_str(), &figure.note]),
+                };
                 rows.push(Row { group: group.to_owned(), name, starts_group: false, kind });
             }
         }

@@ -60,7 +60,7 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
                 place,
                 &format!("{name}, {}: {value_text}", entry.series.name),
             );
-            rows.push(vec![name.clone(), entry.series.name.clone(), value_text]);
+            rows.push(vec![name.clone(), entry.series.name.to_string(), value_text]);
         }
     }
     Figure {
@@ -82,7 +82,7 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
 fn case_name(case: &[&Entry<'_>]) -> String {
     let words = case[0].name.split(" · ").filter(|word| *word != case[0].series.name);
     let name = words.collect::<Vec<_>>().join(" · ");
-    if name.is_empty() { case[0].case.experiment.clone() } else { name }
+    if name.is_empty() { case[0].case.experiment.to_string() } else { name }
 }
 
 /// The first word common to the names of all series, as `hog` of `hog 0 us` and `hog 2000 us`; `x`

@@ -68,7 +68,7 @@ pub fn parameters<'a>(panel: &Panel<'a>) -> BTreeSet<&'a str> {
     panel
         .entries
         .iter()
-        .flat_map(|entry| entry.case.parameters.keys().map(String::as_str))
+        .flat_map(|entry| entry.case.parameters.keys().map(|name| name.as_str()))
         .collect()
 }
 
@@ -150,7 +150,7 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
     kept.map(|mut points| {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let name = own(points[0].1);
-        let label = name.replace(&points[0].1.case.target, "");
+        let label = name.replace(&*points[0].1.case.target, "");
         let name = if name.is_empty() { panel.experiment.to_owned() } else { name };
         Line { name, label, points }
     })
@@ -183,9 +183,11 @@ pub fn curves(
             let Some(value) = value(figure) else { continue };
             let when = figure.when.iter().filter(|(name, _)| *name != parameter);
             let when: Vec<String> = when.map(|(name, value)| format!("{name}={value}")).collect();
-            let name = joined(&[&figure.on, &when.join(" ")]);
-            let note =
-                joined(&[&format!("{} of {}", figure.statistic, figure.source), &figure.note]);
+            let name = joined(&[figure.on.as_str(), &when.join(" ")]);
+            let note = joined(&[
+                format!("{} of {}", figure.statistic, figure.source).as_str(),
+                &figure.note,
+            ]);
             let point = (*x, value);
             match curves.iter_mut().find(|curve| curve.name == name && curve.note == note) {
                 Some(curve) if curve.points.contains(&point) => {}

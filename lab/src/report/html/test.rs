@@ -99,33 +99,29 @@ fn a_page_is_whole_and_shows_what_there_is() {
 fn names_are_text_and_no_markup() {
     let evil = "<script>alert(1)</script>\"'&\0\x1b[2J\u{202e}</style>--><img src=x onerror=y>";
     let mut run = sample::full();
-    for text in [
-        &mut run.title,
-        &mut run.notes,
-        &mut run.study,
-        &mut run.context.host,
-        &mut run.context.processor,
-    ] {
-        *text = evil.to_owned();
+    for text in [&mut run.title, &mut run.study, &mut run.context.host, &mut run.context.processor]
+    {
+        *text = evil.into();
     }
-    run.context.command = vec![evil.to_owned()];
+    run.notes = evil.into();
+    run.context.command = vec![evil.into()];
     run.cases.push(rich("switch", "tasks=9"));
     for case in &mut run.cases {
         for text in
             [&mut case.target, &mut case.label, &mut case.start, &mut case.end, &mut case.release]
         {
-            *text = evil.to_owned();
+            *text = evil.into();
         }
-        case.parameters.insert(evil.to_owned(), evil.to_owned());
-        case.log = vec![evil.to_owned()];
-        case.verdict.reasons = vec![evil.to_owned()];
-        case.series.iter_mut().for_each(|series| series.name = evil.to_owned());
-        case.evidence.iter_mut().for_each(|evidence| evidence.name = evil.to_owned());
-        case.published.iter_mut().for_each(|figure| figure.on = evil.to_owned());
+        case.parameters.insert(evil.into(), evil.into());
+        case.log = vec![evil.into()];
+        case.verdict.reasons = vec![evil.into()];
+        case.series.iter_mut().for_each(|series| series.name = evil.into());
+        case.evidence.iter_mut().for_each(|evidence| evidence.name = evil.into());
+        case.published.iter_mut().for_each(|figure| figure.on = evil.into());
     }
     let odd = rich(evil, evil);
     run.cases.push(odd);
-    run.peers[0].name = evil.to_owned();
+    run.peers[0].name = evil.into();
     let text = page_of(&run);
     assert!(
         !text.contains("<img")
@@ -217,7 +213,7 @@ fn a_published_time_is_drawn_with_times_only() {
     let text = page_of(&run_of(vec![case.clone()]));
     assert!(text.contains("◇ published: P1.switch.timer") && charts(&text, "beside") == 1);
     case.series[0].unit = Unit::Cycles;
-    case.published[0].unit = String::new();
+    case.published[0].unit = "".into();
     let text = page_of(&run_of(vec![case]));
     assert!(charts(&text, "beside") == 0 && text.contains("3.60 µs"), "it stands in the table");
 }
@@ -236,7 +232,7 @@ fn loads_and_targets_make_a_map() {
     for target in ["linux-rt@vm", "linux-none@vm"] {
         for load in ["none", "udp"] {
             cases.push(CaseResult {
-                target: target.to_owned(),
+                target: target.into(),
                 ..sample::case("period", &format!("load={load}"))
             });
         }
@@ -248,11 +244,11 @@ fn loads_and_targets_make_a_map() {
 #[test]
 fn images_are_drawn_in_bytes_with_published_ones() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
-        .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
+        .map(|target| CaseResult { target: target.into(), ..sample::case("image", "") })
         .to_vec();
     cases.iter_mut().for_each(|case| case.series[0].unit = Unit::Count);
     cases[0].published =
-        vec![Published { unit: "bytes".to_owned(), ..sample::published("max", 2080.0) }];
+        vec![Published { unit: "bytes".into(), ..sample::published("max", 2080.0) }];
     let text = page_of(&run_of(cases));
     assert!(
         charts(&text, "memory") == 1 && text.contains("2080 bytes") && text.contains("the floor")
@@ -262,7 +258,7 @@ fn images_are_drawn_in_bytes_with_published_ones() {
 #[test]
 fn a_floor_above_another_row_is_not_drawn() {
     let mut cases = ["tandem@cortex-m4", "bare@cortex-m4"]
-        .map(|target| CaseResult { target: target.to_owned(), ..sample::case("image", "") })
+        .map(|target| CaseResult { target: target.into(), ..sample::case("image", "") })
         .to_vec();
     cases.iter_mut().for_each(|case| case.series[0].unit = Unit::Count);
     cases[0].series[0].summary.p50 = Some(64.0);
@@ -315,16 +311,14 @@ fn tasks_during_the_worst_sample_are_named() {
 #[test]
 fn a_published_ratio_is_drawn_with_the_measured_one() {
     let mut case = CaseResult {
-        target: "linux-rt@vm".to_owned(),
+        target: "linux-rt@vm".into(),
         ..sample::case("interference", "class=ordinary")
     };
     case.clock.as_mut().unwrap().domain = Domain::Instructions;
     case.figures.push(sample::figure("latency stretched", "", 1.99));
     case.figures.push(sample::figure("bytes in a second", "", 1e6));
-    let published = |name: &str, value: f64| Published {
-        unit: String::new(),
-        ..sample::published(name, value)
-    };
+    let published =
+        |name: &str, value: f64| Published { unit: "".into(), ..sample::published(name, value) };
     case.published =
         vec![published("latency stretched", 2.0), published("bytes in a second", 228_600.0)];
     let text = page_of(&run_of(vec![case]));
@@ -340,7 +334,7 @@ fn curves_of_other_clocks_are_compared_by_shape() {
         case.series[0].unit = Unit::Instructions;
         case.series[0].summary.mean = Some(1000.0 + f64::from(size));
         case.published = vec![Published {
-            unit: String::new(),
+            unit: "".into(),
             ..sample::published("mean", 70e3 + f64::from(size))
         }];
         case
@@ -360,7 +354,7 @@ fn an_auxiliary_series_has_a_curve_of_its_own() {
         case.series
             .push(SeriesResult { role: Role::Auxiliary, ..sample::series("processor time", 20.0) });
         case.published = vec![Published {
-            series: Some("processor time".to_owned()),
+            series: Some("processor time".into()),
             ..sample::published("mean", 25.0)
         }];
         case
@@ -398,15 +392,15 @@ fn two_runs_show_the_trend_of_the_store() {
         comparison.lines.iter().find(|line| line.figures.is_some()).expect("a case has figures");
     let row = |run: i64, host: &str| CaseRow {
         run,
-        started: String::new(),
-        host: host.to_owned(),
-        key: line.key.clone(),
-        label: String::new(),
-        series: line.series.clone(),
-        unit: "ns".to_owned(),
+        started: "".into(),
+        host: host.into(),
+        key: line.key.clone().into(),
+        label: "".into(),
+        series: line.series.clone().into(),
+        unit: "ns".into(),
         nominal: 0.0,
         p50: Some(1000.0 * run as f64),
-        status: "pass".to_owned(),
+        status: "pass".into(),
     };
     let host = comparison.b.context.host.clone();
     let rows: Vec<CaseRow> =
@@ -439,7 +433,7 @@ fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, |_| true);
     let lines = comparison::compare(&pairs, false, 0.05);
-    let side = |name: &str| comparison::Side { name: name.to_owned(), context: a.context.clone() };
+    let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
     comparison::Comparison {
         schema: 1,
         a: side("<a>"),

@@ -8,7 +8,7 @@ use crate::{
     digest::key,
     report::text_table::wrap,
     run::{CaseResult, Domain, FigureResult, Run},
-    units::{digits, show},
+    units::{OneLine, digits, show},
 };
 
 /// The figures about its machine that a target reports with each case.
@@ -127,7 +127,7 @@ fn provenance(cases: &[&CaseResult]) -> Vec<String> {
             .iter()
             .filter_map(|name| identity.get(*name));
         let short =
-            |fact: &String| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
+            |fact: &OneLine| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
         items.extend(facts.map(short).chain([format!("identity {}", key(identity))]));
     }
     let mut known = BTreeSet::new();

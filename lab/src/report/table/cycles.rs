@@ -86,7 +86,7 @@ mod tests {
     fn cycles_are_means_of_one_sample() {
         let mut run = sample::run();
         assert_eq!(section(&run), "");
-        let spent = |name: &str, cycles, retired| Spent { name: name.to_owned(), cycles, retired };
+        let spent = |name: &str, cycles, retired| Spent { name: name.into(), cycles, retired };
         let few = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|name| spent(name, 10, 10));
         let rows = [&[spent("tandem_suspend", 110, 80)], &few[..]].concat();
         run.cases[0].cycles = Some(Cycles { windows: 10, total: 200, asleep: 5000, rows });

@@ -23,7 +23,7 @@ const WIDTH: usize = 120;
 /// Renders a run as text for a terminal.
 pub fn render(run: &Run, paint: Paint) -> String {
     let mut sections = vec![
-        run.title.clone(),
+        run.title.to_string(),
         figures::section(run, paint),
         reasons(run, paint),
         evidence::section(run),
@@ -274,7 +274,7 @@ mod tests {
         line(&one, &["p50", "2900 instructions = 5.80 µs", "24 µs"]);
         line(&one, &["= µs: ", "500 instructions a µs"]);
         assert!(!one.contains("switch linux@host pair"), "there is one target");
-        run.cases[1].target = "linux-rt@vm".to_owned();
+        run.cases[1].target = "linux-rt@vm".into();
         line(&text(&run), &["switch linux@host pair=thread-thread", "5.80 µs"]);
     }
 
@@ -286,12 +286,12 @@ mod tests {
                 ("emulator", "qemu 7.2.22 (Debian), sha256 01"),
                 ("kernel's origin", "linux-image 6.1, sha256 23"),
             ];
-            case.identity = facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into();
+            case.identity = facts.map(|(name, fact)| (name.into(), fact.into())).into();
         }
         let one = text(&run);
         let origin = line(&one, &["qemu 7.2.22 · linux-image 6.1 · identity "]);
         assert_eq!(origin.matches("identity").count(), 1, "{origin}");
-        run.cases[0].identity.insert("boot arguments".to_owned(), "preempt=full".to_owned());
+        run.cases[0].identity.insert("boot arguments".into(), "preempt=full".into());
         assert_eq!(text(&run).matches("identity ").count(), 2);
     }
 

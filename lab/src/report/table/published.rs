@@ -114,7 +114,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
     let statistic = figure.sister(case);
     let (series, value, unit) = match statistic {
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
-        None => (figure.series.clone().unwrap_or_default(), None, "ns".to_owned()),
+        None => (figure.series.clone().unwrap_or_default(), None, "ns".into()),
     };
     let has_nominal = Statistic::named(&figure.statistic).is_none_or(Statistic::is_duration);
     let nominal = case

@@ -53,7 +53,7 @@ fn case(capture: &Capture) -> CaseResult {
     let mut dump = Vec::new();
     capture.to_vcd(&mut dump).unwrap();
     let mut case = sample::case("switch", "pins=yes");
-    case.target = "tandem@ibex".to_owned();
+    case.target = "tandem@ibex".into();
     case.clock = Some(Clock { domain: Domain::Cycles, hertz: 84_000_000, resolution: 1 });
     // Each begins 2 cycles after its pulse does, or a little later, and ends 2 before, or a little
     // earlier.
@@ -61,7 +61,7 @@ fn case(capture: &Capture) -> CaseResult {
         series("full", Role::Measured, &[(0.0, 96.0), (301.0, 134.0), (600.0, 116.0)]),
         series(&by_pin("full"), Role::Pin, &[(0.0, 100.0), (300.0, 140.0), (600.0, 120.0)]),
     ];
-    case.attachments.insert(CAPTURE.to_owned(), String::from_utf8(dump).unwrap());
+    case.attachments.insert(CAPTURE.into(), String::from_utf8(dump).unwrap());
     case
 }
 
@@ -132,8 +132,8 @@ fn pins_that_show_no_series_are_read_by_themselves() {
 fn a_capture_that_cannot_be_drawn_has_a_remark() {
     let mut cases = vec![case(&capture()), case(&capture()), case(&capture())];
     let broken = cases[0].attachments[CAPTURE].replace("#1100", "#9");
-    cases[0].attachments.insert(CAPTURE.to_owned(), broken);
-    cases[1].attachments.insert(CAPTURE.to_owned(), "<script>alert(1)</script>".to_owned());
+    cases[0].attachments.insert(CAPTURE.into(), broken);
+    cases[1].attachments.insert(CAPTURE.into(), "<script>alert(1)</script>".to_owned());
     let mut quiet = capture();
     quiet.channels.iter_mut().for_each(|channel| channel.edges.clear());
     cases[2] = case(&quiet);
@@ -185,7 +185,7 @@ fn a_million_edges_make_a_small_picture() {
 fn extremes_break_no_picture() {
     let mut shown = case(&capture());
     let dump = "$timescale 100 s $end $var wire 1 ! D0 $end $enddefinitions $end #0 0! #1 1! #18446744073709551614 0!";
-    shown.attachments.insert(CAPTURE.to_owned(), dump.to_owned());
+    shown.attachments.insert(CAPTURE.into(), dump.to_owned());
     shown.series[0].samples = vec![(f64::NAN, f64::INFINITY); 3];
     shown.series[1].per = 0.0;
     for domain in [Domain::Wall, Domain::Cycles] {
@@ -199,9 +199,9 @@ fn extremes_break_no_picture() {
 
 #[test]
 fn functions_have_one_colour_in_all_bars() {
-    let spent = |name: &str, cycles| Spent { name: name.to_owned(), cycles, retired: cycles / 2 };
+    let spent = |name: &str, cycles| Spent { name: name.into(), cycles, retired: cycles / 2 };
     let mut cases: Vec<CaseResult> = ["tandem@ibex", "bare@ibex"]
-        .map(|target| CaseResult { target: target.to_owned(), ..case(&capture()) })
+        .map(|target| CaseResult { target: target.into(), ..case(&capture()) })
         .to_vec();
     let evil = "<script>alert(1)</script>::".to_owned() + &"f".repeat(100_000);
     let rows = vec![spent("handler", 300), spent(&evil, 200), spent("entry", 40)];
