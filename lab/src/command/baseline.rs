@@ -54,8 +54,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let checked = baseline.check(&run, threshold);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
-        host: host.clone().into(),
-        processor: processor.clone().into(),
+        host: host.clone(),
+        processor: processor.clone(),
         ..Context::default()
     });
     // A baseline without times applies to all machines.

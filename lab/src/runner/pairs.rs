@@ -164,7 +164,7 @@ impl<'a> UnderWay<'a> {
 pub fn form(peer: &Peer) -> PeerForm {
     let missing = missing(peer);
     let result = PeerResult {
-        name: peer.name.clone().into(),
+        name: peer.name.clone(),
         command: peer.command.iter().map(OneLine::from).collect(),
         experiment: peer.case.spec.name.into(),
         target: peer.case.target.to_string().into(),
@@ -177,7 +177,7 @@ pub fn form(peer: &Peer) -> PeerForm {
         label: peer.case.label().into(),
         pairs: 0,
         statistics: peer.beside.iter().map(unmeasured).collect(),
-        note: peer.note.clone().into(),
+        note: peer.note.clone(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     };
     let case = &peer.case;

@@ -7,8 +7,8 @@ use crate::run::Run;
 
 fn run() -> Run {
     let context = json!({ "date": "2026-01-31T12:00:00Z", "seconds": 0.1, "host": "h", "system": "Linux 7", "processor": "p",
-        "processors": 1, "program": "c", "command": ["c"], "interrupted": false });
-    let value = json!({ "schema": 1, "context": context, "study": "", "title": "t".repeat(100_000), "notes": "", "cases": [] });
+        "processors": 1, "program": "c", "command": vec!["c".repeat(1000); 100], "interrupted": false });
+    let value = json!({ "schema": 1, "context": context, "study": "", "title": "t", "notes": "", "cases": [] });
     serde_json::from_value(value).unwrap()
 }
 
