@@ -53,8 +53,14 @@ pub fn read(name: &str, bytes: &[u8]) {
     reader(bytes);
 }
 
-/// Checks that an error is one line that a terminal can show.
+/// The result, if there is one. The text of an error must not be empty; it may quote the bytes, and
+/// the console replaces their control characters.
 fn told<T>(outcome: Result<T>) -> Option<T> {
+    outcome.map_err(|error| assert!(!format!("{error:#}").is_empty())).ok()
+}
+
+/// The result of a database file, whose errors are one line without SQLite's query.
+fn one_line<T>(outcome: Result<T>) -> Option<T> {
     outcome
         .map_err(|error| {
             let text = format!("{error:#}");
@@ -141,8 +147,7 @@ fn read_baseline(bytes: &[u8]) {
 
 fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    // The message may quote the text; the console replaces its control characters.
-    let Ok(run) = reference::parse(text) else { return };
+    let Some(run) = told(reference::parse(text)) else { return };
     let shown = table::render(&run, Paint::Plain);
     assert!(!shown.contains('\u{1b}'), "an escape sequence reaches the terminal: {shown:?}");
     html::render(&[(String::new(), &run)]);
@@ -169,10 +174,10 @@ fn store(bytes: &[u8]) {
     let thread = format!("{:?}", std::thread::current().id());
     let path = folder.join(format!("chronoscope-fuzz-{}-{thread}.sqlite", process::id()));
     fs::write(&path, bytes).expect("room for a file");
-    if let Some(store) = told(Store::open(&path)) {
-        told(store.runs(None, 20));
-        told(store.cases("switch", None, 20));
-        if let Some(run) = told(store.newest(0).and_then(|newest| store.run(newest))) {
+    if let Some(store) = one_line(Store::open(&path)) {
+        one_line(store.runs(None, 20));
+        one_line(store.cases("switch", None, 20));
+        if let Some(run) = one_line(store.newest(0).and_then(|newest| store.run(newest))) {
             table::render(&run, Paint::Plain);
         }
     }

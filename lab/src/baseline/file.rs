@@ -190,4 +190,37 @@ mod tests {
             parse("schema = 1\nseries = []").unwrap_err().to_string().contains("holds nothing")
         );
     }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let path =
+            std::env::temp_dir().join(format!("chronoscope-test-{}-baseline", std::process::id()));
+        let padded = |bytes: u64| {
+            let comment = "#".repeat(bytes as usize - FILE.len());
+            std::fs::write(&path, format!("{FILE}{comment}")).unwrap();
+            load(&path)
+        };
+        let largest = padded(MAX_BYTES).unwrap();
+        assert_eq!(largest, parse(FILE).unwrap());
+        let error = padded(MAX_BYTES + 1).unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.ends_with("a file of more than 8388608 bytes is not a baseline"), "{error}");
+        assert!(load(&path).unwrap_err().to_string().starts_with("cannot read the baseline"));
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        for (value, written) in [
+            (0.0, "0"),
+            (-3.0, "-3"),
+            (2.5, "2.5"),
+            (999_999_999_999_999.0, "999999999999999"),
+            (1e15, "1000000000000000.0"),
+            (1e300, "1e300"),
+            (1e6 / 3.0, "333333.3333333333"),
+        ] {
+            assert_eq!(number(value), written);
+            assert_eq!(written.parse::<f64>().unwrap(), value);
+        }
+    }
 }

@@ -340,6 +340,15 @@ mod tests {
         }
     }
 
+    /// A clock that does not tick has no step that a file could hold.
+    #[test]
+    fn a_step_that_is_no_number_is_none() {
+        let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 3])]);
+        run.cases[0].clock.as_mut().unwrap().hertz = 0;
+        let (baseline, left_out) = Baseline::of(&run);
+        assert_eq!((baseline.series.values().next().unwrap().step, left_out.len()), (0.0, 0));
+    }
+
     #[test]
     fn what_is_kept_is_what_a_comparison_needs() {
         let mut run = run(&[

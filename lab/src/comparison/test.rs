@@ -92,6 +92,17 @@ fn a_line_has_the_nominal_part_of_its_values() {
     assert_eq!((line.nominal, line.unit_name()), (5e7, "ns"));
 }
 
+#[test]
+fn the_threshold_is_the_caller_s() {
+    let found = |scale: f64, threshold: f64| {
+        let (a, b) = (case(A, 1.0, &vec![]), case(B, scale, &vec![]));
+        compare(&[Pair { label: String::new(), a: &a, b: &b }], false, threshold)[0].finding
+    };
+    assert_eq!(found(1.2, 0.25), Finding::Pass);
+    assert_eq!(found(1.2, 0.15), Finding::Regression);
+    assert_eq!(found(1.04, 0.02), Finding::Regression);
+}
+
 /// A clock's step counts as noise, whichever side has the coarser clock.
 #[test]
 fn the_coarser_clock_sets_the_noise() {

@@ -128,8 +128,13 @@ fn cold_samples_count_and_are_kept_apart() {
 #[test]
 fn different_deadlines_do_not_merge() {
     let mut samples = accumulate([1, 2, 3]);
+    assert_eq!((samples.deadline(), Accumulator::new().deadline()), (Some(1_000), None));
     let error = samples.merge(&Accumulator::new()).unwrap_err();
     assert_eq!(error, DeadlinesDiffer { ours: Some(1_000), theirs: None });
+    assert_eq!(
+        error.to_string(),
+        "samples with a deadline of 1000 ticks cannot be merged with samples with no deadline"
+    );
     assert_eq!(samples.count(), 3);
 }
 
