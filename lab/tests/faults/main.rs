@@ -14,8 +14,8 @@
 //!   must hold, and the line names the disk.
 //! - `quick::bad_input`: standard output or error is full or closed (`/dev/full`, a reader that
 //!   ends). The lab exits with 1 and does not panic.
-//! - `sharing`: another connection has locked the store. The lab waits; after 10 s it shows the
-//!   figures and exits with 1.
+//! - `sharing`: another connection has locked the store. The lab waits; after 10 s it exits with 1
+//!   before it measures anything.
 //! - `sharing`: twenty labs share one store. Each run is stored under a number of its own.
 //! - `clock`: runs and cache entries have dates in any order, as after the host's clock is set
 //!   back. The order of storing counts; all are listed.
