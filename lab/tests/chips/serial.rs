@@ -167,7 +167,11 @@ fn a_request_that_is_lost_or_damaged_is_sent_again() {
 
 #[test]
 fn boards_that_fail_say_so_in_one_line() {
-    fails(&Board::new(|_, _| Some(Vec::new())), "bare", "in 4 s: is the board powered, flashed");
+    fails(
+        &Board::new(|_, _| Some(Vec::new())),
+        "bare",
+        "in 4 s: check that the board is powered, flashed",
+    );
     let wrong_rate = |_, _: &str| Some(vec![0x9e, 0xff, 0x06, 0x00, 0xe0, 0xf8, 0x9e, 0x80]);
     fails(&Board::new(wrong_rate), "bare", "is 115200 the board's baud rate");
     let boots = |_, _: &str| Some(b"U-Boot 2024.01\r\n".to_vec());

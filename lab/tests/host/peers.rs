@@ -80,7 +80,7 @@ fn ours_and_theirs_take_turns_in_going_first() {
     common::run(&mut shell).exits(0);
     let study = folder.file("study.toml", study(&format!("echo theirs >>{turns}; {SLOW}"), SHOWN));
     let mut lab = Command::new(folder.path("chronoscope"));
-    lab.args(["run", "--no-store", "-q", "--repeat", "4", "--study", &study]);
+    lab.args(["run", "--no-store", "-q", "--allow-programs", "--repeat", "4", "--study", &study]);
     common::run(&mut lab).exits(0);
     let turns = fs::read_to_string(turns).unwrap();
     let turns: Vec<&str> = turns.lines().collect();
