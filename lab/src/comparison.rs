@@ -250,13 +250,15 @@ fn prepare(pair: &Pair<'_>) -> Vec<Prepared> {
     lines
 }
 
-/// Returns the finding and its reasons where figures cannot be compared: a side is inconclusive or
-/// not offered, or the clocks differ.
+/// Returns the finding and its reasons where figures cannot be compared: a side was not set up, is
+/// inconclusive or not offered, or the clocks differ.
 fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     let sides = [("A", a), ("B", b)];
-    for (status, finding) in
-        [(Status::Inconclusive, Finding::Inconclusive), (Status::NotOffered, Finding::NotOffered)]
-    {
+    for (status, finding) in [
+        (Status::Error, Finding::Inconclusive),
+        (Status::Inconclusive, Finding::Inconclusive),
+        (Status::NotOffered, Finding::NotOffered),
+    ] {
         let concerned = sides.iter().filter(|(_, case)| case.verdict.status == status);
         let told = concerned.flat_map(|(side, case)| {
             let reasons =

@@ -26,7 +26,7 @@ use self::{
 use crate::{
     case::Case,
     journal::{Journal, MadeForm, Recorded},
-    machine::{self, Machine, Made},
+    machine::{self, Machine, Made, TargetFailed},
     run::CaseResult,
 };
 
@@ -106,10 +106,15 @@ impl UnderWay<'_> {
             Ok(made) => made,
             Err(_) if stop.load(Ordering::Relaxed) => return,
             Err(error) => {
-                let failed = Some(format!("{error:#}"));
-                journal.begin(place, None);
-                journal.end(&Recorded { failed, ..Recorded::default() });
-                return tally.observation.fail(format!("{error:#}"));
+                let why = format!("{error:#}");
+                let has_failed = error.is::<TargetFailed>();
+                // In a journal, a repetition that nothing was made for is one without a set-up.
+                journal.begin(place, has_failed.then(MadeForm::default));
+                journal.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+                return match has_failed {
+                    true => tally.observation.fail(why),
+                    false => tally.observation.fail_set_up(why),
+                };
             }
         };
         let Made { identity, remark } = made;

@@ -13,13 +13,17 @@ pub enum Status {
     Inconclusive,
     Regression,
     LimitMissed,
+    /// The case was not set up: a program is missing, or a build or a download failed. Nothing ran,
+    /// so nothing is known of the kernel.
+    Error,
 }
 
 impl Status {
-    /// The program's exit status; 1 is reserved for errors.
+    /// The program's exit status.
     pub fn exit_code(self) -> u8 {
         match self {
             Status::Pass | Status::NotOffered => 0,
+            Status::Error => 1,
             Status::LimitMissed => 2,
             Status::Regression => 3,
             Status::Inconclusive => 4,
@@ -34,6 +38,7 @@ impl Status {
             Status::Inconclusive => "inconclusive",
             Status::Regression => "regression",
             Status::LimitMissed => "limit missed",
+            Status::Error => "error",
         }
     }
 }
@@ -58,12 +63,13 @@ mod tests {
     use super::Status;
 
     /// All statuses in the order of `docs/method.md`, from good to bad.
-    const ALL: [(Status, &str, u8); 5] = [
+    const ALL: [(Status, &str, u8); 6] = [
         (Status::Pass, "pass", 0),
         (Status::NotOffered, "not offered", 0),
         (Status::Inconclusive, "inconclusive", 4),
         (Status::Regression, "regression", 3),
         (Status::LimitMissed, "limit missed", 2),
+        (Status::Error, "error", 1),
     ];
 
     #[test]

@@ -64,7 +64,7 @@ struct Begin {
 }
 
 /// The provenance of a repetition's figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MadeForm {
     pub identity: BTreeMap<String, String>,
     pub remark: String,
@@ -100,6 +100,8 @@ pub enum PairOutcome {
     /// The values of each of the peer's statistics, in their order.
     Values(Vec<PairValue>),
     Failed(String),
+    /// The pair could not be set up: a program is missing, or a build or a download failed.
+    Unprepared(String),
 }
 
 /// The values of a statistic in a pair; a side without the statistic is `None`.

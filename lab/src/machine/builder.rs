@@ -42,6 +42,14 @@ pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns whether a program is there: a path, or in a folder of PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Joining a path that starts at the root leaves that path.
+    program.contains('/') && Path::new(program).is_file()
+        || env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 /// Runs `xtask` with these arguments, which build into the folder `target`; says `what` it does if
 /// that takes more than a moment.
 ///

@@ -1,14 +1,14 @@
 //! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
 //! port; this module starts it and does not read its stream.
 
-use std::process::Command;
+use std::{process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Machine, Program, Recording, Start,
+    Machine, Made, Program, Recording, Start,
     builder::beside_the_lab,
     family::{Family, Targets},
 };
@@ -73,6 +73,9 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
     },
 ];
 
+/// The program of the port.
+const PORT: &str = "chronoscope-linux";
+
 pub struct Host;
 
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
@@ -88,12 +91,17 @@ impl Machine for Host {
         PARAMETERS.iter().map(|parameter| (parameter, default(parameter))).collect()
     }
 
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        beside_the_lab(PORT)?;
+        Ok(Made::default())
+    }
+
     fn run(
         &self,
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let port = beside_the_lab("chronoscope-linux")?;
+        let port = beside_the_lab(PORT)?;
         let mut command = Command::new(&port);
         command.args(start.request.split(' '));
         child::run(&mut command, "the port", start.limit, start.stop, sink)?;

@@ -12,11 +12,12 @@ pub mod rtl;
 pub mod serial;
 pub mod vm;
 
-use std::{collections::BTreeMap, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, fmt, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
+pub use self::builder::is_installed;
 use self::family::{Family, Targets};
 use crate::{child::Limit, profile::Retirement, run::Target, run::names::HOST};
 
@@ -152,6 +153,20 @@ fn take<'a>(request: &'a str, key: &str) -> (Option<&'a str>, String) {
     let rest = request.split(' ').filter(|word| value(word).is_none());
     (request.split(' ').find_map(value), rest.collect::<Vec<_>>().join(" "))
 }
+
+/// The error of a target that failed while it was prepared, as a guest that does not boot. All other
+/// errors of [`Machine::prepare`] are those of the set-up: a program is missing, or a build or a
+/// download failed.
+#[derive(Debug)]
+pub struct TargetFailed(pub String);
+
+impl fmt::Display for TargetFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TargetFailed {}
 
 /// The machine that a target names.
 ///

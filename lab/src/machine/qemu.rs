@@ -99,7 +99,11 @@ impl Machine for Qemu {
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
         let (variant, request) = split(request)?;
+        // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
+        if !builder::is_installed(self.chip.program) {
+            return Err(self.missing());
+        }
         if variant == Variant::Pins && request != experiments::image::SPEC.name {
             plugin()?;
         }
@@ -157,13 +161,18 @@ impl Qemu {
         ])
     }
 
-    fn explained(&self, error: Error, variant: Variant) -> Error {
+    /// The error of a QEMU that is not there.
+    fn missing(&self) -> Error {
         let Chip { program, package, .. } = self.chip;
+        anyhow!(
+            "{program} is not installed: as root, apt-get install --no-install-recommends {package}"
+        )
+    }
+
+    fn explained(&self, error: Error, variant: Variant) -> Error {
         let cause = error.downcast_ref::<std::io::Error>();
         if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
-            return anyhow!(
-                "{program} is not installed: as root, apt-get install --no-install-recommends {package}"
-            );
+            return self.missing();
         }
         let mut loading = ["plugin", "chronoscope's pins"].into_iter();
         match variant == Variant::Pins && loading.any(|words| error.to_string().contains(words)) {

@@ -149,6 +149,11 @@ impl Observation {
         self.refusal.get_or_insert_with(|| Verdict::new(Status::Inconclusive, why));
     }
 
+    /// Ends the case as an error: it could not be set up, so the target never started.
+    pub fn fail_set_up(&mut self, why: String) {
+        self.refusal.get_or_insert_with(|| Verdict::new(Status::Error, why));
+    }
+
     /// Takes in one record.
     ///
     /// # Errors

@@ -51,9 +51,14 @@ fn inconclusive(reason: &str) -> Verdict {
 type End = fn(&mut Observation);
 
 /// A row of the table of rules, the end of a case, and its verdict.
-fn rules() -> [(&'static str, End, Verdict); 4] {
+fn rules() -> [(&'static str, End, Verdict); 5] {
     let not_permitted = io::Error::from_raw_os_error(1);
     [
+        (
+            "The set-up fails: a program is missing, or a build or a download failed.",
+            |observation| observation.fail_set_up("qemu is not installed".to_owned()),
+            Verdict::new(Status::Error, "qemu is not installed"),
+        ),
         (
             "The kernel does not have the mechanism.",
             |observation| observation.take(&refused(Reason::NotOffered, 0)).unwrap(),

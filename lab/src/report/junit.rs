@@ -5,7 +5,7 @@
 //! |---|---|
 //! | pass | none |
 //! | limit missed, regression | `failure` |
-//! | inconclusive | `error`: nothing was measured; `skipped` would look like a success |
+//! | inconclusive, error | `error`: nothing was measured; `skipped` would look like a success |
 //! | not offered | `skipped` |
 //!
 //! A `testcase` has no `time`: the repetitions of all cases are interleaved.
@@ -62,7 +62,7 @@ fn element(status: Status) -> Option<&'static str> {
     match status {
         Status::Pass => None,
         Status::NotOffered => Some("skipped"),
-        Status::Inconclusive => Some("error"),
+        Status::Inconclusive | Status::Error => Some("error"),
         Status::Regression | Status::LimitMissed => Some("failure"),
     }
 }

@@ -84,6 +84,7 @@ impl Outcomes {
     /// The number of outcomes by status, the worst status first, as `1 limit missed · 3 pass`.
     pub fn summary(&self) -> String {
         let worst_first = [
+            Status::Error,
             Status::LimitMissed,
             Status::Regression,
             Status::Inconclusive,

@@ -64,6 +64,9 @@ impl PairTally {
                 }
                 self.result.pairs += 1;
             }
+            PairOutcome::Unprepared(why) => {
+                self.trouble = Some(Verdict::new(Status::Error, why));
+            }
             PairOutcome::Failed(why) => {
                 self.failures.push(why.clone());
                 if self.failures.len() == MAX_FAILURES {

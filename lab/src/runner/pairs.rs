@@ -1,8 +1,6 @@
 //! Runs peers: Chronoscope's case and the peer's tool in pairs.
 
 use std::{
-    env,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -15,7 +13,7 @@ use super::{
 };
 use crate::{
     journal::{Journal, Pair, PairOutcome, PairValue, PeerForm},
-    machine::{self, Machine, Program, Start},
+    machine::{self, Machine, Program, Start, TargetFailed},
     observation::Observation,
     peer::Reading,
     run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics},
@@ -97,17 +95,27 @@ impl<'a> UnderWay<'a> {
     /// Runs one more pair of the peer at `place`.
     fn pair(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
         let start = Instant::now();
-        let values = self.both(stop).and_then(|(ours, theirs)| {
-            self.peer.beside.iter().map(|beside| value(beside, &ours, &theirs)).collect()
-        });
-        let outcome = match values {
-            Ok(values) => PairOutcome::Values(values),
-            Err(_) if stop.load(Ordering::Relaxed) => return,
-            Err(error) => PairOutcome::Failed(format!("{error:#}")),
+        let outcome = match self.machine.prepare(&self.peer.case.request(), stop) {
+            Err(error) if !error.is::<TargetFailed>() => {
+                PairOutcome::Unprepared(format!("{error:#}"))
+            }
+            prepared => match prepared.and_then(|_| self.values(stop)) {
+                Ok(values) => PairOutcome::Values(values),
+                Err(error) => PairOutcome::Failed(format!("{error:#}")),
+            },
         };
+        if stop.load(Ordering::Relaxed) && !matches!(outcome, PairOutcome::Values(_)) {
+            return;
+        }
         let pair = Pair { peer: place, spent: start.elapsed(), outcome };
         journal.pair(pair.clone());
         self.tally.add(pair);
+    }
+
+    /// Runs a pair; the values of its statistics.
+    fn values(&self, stop: &AtomicBool) -> Result<Vec<PairValue>> {
+        let (ours, theirs) = self.both(stop)?;
+        self.peer.beside.iter().map(|beside| value(beside, &ours, &theirs)).collect()
     }
 
     fn both(&self, stop: &AtomicBool) -> Result<(CaseResult, Vec<Reading>)> {
@@ -186,7 +194,7 @@ pub fn form(peer: &Peer) -> PeerForm {
     match missing {
         None => form,
         Some(mend) => {
-            let verdict = Verdict::new(Status::Inconclusive, mend);
+            let verdict = Verdict::new(Status::Error, mend);
             PeerForm { result: PeerResult { verdict, ..form.result }, is_given_up: true, ..form }
         }
     }
@@ -273,15 +281,9 @@ impl Peer {
 
 /// Says which program is missing and how to install it; `None` if all are installed.
 fn missing(peer: &Peer) -> Option<String> {
-    if !installed(&peer.tool) {
+    if !machine::is_installed(&peer.tool) {
         return Some(format!("{} is not installed: apt-get install {}", peer.tool, peer.package));
     }
-    (!installed(&peer.command[0])).then(|| format!("{} is not installed", peer.command[0]))
-}
-
-fn installed(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    // Joining an absolute path yields that path.
-    program.contains('/') && Path::new(program).is_file()
-        || env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    (!machine::is_installed(&peer.command[0]))
+        .then(|| format!("{} is not installed", peer.command[0]))
 }

@@ -29,7 +29,7 @@ impl<'a> Tally<'a> {
     /// If the journal cannot be read.
     pub(super) fn replayed(case: &'a Case, place: usize, journal: &Unfinished) -> Result<Self> {
         let mut tally = Self::new(case, journal.header.keep_samples);
-        let mut repetition: Option<(Intake<'_>, Result<()>)> = None;
+        let mut repetition: Option<(Intake<'_>, Result<()>, bool)> = None;
         let Self { observation, spent, .. } = &mut tally;
         // The observation is lent to one repetition after the other.
         let mut observation = Some(observation);
@@ -37,19 +37,23 @@ impl<'a> Tally<'a> {
             Event::Begin(made) => {
                 let Some(observation) = observation.take() else { return };
                 let mut intake = Intake::new(observation);
+                let is_set_up = made.is_some();
                 if let Some(made) = made {
                     intake.observation().made(made.identity, &made.remark);
                 }
-                repetition = Some((intake, Ok(())));
+                repetition = Some((intake, Ok(()), is_set_up));
             }
             Event::Stream(bytes) => {
                 // A stream that was refused went no further.
-                if let Some((intake, fed @ Ok(()))) = &mut repetition {
+                if let Some((intake, fed @ Ok(()), _)) = &mut repetition {
                     *fed = intake.feed(bytes);
                 }
             }
             Event::End(end) => {
-                let Some((intake, fed)) = repetition.take() else { return };
+                let Some((mut intake, fed, is_set_up)) = repetition.take() else { return };
+                if let (false, Some(why)) = (is_set_up, &end.failed) {
+                    intake.observation().fail_set_up((*why).to_owned());
+                }
                 *spent += end.spent;
                 let seen = Seen {
                     capture: end.capture.map(<[u8]>::to_vec),

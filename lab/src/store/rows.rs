@@ -37,7 +37,8 @@ pub struct CaseRow {
 impl CaseRow {
     /// The median, unless the case is inconclusive.
     pub fn figure(&self) -> Option<f64> {
-        self.p50.filter(|_| self.status != Status::Inconclusive.words())
+        let none = [Status::Inconclusive, Status::Error].map(Status::words);
+        self.p50.filter(|_| !none.contains(&self.status.as_str()))
     }
 }
 

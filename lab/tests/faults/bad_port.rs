@@ -31,7 +31,12 @@ fn ports_that_end_badly() {
     let lab = Lab::new("forbidden").with_program("#!/bin/sh\n");
     fs::set_permissions(lab.0.path("chronoscope-linux"), Permissions::from_mode(0o644)).unwrap();
     lab.run_is_inconclusive("Permission denied");
-    Lab::new("absent").run_is_inconclusive("build the whole workspace");
+    let absent = Lab::new("absent");
+    absent
+        .run(&["run", "switch", "-q"])
+        .exits(1)
+        .shows("error: ")
+        .shows("build the whole workspace");
 }
 
 impl Lab {

@@ -6,10 +6,12 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use crate::common::{Answer, Folder, chronoscope, copy_program, program, program_path, run};
 use chronoscope::{
+    journal::{Header, Journal, MadeForm, Pair, PairOutcome, Recorded},
     report::capture_files,
     run::{Run, names::CAPTURE},
 };
@@ -370,6 +372,44 @@ fn a_store_runs_none_of_its_triggers() {
         .query_row("SELECT count(*) FROM runs WHERE host = 'evil'", [], |row| row.get(0))
         .unwrap();
     assert_eq!(evil, 0);
+}
+
+#[test]
+fn a_journal_runs_nothing() {
+    let folder = Folder::new("journal");
+    let (mark, device) = (folder.path("mark"), folder.file("device", "untouched"));
+    let target = format!("board@serial:{device}");
+    let result = json!({
+        "name": "../../evil", "command": ["sh", "-c", format!("touch {mark}")],
+        "experiment": "switch", "target": target, "parameters": {}, "label": "", "pairs": 0,
+        "statistics": [], "note": "", "verdict": { "status": "pass", "reasons": [] },
+    });
+    let case = json!({
+        "experiment": "switch", "target": target, "parameters": [["evil", mark]], "asked": [],
+        "repeat": 9, "duration": null, "deadline": null, "analyser": null, "limits": [],
+        "published": [],
+    });
+    let header: Header = serde_json::from_value(json!({
+        "schema": 1, "context": hostile_run()["context"], "study": "../../evil",
+        "titles": ["../../evil"], "notes": "", "keep_samples": false, "cases": [case],
+        "peers": [{ "result": result, "repeat": 2, "duration": null, "is_given_up": false }],
+    }))
+    .unwrap();
+    let store = folder.0.join("runs.sqlite");
+    let mut journal = Journal::create(&store, &header).unwrap();
+    journal.pair(Pair { peer: 0, spent: Duration::ZERO, outcome: PairOutcome::Values(vec![]) });
+    journal.begin(0, Some(MadeForm::default()));
+    journal.stream(b"../../evil");
+    journal.end(&Recorded { failed: Some("../../evil".to_owned()), ..Recorded::default() });
+    drop(journal);
+    let store = store.to_str().unwrap();
+    let answer = run(program_in(&folder).args(["recover", "--store", store]));
+    assert!(answer.exits(0).stderr.contains("stored as run 1"), "{answer:#?}");
+    assert!(!Path::new(&mark).exists(), "{answer:#?}");
+    assert_eq!(fs::read_to_string(device).unwrap(), "untouched");
+    let outside =
+        files(&folder.0).into_iter().filter(|path| path.display().to_string().contains("evil"));
+    assert_eq!(outside.count(), 0);
 }
 
 /// An index of one image, whose builder leaves `mark` behind.

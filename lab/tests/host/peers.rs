@@ -93,10 +93,10 @@ fn a_tool_that_is_missing_is_told_with_its_mend() {
     let missing = study(SLOW, SHOWN).replace("package", "tool = \"no-such-tool\"\n        package");
     let both =
         missing.clone() + &study(SLOW, SHOWN)[study(SLOW, SHOWN).find("[[peer]]").unwrap()..];
-    let mend = "inconclusive: no-such-tool is not installed: apt-get install peer-tools";
-    run("missing", &missing, &[]).exits(4).shows(mend);
+    let mend = "error: no-such-tool is not installed: apt-get install peer-tools";
+    run("missing", &missing, &[]).exits(1).shows(mend);
     let run = run("rest", &both, &["--format", "json"]);
-    let run = run.exits(4).json();
+    let run = run.exits(1).json();
     assert_eq!(run["peers"][0]["pairs"], 0);
     assert_eq!(run["peers"][1]["verdict"]["status"], "pass", "the rest runs");
 }

@@ -109,7 +109,10 @@ fn cargo_test<'a>(targets: &[&'a str], filters: &'a [String]) -> Vec<&'a str> {
 fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
     let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
     let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
-    let tests = cargo_test(&["--lib", "--bins", "--test", "quick", "--test", "usage"], filters);
+    let tests = cargo_test(
+        &["--lib", "--bins", "--test", "quick", "--test", "usage", "--test", "packages"],
+        filters,
+    );
     let format =
         |name, folder| Step::new(Stage::Quick, name, &["cargo", "fmt", "--check"]).within(folder);
     vec![

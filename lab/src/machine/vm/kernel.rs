@@ -23,7 +23,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::bzimage;
 use crate::{
     cache::{Cache, KERNELS},
-    child,
+    child, console,
     digest::sha256,
     machine::firmware::told_when_long,
     units::file,
@@ -34,6 +34,10 @@ const BINDER: &str = "binder_linux.ko";
 
 /// The largest kernel image or module, in bytes: a vmlinux with all debugging information.
 const LARGEST: u64 = 512 << 20;
+
+/// The longest wait for another program that holds apt, and the pause between two tries.
+const BUSY: Duration = Duration::from_secs(600);
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The time limit of unpacking a package, which takes seconds.
 const UNPACK: Duration = Duration::from_secs(600);
@@ -214,7 +218,7 @@ impl Build {
             Ok(package) => package,
             // The package lists may be older than the mirror, or the network failed for a moment.
             Err(first) => {
-                if run(Command::new("apt-get").args(["update", "-q"]), stop).is_err() {
+                if update(stop).is_err() {
                     pause(Duration::from_secs(5), stop);
                 }
                 self.download(folder, stop).map_err(|_| first)?
@@ -283,6 +287,33 @@ impl Build {
     }
 }
 
+/// Updates the system's package lists, once no other program holds them; waits for that at most ten
+/// minutes, and says so.
+fn update(stop: &AtomicBool) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let updated = run(Command::new("apt-get").args(["update", "-q"]), stop).map(drop);
+        let why = match &updated {
+            Err(error) if is_held(&error.to_string()) => error,
+            _ => return updated,
+        };
+        if start.elapsed() > BUSY || stop.load(Ordering::Relaxed) {
+            return updated;
+        }
+        if start.elapsed() < PAUSE {
+            console::note(&format!("waiting for apt, which another program holds: {why}"));
+        }
+        pause(PAUSE, stop);
+    }
+}
+
+/// Whether apt failed because another program holds one of its locks.
+fn is_held(error: &str) -> bool {
+    ["Could not get lock", "Unable to lock", "Unable to acquire"]
+        .iter()
+        .any(|words| error.contains(words))
+}
+
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
 }
@@ -339,8 +370,13 @@ fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let text = String::from_utf8_lossy(&output.stderr);
-    bail!("{name} failed: {}", text.lines().next_back().unwrap_or_default())
+    bail!("{name} failed: {}", cause(&String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The line of a program's standard error that tells most: apt's first error, or the last line.
+fn cause(text: &str) -> &str {
+    let error = text.lines().find_map(|line| line.strip_prefix("E: "));
+    error.or(text.lines().next_back()).unwrap_or_default()
 }
 
 /// Adds the remedy to the error of a program that is not installed.
@@ -357,6 +393,14 @@ fn explained(error: anyhow::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cause_of_a_failure_is_told() {
+        let held = "Reading…\nE: Could not get lock /var/lib/apt/lists/lock. It is held by process 7\nE: Unable to lock directory /var/lib/apt/lists/\n";
+        assert!(cause(held).starts_with("Could not get lock") && is_held(cause(held)));
+        assert_eq!(cause("one\ntwo\n"), "two");
+        assert!(!is_held("Temporary failure resolving 'deb.debian.org'"));
+    }
 
     #[test]
     fn packages_are_told_apart() {

@@ -29,7 +29,7 @@ use self::{
     start::Guest,
 };
 use super::{
-    Machine, Made, Program, Recording, Start,
+    Machine, Made, Program, Recording, Start, TargetFailed,
     family::{Defaults, Family, Targets},
     host, take,
 };
@@ -80,7 +80,10 @@ fn targets() -> Vec<String> {
 /// The prepared guests, or the errors of preparing them, by kernel, mode and programs. Each is
 /// prepared once in the process's life.
 static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
-type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, String>>;
+type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, Failure>>;
+
+/// The error of preparing a guest, and whether the guest itself failed.
+type Failure = (String, bool);
 
 impl Vm {
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
@@ -88,11 +91,15 @@ impl Vm {
         let guest =
             guests.entry((self.flavour.name, mode, self.programs.clone())).or_insert_with(|| {
                 let guest = Guest::ready(self.flavour, mode, &self.programs, stop);
-                guest.map(Arc::new).map_err(|error| format!("{error:#}"))
+                guest.map(Arc::new).map_err(|error| {
+                    let is_the_guests = error.is::<TargetFailed>();
+                    (format!("{error:#}"), is_the_guests)
+                })
             });
         match guest {
             Ok(guest) => Ok(Arc::clone(guest)),
-            Err(error) => bail!("{error}"),
+            Err((why, true)) => Err(TargetFailed(why.clone()).into()),
+            Err((why, false)) => bail!("{why}"),
         }
     }
 }

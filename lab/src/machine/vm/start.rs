@@ -26,7 +26,7 @@ use crate::{
     cache::Cache,
     child::{self, Limit},
     digest::{Identity, key, sha256},
-    machine::{Start, firmware::told_when_long},
+    machine::{Start, TargetFailed, firmware::told_when_long},
     units::printable,
 };
 
@@ -95,7 +95,8 @@ impl Guest {
                 identity: Identity::new(),
             };
             if mode.is_kept() {
-                told_when_long(&format!("booting {}@vm", flavour.name), || guest.save(stop))?;
+                told_when_long(&format!("booting {}@vm", flavour.name), || guest.save(stop))
+                    .map_err(|error| TargetFailed(format!("{error:#}")))?;
                 fs::remove_file(folder.join("vmlinux"))?;
                 fs::remove_file(folder.join("initramfs"))?;
             }

@@ -15,6 +15,7 @@ pub fn sign(status: Status) -> (&'static str, &'static str) {
         Status::Inconclusive => ("?", "doubt"),
         Status::Regression => ("▲", "bad"),
         Status::LimitMissed => ("✗", "bad"),
+        Status::Error => ("!", "bad"),
     }
 }
 
@@ -27,6 +28,7 @@ pub fn verdict(status: Status) -> String {
 /// The number of verdicts by status, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
 pub fn status_counts(statuses: &[Status]) -> String {
     let order = [
+        Status::Error,
         Status::LimitMissed,
         Status::Regression,
         Status::Inconclusive,
