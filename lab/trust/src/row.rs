@@ -1,0 +1,104 @@
+//! Rows of the table: a statement, the share that was promised, and the share that was seen.
+
+use std::fmt;
+
+/// The number of simulated studies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Seconds in all: for the tests. The bounds of [`Row::holds`] allow for the scatter of few
+    /// rounds.
+    Quick,
+    /// Minutes in all: for the figures in the documentation.
+    Full,
+}
+
+impl Effort {
+    /// Returns `quick` or `full`.
+    pub fn choose(self, quick: usize, full: usize) -> usize {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// A statement with the evidence for it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The statement and its conditions: `p50 interval, 7 repetitions, heavy tails`.
+    pub statement: String,
+    /// The promise, as `≥ 93 %`.
+    pub promised: String,
+    /// The finding with its counts, as `94.6 % (946 of 1000)`.
+    pub seen: String,
+    /// Whether the finding keeps the promise; with few rounds, whether it can be its scatter.
+    pub holds: bool,
+}
+
+impl Row {
+    /// A row that promises a share of at least `least`. With `hits` of `rounds`, the promise counts
+    /// as kept unless the share lies more than three standard errors below it.
+    pub fn at_least(statement: impl Into<String>, least: f64, hits: usize, rounds: usize) -> Self {
+        let holds = share(hits, rounds) >= least - scatter(least, rounds);
+        Self::new(statement, format!("≥ {} %", percent(least)), hits, rounds, holds)
+    }
+
+    /// A row that promises a share of at most `most`, with the same allowance.
+    pub fn at_most(statement: impl Into<String>, most: f64, hits: usize, rounds: usize) -> Self {
+        let holds = share(hits, rounds) <= most + scatter(most, rounds);
+        Self::new(statement, format!("≤ {} %", percent(most)), hits, rounds, holds)
+    }
+
+    fn new(
+        statement: impl Into<String>,
+        promised: String,
+        hits: usize,
+        rounds: usize,
+        holds: bool,
+    ) -> Self {
+        let seen = format!("{} % ({hits} of {rounds})", percent(share(hits, rounds)));
+        Self { statement: statement.into(), promised, seen, holds }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = if self.holds { "holds" } else { "FAILS" };
+        write!(f, "{:<64} {:>10}  {:<24} {kept}", self.statement, self.promised, self.seen)
+    }
+}
+
+/// A named list of rows.
+#[derive(Clone, Copy)]
+pub struct Section {
+    pub title: &'static str,
+    pub rows: fn(Effort) -> Vec<Row>,
+}
+
+fn share(hits: usize, rounds: usize) -> f64 {
+    hits as f64 / rounds.max(1) as f64
+}
+
+/// Three standard errors of a share in so many independent rounds.
+fn scatter(share: f64, rounds: usize) -> f64 {
+    3.0 * (share * (1.0 - share) / rounds.max(1) as f64).sqrt()
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1000.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_allows_for_scatter_and_no_more() {
+        assert!(Row::at_least("", 0.93, 910, 1_000).holds);
+        assert!(!Row::at_least("", 0.93, 900, 1_000).holds);
+        assert!(Row::at_most("", 0.02, 33, 1_000).holds);
+        assert!(!Row::at_most("", 0.02, 34, 1_000).holds);
+        assert!(!Row::at_least("", 0.93, 0, 0).holds);
+        assert_eq!(Row::at_most("", 0.02, 15, 1_000).seen, "1.5 % (15 of 1000)");
+    }
+}
