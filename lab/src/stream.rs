@@ -83,10 +83,13 @@ impl Decoder {
     /// Checks that the stream has ended with its last record.
     ///
     /// # Errors
-    /// If the stream was cut short.
+    /// If the stream was cut short, or part of a frame follows its end.
     pub fn finish(&self) -> Result<()> {
         if !self.ended {
             bail!("the stream was cut short after {} bytes", self.bytes + self.frame.len() as u64);
+        }
+        if !self.frame.is_empty() {
+            bail!("the stream goes on after its end, at byte {}", self.bytes);
         }
         Ok(())
     }
@@ -137,6 +140,8 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(read(&bytes[..length], 7).is_err(), "cut at {length}");
         }
+        let more = [&bytes[..], &[7]].concat();
+        assert!(read(&more, 7).unwrap_err().to_string().contains("goes on after its end"));
         let lost = stream(&[hello(), Record::End { records: 2 }]);
         assert!(read(&lost, 7).unwrap_err().to_string().contains("lost records"));
         let version = Record::Hello { version: 9, kernel: "k", release: "1", request: "" };
