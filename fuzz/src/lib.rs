@@ -3,8 +3,13 @@
 //! functions, and so does `lab/tests/files/corpus.rs` with the files in `fuzz/corpus`.
 
 pub mod capture;
+mod journal;
 
-use std::{env, fs, process};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process, thread,
+};
 
 use anyhow::Result;
 use chronoscope::{
@@ -29,13 +34,14 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 12] = [
+pub const READERS: [(&str, Reader); 13] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
     ("baseline", read_baseline),
     ("run", run),
     ("store", store),
+    ("journal", journal::read),
     ("vcd", capture::vcd),
     ("sigrok", capture::sigrok),
     ("saleae_csv", capture::saleae_csv),
@@ -167,12 +173,17 @@ fn draw(run: &Run) {
     let _ = vcd::write(&mut Timeline::of(&cases), &mut Vec::new());
 }
 
+/// The path of a file of this thread, in memory where the system allows it.
+fn file(extension: &str) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
+    let thread = format!("{:?}", thread::current().id());
+    folder.join(format!("chronoscope-fuzz-{}-{thread}.{extension}", process::id()))
+}
+
 /// A database file.
 fn store(bytes: &[u8]) {
-    let memory = std::path::Path::new("/dev/shm");
-    let folder = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
-    let thread = format!("{:?}", std::thread::current().id());
-    let path = folder.join(format!("chronoscope-fuzz-{}-{thread}.sqlite", process::id()));
+    let path = file("sqlite");
     fs::write(&path, bytes).expect("room for a file");
     if let Some(store) = one_line(Store::open(&path)) {
         one_line(store.runs(None, 20));

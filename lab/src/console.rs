@@ -2,10 +2,14 @@
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::{Context, Result};
+use indicatif::ProgressBar;
 
 use crate::units::OneLine;
 
@@ -44,8 +48,40 @@ pub fn note(text: &str) {
     }
 }
 
-/// Prints one line to standard error; control characters are replaced.
+/// Prints one line to standard error, after the program's name; control characters are replaced.
 pub fn remark(text: &str) {
-    // A failure to write to standard error cannot be reported.
-    let _ = writeln!(io::stderr(), "chronoscope: {}", OneLine::from(text));
+    line(&format!("chronoscope: {text}"));
+}
+
+/// Prints one line to standard error, above the bar if one is shown; control characters are
+/// replaced.
+pub fn line(text: &str) {
+    let line = format!("{}\n", OneLine::from(text));
+    // A failure to write to standard error cannot be reported, and must not end a run.
+    let write = || drop(io::stderr().write_all(line.as_bytes()));
+    match &*bar() {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// The progress bar on the terminal's last line, if there is one.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
+    BAR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets the bar that lines are printed above.
+pub fn set_bar(shown: Option<ProgressBar>) {
+    *bar() = shown;
+}
+
+/// Shows what goes on in the bar, in place of the case. Returns `false` if there is no bar.
+pub fn in_bar(text: &str) -> bool {
+    let bar = bar();
+    if let Some(bar) = &*bar {
+        bar.set_message(OneLine::from(text).to_string());
+    }
+    bar.is_some()
 }

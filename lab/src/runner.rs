@@ -6,6 +6,7 @@ pub mod context;
 mod pair_tally;
 pub mod pairs;
 mod recovered;
+mod remaining;
 mod repetition;
 mod tally;
 #[cfg(test)]
@@ -13,12 +14,15 @@ mod test;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use anyhow::{Result, anyhow};
 
-pub use self::{recovered::recovered, repetition::Progress};
+pub use self::{
+    recovered::recovered,
+    repetition::{Progress, Step},
+};
 use self::{
     repetition::{Intake, play},
     tally::Tally,
@@ -60,7 +64,6 @@ pub fn run(
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let total = expected_left(&under_way);
     let mut order: Vec<usize> = (0..under_way.len()).collect();
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for &index in &order {
@@ -70,8 +73,8 @@ pub fn run(
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let left = expected_left(&under_way);
-            progress.step(under_way[index].tally.case, total.saturating_sub(left), total);
+            let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
+            progress.step(&Step::of(under_way[index].tally.case, &works));
             under_way[index].repeat(index, stop, journal);
         }
         order.reverse();
@@ -81,11 +84,6 @@ pub fn run(
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
     let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
     Ok(Outcome { results, complete, interrupted })
-}
-
-fn expected_left(cases: &[UnderWay<'_>]) -> Duration {
-    let each = cases.iter().map(|case| case.tally.expected_left());
-    each.fold(Duration::ZERO, Duration::saturating_add)
 }
 
 struct UnderWay<'a> {

@@ -2,7 +2,7 @@
 //! processes behind. It knows nothing of the output's meaning.
 
 use std::{
-    io::Read,
+    io::{BufRead as _, BufReader, Read},
     os::{fd::AsFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::atomic::{AtomicBool, Ordering},
@@ -82,13 +82,22 @@ pub fn run_with_input(
 /// # Errors
 /// If the program cannot be started or is stopped. How it ended is in the result.
 pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
+    output_and_tell(command, stop, |_| ())
+}
+
+/// Runs `command` as [`output`] does, and passes each line of its standard error to `tell` as it
+/// comes, without its end.
+///
+/// # Errors
+/// As [`output`].
+pub fn output_and_tell(command: &mut Command, stop: &AtomicBool, tell: fn(&str)) -> Result<Output> {
     let name = command.get_program().display().to_string();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn(command).with_context(|| format!("cannot start {name}"))?;
     let mut running = Running::new(child);
     let (mut stdout, mut stderr) = (running.child.stdout.take(), running.child.stderr.take());
     // One thread a pipe: both may fill.
-    let stderr = thread::spawn(move || read_all(stderr.as_mut()));
+    let stderr = thread::spawn(move || read_lines(stderr.as_mut(), tell));
     let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
     let mut patience = Patience { name: &name, deadline: Deadline::new(Limit::ENDLESS), stop };
     let status = running.status(&mut patience)?;
@@ -103,6 +112,19 @@ fn read_all(pipe: Option<&mut impl Read>) -> Vec<u8> {
         let _ = pipe.read_to_end(&mut bytes);
     }
     bytes
+}
+
+fn read_lines(pipe: Option<&mut impl Read>, tell: fn(&str)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let Some(mut reader) = pipe.map(BufReader::new) else { return bytes };
+    loop {
+        let start = bytes.len();
+        // As in `read_all`, an error ends the output.
+        if !matches!(reader.read_until(b'\n', &mut bytes), Ok(1..)) {
+            return bytes;
+        }
+        tell(String::from_utf8_lossy(&bytes[start..]).trim_end());
+    }
 }
 
 /// The limits of a run.
@@ -232,7 +254,7 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::{sync::Mutex, time::Instant};
 
     use super::*;
 
@@ -287,6 +309,20 @@ mod tests {
         let output = output(&mut shell(script), &stop).unwrap();
         assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));
         assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn lines_of_standard_error_are_told_as_they_come() {
+        static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        static STOP: AtomicBool = AtomicBool::new(false);
+        // The shell goes on only when the second line has been told.
+        let mut shell = shell("echo out; echo one >&2; printf 'two\\nthr' >&2; sleep 1000");
+        let stopped = output_and_tell(&mut shell, &STOP, |line| {
+            TOLD.lock().unwrap().push(line.to_owned());
+            STOP.store(line == "two", Ordering::Relaxed);
+        });
+        assert_eq!(stopped.unwrap_err().to_string(), "interrupted");
+        assert_eq!(TOLD.lock().unwrap()[..2], ["one", "two"]);
     }
 
     #[test]

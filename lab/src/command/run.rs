@@ -2,6 +2,7 @@
 
 use std::{
     path::Path,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -26,57 +27,92 @@ use crate::{
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     let stop = signals::watch()?;
-    let overrides = overrides(arguments)?;
-    let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
-    let (cases, peers) = study.plan(&overrides)?;
-    report::check(arguments.output.output.as_deref())?;
-    if arguments.output.quiet {
-        console::be_quiet();
+    match Prepared::of(arguments, stop) {
+        // Whatever failed then was stopped.
+        Err(_) if stop.load(Ordering::Relaxed) => {
+            console::remark("interrupted: nothing was measured");
+            Ok(INTERRUPTED)
+        }
+        prepared => prepared?.measure(arguments, stop),
     }
-    set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
-    tell_programs(&peers);
-    let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
-    let on_this_machine = all.any(|case| case.target.machine == "host");
-    let doctor = if on_this_machine { spoilers() } else { Vec::new() };
-    if !arguments.output.quiet {
-        doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
+}
+
+/// A run before its first repetition.
+struct Prepared {
+    cases: Vec<Case>,
+    peers: Vec<Peer>,
+    header: Header,
+    keeper: Keeper,
+}
+
+impl Prepared {
+    /// Plans the run, opens the store, and writes the image of `--flash` to its chip.
+    ///
+    /// # Errors
+    /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
+    fn of(arguments: &cli::Run, stop: &AtomicBool) -> Result<Self> {
+        let overrides = overrides(arguments)?;
+        let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
+        let (cases, peers) = study.plan(&overrides)?;
+        report::check(arguments.output.output.as_deref())?;
+        if arguments.output.quiet {
+            console::be_quiet();
+        }
+        set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
+        tell_programs(&peers);
+        let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
+        let on_this_machine = all.any(|case| case.target.machine == "host");
+        let doctor = if on_this_machine { spoilers() } else { Vec::new() };
+        if !arguments.output.quiet {
+            doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
+        }
+        let header = Header {
+            schema: SCHEMA,
+            context: Context { doctor, ..context::now() },
+            study: study.name,
+            titles: vec![study.title],
+            notes: study.notes,
+            keep_samples: arguments.samples,
+            cases: cases.iter().map(CaseForm::of).collect(),
+            peers: peers.iter().map(pairs::form).collect(),
+        };
+        let keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
+        if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
+            serial::flash(image, chip, stop)?;
+        }
+        Ok(Self { cases, peers, header, keeper })
     }
-    let header = Header {
-        schema: SCHEMA,
-        context: Context { doctor, ..context::now() },
-        study: study.name,
-        titles: vec![study.title],
-        notes: study.notes,
-        keep_samples: arguments.samples,
-        cases: cases.iter().map(CaseForm::of).collect(),
-        peers: peers.iter().map(pairs::form).collect(),
-    };
-    let mut keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
-    if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
-        serial::flash(image, chip, stop)?;
+
+    /// Runs everything, and writes and stores the results. Returns the exit status.
+    ///
+    /// # Errors
+    /// If a target does not exist, or the results cannot be written or stored.
+    fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
+        let Self { cases, peers, header, mut keeper } = self;
+        let mut progress = report::progress::new(arguments.output.quiet);
+        let start = Instant::now();
+        let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
+        let outcome = runner::run(&cases, arguments.samples, progress, stop, journal)?;
+        let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
+        let context = Context {
+            interrupted: outcome.interrupted || beside.interrupted,
+            seconds: start.elapsed().as_secs_f64(),
+            ..header.context.clone()
+        };
+        let runs = header.runs(&context, outcome.results, beside.results);
+        let run = runs.first().context("a title makes a run")?;
+        // Both are tried even if one fails, so that measurements are not lost.
+        let output = &arguments.output;
+        let written = report::write(run, output.format(), output.output.as_deref());
+        let stored = keeper.store(&runs);
+        written.and(stored)?;
+        if run.context.interrupted {
+            let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
+            console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
+            return Ok(INTERRUPTED);
+        }
+        Ok(run.status().exit_code())
     }
-    let mut progress = report::progress::new(arguments.output.quiet);
-    let start = Instant::now();
-    let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-    let outcome = runner::run(&cases, arguments.samples, progress, stop, journal)?;
-    let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
-    let context = Context {
-        interrupted: outcome.interrupted || beside.interrupted,
-        seconds: start.elapsed().as_secs_f64(),
-        ..header.context.clone()
-    };
-    let runs = header.runs(&context, outcome.results, beside.results);
-    let run = runs.first().context("a title makes a run")?;
-    // Both are tried even if one fails, so that measurements are not lost.
-    let written = report::write(run, arguments.output.format(), arguments.output.output.as_deref());
-    let stored = keeper.store(&runs);
-    written.and(stored)?;
-    if run.context.interrupted {
-        let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
-        console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
-        return Ok(INTERRUPTED);
-    }
-    Ok(run.status().exit_code())
 }
 
 /// Sets the kernel that the command line names.

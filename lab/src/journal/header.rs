@@ -97,13 +97,13 @@ impl Header {
     /// Checks that this program can judge the journal.
     ///
     /// # Errors
-    /// If the journal has another schema, or makes no run.
+    /// If the journal has another schema, or makes neither one run nor two.
     pub(super) fn check(&self) -> Result<()> {
         if self.schema != SCHEMA {
             bail!("it has schema {} and this program knows {SCHEMA}", self.schema);
         }
-        if self.titles.is_empty() {
-            bail!("it has no run");
+        if !(1..=2).contains(&self.titles.len()) {
+            bail!("it makes {} runs, and a lab makes one or two", self.titles.len());
         }
         Ok(())
     }

@@ -143,6 +143,11 @@ fn hostile_files_are_told_in_a_line() {
     assert!(frames(&deep, &[]).unwrap_err().contains("its header is damaged"));
     let newer = serde_json::to_string(&Header { schema: 7, ..header() }).unwrap();
     assert!(frames(&newer, &[]).unwrap_err().contains("schema 7"));
+    for titles in [0, 3, 100] {
+        let header = Header { titles: vec!["t".into(); titles], ..header() };
+        let refused = frames(&serde_json::to_string(&header).unwrap(), &[]).unwrap_err();
+        assert!(refused.contains(&format!("it makes {titles} runs")), "{refused}");
+    }
     let good = serde_json::to_string(&header()).unwrap();
     for (kind, text) in [
         (frame::Kind::Begin, "{\"case\": 1}"),

@@ -11,8 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::firmware::told_when_long;
-use crate::{child, signals};
+use super::setup;
+use crate::{child, console, signals};
 
 /// Variables that are meant for the lab's own build, and not for the images.
 const FOREIGN: [&str; 4] =
@@ -50,26 +50,42 @@ pub fn is_installed(program: &str) -> bool {
         || env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Runs `xtask` with these arguments, which build into the folder `target`; says `what` it does if
-/// that takes more than a moment.
+/// Runs `xtask` with these arguments, which build `what` into the folder `target`.
 ///
 /// # Errors
 /// The builder is absent, or as [`run`].
 pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
     let mut builder = Command::new(beside_the_lab("xtask")?);
-    run(builder.args(arguments).env("CARGO_TARGET_DIR", target), what)
+    let retry = format!("cargo xtask {}", arguments.join(" "));
+    run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
-/// Runs a builder; says `what` it does if that takes more than a moment.
+/// Runs a builder that makes `what`, a step of set-up. The lines that it has for the user are
+/// printed as they come. If it fails, its output is written to a log in the folder `target`.
 ///
 /// # Errors
-/// The build failed; the message is the most telling line of its output.
-pub(super) fn run(builder: &mut Command, what: &str) -> Result<()> {
+/// The build failed; the message has the most telling line of its output, the log's path and the
+/// command `retry`.
+pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str) -> Result<()> {
     for name in FOREIGN {
         builder.env_remove(name);
     }
-    let output = told_when_long(what, || child::output(builder, signals::stop()))?;
-    if output.status.success() { Ok(()) } else { Err(anyhow!(complaint(&output.stderr))) }
+    let what = format!("building {what}");
+    let output = setup::step(&what, || child::output_and_tell(builder, signals::stop(), pass_on))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = [output.stdout.as_slice(), &output.stderr].concat();
+    let remedy = setup::remedy(&target.join("set-up"), &what, &words, retry);
+    Err(anyhow!("{} ({remedy})", complaint(&output.stderr)))
+}
+
+/// Prints a line of a builder's standard error that is meant for the user, such as one about a
+/// package manager that is waited for.
+fn pass_on(line: &str) {
+    if let Some(text) = line.strip_prefix("chronoscope: ") {
+        console::note(text);
+    }
 }
 
 /// The most telling line of a failed build's standard error: cargo's first error, or the last line.

@@ -5,16 +5,13 @@ use std::{
     collections::BTreeMap,
     env,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError, mpsc},
-    thread,
-    time::Duration,
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
 
 use super::family::Defaults;
-use crate::console;
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments'
 /// own. A mark takes two instructions, so no operation is too short to be timed alone. All samples
@@ -74,19 +71,4 @@ pub(super) fn repository() -> Result<&'static Path> {
         );
     }
     Ok(root)
-}
-
-/// Does `work`, and says so if it takes more than a moment.
-pub(super) fn told_when_long<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let (done, wait) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            if wait.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                console::note(what);
-            }
-        });
-        let outcome = work();
-        drop(done);
-        outcome
-    })
 }

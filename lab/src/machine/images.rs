@@ -194,14 +194,12 @@ impl Image {
         let mut command = Command::new(folder.join(program));
         command.args(arguments).args([&self.target, &self.variant]);
         // The builder writes to the index in this folder of its build folder.
-        command.env("CARGO_TARGET_DIR", folder.parent().unwrap_or(folder));
-        let (target, variant) = (&self.target, &self.variant);
+        let build_folder = folder.parent().unwrap_or(folder);
+        command.env("CARGO_TARGET_DIR", build_folder);
+        let retry = format!("cargo xtask images build {} {}", self.target, self.variant);
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
-        builder::run(&mut command, &format!("building {name}")).with_context(|| {
-            format!(
-                "{name} could not be built (all of it: cargo xtask images build {target} {variant})"
-            )
-        })
+        builder::run(&mut command, build_folder, name, &retry)
+            .with_context(|| format!("{name} could not be built"))
     }
 
     fn check(&self, path: &Path) -> Result<()> {

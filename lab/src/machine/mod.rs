@@ -10,6 +10,7 @@ mod images;
 pub mod qemu;
 pub mod rtl;
 pub mod serial;
+mod setup;
 pub mod vm;
 
 use std::{collections::BTreeMap, fmt, sync::atomic::AtomicBool};

@@ -190,9 +190,8 @@ fn plugin() -> Result<PathBuf> {
     let library = target.join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
     once(&BUILT, &library, || {
         let arguments = ["plugin", "build", "--release", "--locked"];
-        builder::build(&arguments, &target, "building QEMU's plugin").context(
-            "QEMU's plugin could not be built (all of it: cargo xtask plugin build --release)",
-        )
+        builder::build(&arguments, &target, "QEMU's plugin")
+            .context("QEMU's plugin could not be built")
     })
 }
 

@@ -227,12 +227,9 @@ fn bench(core: &str) -> Result<PathBuf> {
 }
 
 fn build(target: &Path, core: &str) -> Result<()> {
-    let what = format!("building the board around {core} (once, a minute)");
-    builder::build(&["bench", core, "build"], target, &what).with_context(|| {
-        format!(
-            "the board around {core} could not be built (all of it: cargo xtask bench {core} build)"
-        )
-    })
+    let board = format!("the board around {core}");
+    let built = builder::build(&["bench", core, "build"], target, &format!("{board} (a minute)"));
+    built.with_context(|| format!("{board} could not be built"))
 }
 
 /// The versions and hashes that identify the board with that core. Computed once per process.

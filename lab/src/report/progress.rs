@@ -1,13 +1,22 @@
-//! Progress on standard error: a bar on a terminal, plain lines elsewhere.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere. Both show how much longer
+//! the measurement takes; set-up is shown apart, by the console.
 
 use std::{
-    io::{IsTerminal, Write, stderr},
+    io::{IsTerminal, stderr},
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{case::Case, runner::Progress};
+use crate::{
+    case::Case,
+    console,
+    runner::{Progress, Step},
+    units::rough_time,
+};
+
+/// The number of steps of a full bar.
+const FULL: u64 = 1000;
 
 /// The progress display for standard error; `quiet` gives one that prints nothing.
 pub fn new(quiet: bool) -> Box<dyn Progress> {
@@ -25,7 +34,7 @@ fn name(case: &Case) -> String {
 struct Silent;
 
 impl Progress for Silent {
-    fn step(&mut self, _: &Case, _: Duration, _: Duration) {}
+    fn step(&mut self, _: &Step<'_>) {}
     fn finish(&mut self) {}
 }
 
@@ -33,9 +42,9 @@ struct Bar(ProgressBar);
 
 impl Bar {
     fn new() -> Self {
-        let bar = ProgressBar::new(0);
+        let bar = ProgressBar::new(FULL);
         if let Ok(style) =
-            ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {wide_msg}")
+            ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix} left  {wide_msg}")
         {
             bar.set_style(style);
         }
@@ -44,14 +53,26 @@ impl Bar {
 }
 
 impl Progress for Bar {
-    fn step(&mut self, case: &Case, done: Duration, total: Duration) {
-        self.0.set_length(total.as_millis() as u64);
-        self.0.set_position(done.as_millis() as u64);
-        self.0.set_message(name(case));
+    fn step(&mut self, step: &Step<'_>) {
+        if self.0.is_finished() {
+            // The peers' progress follows the cases'.
+            self.0.reset();
+        }
+        console::set_bar(Some(self.0.clone()));
+        self.0.set_position((step.done * FULL as f64) as u64);
+        self.0.set_prefix(rough_time(step.left));
+        self.0.set_message(name(step.case));
     }
 
     fn finish(&mut self) {
+        console::set_bar(None);
         self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        console::set_bar(None);
     }
 }
 
@@ -61,14 +82,14 @@ struct Lines {
 }
 
 impl Progress for Lines {
-    fn step(&mut self, case: &Case, done: Duration, total: Duration) {
+    fn step(&mut self, step: &Step<'_>) {
         if Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + Duration::from_secs(5);
-        let percent = 100 * done.as_millis() / total.as_millis().max(1);
-        // A closed standard error must not end the run.
-        let _ = writeln!(stderr(), "{percent:>3} %  {}", name(case));
+        let percent = (100.0 * step.done) as u64;
+        let (left, name) = (rough_time(step.left), name(step.case));
+        console::line(&format!("{percent:>3} %  {left} left  {name}"));
     }
 
     fn finish(&mut self) {}

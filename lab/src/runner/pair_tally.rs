@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::remaining::Work;
 use crate::{
     journal::{Pair, PairOutcome, PairValue, PeerForm},
     judge::judge_peer,
@@ -44,19 +45,25 @@ impl PairTally {
         self.trouble.is_none() && (self.pairs() < self.repeat || too_short)
     }
 
-    /// How many more pairs are asked for, and how much more time.
-    pub(super) fn left(&self) -> (usize, Duration) {
+    /// The pairs that ran and those that are left, of which one is expected to take `expected`.
+    pub(super) fn work(&self, expected: Duration) -> Work {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let done = count(self.pairs() + self.failures.len());
+        let work = Work { expected, done, spent: self.spent, ..Work::default() };
         if !self.needs_more() {
-            return (0, Duration::ZERO);
+            return work;
         }
-        let time =
-            self.duration.map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
-        (self.repeat.saturating_sub(self.pairs()), time)
+        Work {
+            left: count(self.repeat.saturating_sub(self.pairs())),
+            at_least: self.duration.unwrap_or_default().saturating_sub(self.spent),
+            ..work
+        }
     }
 
     /// Takes in a pair. One that failed is run again; the third that failed is the last.
     pub(super) fn add(&mut self, pair: Pair) {
-        self.spent += pair.spent;
+        // A journal's pair may have taken any time.
+        self.spent = self.spent.saturating_add(pair.spent);
         match pair.outcome {
             PairOutcome::Values(values) => {
                 for (paired, value) in self.result.statistics.iter_mut().zip(values) {

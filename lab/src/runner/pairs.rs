@@ -2,14 +2,15 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::{
     pair_tally::PairTally,
-    repetition::{Intake, Progress, patience, play},
+    remaining::Work,
+    repetition::{Intake, Progress, Step, patience, play},
 };
 use crate::{
     journal::{Journal, Pair, PairOutcome, PairValue, PeerForm},
@@ -48,14 +49,13 @@ pub fn run(
 ) -> Result<Outcome> {
     let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(peer, form));
     let mut under_way = under_way.collect::<Result<Vec<_>>>()?;
-    let total = under_way.iter().map(UnderWay::expected_left).sum();
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for index in 0..under_way.len() {
             if stop.load(Ordering::Relaxed) || !under_way[index].needs_more() {
                 continue;
             }
-            let left: Duration = under_way.iter().map(UnderWay::expected_left).sum();
-            progress.step(&under_way[index].peer.case, total - left.min(total), total);
+            let works: Vec<_> = under_way.iter().map(UnderWay::work).collect();
+            progress.step(&Step::of(&under_way[index].peer.case, &works));
             under_way[index].pair(index, stop, journal);
         }
     }
@@ -86,16 +86,16 @@ impl<'a> UnderWay<'a> {
         self.tally.needs_more()
     }
 
-    fn expected_left(&self) -> Duration {
-        let (pairs, time) = self.tally.left();
-        let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
-        (2 * self.peer.case.expected() * pairs).max(time)
+    /// The pairs that ran and those that are left.
+    fn work(&self) -> Work {
+        self.tally.work(self.peer.case.expected().saturating_mul(2))
     }
 
     /// Runs one more pair of the peer at `place`.
     fn pair(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
+        let prepared = self.machine.prepare(&self.peer.case.request(), stop);
         let start = Instant::now();
-        let outcome = match self.machine.prepare(&self.peer.case.request(), stop) {
+        let outcome = match prepared {
             Err(error) if !error.is::<TargetFailed>() => {
                 PairOutcome::Unprepared(format!("{error:#}"))
             }

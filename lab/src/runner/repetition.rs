@@ -5,6 +5,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use anyhow::Result;
 use chronoscope_suite::wire::Record;
 
+use super::remaining::{Work, remaining};
 use crate::{
     case::Case,
     child::Limit,
@@ -13,11 +14,30 @@ use crate::{
     stream::Decoder,
 };
 
+/// The state of a run just before a repetition.
+pub struct Step<'a> {
+    /// The case of the repetition.
+    pub case: &'a Case,
+    /// The part of the work that is done, from 0 to 1. A case that failed counts as done.
+    pub done: f64,
+    /// How much longer the measurement takes, without set-up.
+    pub left: Duration,
+}
+
+impl<'a> Step<'a> {
+    /// The step of `case` in a run that consists of these works.
+    pub(super) fn of(case: &'a Case, works: &[Work]) -> Self {
+        let left = remaining(works);
+        let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
+        let total = spent + left.as_secs_f64();
+        Self { case, done: if total > 0.0 { spent / total } else { 1.0 }, left }
+    }
+}
+
 /// Receives progress updates; implemented by the progress bar.
 pub trait Progress {
-    /// Reports that a repetition of `case` is about to run. `done` is the expected time of the
-    /// repetitions so far, `total` that of all.
-    fn step(&mut self, case: &Case, done: Duration, total: Duration);
+    /// Reports that a repetition is about to run.
+    fn step(&mut self, step: &Step<'_>);
     fn finish(&mut self);
 }
 

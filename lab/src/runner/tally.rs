@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
-use super::repetition::Intake;
+use super::{remaining::Work, repetition::Intake};
 use crate::{
     case::Case,
     journal::{Event, Unfinished},
@@ -15,6 +15,7 @@ use crate::{
 pub(super) struct Tally<'a> {
     pub(super) case: &'a Case,
     pub(super) observation: Observation,
+    /// The time of the repetitions that ran, without that of their set-up.
     pub(super) spent: Duration,
 }
 
@@ -54,7 +55,8 @@ impl<'a> Tally<'a> {
                 if let (false, Some(why)) = (is_set_up, &end.failed) {
                     intake.observation().fail_set_up((*why).to_owned());
                 }
-                *spent += end.spent;
+                // The time is the journal's word, and may be any.
+                *spent = spent.saturating_add(end.spent);
                 let seen = Seen {
                     capture: end.capture.map(<[u8]>::to_vec),
                     cycles: end.cycles.cloned(),
@@ -92,17 +94,24 @@ impl<'a> Tally<'a> {
         Some(self.observation.finish(self.case))
     }
 
-    pub(super) fn expected_left(&self) -> Duration {
+    /// The repetitions that ran and those that are left.
+    pub(super) fn work(&self) -> Work {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let done = self.observation.repetitions();
+        let work = Work {
+            expected: self.case.expected(),
+            done: count(done),
+            spent: self.spent,
+            ..Work::default()
+        };
         if !self.needs_more() {
-            return Duration::ZERO;
+            return work;
         }
-        let repetitions = self.case.repeat.saturating_sub(self.observation.repetitions());
-        let by_count =
-            self.case.expected().saturating_mul(u32::try_from(repetitions).unwrap_or(u32::MAX));
-        let by_time = self
-            .case
-            .duration
-            .map_or(Duration::ZERO, |duration| duration.saturating_sub(self.spent));
-        by_count.max(by_time)
+        let duration = self.case.duration.unwrap_or_default();
+        Work {
+            left: count(self.case.repeat.saturating_sub(done)),
+            at_least: duration.saturating_sub(self.spent),
+            ..work
+        }
     }
 }

@@ -1,6 +1,15 @@
 //! The runs that a journal gives are those that the lab would have given at its end.
 
-use std::{cell::RefCell, collections::BTreeMap, env, fs, path::PathBuf, process, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    env, fs,
+    path::PathBuf,
+    process,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::bail;
 use chronoscope_suite::{
@@ -39,6 +48,8 @@ enum Act {
 struct Scripted {
     acts: RefCell<Vec<Act>>,
     stop: Arc<AtomicBool>,
+    /// How long it takes to be prepared.
+    set_up: Duration,
 }
 
 impl Machine for Scripted {
@@ -50,6 +61,7 @@ impl Machine for Scripted {
         if matches!(self.acts.borrow().first(), Some(Act::Unprepared)) {
             bail!("there is no image");
         }
+        thread::sleep(self.set_up);
         let identity = BTreeMap::from([("image".to_owned(), "sha256 0123".to_owned())]);
         Ok(Made { identity, remark: "a scripted machine" })
     }
@@ -178,7 +190,11 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let mut journal = Journal::create(&store, &header).unwrap();
-    let machine = Box::new(Scripted { acts: RefCell::new(acts), stop: Arc::clone(&stop) });
+    let machine = Box::new(Scripted {
+        acts: RefCell::new(acts),
+        stop: Arc::clone(&stop),
+        set_up: Duration::ZERO,
+    });
     let mut case = UnderWay { tally: Tally::new(&cases[0], true), machine };
     while case.needs_more() && !stop.load(Ordering::Relaxed) {
         case.repeat(0, &stop, &mut journal);
@@ -226,6 +242,29 @@ fn a_repetition_that_was_stopped_leaves_nothing() {
         assert_eq!(live, wanted, "{length}");
         assert_eq!(recovered, wanted, "{length}");
     }
+}
+
+/// Set-up is no part of the time by which the remaining time is estimated.
+#[test]
+fn the_time_of_set_up_is_not_the_measurement_s() {
+    let set_up = Duration::from_millis(200);
+    let target = "linux@host".parse().unwrap();
+    let plan = Plan { repeat: 3, ..Plan::default() };
+    let cases = expand(experiment("switch").unwrap(), &target, &Settings::new(), &plan).unwrap();
+    let acts = RefCell::new(vec![Act::Whole(1, false), Act::Unprepared]);
+    let machine = Box::new(Scripted { acts, stop: Arc::default(), set_up });
+    let mut case = UnderWay { tally: Tally::new(&cases[0], false), machine };
+    let begin = Instant::now();
+    case.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+    let work = case.tally.work();
+    assert_eq!((work.done, work.left), (1, 2));
+    assert!(begin.elapsed() - work.spent >= set_up, "{work:?}");
+    // A case that cannot be set up needs no more, and took no time.
+    case.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+    let failed = case.tally.work();
+    assert_eq!((failed.left, failed.spent), (0, work.spent));
+    let step = Step::of(&cases[0], &[failed]);
+    assert_eq!((step.done, step.left), (1.0, Duration::ZERO));
 }
 
 /// A peer with one statistic, of which three pairs are asked for.

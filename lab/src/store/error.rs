@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Error, anyhow};
 use rusqlite::ErrorCode;
 
-use super::PATIENCE;
+use super::patience;
 use crate::units::printable;
 
 /// Returns SQLite's error as a message with the file and the remedy.
@@ -14,7 +14,8 @@ pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
     let said = said(&error);
     let what = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            format!("is held by another program for more than {} s: try again", PATIENCE.as_secs())
+            let seconds = patience().as_secs();
+            format!("is held by another program for more than {seconds} s: try again")
         }
         Some(ErrorCode::NotADatabase) => "is not a store of runs: name another file with --store".to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => "is damaged: move it away, and the next run makes a new one".to_owned(),

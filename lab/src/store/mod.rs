@@ -17,6 +17,8 @@ mod test;
 use std::{
     env, fs,
     path::{self, Path, PathBuf},
+    sync::atomic::Ordering,
+    thread,
     time::Duration,
 };
 
@@ -27,7 +29,10 @@ use rusqlite::{
 
 pub use self::rows::{CaseRow, RunRow};
 use self::{error::explain, insert::insert};
-use crate::run::{Run, SCHEMA};
+use crate::{
+    run::{Run, SCHEMA},
+    signals,
+};
 
 /// The version of the tables.
 const VERSION: i64 = 1;
@@ -38,6 +43,12 @@ const APPLICATION: i64 = 0x6368_726f;
 /// The longest wait for another program's transaction; the largest run is written in a fraction of
 /// it.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same after a signal, when the program is to end within two seconds.
+const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(1);
+
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 const TABLES: &str = "
     CREATE TABLE runs (
@@ -92,6 +103,22 @@ pub fn default_path() -> Result<PathBuf> {
     Ok(data.join("chronoscope/runs.sqlite"))
 }
 
+/// The longest wait for another program's transaction now.
+fn patience() -> Duration {
+    if signals::stop().load(Ordering::Relaxed) { PATIENCE_WHEN_STOPPED } else { PATIENCE }
+}
+
+/// Waits before SQLite tries again to lock the file, after so many tries. Returns `false` to give
+/// up.
+fn wait(tries: i32) -> bool {
+    let waited = PAUSE.saturating_mul(u32::try_from(tries).unwrap_or_default());
+    let goes_on = waited < patience();
+    if goes_on {
+        thread::sleep(PAUSE);
+    }
+    goes_on
+}
+
 impl Store {
     /// Opens the store; creates it, and its folder, if it does not exist.
     ///
@@ -137,7 +164,7 @@ impl Store {
 
     /// Checks that the file is a store of this version, and creates the tables in an empty one.
     fn prepare(&mut self) -> Result<()> {
-        self.connection.busy_timeout(PATIENCE)?;
+        self.connection.busy_handler(Some(wait))?;
         self.connection.pragma_update(None, "foreign_keys", true)?;
         // The file may be from elsewhere: code in its schema does not run.
         for feature in [

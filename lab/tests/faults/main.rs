@@ -17,6 +17,10 @@
 //! - `sharing`: another connection has locked the store. The lab waits; after 10 s it exits with 1
 //!   before it measures anything.
 //! - `sharing`: twenty labs share one store. Each run is stored under a number of its own.
+//! - `sharing`: a signal while the store is locked, before or after the measurement. The lab ends
+//!   within about a second; what was measured stays in the journal.
+//! - `set_up`: a download or a build takes long, waits for the package manager, fails or is
+//!   interrupted. The lab shows it with its time; the error names cause, log and remedy.
 //! - `clock`: runs and cache entries have dates in any order, as after the host's clock is set
 //!   back. The order of storing counts; all are listed.
 //!
@@ -31,4 +35,5 @@ mod clock;
 mod disk;
 mod dying;
 mod played;
+mod set_up;
 mod sharing;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     common::Answer,
@@ -50,6 +51,51 @@ fn a_locked_store_is_waited_for() {
     other.execute_batch("COMMIT").unwrap();
     let runs: i64 = other.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(runs, 2);
+}
+
+/// A signal ends the wait for a store: before the measurement, and after it, when the results stay in
+/// the journal.
+#[test]
+fn a_signal_ends_the_wait_for_a_locked_store() {
+    let lab = Lab::new("locked-signal").with_port("touch \"$here/runs\"; exec sleep 1000");
+    let store = lab.0.path("runs.sqlite");
+    let words = [&RUN[..], &["--store", &store]].concat();
+    end(start(&lab, &words)).exits(0);
+    let other = Connection::open(&store).unwrap();
+    let interrupted = |lab: Child| {
+        let begin = Instant::now();
+        kill_process(Pid::from_child(&lab), Signal::INT).unwrap();
+        let answer = end(lab);
+        // Without the signal it is 10 s from the begin of the wait.
+        assert!(begin.elapsed() < Duration::from_secs(7), "{answer:#?}");
+        answer
+    };
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let waiting = start(&lab, &words);
+    thread::sleep(Duration::from_secs(1));
+    let answer = interrupted(waiting);
+    let told = "chronoscope: interrupted: nothing was measured\n";
+    assert_eq!((&*answer.exits(130).stderr, &*answer.stdout), (told, ""));
+    other.execute_batch("COMMIT").unwrap();
+    // The first case is complete, and the second never ends.
+    let words: Vec<&str> =
+        words.iter().map(|word| if *word == "tasks=5" { "tasks=5,6" } else { word }).collect();
+    let measuring = start(&lab, &words);
+    let begin = Instant::now();
+    while !std::path::Path::new(&lab.0.path("runs")).exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the port is not started");
+        thread::sleep(Duration::from_millis(10));
+    }
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let answer = interrupted(measuring);
+    let told = "runs.sqlite is held by another program for more than 1 s: try again";
+    assert!(answer.exits(1).stderr.contains(told), "{answer:#?}");
+    assert!(answer.stderr.contains("`chronoscope recover` stores what was measured"));
+    answer.shows("switch");
+    other.execute_batch("COMMIT").unwrap();
+    let recovered = end(start(&lab, &["recover", "--store", &store]));
+    assert!(recovered.exits(0).stderr.contains("stored as run 2"), "{recovered:#?}");
+    lab.left_nobody();
 }
 
 #[test]

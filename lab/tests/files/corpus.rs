@@ -1,9 +1,11 @@
 //! The committed corpora of the fuzz targets: every reader keeps its promises for every file. A
 //! file that once broke one stays in its corpus.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
-use crate::readers;
+use chronoscope::journal::Unfinished;
+
+use crate::{common::Folder, readers};
 
 #[test]
 fn every_file_of_the_corpora_is_read() {
@@ -40,6 +42,13 @@ fn the_seeds_are_sound() {
     assert!(chronoscope::baseline::parse(&text("baseline/seed")).is_ok());
     let store = chronoscope::store::Store::open(&corpora.join("store/seed")).unwrap();
     assert_eq!(store.runs(None, 9).unwrap().len(), 1);
+    // A journal is opened for writing: a copy.
+    let folder = Folder::new("seeds");
+    let copy = folder.file("seed.journal", fs::read(corpora.join("journal/seed-whole")).unwrap());
+    let journal = Unfinished::open(copy.as_ref(), Duration::ZERO).unwrap().unwrap();
+    assert_eq!((journal.entries(), journal.damage), (1, None));
+    let runs = chronoscope::runner::recovered(&journal).unwrap();
+    assert_eq!(runs[0].cases[0].repetitions, 1);
     for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
         let source = chronoscope::capture::open(&corpora.join(format).join("seed"));
         assert!(source.is_ok(), "{format}: {:?}", source.err());

@@ -7,6 +7,8 @@ pub mod words;
 
 pub use text::{LONGEST, OneLine, Text};
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 
 /// The units of time that can be written, and their length in ns.
@@ -54,6 +56,16 @@ pub fn parse_hertz(text: &str) -> Result<u64> {
         );
     }
     Ok(whole as u64)
+}
+
+/// Formats how long a person has to wait, or waited: `45 s`, `12 min`, `3 h`, rounded up.
+pub fn rough_time(time: Duration) -> String {
+    let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    }
 }
 
 /// Formats a value with three significant digits and its unit. Nanoseconds are scaled to the best
@@ -127,6 +139,24 @@ pub fn is_unprintable(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_rounded_up() {
+        let table = [
+            (0.0, "0 s"),
+            (0.2, "1 s"),
+            (119.0, "119 s"),
+            (120.0, "2 min"),
+            (121.0, "3 min"),
+            (7199.0, "120 min"),
+            (7200.0, "2 h"),
+            (7200.5, "3 h"),
+        ];
+        for (seconds, words) in table {
+            assert_eq!(rough_time(Duration::from_secs_f64(seconds)), words);
+        }
+        assert!(rough_time(Duration::MAX).ends_with(" h"));
+    }
 
     #[test]
     fn times_are_read() {

@@ -2,7 +2,7 @@
 //! packages and files, not how a machine is started.
 
 use std::{
-    fs,
+    fmt, fs,
     io::{
         self,
         ErrorKind::{BrokenPipe, NotFound},
@@ -25,7 +25,7 @@ use crate::{
     cache::{Cache, KERNELS},
     child, console,
     digest::sha256,
-    machine::firmware::told_when_long,
+    machine::setup,
     units::file,
 };
 
@@ -168,12 +168,12 @@ impl Flavour {
     pub fn kernel(&self, cache: &Cache, stop: &AtomicBool) -> Result<Kernel> {
         let Some(build) = self.build else { return own() };
         // The folder's name includes its content, so that caches without the driver are not used.
-        let folder =
-            cache.obtain(KERNELS, &format!("{}-with-binder", build.name), stop, |folder| {
-                told_when_long(&format!("fetching Linux {} from Debian", build.name), || {
-                    build.fetch(folder, stop)
-                })
-            })?;
+        let name = format!("{}-with-binder", build.name);
+        let what = format!("fetching Linux {} from Debian", build.name);
+        let folder = cache.obtain(KERNELS, &name, stop, |folder| {
+            setup::step(&what, || build.fetch(folder, stop))
+                .map_err(|error| with_log(error, &what, cache.folder()))
+        })?;
         let read = |name: &str| {
             fs::read(folder.join(name)).with_context(|| {
                 format!("{} is damaged: `chronoscope cache --clear` renews it", folder.display())
@@ -232,7 +232,7 @@ impl Build {
         unpack(&deb, folder, stop)?;
         let packed = folder.join(format!("{BINDER}.xz"));
         if packed.is_file() {
-            fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?)?)?;
+            fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?, stop)?)?;
             fs::remove_file(packed)?;
         }
         let hash = sha256(&fs::read(&deb)?);
@@ -370,7 +370,31 @@ fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    bail!("{name} failed: {}", cause(&String::from_utf8_lossy(&output.stderr)))
+    let what = format!("{name} failed: {}", cause(&String::from_utf8_lossy(&output.stderr)));
+    Err(Failed { what, words: [output.stdout, output.stderr].concat() }.into())
+}
+
+/// A program that failed, with all that it printed.
+#[derive(Debug)]
+struct Failed {
+    what: String,
+    words: Vec<u8>,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// The error of the step `what`. If a program failed, its output becomes a log in `folder`, and the
+/// message has the log's path.
+fn with_log(error: anyhow::Error, what: &str, folder: &Path) -> anyhow::Error {
+    let Some(Failed { words, .. }) = error.downcast_ref() else { return error };
+    let remedy = setup::remedy(folder, what, words, "the same command");
+    anyhow!("{what}: {error} ({remedy})")
 }
 
 /// The line of a program's standard error that tells most: apt's first error, or the last line.

@@ -26,11 +26,8 @@ pub fn program() -> Result<Vec<u8>> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let target = std::path::absolute(target)?;
     let arguments = ["guest", "build", "--release", "--locked", "--package", PACKAGE];
-    builder::build(&arguments, &target, "building the guest's program").with_context(|| {
-        format!(
-            "the guest's program could not be built (all of it: cargo xtask guest build --package {PACKAGE})"
-        )
-    })?;
+    builder::build(&arguments, &target, "the guest's program")
+        .context("the guest's program could not be built")?;
     let path = target.join("guest/x86_64-unknown-linux-gnu/release").join(PACKAGE);
     fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
 }

@@ -26,7 +26,7 @@ use crate::{
     cache::Cache,
     child::{self, Limit},
     digest::{Identity, key, sha256},
-    machine::{Start, TargetFailed, firmware::told_when_long},
+    machine::{Start, TargetFailed, setup},
     units::printable,
 };
 
@@ -84,7 +84,7 @@ impl Guest {
         let name = format!("{}-{}", flavour.name, key(&identity));
         let kind = if mode.is_kept() { "machines" } else { "images" };
         let folder = cache.obtain(kind, &name, stop, |folder| {
-            let image = bzimage::vmlinux(&kernel.image)
+            let image = bzimage::vmlinux(&kernel.image, stop)
                 .with_context(|| identity["kernel's origin"].clone())?;
             fs::write(folder.join("vmlinux"), image)?;
             fs::write(folder.join("initramfs"), &initramfs)?;
@@ -95,7 +95,7 @@ impl Guest {
                 identity: Identity::new(),
             };
             if mode.is_kept() {
-                told_when_long(&format!("booting {}@vm", flavour.name), || guest.save(stop))
+                setup::step(&format!("booting {}@vm", flavour.name), || guest.save(stop))
                     .map_err(|error| TargetFailed(format!("{error:#}")))?;
                 fs::remove_file(folder.join("vmlinux"))?;
                 fs::remove_file(folder.join("initramfs"))?;

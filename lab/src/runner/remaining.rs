@@ -1,0 +1,81 @@
+//! How much longer the measurement takes, from the time that repetitions took so far. The time of
+//! set-up (downloads, builds, boots) is in none of the figures here.
+
+use std::time::Duration;
+
+/// The repetitions of a case, or the pairs of a peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    /// The time that one is expected to take on a current processor.
+    pub expected: Duration,
+    /// The number that ran, and the time that they took together.
+    pub done: u32,
+    pub spent: Duration,
+    /// The number still to run, which take at least the time `at_least`; both are 0 when no more
+    /// are needed.
+    pub left: u32,
+    pub at_least: Duration,
+}
+
+/// The weight, in seconds, of the expected time against the measured time of the repetitions so
+/// far, so that one short repetition does not set the pace of all others.
+const WEIGHT: f64 = 1.0;
+
+/// The time that measuring what is left takes. A repetition takes as long as those of the same case
+/// did; before the first, it takes its expected time at the pace of the other cases.
+pub(super) fn remaining(works: &[Work]) -> Duration {
+    let sum = |of: fn(&Work) -> f64| works.iter().map(of).sum::<f64>();
+    let spent = sum(|work| work.spent.as_secs_f64());
+    let expected = sum(|work| work.expected.as_secs_f64() * f64::from(work.done));
+    let pace = (spent + WEIGHT) / (expected + WEIGHT);
+    let left = works.iter().map(|work| {
+        let one = match work.done {
+            0 => work.expected.as_secs_f64() * pace,
+            done => work.spent.as_secs_f64() / f64::from(done),
+        };
+        (one * f64::from(work.left)).max(work.at_least.as_secs_f64())
+    });
+    Duration::try_from_secs_f64(left.sum()).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn work(done: u32, spent: u64, left: u32) -> Work {
+        let spent = Duration::from_secs(spent);
+        Work { expected: SECOND, done, spent, left, at_least: Duration::ZERO }
+    }
+
+    #[test]
+    fn nothing_is_known_but_what_is_expected() {
+        assert_eq!(remaining(&[work(0, 0, 5), work(0, 0, 3)]), 8 * SECOND);
+        assert_eq!(remaining(&[]), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_case_goes_on_at_its_own_pace() {
+        assert_eq!(remaining(&[work(2, 6, 3)]), 9 * SECOND);
+        // The other has not run: (6 + 1) / (2 + 1) of what is expected.
+        assert_eq!(remaining(&[work(2, 6, 0), work(0, 0, 3)]), 7 * SECOND);
+    }
+
+    /// Cases whose set-up failed ran no repetition, and need none.
+    #[test]
+    fn cases_that_failed_do_not_change_the_pace() {
+        let failed = [work(0, 0, 0); 70];
+        let others = [work(1, 1, 9), work(0, 0, 10)];
+        assert_eq!(remaining(&[&failed[..], &others].concat()), remaining(&others));
+        assert_eq!(remaining(&others), 19 * SECOND);
+    }
+
+    #[test]
+    fn a_soak_takes_at_least_its_duration() {
+        let soak = Work { at_least: 3600 * SECOND, ..work(1, 2, 0) };
+        assert_eq!(remaining(&[soak]), 3600 * SECOND);
+        let endless = Work { left: u32::MAX, ..work(1, u64::MAX, 1) };
+        assert_eq!(remaining(&[endless]), Duration::MAX);
+    }
+}
