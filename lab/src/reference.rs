@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
 use crate::{
-    run::{Run, SCHEMA},
+    run::{self, Run},
     store::Store,
     units::{OneLine, file},
 };
@@ -134,10 +134,10 @@ pub fn load_file(path: &Path) -> Result<Run> {
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// Parses the JSON of a run.
+/// Parses the JSON of a run, and upgrades a run of an older schema.
 ///
 /// # Errors
-/// If the text is not a run of this program's schema; the message gives the place if known.
+/// If the text is not a run of a schema that this program reads; the message gives the place if known.
 pub fn parse(text: &str) -> Result<Run> {
     /// The fields that every schema version has.
     #[derive(Deserialize)]
@@ -149,10 +149,12 @@ pub fn parse(text: &str) -> Result<Run> {
         _ => anyhow!("this file is cut short, or is not JSON: {error}"),
     };
     let head: Head = serde_json::from_str(text).map_err(explained)?;
-    if head.schema != SCHEMA {
-        bail!("this file has schema {}; this program reads {SCHEMA}", head.schema);
+    if !run::is_readable(head.schema) {
+        bail!("this file has schema {}; this program reads {}", head.schema, run::READABLE);
     }
-    serde_json::from_str(text).map_err(explained)
+    let mut run: Run = serde_json::from_str(text).map_err(explained)?;
+    run.upgrade();
+    Ok(run)
 }
 
 #[cfg(test)]
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn what_is_not_a_run_is_told_with_its_place() {
         let wrong = |text: &str| parse(text).unwrap_err().to_string();
-        assert_eq!(wrong(r#"{"schema": 7}"#), "this file has schema 7; this program reads 1");
+        assert_eq!(wrong(r#"{"schema": 7}"#), "this file has schema 7; this program reads 1 and 2");
         assert!(wrong("{\"schema\": 1,\n \"context\": {").contains("cut short"));
         assert!(wrong("{\"schema\": 1,\n \"context\": {").contains("line 2 column 13"));
         assert!(wrong(r#"{"schema": 1}"#).contains("this is not a run: missing field `context`"));

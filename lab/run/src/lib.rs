@@ -7,6 +7,7 @@
 mod case;
 mod context;
 mod cycles;
+mod interval;
 pub mod limit;
 pub mod names;
 mod peer;
@@ -16,6 +17,7 @@ pub mod sample;
 mod series;
 mod statistic;
 mod target;
+mod upgrade;
 mod verdict;
 mod words;
 
@@ -35,9 +37,19 @@ pub use verdict::{Status, Verdict};
 pub use words::{Domain, Role, Unit};
 
 /// The version of this form.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
-/// A run: the results of a study, or of cases given on the command line.
+/// The versions of the form that can be read, as messages list them.
+pub const READABLE: &str = "1 and 2";
+
+/// Returns whether a run of this version of the form can be read; [`Run::upgrade`] makes an older
+/// one today's.
+pub const fn is_readable(schema: u32) -> bool {
+    1 <= schema && schema <= SCHEMA
+}
+
+/// A run: the results of a study, or of cases given on the command line. One that was read may be
+/// of an older version of the form; see [`Run::upgrade`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub schema: u32,

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use chronoscope_statistics::{Interval, MissRate, Slope, Summary, Worst};
+use chronoscope_statistics::{
+    Basis, Interval, MissRate, Slope, Summary, UpperLimits, Worst, order::Over,
+};
 use chronoscope_units::OneLine;
 
 use crate::{
@@ -201,6 +203,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         min: 0.9 * p50,
         p50,
         p99: Some(1.5 * p50),
+        p999: Some(2.0 * p50),
         max: 24.0 * p50,
         mean: p50 + 10.0 * f64::from(index),
     };
@@ -227,6 +230,13 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
             cold_count: 5,
         },
         p50_interval: Some(Interval { low: p50 - p50 / 58.0, high: p50 + p50 / 58.0 }),
+        p50_interval_basis: Basis::Repetitions,
+        upper_limits: Some(UpperLimits {
+            over: Over::Samples,
+            p99: Some(1.6 * p50),
+            p999: Some(3.0 * p50),
+            p9999: None,
+        }),
         deadline: None,
         misses: None,
         by_repetition: (0..5).map(repetition).collect(),

@@ -1,6 +1,6 @@
 //! Series and single figures of a case.
 
-use chronoscope_statistics::{Interval, MissRate, Summary};
+use chronoscope_statistics::{Basis, Interval, MissRate, Summary, UpperLimits};
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -24,8 +24,15 @@ pub struct SeriesResult {
     pub x: Option<f64>,
     #[serde(flatten)]
     pub summary: Summary,
-    /// The nominal 95 % interval of the median over repetitions, by bootstrap.
+    /// The interval of the median over repetitions, with 95 % confidence (93.75 % with five of
+    /// them); both ends are the median if it is exact.
     pub p50_interval: Option<Interval>,
+    /// The source of the interval, or the reason why there is none.
+    #[serde(default)]
+    pub p50_interval_basis: Basis,
+    /// Upper limits of percentiles. `None` for an exact clock, and where nothing can be said.
+    #[serde(default)]
+    pub upper_limits: Option<UpperLimits>,
     /// Samples above it are misses.
     pub deadline: Option<f64>,
     pub misses: Option<MissRate>,
@@ -45,6 +52,9 @@ pub struct Repetition {
     pub min: f64,
     pub p50: f64,
     pub p99: Option<f64>,
+    /// p99.9; `None` below 1,000 samples.
+    #[serde(default)]
+    pub p999: Option<f64>,
     pub max: f64,
     pub mean: f64,
 }

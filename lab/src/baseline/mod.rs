@@ -17,7 +17,7 @@ use crate::{
         CaseResult, Clock, Context, Domain, FigureResult, Repetition, Role, Run, SeriesResult,
         Status, Unit, Verdict,
     },
-    statistics::Summary,
+    statistics::{Basis, Summary},
     units::OneLine,
 };
 
@@ -192,8 +192,15 @@ impl Series {
     }
 
     fn result(&self, name: &str) -> SeriesResult {
-        let repetition =
-            |p50: f64| Repetition { count: 1, min: p50, p50, p99: None, max: p50, mean: p50 };
+        let repetition = |p50: f64| Repetition {
+            count: 1,
+            min: p50,
+            p50,
+            p99: None,
+            p999: None,
+            max: p50,
+            mean: p50,
+        };
         SeriesResult {
             name: name.into(),
             role: Role::Measured,
@@ -205,6 +212,8 @@ impl Series {
             x: None,
             summary: Summary::default(),
             p50_interval: None,
+            p50_interval_basis: Basis::TooFew,
+            upper_limits: None,
             deadline: None,
             misses: None,
             by_repetition: self.p50.iter().copied().map(repetition).collect(),

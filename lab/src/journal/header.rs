@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     case::{Analyser, Case, experiment},
-    run::{CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
+    run::{self, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
     units::{OneLine, Text},
 };
 
@@ -99,8 +99,8 @@ impl Header {
     /// # Errors
     /// If the journal has another schema, or makes neither one run nor two.
     pub(super) fn check(&self) -> Result<()> {
-        if self.schema != SCHEMA {
-            bail!("it has schema {} and this program knows {SCHEMA}", self.schema);
+        if !run::is_readable(self.schema) {
+            bail!("it has schema {} and this program reads {}", self.schema, run::READABLE);
         }
         if !(1..=2).contains(&self.titles.len()) {
             bail!("it makes {} runs, and a lab makes one or two", self.titles.len());
@@ -126,7 +126,7 @@ impl Header {
         peers: Vec<PeerResult>,
     ) -> Vec<Run> {
         let run = |title: &OneLine| Run {
-            schema: self.schema,
+            schema: SCHEMA,
             context: context.clone(),
             study: self.study.clone(),
             title: title.clone(),

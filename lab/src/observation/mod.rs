@@ -401,6 +401,7 @@ impl Observation {
             published,
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         };
+        result.find_intervals();
         result.verdict = refusal.unwrap_or_else(|| judge(&result));
         result
     }

@@ -4,11 +4,8 @@ use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
 use crate::{
     run::{Repetition, Role, SeriesResult, Unit, names::by_pin},
-    statistics::{Accumulator, MissRate, bootstrap_median},
+    statistics::{Accumulator, Basis, MissRate},
 };
-
-/// Bootstrap resamples: the interval's ends are then stable to a percent of its width.
-const RESAMPLES: usize = 2000;
 
 /// Samples kept whole on request, per series: 16 MB.
 const MAX_KEPT: usize = 1_000_000;
@@ -124,6 +121,7 @@ impl Series {
                 min,
                 p50,
                 p99: summary.p99,
+                p999: summary.p999,
                 max,
                 mean,
             });
@@ -150,11 +148,12 @@ impl Series {
         }
     }
 
+    /// The result without intervals and limits, which
+    /// [`CaseResult::find_intervals`](crate::run::CaseResult::find_intervals) sets.
     pub(super) fn finish(mut self, tick: f64, unit: Unit, deadline: Option<f64>) -> SeriesResult {
         self.kept.truncate(self.kept_whole);
         let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
         let scale = self.scale(tick, per);
-        let medians: Vec<f64> = self.repetitions.iter().map(|repetition| repetition.p50).collect();
         SeriesResult {
             name: self.name.into(),
             role: self.role,
@@ -163,7 +162,9 @@ impl Series {
             per,
             x: self.x,
             summary: self.all.summary(scale),
-            p50_interval: bootstrap_median(&medians, 1, RESAMPLES),
+            p50_interval: None,
+            p50_interval_basis: Basis::TooFew,
+            upper_limits: None,
             deadline: deadline.filter(|_| self.all.deadline().is_some()),
             misses: self.all.misses().map(|misses| MissRate::new(misses, self.all.count())),
             by_repetition: self.repetitions,

@@ -30,7 +30,7 @@ use rusqlite::{
 pub use self::rows::{CaseRow, RunRow};
 use self::{error::explain, insert::insert};
 use crate::{
-    run::{Run, SCHEMA},
+    run::{self, Run},
     signals,
 };
 
@@ -258,7 +258,7 @@ impl Store {
         found.map_err(|error| explain(&self.path, error))
     }
 
-    /// Reads the run of that number.
+    /// Reads the run of that number, and upgrades a run of an older schema.
     ///
     /// # Errors
     /// If there is no such run, it has another schema, or it is damaged.
@@ -276,14 +276,18 @@ impl Store {
                 self.path.display()
             );
         };
-        if schema != SCHEMA {
+        if !run::is_readable(schema) {
             bail!(
-                "run {number} in {} has schema {schema}; this program reads {SCHEMA}",
-                self.path.display()
+                "run {number} in {} has schema {schema}; this program reads {}",
+                self.path.display(),
+                run::READABLE
             );
         }
-        serde_json::from_str(&document)
-            .map_err(|error| anyhow!("run {number} in {} is damaged: {error}", self.path.display()))
+        let mut run: Run = serde_json::from_str(&document).map_err(|error| {
+            anyhow!("run {number} in {} is damaged: {error}", self.path.display())
+        })?;
+        run.upgrade();
+        Ok(run)
     }
 
     /// The number of the run that is `back` before the newest.

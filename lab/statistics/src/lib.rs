@@ -4,7 +4,8 @@
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
 //! points. [`mod@compare`] decides whether B is slower than A, from repetitions. [`resample`] holds
 //! its bootstrap, [`significance`] its tests, and [`beta`] the special function that all tests and
-//! bounds need.
+//! bounds need. [`order`] gives intervals of medians and upper limits of percentiles without
+//! assuming a distribution.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -13,6 +14,7 @@
 
 pub mod beta;
 pub mod compare;
+pub mod order;
 pub mod resample;
 pub mod significance;
 pub mod summary;
@@ -24,6 +26,7 @@ mod compare_test;
 mod simulation;
 
 pub use compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
+pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, bootstrap_median, median};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};
 pub use tail::{MissRate, Slope, samples_to_claim, slope};

@@ -4,9 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A two-sided interval of nominally 95 %. With few repetitions its coverage is lower: the widest
-/// interval that a resample of five can give is their range, which holds the median in 93.75 % of
-/// cases, and the range of three holds it in 75 %.
+/// A two-sided interval. Its confidence is that of the function that returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,

@@ -110,7 +110,7 @@ fn a_wrong_run_gives_one_line_and_no_page() {
     let run_file = folder.path("run.json");
     chronoscope(&[&SHORT[..], &["--no-store", "--format", "json", "-o", &run_file]].concat());
     let text = fs::read_to_string(&run_file).unwrap();
-    let newer = folder.file("newer.json", text.replacen("\"schema\": 1", "\"schema\": 7", 1));
+    let newer = folder.file("newer.json", text.replacen("\"schema\": 2", "\"schema\": 7", 1));
     chronoscope(&["report", &newer, "-o", &file]).complains("7");
     let cut = folder.file("cut.json", &text[..text.len() / 2]);
     chronoscope(&["report", &cut, "-o", &file]).complains("cut.json");

@@ -264,10 +264,10 @@ fn what_is_no_run_is_told_in_a_line() {
     let store = folder.path("runs.sqlite");
     let good = run(&store, &["-q", "--format", "json"]).stdout;
     let file = |name: &str, text: &str| folder.file(name, text);
-    let seven = good.replacen("\"schema\": 1", "\"schema\": 7", 1);
+    let seven = good.replacen("\"schema\": 2", "\"schema\": 7", 1);
     let (cut, _) = good.split_once("\"cases\"").unwrap();
     chronoscope(&["report", &file("7.json", &seven)])
-        .complains("this file has schema 7; this program reads 1");
+        .complains("this file has schema 7; this program reads 1 and 2");
     let place = format!("line {} column", cut.lines().count());
     chronoscope(&["report", &file("cut.json", cut)]).complains(&place);
     chronoscope(&["report", &file("other.json", "{}")]).complains("this is not a run");

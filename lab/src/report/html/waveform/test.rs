@@ -37,8 +37,15 @@ fn capture() -> Capture {
 fn series(name: &str, role: Role, samples: &[(f64, f64)]) -> SeriesResult {
     let values = || samples.iter().map(|sample| sample.1);
     let (min, max) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let repetition =
-        Repetition { count: samples.len() as u64, min, p50: min, p99: None, max, mean: min };
+    let repetition = Repetition {
+        count: samples.len() as u64,
+        min,
+        p50: min,
+        p99: None,
+        p999: None,
+        max,
+        mean: min,
+    };
     let unit = Unit::Cycles;
     SeriesResult {
         role,
@@ -106,7 +113,7 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
 fn samples_may_go_from_edge_to_edge() {
     let (capture, mut case) = (capture(), case(&capture()));
     case.series[1].by_repetition[0] =
-        Repetition { count: 5, min: 100.0, p50: 0.0, p99: None, max: 200.0, mean: 0.0 };
+        Repetition { count: 5, min: 100.0, p50: 0.0, p99: None, p999: None, max: 200.0, mean: 0.0 };
     let focus = Focus::find(&case, &capture).unwrap();
     let widths: Vec<u64> = focus.samples.iter().map(|sample| sample.width).collect();
     assert_eq!(widths, [100, 200, 140, 160, 120]);
