@@ -51,6 +51,8 @@ pub enum Command {
     Baseline(Baseline),
     /// List the runs in the store, or show an experiment's figures from run to run.
     History(History),
+    /// How long must a run without misses last, to support a claim such as "fewer than 1 in 1e6"?
+    Plan(Plan),
     /// Store the complete repetitions of runs that were killed or could not be stored.
     Recover(Recover),
     /// Show all experiments, their parameters, and all targets.
@@ -210,6 +212,10 @@ pub struct Report {
     /// A number, last, last-1, or a JSON file; several for a page.
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<OsString>,
+    /// Add the maximum of a longer run, by a model: hour, day, week, or a time (a number and s, m, h
+    /// or d). Needs a run with --samples.
+    #[arg(long, value_name = "TIME")]
+    pub extrapolate: Option<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -290,6 +296,22 @@ pub struct History {
     /// on the disk once more while it does.
     #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
     pub keep: Option<u32>,
+    #[command(flatten)]
+    pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Plan {
+    /// The claim on the rate of misses: "fewer than 1 in 1e6", 1/1000000, 1e-6 or "0.0001 %".
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub claim: String,
+    /// A run whose bursts are taken into account: a number, last, last-1, or a JSON file.
+    pub run: Option<OsString>,
+    /// The interval of samples, in µs [default: the case's, else 1000].
+    #[arg(short = 'i', value_name = "US", value_parser = one_or_more)]
+    pub interval: Option<u64>,
     #[command(flatten)]
     pub print: Print,
     #[command(flatten)]

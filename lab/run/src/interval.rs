@@ -1,6 +1,6 @@
 //! Intervals and limits of a case's series, from its repetitions.
 
-use chronoscope_statistics::{Basis, Interval, UpperLimits, median_interval};
+use chronoscope_statistics::{Basis, Interval, MissRate, UpperLimits, median_interval};
 
 use crate::{CaseResult, Domain, SeriesResult};
 
@@ -18,13 +18,19 @@ impl CaseResult {
     }
 
     /// Sets the interval of each series' median, and the limits of its percentiles where they have
-    /// none from samples. A deterministic target has no limits: its samples are no random ones.
+    /// none from samples. A deterministic target has no limits: its samples are no random ones. For
+    /// the same reason its rate of misses has no bound, nor where misses may come in bursts.
     pub fn find_intervals(&mut self) {
         let is_deterministic = self.is_deterministic();
         for series in &mut self.series {
             (series.p50_interval, series.p50_interval_basis) = series.interval(is_deterministic);
             let limits = series.upper_limits.or_else(|| series.limits_over_repetitions());
             series.upper_limits = limits.filter(|_| !is_deterministic);
+            // An older file has no test for bursts.
+            let allowed = series.bursts.is_some_and(|bursts| bursts.allow_a_bound());
+            if is_deterministic || !allowed {
+                series.misses = series.misses.map(MissRate::without_bound);
+            }
         }
     }
 }

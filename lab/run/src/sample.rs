@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use chronoscope_statistics::{
-    Basis, Interval, MissRate, Slope, Summary, UpperLimits, Worst, order::Over,
+    Basis, Bursts, Interval, MissRate, Slope, Summary, UpperLimits, Worst, order::Over,
 };
 use chronoscope_units::OneLine;
 
@@ -70,6 +70,8 @@ pub fn full() -> Run {
     series.summary.worst = vec![Worst { at: 17, value: 69_500.0 }];
     series.deadline = Some(100e3);
     series.misses = Some(MissRate::new(0, 5000));
+    series.bursts =
+        Some(Bursts { tested: 100, dispersion: Some(1.25), p: Some(0.2), episodes: 0, longest: 0 });
     series.samples = vec![(17.0, 2_900.0)];
     run.peers = vec![peer()];
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
@@ -239,6 +241,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         }),
         deadline: None,
         misses: None,
+        bursts: None,
         by_repetition: (0..5).map(repetition).collect(),
         histogram: vec![(p50, 5_000)],
         samples: Vec::new(),

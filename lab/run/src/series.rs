@@ -1,6 +1,6 @@
 //! Series and single figures of a case.
 
-use chronoscope_statistics::{Basis, Interval, MissRate, Summary, UpperLimits};
+use chronoscope_statistics::{Basis, Bursts, Interval, MissRate, Summary, UpperLimits};
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -36,6 +36,9 @@ pub struct SeriesResult {
     /// Samples above it are misses.
     pub deadline: Option<f64>,
     pub misses: Option<MissRate>,
+    /// The test for bursts of misses, or of the largest samples; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Bursts>,
     /// The figures of each repetition, in the order in which they ran.
     pub by_repetition: Vec<Repetition>,
     /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.

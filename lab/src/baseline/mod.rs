@@ -216,6 +216,7 @@ impl Series {
             upper_limits: None,
             deadline: None,
             misses: None,
+            bursts: None,
             by_repetition: self.p50.iter().copied().map(repetition).collect(),
             histogram: Vec::new(),
             samples: Vec::new(),

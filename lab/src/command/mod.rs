@@ -9,6 +9,7 @@ mod history;
 mod keep;
 mod latency;
 mod list;
+mod plan;
 mod recover;
 mod report;
 mod run;
@@ -36,6 +37,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),
         Command::History(history) => history::execute(&history),
+        Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),
         Command::List(list) => list::execute(&list),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),

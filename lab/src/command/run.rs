@@ -238,7 +238,7 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
 }
 
 /// Parses a duration as cyclictest takes it: `90`, `90s`, `5m`, `1h`, `2d`.
-fn duration(flag: &str, text: &str) -> Result<Duration> {
+pub(super) fn duration(flag: &str, text: &str) -> Result<Duration> {
     let (number, scale) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),
         Some(b'm') => (&text[..text.len() - 1], 60),

@@ -4,7 +4,7 @@ use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
 use crate::{
     run::{Repetition, Role, SeriesResult, Unit, names::by_pin},
-    statistics::{Accumulator, Basis, MissRate},
+    statistics::{Accumulator, Basis},
 };
 
 /// Samples kept whole on request, per series: 16 MB.
@@ -166,7 +166,8 @@ impl Series {
             p50_interval_basis: Basis::TooFew,
             upper_limits: None,
             deadline: deadline.filter(|_| self.all.deadline().is_some()),
-            misses: self.all.misses().map(|misses| MissRate::new(misses, self.all.count())),
+            misses: self.all.miss_rate(),
+            bursts: Some(self.all.bursts()),
             by_repetition: self.repetitions,
             histogram: self
                 .all

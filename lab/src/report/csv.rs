@@ -57,7 +57,7 @@ const COLUMNS: &[Column] = &[
     series("cold", |series| number(median(&series.summary.cold))),
     series("deadline", |series| number(series.deadline)),
     statistic("misses"),
-    series("miss_rate_upper", |series| number(series.misses.map(|misses| misses.upper))),
+    series("miss_rate_upper", |series| number(series.misses.and_then(|misses| misses.upper))),
     statistic("slope"),
     case("slope_error", |case| number(case.slope.and_then(|slope| slope.standard_error))),
     case("evidence", |case| {

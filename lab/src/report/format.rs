@@ -186,6 +186,13 @@ impl<W: Writer> ValueEnum for Format<W> {
     }
 }
 
+impl RunFormat {
+    /// Returns whether the format is the table for terminals, the default.
+    pub fn is_table(&self) -> bool {
+        self.name == RunWriter::FORMATS[0].name
+    }
+}
+
 impl ComparisonFormat {
     /// Returns whether the format shows several comparisons, and the history of a comparison.
     pub fn shows_several(&self) -> bool {

@@ -5,6 +5,7 @@ pub mod capture;
 pub mod capture_files;
 pub mod comparison;
 pub mod csv;
+pub mod extrapolation;
 mod file;
 pub mod format;
 pub mod github;
@@ -17,6 +18,7 @@ pub mod junit;
 pub mod outcomes;
 mod paint;
 pub mod perfetto;
+pub mod plan;
 pub mod progress;
 pub mod table;
 pub mod text_table;
@@ -54,6 +56,28 @@ pub fn write(run: &Run, format: RunFormat, file: Option<&Path>) -> Result<()> {
     let text = match format.writer {
         RunWriter::One(render) => render(run, Paint::for_output(file))?,
         RunWriter::Several(render) => render(&[(String::new(), run)]),
+    };
+    emit(&text, file)
+}
+
+/// Writes a run with extrapolated maxima, as a table or a page. `words` name the horizon.
+///
+/// # Errors
+/// When the format has no room for them, or the output cannot be written.
+pub fn write_extrapolated(
+    run: &Run,
+    seconds: f64,
+    words: &str,
+    format: RunFormat,
+    file: Option<&Path>,
+) -> Result<()> {
+    let found = extrapolation::of(run, seconds);
+    let text = match format.writer {
+        RunWriter::Several(_) => html::render_extrapolated(run, &found, words),
+        RunWriter::One(render) if format.is_table() => {
+            render(run, Paint::for_output(file))? + &extrapolation::section(&found, words)
+        }
+        RunWriter::One(_) => bail!("--extrapolate is for the table and the page (-o FILE.html)"),
     };
     emit(&text, file)
 }

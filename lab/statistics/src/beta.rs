@@ -64,7 +64,7 @@ fn density(a: f64, b: f64, x: f64, y: f64) -> f64 {
 }
 
 /// Returns ln Γ(z + 1) less Stirling's approximation of it.
-fn stirling_error(mut z: f64) -> f64 {
+pub(super) fn stirling_error(mut z: f64) -> f64 {
     let mut sum = 0.0;
     // The series needs z >= 15; the recurrence moves a smaller z there.
     while z < 15.0 {
@@ -77,7 +77,7 @@ fn stirling_error(mut z: f64) -> f64 {
 }
 
 /// Returns x ln(x/m) + m − x, without cancellation where x is near m.
-fn deviance(x: f64, m: f64) -> f64 {
+pub(super) fn deviance(x: f64, m: f64) -> f64 {
     if (x - m).abs() >= 0.1 * (x + m) {
         return x * (x / m).ln() + m - x;
     }

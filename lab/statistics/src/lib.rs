@@ -2,10 +2,12 @@
 //!
 //! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
-//! points. [`mod@compare`] decides whether B is slower than A, from repetitions. [`resample`] holds
-//! its bootstrap, [`significance`] its tests, and [`beta`] the special function that all tests and
-//! bounds need. [`order`] gives intervals of medians and upper limits of percentiles without
-//! assuming a distribution.
+//! points; [`bursts`] tests whether rare samples are independent. [`mod@extreme`] extrapolates a
+//! maximum from peaks over a threshold, with the distribution in [`pareto`]. [`mod@compare`] decides
+//! whether B is slower than A, from repetitions. [`resample`] holds its bootstrap, [`significance`]
+//! its tests, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! [`order`] gives intervals of medians and upper limits of percentiles without assuming a
+//! distribution.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -13,8 +15,12 @@
 #![forbid(unsafe_code)]
 
 pub mod beta;
+pub mod bursts;
 pub mod compare;
+pub mod extreme;
+pub mod gamma;
 pub mod order;
+pub mod pareto;
 pub mod resample;
 pub mod significance;
 pub mod summary;
@@ -25,8 +31,12 @@ mod compare_test;
 #[cfg(test)]
 mod simulation;
 
+pub use bursts::Bursts;
 pub use compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
+pub use extreme::{Extrapolation, Gate, extrapolate};
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, bootstrap_median, median};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};
-pub use tail::{MissRate, Slope, samples_to_claim, slope};
+pub use tail::{
+    MissRate, Slope, chance_of_new_maximum, samples_in_bursts, samples_to_claim, slope,
+};

@@ -31,6 +31,11 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
+    /// Returns a number above 0 and below 1, uniform in steps of 2^−52.
+    pub fn unit(&mut self) -> f64 {
+        ((self.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+    }
+
     /// Returns a number from 0 to `bound` − 1, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         // The high half of the product is uniform to within bound/2^64.

@@ -13,6 +13,11 @@ use std::fmt;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::{
+    bursts::{Bursts, Order},
+    tail::MissRate,
+};
+
 /// The number of worst samples that are kept.
 pub const WORST_KEPT: usize = 16;
 
@@ -62,6 +67,7 @@ pub struct Accumulator {
     squares: f64,
     deadline: Option<u64>,
     misses: u64,
+    order: Order,
     worst: Vec<Stamped>,
     cold: Vec<Stamped>,
     cold_count: u64,
@@ -91,6 +97,7 @@ impl Accumulator {
             squares: 0.0,
             deadline,
             misses: 0,
+            order: Order::default(),
             worst: Vec::with_capacity(WORST_KEPT + 1),
             cold: Vec::new(),
             cold_count: 0,
@@ -107,7 +114,9 @@ impl Accumulator {
         let distance = value as f64 - self.mean;
         self.mean += distance / self.count as f64;
         self.squares += distance * (value as f64 - self.mean);
-        self.misses += u64::from(self.deadline.is_some_and(|deadline| value > deadline));
+        let is_miss = self.deadline.is_some_and(|deadline| value > deadline);
+        self.misses += u64::from(is_miss);
+        self.order.push(value, is_miss);
         self.keep_if_worst(Stamped { at, value });
     }
 
@@ -120,7 +129,8 @@ impl Accumulator {
         }
     }
 
-    /// Adds all samples of `other` as if they had been pushed here; its cold samples come last.
+    /// Adds all samples of `other`, the next repetition, as if they had been pushed here; its cold
+    /// samples come last.
     ///
     /// # Errors
     /// If the deadlines differ; this accumulator is then unchanged.
@@ -141,6 +151,7 @@ impl Accumulator {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.misses = self.misses.saturating_add(other.misses);
+        self.order.merge(&other.order);
         for sample in &other.worst {
             self.keep_if_worst(*sample);
         }
@@ -163,6 +174,18 @@ impl Accumulator {
     /// The exact number of samples above the deadline; `None` without a deadline.
     pub fn misses(&self) -> Option<u64> {
         self.deadline.map(|_| self.misses)
+    }
+
+    /// Tests whether deadline misses, or the largest samples where misses are few, come in bursts.
+    pub fn bursts(&self) -> Bursts {
+        self.order.bursts()
+    }
+
+    /// The miss rate, with its bound where the test for bursts allows one; `None` without a
+    /// deadline.
+    pub fn miss_rate(&self) -> Option<MissRate> {
+        let misses = MissRate::new(self.misses()?, self.count);
+        Some(misses.unless_in_bursts(&self.bursts()))
     }
 
     /// The worst samples, at most [`WORST_KEPT`], in falling order of value; equal values in order

@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beta::{incomplete_beta, inverse_incomplete_beta};
+use super::{
+    beta::{incomplete_beta, inverse_incomplete_beta},
+    bursts::Bursts,
+};
 
 /// The confidence of every bound in this module.
 pub const CONFIDENCE: f64 = 0.95;
@@ -12,8 +15,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Deadline misses among samples and an upper bound of the true miss rate. Rates are fractions from
 /// 0 to 1.
 ///
-/// The bound holds only for independent misses. Where misses come in bursts, its coverage is below
-/// 95 %.
+/// The bound holds only for independent misses. Where misses come in bursts, its coverage is far
+/// below 95 %: [`MissRate::unless_in_bursts`] withholds it there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MissRate {
     pub misses: u64,
@@ -21,15 +24,16 @@ pub struct MissRate {
     /// The observed rate; `None` without samples.
     pub rate: Option<f64>,
     /// The one-sided 95 % upper bound of the true rate (Clopper and Pearson 1934, exact). With zero
-    /// misses it is 1 − 0.05^(1/n), and without samples it is 1.
-    pub upper: f64,
+    /// misses it is 1 − 0.05^(1/n), and without samples it is 1. `None` if it is withheld.
+    pub upper: Option<f64>,
     /// With zero misses, the rule of three: min(3/n, 1), an approximation slightly above `upper`;
-    /// otherwise `None`.
+    /// otherwise, or if the bound is withheld, `None`.
     pub rule_of_three: Option<f64>,
 }
 
 impl MissRate {
-    /// Computes the rate and its bound. More misses than samples count as `samples` misses.
+    /// Computes the rate and its bound, for independent misses. More misses than samples count as
+    /// `samples` misses.
     pub fn new(misses: u64, samples: u64) -> Self {
         let misses = misses.min(samples);
         let n = samples as f64;
@@ -44,9 +48,19 @@ impl MissRate {
             misses,
             samples,
             rate: (samples > 0).then(|| misses as f64 / n),
-            upper,
+            upper: Some(upper),
             rule_of_three: (misses == 0 && samples > 0).then(|| (3.0 / n).min(1.0)),
         }
+    }
+
+    /// Withholds the bound where the samples do not allow the assumption of independence.
+    pub fn unless_in_bursts(self, bursts: &Bursts) -> Self {
+        if bursts.allow_a_bound() { self } else { self.without_bound() }
+    }
+
+    /// The counts and the rate alone.
+    pub fn without_bound(self) -> Self {
+        Self { upper: None, rule_of_three: None, ..self }
     }
 }
 
@@ -81,6 +95,24 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
         }
     }
     (enough <= MOST).then_some(enough)
+}
+
+/// Returns the number of samples that proves as much as `samples` independent ones do, where rare
+/// samples have this `dispersion` (see [`Bursts::dispersion`]). A dispersion below 1 counts as 1.
+///
+/// A burst of k misses adds as much to the variance as k² of them alone, and so counts as at least
+/// its length: the number errs upwards.
+pub fn samples_in_bursts(samples: u64, dispersion: f64) -> u64 {
+    (samples as f64 * dispersion.max(1.0)).ceil() as u64
+}
+
+/// Returns the chance that the maximum of `more` further samples exceeds the maximum of the `seen`
+/// ones: m / (n + m), because each of all samples is the largest with the same chance. It needs no
+/// assumption but that the circumstances stay the same. The unit of both is free: samples, or time.
+/// `None` unless both are finite, not negative and not both 0.
+pub fn chance_of_new_maximum(seen: f64, more: f64) -> Option<f64> {
+    let chance = more / (seen + more);
+    (seen >= 0.0 && more >= 0.0 && chance.is_finite()).then_some(chance)
 }
 
 /// A straight line through points, fitted by least squares.
@@ -140,7 +172,7 @@ mod tests {
             (7, 1_000_000, 1.3148073384401915e-05),
             (1_234, 100_000_000, 1.2933669010058418e-05),
         ] {
-            near(MissRate::new(misses, samples).upper, upper);
+            near(MissRate::new(misses, samples).upper.unwrap(), upper);
         }
     }
 
@@ -170,11 +202,42 @@ mod tests {
     #[test]
     fn zero_misses() {
         let zero = MissRate::new(0, 1_000);
-        near(zero.upper, 1.0 - 0.05_f64.powf(1e-3));
+        let upper = zero.upper.unwrap();
+        near(upper, 1.0 - 0.05_f64.powf(1e-3));
         assert_eq!(zero.rule_of_three, Some(0.003));
-        assert!(zero.upper < 0.003);
+        assert!(upper < 0.003);
         // The closed form for zero misses must agree with the general formula.
-        near(zero.upper, inverse_incomplete_beta(1.0, 1_000.0, CONFIDENCE));
+        near(upper, inverse_incomplete_beta(1.0, 1_000.0, CONFIDENCE));
+    }
+
+    #[test]
+    fn bursts_withhold_the_bound() {
+        let bursts = |p| Bursts { tested: 100, dispersion: p, p, episodes: 1, longest: 1 };
+        let rate = MissRate::new(3, 1_000);
+        assert_eq!(rate.unless_in_bursts(&bursts(Some(0.05))), rate);
+        for p in [Some(0.049), None] {
+            let withheld = MissRate::new(0, 1_000).unless_in_bursts(&bursts(p));
+            assert_eq!((withheld.upper, withheld.rule_of_three), (None, None));
+            assert_eq!((withheld.misses, withheld.samples, withheld.rate), (0, 1_000, Some(0.0)));
+        }
+    }
+
+    #[test]
+    fn a_maximum_is_exceeded_by_rank() {
+        assert_eq!(chance_of_new_maximum(1e6, 1e6), Some(0.5));
+        assert_eq!(chance_of_new_maximum(1e6, 9e6), Some(0.9));
+        assert_eq!(chance_of_new_maximum(10.0, 0.0), Some(0.0));
+        for (seen, more) in [(0.0, 0.0), (-1.0, 5.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
+            assert_eq!(chance_of_new_maximum(seen, more), None);
+        }
+    }
+
+    #[test]
+    fn bursts_need_more_samples() {
+        assert_eq!(samples_in_bursts(2_995_731, 1.0), 2_995_731);
+        assert_eq!(samples_in_bursts(1_000, 0.7), 1_000);
+        assert_eq!(samples_in_bursts(1_000, 12.5), 12_500);
+        assert_eq!(samples_in_bursts(1_000, f64::NAN), 1_000);
     }
 
     #[test]
@@ -182,19 +245,20 @@ mod tests {
         assert_eq!(samples_to_claim(0.05, 0), Some(59));
         for (rate, misses) in [(0.5, 0), (1e-3, 0), (1e-3, 1), (1e-4, 7), (0.3, 40), (1e-6, 2)] {
             let samples = samples_to_claim(rate, misses).unwrap();
-            assert!(MissRate::new(misses, samples).upper <= rate * (1.0 + 1e-12));
-            assert!(MissRate::new(misses, samples - 1).upper > rate);
+            let upper = |samples| MissRate::new(misses, samples).upper.unwrap();
+            assert!(upper(samples) <= rate * (1.0 + 1e-12));
+            assert!(upper(samples - 1) > rate);
         }
     }
 
     #[test]
     fn odd_input() {
         let none = MissRate::new(0, 0);
-        assert_eq!((none.rate, none.upper, none.rule_of_three), (None, 1.0, None));
+        assert_eq!((none.rate, none.upper, none.rule_of_three), (None, Some(1.0), None));
         assert_eq!(MissRate::new(9, 4), MissRate::new(4, 4));
-        assert_eq!(MissRate::new(4, 4).upper, 1.0);
-        let huge = MissRate::new(3, u64::MAX);
-        assert!(huge.upper > 0.0 && huge.upper < 1e-18);
+        assert_eq!(MissRate::new(4, 4).upper, Some(1.0));
+        let huge = MissRate::new(3, u64::MAX).upper.unwrap();
+        assert!(huge > 0.0 && huge < 1e-18);
         for rate in [0.0, -1.0, 1.0, f64::NAN, 1e-300] {
             assert_eq!(samples_to_claim(rate, 0), None);
             assert_eq!(samples_to_claim(rate, 2), None);

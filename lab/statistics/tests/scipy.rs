@@ -5,6 +5,9 @@
 //! tests hold a few of the figures as literals.
 
 use chronoscope_statistics::beta::incomplete_beta;
+use chronoscope_statistics::bursts::dispersion;
+use chronoscope_statistics::gamma::chi_squared_upper;
+use chronoscope_statistics::pareto::Pareto;
 use chronoscope_statistics::significance::{holm, paired_t, welch_t};
 use chronoscope_statistics::{Accumulator, MissRate, median, samples_to_claim, slope};
 use serde::Deserialize;
@@ -18,6 +21,9 @@ struct Figures {
     slopes: Vec<Fit>,
     holm: Vec<Holm>,
     incomplete_beta: Vec<Beta>,
+    chi_squared: Vec<ChiSquared>,
+    dispersions: Vec<Dispersion>,
+    pareto: Vec<ParetoFit>,
     medians: Vec<Median>,
 }
 
@@ -82,6 +88,33 @@ struct Beta {
 }
 
 #[derive(Deserialize)]
+struct ChiSquared {
+    x: f64,
+    freedom: f64,
+    upper: f64,
+}
+
+#[derive(Deserialize)]
+struct Dispersion {
+    blocks: Vec<(u64, u64)>,
+    dispersion: f64,
+    p: f64,
+}
+
+/// Excesses, their fit, and figures of the fitted distribution.
+#[derive(Deserialize)]
+struct ParetoFit {
+    excesses: Vec<f64>,
+    shape: f64,
+    scale: f64,
+    x: f64,
+    survival: f64,
+    chance: f64,
+    exceeded: f64,
+    distance: f64,
+}
+
+#[derive(Deserialize)]
 struct Median {
     values: Vec<f64>,
     median: f64,
@@ -123,7 +156,7 @@ fn scipy_agrees() {
         near(ours.p, case.p);
     }
     for case in &figures.clopper_pearson {
-        near(MissRate::new(case.misses, case.samples).upper, case.upper);
+        near(MissRate::new(case.misses, case.samples).upper.unwrap(), case.upper);
     }
     for case in &figures.samples_to_claim {
         assert_eq!(samples_to_claim(case.rate, case.misses), Some(case.samples));
@@ -140,6 +173,22 @@ fn scipy_agrees() {
     }
     for case in &figures.incomplete_beta {
         near(incomplete_beta(case.a, case.b, case.x, 1.0 - case.x), case.value);
+    }
+    for case in &figures.chi_squared {
+        near(chi_squared_upper(case.x, case.freedom), case.upper);
+    }
+    for case in &figures.dispersions {
+        let (ours, p) = dispersion(&case.blocks).unwrap();
+        near(ours, case.dispersion);
+        near(p, case.p);
+    }
+    for case in &figures.pareto {
+        let fit = Pareto::fit(&case.excesses).unwrap();
+        near(fit.shape, case.shape);
+        near(fit.scale, case.scale);
+        near(fit.survival(case.x), case.survival);
+        near(fit.exceeded_with(case.chance), case.exceeded);
+        near(fit.distance(&case.excesses), case.distance);
     }
     for case in &figures.medians {
         near(median(&case.values).unwrap(), case.median);

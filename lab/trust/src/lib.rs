@@ -8,13 +8,20 @@
 
 #![forbid(unsafe_code)]
 
+mod exceedance;
+mod extrapolation;
+mod misses;
 pub mod recorded;
 mod row;
 
 pub use row::{Effort, Row, Section};
 
 /// The sections in the order in which they are printed.
-pub const SECTIONS: &[Section] = &[];
+pub const SECTIONS: &[Section] = &[
+    Section { title: "Deadline misses", rows: misses::rows },
+    Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
+    Section { title: "Maxima of longer runs, by a model", rows: extrapolation::rows },
+];
 
 #[cfg(test)]
 mod tests {

@@ -49,6 +49,20 @@ impl Row {
         Self::new(statement, format!("≤ {} %", percent(most)), hits, rounds, holds)
     }
 
+    /// A row that promises a share of `share`, give or take `within`, with the same allowance.
+    pub fn about(
+        statement: impl Into<String>,
+        share: f64,
+        within: f64,
+        hits: usize,
+        rounds: usize,
+    ) -> Self {
+        let distance = (self::share(hits, rounds) - share).abs();
+        let holds = distance <= within + scatter(share, rounds);
+        let promised = format!("{} ± {} %", percent(share), percent(within));
+        Self::new(statement, promised, hits, rounds, holds)
+    }
+
     fn new(
         statement: impl Into<String>,
         promised: String,
@@ -99,6 +113,10 @@ mod tests {
         assert!(Row::at_most("", 0.02, 33, 1_000).holds);
         assert!(!Row::at_most("", 0.02, 34, 1_000).holds);
         assert!(!Row::at_least("", 0.93, 0, 0).holds);
+        assert!(Row::about("", 0.5, 0.1, 440, 1_000).holds);
+        assert!(Row::about("", 0.5, 0.1, 353, 1_000).holds);
+        assert!(!Row::about("", 0.5, 0.1, 352, 1_000).holds);
+        assert!(!Row::about("", 0.5, 0.1, 648, 1_000).holds);
         assert_eq!(Row::at_most("", 0.02, 15, 1_000).seen, "1.5 % (15 of 1000)");
     }
 }

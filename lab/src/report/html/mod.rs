@@ -14,6 +14,7 @@ mod growth;
 mod heat;
 mod histogram;
 mod ladder;
+mod levels;
 mod overview;
 mod panel;
 mod peers;
@@ -36,13 +37,26 @@ mod trend;
 mod waveform;
 
 use self::{panel::Subject, text::escape};
-use crate::{report::table::conditions, run::Run};
+use crate::{
+    report::{extrapolation::Extrapolated, table::conditions},
+    run::Run,
+};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Renders the page of one run, or of several named runs side by side.
 pub fn render(runs: &[(String, &Run)]) -> String {
+    render_with(runs, "")
+}
+
+/// Renders the page of one run with its extrapolated maxima. `words` name the horizon.
+pub fn render_extrapolated(run: &Run, found: &[Extrapolated<'_>], words: &str) -> String {
+    render_with(&[(String::new(), run)], &levels::section(found, words))
+}
+
+/// Renders a page with a further section, which follows the contents.
+fn render_with(runs: &[(String, &Run)], first: &str) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
     let mut experiments: Vec<&str> = Vec::new();
@@ -75,7 +89,7 @@ pub fn render(runs: &[(String, &Run)]) -> String {
     page(
         &title,
         &format!(
-            "<div class=\"overview\">\n{overview}</div>\n{}{sections}{rest}",
+            "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{rest}",
             contents(&experiments)
         ),
     )

@@ -8,8 +8,8 @@ use crate::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Role, Run, SeriesResult, Statistic, Unit},
-    statistics::{Slope, median},
+    run::{CaseResult, Domain, Role, Run, SeriesResult, Statistic, Unit},
+    statistics::{Slope, bursts, chance_of_new_maximum, median},
     units::{digits, show, show_range},
 };
 
@@ -47,6 +47,7 @@ fn footnotes(run: &Run) -> String {
     if run.cases.iter().any(|case| case.is_proven() && has_auxiliary(case)) {
         notes.push_str("(…) auxiliary series: shown, not judged\n");
     }
+    notes.extend(longer_runs(run));
     let stolen = worst_steal(run);
     if stolen > 0.0 {
         notes.push_str(&format!(
@@ -55,6 +56,28 @@ fn footnotes(run: &Run) -> String {
         ));
     }
     if notes.is_empty() { notes } else { format!("\n{notes}") }
+}
+
+/// The chances with which longer runs exceed the maxima, by rank alone; `None` without samples in
+/// time. The day is that of the first case with an interval.
+fn longer_runs(run: &Run) -> Option<String> {
+    let in_time = |case: &&CaseResult| {
+        let domain = case.clock.as_ref().map(|clock| clock.domain);
+        domain == Some(Domain::Wall) && case.is_proven() && case.measured().next().is_some()
+    };
+    let mut cases = run.cases.iter().filter(in_time).peekable();
+    cases.peek()?;
+    let day = cases.find_map(|case| {
+        let interval: f64 = case.parameters.get("interval_us")?.parse().ok()?;
+        let seconds = case.measured().next()?.summary.count as f64 * interval / 1e6;
+        // Rounding must not make the chance of an uncertain event 100 %.
+        let percent = (1000.0 * chance_of_new_maximum(seconds, 86_400.0)?).floor() / 10.0;
+        Some(format!(", a day of {} with {percent} %", case.experiment))
+    });
+    Some(format!(
+        "max: a run as long again exceeds it with 50 %, one nine times as long with 90 %{}\n",
+        day.unwrap_or_default()
+    ))
 }
 
 /// The largest steal time of a case's repetitions in ms; 0 for a case without evidence.
@@ -186,15 +209,29 @@ fn short_unit(unit: Unit) -> &'static str {
     if unit == Unit::Instructions { "instr" } else { unit.name() }
 }
 
+/// The misses of a series with a deadline: their bound where it may be stated, else their episodes
+/// and the reason why there is no bound.
 fn misses(series: &SeriesResult) -> Option<String> {
     let (deadline, misses) = (series.deadline?, series.misses?);
-    Some(format!(
-        "later than {}: {} of {}; the true rate is below {} % (95 % confidence)",
-        show(deadline, series.unit.name()),
-        misses.misses,
-        misses.samples,
-        digits(misses.upper * 100.0)
-    ))
+    let deadline = show(deadline, series.unit.name());
+    let head = format!("later than {deadline}: {} of {}", misses.misses, misses.samples);
+    if let Some(upper) = misses.upper {
+        let upper = digits(upper * 100.0);
+        return Some(format!("{head}; the true rate is below {upper} % (95 % confidence)"));
+    }
+    let Some(bursts) = series.bursts else { return Some(head + "; no bound") };
+    let episodes = match (bursts.episodes, bursts.longest) {
+        (0, _) => String::new(),
+        (1, longest) => format!(" in 1 episode of {longest} samples"),
+        (episodes, longest) => format!(" in {episodes} episodes, the longest of {longest} samples"),
+    };
+    let why = match (bursts.p, misses.misses) {
+        (None, _) => "too few rare samples to show that they are independent: no bound",
+        (Some(p), _) if p >= bursts::LEVEL => "a deterministic target: no bound",
+        (Some(_), 0) => "the longest samples come in bursts: no bound",
+        (Some(_), _) => "they come in bursts: no bound",
+    };
+    Some(format!("{head}{episodes}; {why}"))
 }
 
 fn slope_line(slope: &Slope, unit: &str) -> String {
@@ -213,7 +250,7 @@ fn slope_line(slope: &Slope, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::MissRate;
+    use crate::statistics::{Bursts, MissRate};
 
     #[test]
     fn nominal_parts_are_shown_apart() {
@@ -233,6 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn longer_runs_exceed_the_maximum() {
+        let mut run = crate::run::sample::run();
+        let usual =
+            "max: a run as long again exceeds it with 50 %, one nine times as long with 90 %";
+        assert_eq!(longer_runs(&run), Some(format!("{usual}\n")));
+        // 5000 samples at 1 ms are 5 s.
+        run.cases[1].parameters.insert("interval_us".into(), "1000".into());
+        assert_eq!(longer_runs(&run), Some(format!("{usual}, a day of switch with 99.9 %\n")));
+        for case in &mut run.cases {
+            case.clock.iter_mut().for_each(|clock| clock.domain = Domain::Instructions);
+        }
+        assert_eq!(longer_runs(&run), None);
+    }
+
+    #[test]
     fn misses_have_the_bound_that_they_prove() {
         let mut series = crate::run::sample::series("switch", 2_900.0);
         assert_eq!(misses(&series), None);
@@ -242,5 +294,25 @@ mod tests {
             line.starts_with("later than 100 µs: 0 of 5000; the true rate is below 0.060 %"),
             "{line}"
         );
+        series.misses = series.misses.map(|misses| MissRate { upper: None, ..misses });
+        let mut bursts =
+            Bursts { tested: 100, dispersion: Some(9.0), p: Some(0.0), episodes: 0, longest: 0 };
+        series.bursts = Some(bursts);
+        let line = misses(&series).unwrap();
+        assert!(
+            line.ends_with("0 of 5000; the longest samples come in bursts: no bound"),
+            "{line}"
+        );
+        series.misses = series.misses.map(|one| MissRate { misses: 37, ..one });
+        (bursts.episodes, bursts.longest) = (4, 12);
+        series.bursts = Some(bursts);
+        let line = misses(&series).unwrap();
+        let end =
+            "37 of 5000 in 4 episodes, the longest of 12 samples; they come in bursts: no bound";
+        assert!(line.ends_with(end), "{line}");
+        (bursts.p, bursts.episodes, bursts.longest) = (None, 1, 1);
+        series.bursts = Some(bursts);
+        let line = misses(&series).unwrap();
+        assert!(line.contains("in 1 episode of 1 samples; too few rare samples"), "{line}");
     }
 }
