@@ -481,7 +481,7 @@ mod tests {
         has(&heavy, |gate| matches!(gate, Gate::Heavy { .. }));
         // Two groups of values, far apart.
         let mut groups = values.clone();
-        groups.iter_mut().step_by(1_000).for_each(|value| *value = 1e6 + *value);
+        groups.iter_mut().step_by(1_000).for_each(|value| *value += 1e6);
         has(&groups, |gate| matches!(gate, Gate::Fit { .. }));
         // A single value beyond all others breaks the back-test.
         let mut one = values;
