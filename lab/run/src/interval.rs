@@ -61,7 +61,7 @@ impl SeriesResult {
 
 #[cfg(test)]
 mod tests {
-    use chronoscope_statistics::order::Over;
+    use chronoscope_statistics::{Bursts, order::Over};
 
     use super::*;
     use crate::sample;
@@ -96,6 +96,23 @@ mod tests {
         assert_eq!(of("linux@host", Domain::Wall, 4), (None, Basis::TooFew));
         assert_eq!(of("linux@host", Domain::Wall, 6), (exact.0, Basis::Repetitions));
         assert_eq!(of("linux@host", Domain::Wall, 0), (None, Basis::TooFew));
+    }
+
+    #[test]
+    fn a_rate_has_a_bound_where_it_is_random_and_has_no_bursts() {
+        let bound = |target: &str, domain, p: Option<f64>| {
+            let mut case = case(target, domain, 41.0, &[41.0; 5]);
+            let series = &mut case.series[0];
+            series.misses = Some(MissRate::new(3, 5_000));
+            let bursts = |p| Bursts { tested: 100, dispersion: p, p, episodes: 3, longest: 1 };
+            series.bursts = p.map(|p| bursts(Some(p)));
+            case.find_intervals();
+            case.series[0].misses.unwrap().upper
+        };
+        assert!(bound("linux@host", Domain::Wall, Some(0.5)).is_some());
+        assert_eq!(bound("linux@host", Domain::Wall, Some(0.01)), None);
+        assert_eq!(bound("linux@host", Domain::Wall, None), None);
+        assert_eq!(bound("tandem@ibex", Domain::Cycles, Some(0.5)), None);
     }
 
     #[test]

@@ -141,8 +141,7 @@ fn in_bursts(
     let of_case = || case.parameters.get("interval_us")?.parse().ok();
     let interval_us = interval.or_else(of_case).unwrap_or(USUAL_INTERVAL);
     let dispersion = series.bursts.and_then(|bursts| bursts.dispersion);
-    let dispersion =
-        dispersion.filter(|_| case.clock.as_ref().is_none_or(|clock| clock.domain == Domain::Wall));
+    let dispersion = dispersion.filter(|_| !case.is_deterministic());
     let samples = dispersion
         .zip(samples_to_claim(rate, 0))
         .map(|(dispersion, samples)| samples_in_bursts(samples, dispersion));
