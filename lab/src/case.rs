@@ -1,13 +1,14 @@
 //! A case: experiment × target × parameters, and how often to repeat it.
 
 mod analyser;
+mod vary;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::MAX_REQUEST};
 
-pub use self::analyser::Analyser;
+pub use self::{analyser::Analyser, vary::Vary};
 use crate::{
     machine,
     run::{Limit, Published, Target},
@@ -28,6 +29,8 @@ pub struct Case {
     pub asked: Vec<String>,
     /// The minimum of repetitions. Each is a fresh process; those of all cases are interleaved.
     pub repeat: usize,
+    /// The start states of the repetitions: not more than `repeat`.
+    pub vary: Vary,
     /// The minimum of time to repeat for.
     pub duration: Option<Duration>,
     /// The time after which a repetition is ended; if `None`, a multiple of its expected duration.
@@ -41,13 +44,18 @@ pub struct Case {
 }
 
 impl Case {
-    /// The port's request: the experiment's name, then `NAME=VALUE` after spaces.
+    /// The port's request, of any repetition: the experiment's name, then `NAME=VALUE` after spaces.
     pub fn request(&self) -> String {
         let mut text = self.spec.name.to_owned();
         for (name, value) in &self.parameters {
             text.push_str(&format!(" {name}={value}"));
         }
         text
+    }
+
+    /// The request of a repetition, counted from 0: that of any, and the seed of the start state.
+    pub fn request_of(&self, repetition: usize) -> String {
+        self.request() + &self.vary.words(repetition)
     }
 
     /// How long one repetition is expected to take.
@@ -68,10 +76,12 @@ impl Case {
     }
 
     /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
-    /// pair=thread-thread`.
+    /// pair=thread-thread`. A varied case has its start states too.
     pub fn label(&self) -> String {
         let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
-        asked.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        let words = asked.map(|(name, value)| format!("{name}={value}"));
+        let states = self.vary.parameter().map(|(name, states)| format!("{name}={states}"));
+        words.chain(states).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -79,6 +89,7 @@ impl Case {
 #[derive(Clone, Default)]
 pub struct Plan {
     pub repeat: usize,
+    pub vary: Vary,
     pub duration: Option<Duration>,
     pub watchdog: Option<Duration>,
     /// Samples per case in all, spread over the repetitions.
@@ -184,6 +195,7 @@ fn make(
         parameters,
         asked: settings.keys().cloned().collect(),
         repeat,
+        vary: if has_body(spec) { plan.vary.within(repeat) } else { Vary::default() },
         duration: plan.duration,
         watchdog: plan.watchdog,
         deadline: plan.deadline,
@@ -191,10 +203,18 @@ fn make(
         limits: plan.limits.clone(),
         published: plan.published.clone(),
     };
-    if case.request().len() > MAX_REQUEST {
+    if case.request().len() + LONGEST_SEED > MAX_REQUEST {
         bail!("the request of `{}` is longer than {MAX_REQUEST} bytes", spec.name);
     }
     Ok(case)
+}
+
+/// The length of the longest words that a start state adds to a request.
+const LONGEST_SEED: usize = " vary=4294967295".len();
+
+/// Returns whether the experiment runs on the target, which then has a start state.
+fn has_body(spec: &Spec) -> bool {
+    spec.name != experiments::image::SPEC.name
 }
 
 /// The minimum and maximum of samples of the experiment; `None` if the number cannot be set.

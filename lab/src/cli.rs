@@ -137,6 +137,11 @@ pub struct Run {
     /// Repetitions of each case, each a fresh process.
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub repeat: Option<u64>,
+    /// Start the repetitions from N different states of the kernel: what ran before, the phase of
+    /// the tick, the order in which tasks are created. N repetitions, unless --repeat says otherwise.
+    /// The same N and SEED give the same states.
+    #[arg(long, value_name = "N[:SEED]")]
+    pub vary: Option<String>,
     /// Give a repetition up after this time [default: ten times the expected time].
     #[arg(long, value_name = "TIME")]
     pub watchdog: Option<String>,
@@ -263,6 +268,9 @@ pub struct Compare {
     /// Variants: repetitions of each case on each side [default: 10].
     #[arg(long, value_name = "N")]
     pub repeat: Option<usize>,
+    /// Variants: start the repetitions of both sides from the same N states, as `run` does.
+    #[arg(long, value_name = "N[:SEED]")]
+    pub vary: Option<String>,
     /// Variants: set a parameter on both sides. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,

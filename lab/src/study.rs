@@ -12,7 +12,7 @@ use serde::Deserialize;
 pub use self::peer::{Beside, Peer};
 use self::published::PublishedRow;
 use crate::{
-    case::{self, Analyser, Case, Plan, Settings},
+    case::{self, Analyser, Case, Plan, Settings, Vary},
     machine::serial,
     run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
@@ -32,6 +32,9 @@ pub struct Study {
     /// Repetitions of each case, unless the case says otherwise.
     #[serde(default = "five")]
     pub repeat: usize,
+    /// The start states of the repetitions of each case, unless the case says otherwise.
+    #[serde(default)]
+    vary: Vary,
     #[serde(default, rename = "case")]
     pub entries: Vec<Entry>,
     /// Peers: tools to run in pairs with cases.
@@ -55,6 +58,7 @@ pub struct Entry {
     #[serde(default)]
     pub set: toml::Table,
     pub repeat: Option<usize>,
+    vary: Option<Vary>,
     /// Samples above this are misses.
     pub deadline: Option<String>,
     /// A sampling analyser that reads the pins as well.
@@ -76,7 +80,10 @@ pub struct Overrides {
     pub experiments: Vec<String>,
     pub targets: Vec<Target>,
     pub settings: Settings,
+    /// The number of repetitions. If `None`, there are as many as the study says, and more where
+    /// there are more start states.
     pub repeat: Option<usize>,
+    pub vary: Option<Vary>,
     pub loops: Option<u64>,
     pub duration: Option<Duration>,
     pub watchdog: Option<Duration>,
@@ -122,6 +129,7 @@ impl Study {
             title: names.join(", ").into(),
             notes: "".into(),
             repeat: five(),
+            vary: Vary::default(),
             entries,
             peers: Vec::new(),
         }
@@ -197,6 +205,7 @@ impl Entry {
             target: linux_here(),
             set: toml::Table::new(),
             repeat: None,
+            vary: None,
             deadline: None,
             analyser: None,
             limits: Vec::new(),
@@ -212,8 +221,11 @@ impl Entry {
             .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
         let own: Settings = own.collect();
         let deadline = self.deadline.as_deref().map(deadline).transpose()?;
+        let vary = overrides.vary.or(self.vary).unwrap_or(study.vary);
+        let own_repeat = self.repeat.unwrap_or(study.repeat);
         let plan = Plan {
-            repeat: overrides.repeat.or(self.repeat).unwrap_or(study.repeat),
+            repeat: overrides.repeat.unwrap_or_else(|| vary.repetitions(own_repeat)),
+            vary,
             duration: overrides.duration,
             watchdog: overrides.watchdog,
             loops: overrides.loops,

@@ -9,7 +9,7 @@
 //! returns a future. The futures of a coroutine suspend. Those of a thread or process block inside
 //! `poll` ([`task::Block`](crate::task::Block)), so no state machine is left between two marks.
 
-use crate::{arena::Arena, clock::Raw};
+use crate::{arena::Arena, clock::Raw, vary::Random};
 
 pub use crate::{
     clock::Clock,
@@ -40,6 +40,10 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// when they are due.
     const TICK_US: u64 = 0;
 
+    /// `true` if the director may create tasks and wait before an experiment begins, and the kernel
+    /// has all its memory back once they have ended: see [`vary`](crate::vary).
+    const HAS_PAST: bool = true;
+
     /// Creates a semaphore. The caller moves it into the arena before its first use.
     ///
     /// # Errors
@@ -55,6 +59,10 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// holds no absolute times. A port that records a trace notes it to align the two.
     #[inline(always)]
     fn series_starts(&self, _name: &str, _first: Raw<Self>) {}
+
+    /// Changes the state that experiments begin in, by what `random` draws: for what the suite's own
+    /// steps cannot reach, such as other processes. See [`vary`](crate::vary).
+    fn vary(&'static self, _random: &mut Random) {}
 
     /// Returns the number of instructions executed by the processor, all tasks and the kernel
     /// included, from an arbitrary start; `None` if nothing counts them.

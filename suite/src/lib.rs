@@ -24,6 +24,7 @@ pub mod signal;
 pub mod spec;
 pub mod task;
 pub mod trial;
+pub mod vary;
 pub mod wire;
 pub mod work;
 
@@ -32,7 +33,7 @@ pub use experiments::EXPERIMENTS;
 pub use kernel::{Kernel, Priority, Tasks};
 pub use refusal::{Reason, Refusal};
 pub use spec::{
-    Parameter, Spec, Values,
+    Parameter, Spec, VARY, Values,
     request::{self, Request},
 };
 pub use trial::Trial;

@@ -145,6 +145,7 @@ macro_rules! offers {
         ) -> Result<(), $crate::Refusal> {
             $($crate::offers! { @known $of_kernel })*
             $($($crate::offers! { @known $of_kind })*)+
+            $crate::vary::prepare(trial).await?;
             let (name, tasks) = (trial.request.spec().name, trial.request.tasks());
             $(if name == $own {
                 return $body(trial).await;

@@ -65,6 +65,16 @@ impl Values {
     }
 }
 
+/// The parameter of every experiment that chooses the start state: see [`vary`](crate::vary). The lab
+/// sends it only to repetitions that differ in their start.
+pub const VARY: Parameter = Parameter {
+    name: "vary",
+    unit: "",
+    default: "0",
+    values: Values::Number(0, u32::MAX as u64),
+    help: "the seed of the start state; 0: the state after the port's own start",
+};
+
 /// The parameter `kind` of experiments with one kind of task.
 pub const KIND: Parameter = Parameter {
     name: "kind",

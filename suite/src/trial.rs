@@ -8,6 +8,7 @@ use crate::{
     kernel::{Kernel, Reason, Refusal, Tasks},
     mark::{self, Marks, Slot},
     request::Request,
+    vary::Order,
     wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Pin, Record, Sample, Samples, Series},
 };
 
@@ -174,6 +175,15 @@ impl<'a, K: Kernel> Trial<'a, K> {
         marks.control(self.kernel);
         let pin = Some(Pin::Edges(mark::CONTROL));
         self.intervals(Series { per, pin, ..Series::control("mark to mark") }, marks);
+    }
+
+    /// Returns the numbers below `count` in the order in which an experiment creates as many equal
+    /// tasks: ascending, unless the request varies the start state.
+    pub fn order(&self, count: usize) -> Order {
+        match self.request.start_state() {
+            Some(mut random) => Order::chosen(count, &mut random),
+            None => Order::ascending(count),
+        }
     }
 
     /// Waits, as the director, for `count` gives of `done`.

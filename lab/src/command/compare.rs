@@ -138,6 +138,7 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
+        ("--vary", arguments.vary.is_some()),
         ("--set", !arguments.set.is_empty()),
     ];
     if let Some((flag, _)) = live.iter().find(|(_, given)| *given) {
@@ -213,10 +214,12 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         [] => variant::leave_out(&mut study, &a, &b)?,
         _ => Vec::new(),
     };
+    let vary = run::vary(arguments.vary.as_deref())?;
     let overrides = Overrides {
         experiments: arguments.experiments.clone(),
         settings: run::set(Vec::new(), &arguments.set)?,
-        repeat: Some(arguments.repeat.unwrap_or(REPEAT)),
+        repeat: Some(arguments.repeat.unwrap_or(vary.unwrap_or_default().repetitions(REPEAT))),
+        vary,
         ..Overrides::default()
     };
     let pairs = variant::pairs(&study, &a, &b, &overrides)?;

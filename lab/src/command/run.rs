@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::keep::Keeper;
 use crate::{
-    case::{Case, Settings, experiment},
+    case::{Case, Settings, Vary, experiment},
     cli, console, doctor,
     journal::{CaseForm, Header},
     machine::{
@@ -175,6 +175,7 @@ fn overrides(arguments: &cli::Run) -> Result<Overrides> {
         targets: targets(arguments)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
+        vary: vary(arguments.vary.as_deref())?,
         loops: arguments.loops,
         duration: arguments.duration.as_deref().map(|text| duration("-D", text)).transpose()?,
         watchdog: arguments
@@ -235,6 +236,11 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
     ];
     let given = flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?])));
     set(given.collect(), &arguments.set)
+}
+
+/// The start states of `--vary`.
+pub(super) fn vary(text: Option<&str>) -> Result<Option<Vary>> {
+    text.map(str::parse).transpose().context("`--vary`")
 }
 
 /// Parses a duration as cyclictest takes it: `90`, `90s`, `5m`, `1h`, `2d`.

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    case::{Analyser, Case, experiment},
+    case::{Analyser, Case, Vary, experiment},
     run::{self, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
     units::{OneLine, Text},
 };
@@ -38,6 +38,8 @@ pub struct CaseForm {
     parameters: Vec<(String, String)>,
     asked: Vec<String>,
     repeat: usize,
+    #[serde(default)]
+    vary: Vary,
     duration: Option<Duration>,
     deadline: Option<f64>,
     analyser: Option<Analyser>,
@@ -64,6 +66,7 @@ impl CaseForm {
             parameters: case.parameters.clone(),
             asked: case.asked.clone(),
             repeat: case.repeat,
+            vary: case.vary,
             duration: case.duration,
             deadline: case.deadline,
             analyser: case.analyser,
@@ -83,6 +86,7 @@ impl CaseForm {
             parameters: self.parameters,
             asked: self.asked,
             repeat: self.repeat,
+            vary: self.vary,
             duration: self.duration,
             watchdog: None,
             deadline: self.deadline,

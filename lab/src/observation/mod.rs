@@ -102,7 +102,7 @@ impl Observation {
             cycles: None,
             figures: Vec::new(),
             evidence: Vec::new(),
-            log: Vec::new(),
+            log: case.vary.remark().into_iter().collect(),
             attachments: BTreeMap::new(),
             attached: 0,
             identity: BTreeMap::new(),
@@ -379,12 +379,13 @@ impl Observation {
             |published: &&Published| case.has(published) && published.is_readable(&series);
         let published = case.published.iter().filter(is_shown).cloned().collect();
         let lines = |(name, value): (&String, &String)| (OneLine::from(name), OneLine::from(value));
+        let parameters = case.parameters.iter().map(|(name, value)| lines((name, value)));
         let mut result = CaseResult {
             experiment: case.spec.name.into(),
             target: case.target.to_string().into(),
             release: self.release.into(),
             identity: self.identity.iter().map(lines).collect(),
-            parameters: case.parameters.iter().map(|(name, value)| lines((name, value))).collect(),
+            parameters: parameters.chain(case.vary.parameter()).collect(),
             label: case.label().into(),
             start: case.spec.start.into(),
             end: case.spec.end.into(),

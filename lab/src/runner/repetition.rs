@@ -119,7 +119,7 @@ fn finish(
     observation.record(seen)
 }
 
-/// Runs one repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
+/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
 /// first. Returns the recordings of the machine's instruments.
 ///
 /// # Errors
@@ -131,7 +131,7 @@ pub fn play(
     stop: &AtomicBool,
     tape: &mut dyn FnMut(&[u8]),
 ) -> Result<Seen> {
-    let request = case.request();
+    let request = case.request_of(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
         tape(bytes);

@@ -6,6 +6,7 @@ use std::{
     env, fs,
     path::PathBuf,
     process,
+    rc::Rc,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -47,6 +48,8 @@ enum Act {
 
 struct Scripted {
     acts: RefCell<Vec<Act>>,
+    /// The requests of all starts.
+    requests: Rc<RefCell<Vec<String>>>,
     stop: Arc<AtomicBool>,
     /// How long it takes to be prepared.
     set_up: Duration,
@@ -66,7 +69,12 @@ impl Machine for Scripted {
         Ok(Made { identity, remark: "a scripted machine" })
     }
 
-    fn run(&self, _: &Start<'_>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Recording> {
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        self.requests.borrow_mut().push(start.request.to_owned());
         let act = self.acts.borrow_mut().remove(0);
         let mut send = |bytes: &[u8]| bytes.chunks(50).try_for_each(&mut *sink);
         match act {
@@ -192,6 +200,7 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     let mut journal = Journal::create(&store, &header).unwrap();
     let machine = Box::new(Scripted {
         acts: RefCell::new(acts),
+        requests: Rc::default(),
         stop: Arc::clone(&stop),
         set_up: Duration::ZERO,
     });
@@ -252,7 +261,8 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     let plan = Plan { repeat: 3, ..Plan::default() };
     let cases = expand(experiment("switch").unwrap(), &target, &Settings::new(), &plan).unwrap();
     let acts = RefCell::new(vec![Act::Whole(1, false), Act::Unprepared]);
-    let machine = Box::new(Scripted { acts, stop: Arc::default(), set_up });
+    let machine =
+        Box::new(Scripted { acts, requests: Rc::default(), stop: Arc::default(), set_up });
     let mut case = UnderWay { tally: Tally::new(&cases[0], false), machine };
     let begin = Instant::now();
     case.repeat(0, &AtomicBool::new(false), &mut Journal::none());
@@ -265,6 +275,56 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     assert_eq!((failed.left, failed.spent), (0, work.spent));
     let step = Step::of(&cases[0], &[failed]);
     assert_eq!((step.done, step.left), (1.0, Duration::ZERO));
+}
+
+/// The case of `plan`, and the requests of its repetitions.
+fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
+    let target = "linux@host".parse().unwrap();
+    let spec = experiment(experiment_name).unwrap();
+    let case = expand(spec, &target, &Settings::new(), plan).unwrap().remove(0);
+    let requests = Rc::<RefCell<Vec<String>>>::default();
+    let machine = Box::new(Scripted {
+        acts: RefCell::new((1..=9).map(|number| Act::Whole(number, false)).collect()),
+        requests: Rc::clone(&requests),
+        stop: Arc::default(),
+        set_up: Duration::ZERO,
+    });
+    let mut under_way = UnderWay { tally: Tally::new(&case, false), machine };
+    while under_way.needs_more() {
+        under_way.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+    }
+    let result = under_way.tally.finish().unwrap();
+    let vary = case.vary.varies().then(|| case.vary.to_string());
+    assert_eq!(result.parameters.get("vary").map(|value| value.as_str()), vary.as_deref());
+    (case, requests.take())
+}
+
+#[test]
+fn repetitions_go_through_the_start_states_in_turn() {
+    let (case, requests) =
+        requests_of("switch", &Plan { repeat: 5, vary: "3:7".parse().unwrap(), ..Plan::default() });
+    let states: Vec<&str> =
+        requests.iter().map(|request| request.strip_prefix(&case.request()).unwrap()).collect();
+    let [first, second, third, again, last] = states[..] else { panic!("{states:?}") };
+    assert_eq!((first, second), (again, last));
+    assert!(first != second && second != third && first != third, "{states:?}");
+    assert!(states.iter().all(|state| state.starts_with(" vary=")), "{states:?}");
+    assert!(case.label().ends_with("vary=3:7"), "{}", case.label());
+}
+
+#[test]
+fn a_case_with_one_start_state_is_requested_as_if_there_were_none() {
+    for (vary, repeat) in [("1", 3), ("1:9", 3), ("16", 1)] {
+        let plan = Plan { repeat, vary: vary.parse().unwrap(), ..Plan::default() };
+        let (case, requests) = requests_of("switch", &plan);
+        assert_eq!(requests, vec![case.request(); repeat]);
+        assert!(!requests[0].contains("vary"), "{requests:?}");
+        assert_eq!(case.label(), "");
+    }
+    // An image is measured as a file: it has no start.
+    let plan = Plan { repeat: 3, vary: "3".parse().unwrap(), ..Plan::default() };
+    let (case, requests) = requests_of("image", &plan);
+    assert_eq!(requests, vec![case.request(); 3]);
 }
 
 /// A peer with one statistic, of which three pairs are asked for.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Entry as CaseEntry, Overrides, Study, linux_here};
 use crate::{
-    case::{self, Case},
+    case::{self, Case, Vary},
     peer::{Format, STDOUT, TOOLS, Tool},
     run::Target,
     toml_text::{word, words},
@@ -149,10 +149,12 @@ impl Entry {
         if targets.is_empty() {
             return Ok(Vec::new());
         }
-        let overrides = Overrides { targets, ..overrides.clone() };
+        // A tool has one start, so Chronoscope's side has no other.
+        let overrides = Overrides { targets, vary: None, ..overrides.clone() };
         let mut ours = CaseEntry::of(case::experiment(&self.experiment)?);
         ours.set = self.set.clone();
         ours.repeat = self.pairs;
+        ours.vary = Some(Vary::default());
         let start = self.start(overrides.allow_programs)?;
         self.check(start.format)?;
         ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(&start, case)).collect()

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicU64;
 
-use chronoscope_suite::{Clock, Kernel, Refusal, kernel::Log, wire::Domain};
+use chronoscope_suite::{Clock, Kernel, Refusal, kernel::Log, vary::Random, wire::Domain};
 
-use crate::{clock, kernel::Linux, semaphore::Semaphore, thread::Thread};
+use crate::{clock, kernel::Linux, semaphore::Semaphore, thread::Thread, vary};
 
 /// CLOCK_MONOTONIC, which is also the clock of the delays and of cyclictest, so lateness needs no
 /// conversion between clocks.
@@ -48,6 +48,10 @@ impl Kernel for Linux {
         if let Some(trace) = &self.trace {
             trace.series_starts(name, clock::nanoseconds(first));
         }
+    }
+
+    fn vary(&'static self, random: &mut Random) {
+        vary::vary(self, self.experiment, random);
     }
 
     fn instructions(&self) -> Option<u64> {

@@ -17,6 +17,7 @@ use crate::{
     semaphore::Primitive,
     settings::{Settings, class_of_caller, set_class},
     trace::Trace,
+    vary::Pasts,
 };
 
 /// The running kernel, set up for one case. The value is in memory shared by all processes of the
@@ -30,6 +31,9 @@ pub struct Linux {
     pub trace: Option<Trace>,
     /// The executor of coroutines, once a coroutine was spawned.
     pub executor: OnceLock<&'static Executor>,
+    pub pasts: Pasts,
+    /// The name of the case's experiment.
+    pub experiment: &'static str,
     /// The spawned tasks by scheduling class.
     classes: [Class; 3],
     /// The number of mutex calls that returned an error.
@@ -66,6 +70,8 @@ impl Linux {
             primitive,
             standard_error: StandardError::open(),
             executor: OnceLock::new(),
+            pasts: Pasts::none(),
+            experiment: request.spec().name,
             classes: POLICIES.map(|_| Class::new()),
             failed: AtomicU32::new(0),
             instructions: OnceLock::new(),

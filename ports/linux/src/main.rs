@@ -29,6 +29,7 @@ mod settings;
 mod thread;
 mod trace;
 mod transport;
+mod vary;
 
 use std::{
     env,

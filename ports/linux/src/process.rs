@@ -20,6 +20,7 @@ impl Tasks for Process {
         F: Future<Output = ()> + Send + 'static,
     {
         kernel.admit(priority)?;
+        let past = kernel.pasts.next();
         // SAFETY: cases with processes have no other thread, so the child may use all memory of the
         // parent. It ends with `_exit` and never returns into the parent's code.
         match unsafe { libc::fork() } {
@@ -43,7 +44,7 @@ impl Tasks for Process {
                     let _ = kernel.settings.lock();
                 }
                 kernel.enter(priority);
-                block_on(body);
+                past.run(|| block_on(body));
                 // SAFETY: as above.
                 unsafe { libc::_exit(0) }
             }

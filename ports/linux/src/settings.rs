@@ -106,7 +106,7 @@ impl Settings {
                     settings.instruction_ns =
                         Some(time.ok_or(invalid("instruction_ns is a power of two"))?);
                 }
-                _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {
+                _ if request.knows(key) => {
                     settings.processes |=
                         matches!(key, "kind" | "pair") && value.contains("process");
                 }

@@ -30,11 +30,12 @@ impl Tasks for Thread {
         F: Future<Output = ()> + Send + 'static,
     {
         kernel.admit(priority)?;
+        let past = kernel.pasts.next();
         let child = std::thread::Builder::new()
             .stack_size(STACK)
             .spawn(move || {
                 kernel.enter(priority);
-                block_on(body);
+                past.run(|| block_on(body));
             })
             .map_err(|error| {
                 Refusal::new(

@@ -171,7 +171,7 @@ pub async fn run<T: Messages>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Re
         batches,
         batch,
     })?;
-    for seat in 0..pairs {
+    for seat in trial.order(pairs) {
         if round_trip {
             T::spawn(kernel, RECEIVER, receiver::<T, true>(traffic, seat))?;
             T::spawn(kernel, SENDER, sender::<T, true>(traffic, seat))?;

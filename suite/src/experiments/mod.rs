@@ -114,11 +114,20 @@ macro_rules! names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{VARY, vary::Random};
 
     #[test]
     fn every_experiment_has_the_name_of_its_module() {
         let rows = crate::experiments! { names! {} };
         assert!(EXPERIMENTS.iter().map(|spec| spec.name).eq(rows));
+    }
+
+    #[test]
+    fn no_experiment_has_a_parameter_with_the_name_of_the_start_state() {
+        assert!(EXPERIMENTS.iter().flat_map(|spec| spec.parameters).all(|p| p.name != VARY.name));
+        assert!(Request::parse("switch vary=0").unwrap().start_state().is_none());
+        let mut state = Request::parse("switch tasks=2 vary=7").unwrap().start_state().unwrap();
+        assert_eq!(state.draw(), Random::new(7).draw());
     }
 
     #[test]

@@ -147,7 +147,7 @@ where
         yields: trial.request.word("primitive") == "yield",
         pad: trial.request.number("pad"),
     })?;
-    for seat in 0..tasks {
+    for seat in trial.order(tasks) {
         match seat % 2 {
             0 => spawn::<A>(ring, seat)?,
             _ => spawn::<B>(ring, seat)?,

@@ -287,7 +287,7 @@ where
             T::spawn(kernel, class, server::<T, W>(traffic, place))?;
         }
     }
-    for place in 0..workers {
+    for place in trial.order(workers) {
         T::spawn(kernel, class, work::<T, W>(traffic, place))?;
     }
     W::release(traffic.services);

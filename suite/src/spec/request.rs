@@ -4,8 +4,11 @@
 //! typed by hand. This module checks the experiment's keys. All other keys belong to the port,
 //! which must refuse those that it does not know.
 
-use super::Spec;
-use crate::refusal::{Reason, Refusal};
+use super::{Spec, VARY};
+use crate::{
+    refusal::{Reason, Refusal},
+    vary::Random,
+};
 
 /// The maximum length of a request, in bytes.
 pub const MAX_REQUEST: usize = 480;
@@ -15,6 +18,8 @@ pub const MAX_REQUEST: usize = 480;
 pub struct Request<'a> {
     spec: &'static Spec,
     text: &'a str,
+    /// The value of [`VARY`].
+    vary: u32,
 }
 
 impl<'a> Request<'a> {
@@ -23,16 +28,20 @@ impl<'a> Request<'a> {
     /// # Errors
     /// [`Reason::Invalid`] for a word that is not `key=value`, or a value out of range.
     pub(crate) fn new(spec: &'static Spec, text: &'a str) -> Result<Self, Refusal> {
+        let mut vary = 0;
         for word in text.split_ascii_whitespace().skip(1) {
             let (key, value) =
                 word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
-            if let Some(parameter) = spec.parameters.iter().find(|p| p.name == key)
-                && !parameter.values.contain(value)
-            {
+            let known = spec.parameters.iter().chain([&VARY]).find(|p| p.name == key);
+            if known.is_some_and(|parameter| !parameter.values.contain(value)) {
                 return Err(invalid("a parameter's value is out of range"));
             }
+            if key == VARY.name {
+                // The range has been checked.
+                vary = value.parse().unwrap_or(0);
+            }
         }
-        Ok(Self { spec, text })
+        Ok(Self { spec, text, vary })
     }
 
     pub fn spec(&self) -> &'static Spec {
@@ -41,6 +50,17 @@ impl<'a> Request<'a> {
 
     pub fn text(&self) -> &'a str {
         self.text
+    }
+
+    /// Returns `true` for a key of the experiment or of every experiment. All other keys are the
+    /// port's.
+    pub fn knows(&self, key: &str) -> bool {
+        key == VARY.name || self.spec.parameters.iter().any(|parameter| parameter.name == key)
+    }
+
+    /// Returns the generator that chooses the start state; `None` if the request does not vary it.
+    pub fn start_state(&self) -> Option<Random> {
+        (self.vary != 0).then(|| Random::new(self.vary.into()))
     }
 
     /// Returns all `key=value` pairs in the order of the request, the port's included.

@@ -2,7 +2,7 @@
 
 mod port;
 
-use std::{mem, sync::mpsc, thread, time::Duration};
+use std::{collections::BTreeSet, mem, sync::mpsc, thread, time::Duration};
 
 use chronoscope_suite::{
     Reason,
@@ -143,6 +143,32 @@ fn two_runs_give_the_same_bytes() {
 }
 
 #[test]
+fn every_case_is_sound_from_every_start_state_and_repeats() {
+    for case in CASES {
+        assert_sound(&format!("{case} vary=1"));
+        let request = format!("{case} vary=4000000000 preemption=none");
+        assert_sound(&request);
+        assert!(stream(&request, PLENTY) == stream(&request, PLENTY), "{request}");
+        // All records but `Hello`, which holds the request.
+        let plain = records(&stream(case, PLENTY));
+        assert!(plain[1..] == records(&stream(&format!("{case} vary=0"), PLENTY))[1..], "{case}");
+    }
+}
+
+#[test]
+fn a_start_state_shows_in_what_depends_on_it_alone() {
+    let from = |seed| {
+        let switch = "switch pair=coroutine-coroutine primitive=yield batch=1 loops=10";
+        run(&format!("{switch} vary={seed}"), PLENTY)
+    };
+    let starts: BTreeSet<u64> = (1..=8).map(|seed| from(seed).1[0].0).collect();
+    assert_eq!(starts.len(), 8, "{starts:?}");
+    // A switch of this kernel takes as long in any state.
+    let switches = |seed| measured(&records(&from(seed).0));
+    assert!((1..=8).flat_map(switches).all(|ticks| ticks == READ + SWITCH));
+}
+
+#[test]
 fn a_counter_that_wraps_changes_nothing() {
     for case in CASES {
         let wraps = records(&stream(case, PLENTY));
@@ -235,6 +261,9 @@ fn what_cannot_be_run_is_refused() {
     assert_refused("delay kind=coroutine dealy_us=7", Reason::Invalid);
     assert_refused("delay kind=coroutine preemption=maybe", Reason::Invalid);
     assert_refused("delay kind=coroutine delay_us=never", Reason::Invalid);
+    for seed in ["", "-1", "4294967296", "x"] {
+        assert_refused(&format!("delay kind=coroutine vary={seed}"), Reason::Invalid);
+    }
     assert_refused("dealy", Reason::Invalid);
 }
 

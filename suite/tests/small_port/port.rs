@@ -151,7 +151,7 @@ impl Small {
                 ("primitive", "futex" | "eventfd" | "pipe") => {
                     return Err(Refusal::not_offered("a primitive of Linux"));
                 }
-                _ if request.spec().parameters.iter().any(|parameter| parameter.name == key) => {}
+                _ if request.knows(key) => {}
                 _ => {
                     return Err(invalid(
                         "neither the experiment nor the port knows a key or its value",

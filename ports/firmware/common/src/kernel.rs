@@ -9,8 +9,7 @@ use chronoscope_suite::{Reason, Refusal, Request};
 /// # Errors
 /// [`Refusal`] for a key that the experiment does not know, and for primitives that only Linux has.
 pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
-    let known = |key: &str| request.spec().parameters.iter().any(|parameter| parameter.name == key);
-    if request.pairs().any(|(key, _)| !known(key)) {
+    if request.pairs().any(|(key, _)| !request.knows(key)) {
         return Err(Refusal::new(
             Reason::Invalid,
             "this port has no parameters of its own",

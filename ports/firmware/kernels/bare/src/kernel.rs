@@ -24,6 +24,8 @@ on_this_machine!(Bare);
 impl Kernel for Bare {
     type Director = Thread;
     type Semaphore = Semaphore;
+    /// The memory of a thread that has ended is not used again.
+    const HAS_PAST: bool = false;
 
     fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
         Ok(Semaphore::new(initial))

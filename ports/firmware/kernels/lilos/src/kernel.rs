@@ -110,6 +110,8 @@ impl Kernel for Lilos {
     type Director = Coroutine;
     type Semaphore = Semaphore;
     const TICK_US: u64 = 1_000_000 / TICKS_PER_SECOND;
+    /// Tasks that the director makes after its first wait are not in the array from the start.
+    const HAS_PAST: bool = false;
 
     fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
         Ok(Semaphore::new(initial))
