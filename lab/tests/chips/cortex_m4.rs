@@ -1,7 +1,9 @@
 //! The machine `cortex-m4`: kernels' images in QEMU. The figures are exact, so tests compare
 //! numbers.
 
-use crate::common::{cases, chronoscope, gives_the_same_bytes_twice, median, targets};
+use crate::common::{
+    cases, chronoscope, gives_the_same_bytes_twice, median, medians_by_repetition, targets,
+};
 use serde_json::Value;
 
 const ALL: [&str; 8] =
@@ -12,6 +14,23 @@ fn two_runs_give_the_same_bytes() {
     let targets = targets("cortex-m4");
     let arguments = [&["run", "-q", "--repeat", "2", "--target", &targets], &ALL[..4]].concat();
     gives_the_same_bytes_twice(&arguments, 17);
+}
+
+#[test]
+fn start_states_repeat_and_show_only_in_what_depends_on_them() {
+    let varied = ["switch", "period", "--target", "tandem@cortex-m4,lilos@cortex-m4"];
+    let states = |states| [&varied[..], &["--vary", states]].concat();
+    gives_the_same_bytes_twice(&[&["run", "-q", "--no-store"], &states("3")[..]].concat(), 13);
+    let cases = cases(&states("6"));
+    assert!(cases.iter().all(|case| case["repetitions"] == 6 && case["parameters"]["vary"] == "6"));
+    let medians: Vec<Vec<f64>> = cases.iter().map(medians_by_repetition).collect();
+    let [switch, of_lilos, period, period_of_lilos] = &medians[..] else { panic!("{medians:?}") };
+    assert_eq!((switch.len(), period.len()), (1, 1), "{medians:?}");
+    // lilos visits its tasks in the order in which they were created.
+    assert_eq!(of_lilos.len(), 2, "{medians:?}");
+    // Its tick has another phase in each state, and delays end with a tick.
+    assert_eq!(period_of_lilos.len(), 6, "{medians:?}");
+    assert!(period_of_lilos[5] - period_of_lilos[0] > 500_000.0, "{medians:?}");
 }
 
 #[test]

@@ -162,6 +162,17 @@ pub fn median(case: &Value) -> f64 {
     series(case, "measured")["p50"].as_f64().unwrap_or_else(|| panic!("no median in {case:#}"))
 }
 
+/// The medians of a case's first measured series by repetition, each once, in ascending order.
+#[track_caller]
+pub fn medians_by_repetition(case: &Value) -> Vec<f64> {
+    let repetitions = series(case, "measured")["by_repetition"].as_array().expect("a list");
+    let mut medians: Vec<f64> =
+        repetitions.iter().map(|one| one["p50"].as_f64().expect("a median")).collect();
+    medians.sort_by(f64::total_cmp);
+    medians.dedup();
+    medians
+}
+
 /// A folder for a test, removed on drop.
 pub struct Folder(pub PathBuf);
 

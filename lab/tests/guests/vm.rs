@@ -1,6 +1,6 @@
 //! The machine `vm`: Linux in QEMU. The figures are exact, so tests compare numbers.
 
-use crate::common::{Folder, chronoscope, program, run};
+use crate::common::{Folder, chronoscope, medians_by_repetition, program, run};
 use chronoscope::cache::{Cache, KERNELS};
 use serde_json::Value;
 
@@ -232,6 +232,23 @@ fn what_is_no_kernel_is_told() {
     chronoscope(&[&run[..], &["--append", "quiet"]].concat()).complains("--kernel-image");
     chronoscope(&["run", "switch", "--target", "linux-hurd@vm"])
         .complains("unknown target `linux-hurd@vm`");
+}
+
+/// A fair scheduler decides by the tasks' pasts, and a loop of calls stays on one of several paths.
+/// Real-time tasks have one path.
+#[test]
+fn start_states_show_the_paths_of_a_call() {
+    let call = ["transaction", "--target", "linux-rt@vm", "--set", "loops=100", "--set", "size=4"];
+    let varied = ["--set", "transport=futex", "--set", "class=ordinary,urgent", "--vary", "8"];
+    let arguments = [&["run", "-q", "--no-store"], &call[..], &varied[..]].concat();
+    let json = || chronoscope(&[&arguments[..], &["--format", "json"]].concat()).json();
+    let run = json();
+    assert_eq!(run["cases"], json()["cases"]);
+    let cases = run["cases"].as_array().unwrap();
+    let [ordinary, urgent] = [0, 1].map(|place| medians_by_repetition(&cases[place]));
+    let spread = |medians: &[f64]| medians.last().unwrap() / medians[0];
+    assert!(spread(&ordinary) > 1.3, "{ordinary:?}");
+    assert!(spread(&urgent) < 1.01, "{urgent:?}");
 }
 
 #[test]
