@@ -13,6 +13,7 @@ use crate::devtools::{
     picture::{CHARTS, Picture},
 };
 use crate::pins;
+use serde_json::json;
 
 /// The widths in pixels of a phone, a small window and a large one.
 const WIDTHS: [u32; 3] = [390, 900, 1400];
@@ -53,6 +54,21 @@ const TIP_IN_WINDOW: &str = "(() => {
     return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
 })()";
 
+/// The texts of the marks in the window whose middle is covered by something that is no mark.
+const COVERED: &str = "(async () => {
+    const covered = [];
+    for (const chart of document.querySelectorAll('figure.chart svg')) {
+        chart.scrollIntoView({block: 'center', behavior: 'instant'});
+        for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
+        for (const mark of chart.querySelectorAll('[data-t]')) {
+            const {x, y, width, height} = mark.getBoundingClientRect();
+            const seen = document.elementFromPoint(x + width / 2, y + height / 2);
+            if (seen && !seen.closest('[data-t]')) covered.push(mark.dataset.t);
+        }
+    }
+    return covered;
+})()";
+
 #[test]
 fn pages_of_runs() {
     let folder = artefacts();
@@ -80,6 +96,19 @@ fn pages_of_captures() {
     assert_eq!((count("waveform"), count("cycles")), (3, 1), "{kinds}");
 }
 
+/// A run compared with itself: all ratios are 1, where a line marks equality.
+#[test]
+fn marks_on_the_line_of_equality() {
+    let folder = artefacts();
+    let mut browser = Page::open(&folder, "equal");
+    let [run, file] =
+        ["json", "html"].map(|form| folder.join(format!("equal.{form}")).display().to_string());
+    fs::write(&run, pins::run().to_string()).expect("the folder can be written to");
+    let answer = chronoscope(&["compare", &run, &run, "-o", &file]);
+    assert!(answer.status.is_some_and(|status| status != 1), "{answer:#?}");
+    look(&mut browser, &folder, "equal", &file);
+}
+
 /// Checks a page against all requirements, at each width.
 fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
     for width in WIDTHS {
@@ -89,6 +118,7 @@ fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
         paints_soon(browser, &place);
         fits(browser, &place, width);
         charts_are_drawn(browser, folder, &place, width);
+        assert_eq!(browser.value(COVERED), json!([]), "{place}: marks are covered");
         pointing_tells_a_value(browser, &place);
         the_theme_can_be_changed(browser, folder, &place, width);
         // Neither loading nor use may have requested anything else.

@@ -62,7 +62,7 @@ pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
     let ends = drawable.iter().flat_map(|ratio| {
         let (low, high) = ratio.range.unwrap_or((ratio.value, ratio.value));
         let within = ratio.within.unwrap_or(0.0).min(0.9);
-        [low, high, 1.0 - within, 1.0 + within]
+        [ratio.value, low, high, 1.0 - within, 1.0 + within]
     });
     let ends: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
     let low = ends.iter().copied().fold(0.95, f64::min);
@@ -82,6 +82,9 @@ pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
 fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Figure {
     let base = TOP + ROW_HEIGHT * ratios.len() as f64;
     let mut svg = Svg::new(base + 38.0);
+    x_axis(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
+    svg.line("axis", [LEFT, base], [RIGHT, base]);
+    svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
     let mut rows = Vec::new();
     for (index, ratio) in ratios.iter().enumerate() {
         let top = TOP + ROW_HEIGHT * index as f64;
@@ -110,9 +113,6 @@ fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Fi
             ratio.verdict.to_owned(),
         ]);
     }
-    svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
-    x_axis(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
-    svg.line("axis", [LEFT, base], [RIGHT, base]);
     Figure {
         kind: "ratio",
         title: format!("{}{part}", heading.title),
