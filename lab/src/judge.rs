@@ -90,20 +90,7 @@ mod test;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn paired(ours: &[f64], theirs: &[f64], within: Option<f64>) -> Paired {
-        let (ours, theirs) = (ours.to_vec(), theirs.to_vec());
-        let paired = Paired {
-            ours_is: "p50".into(),
-            theirs_is: "p50".into(),
-            unit: "ns".into(),
-            ours,
-            theirs,
-            ratio: None,
-            within,
-        };
-        paired.finish()
-    }
+    use crate::run::sample::paired;
 
     #[test]
     fn the_median_ratio_is_judged() {

@@ -12,7 +12,7 @@
 //! on a [`timeline`]; the [`store`] keeps it. A [`comparison`] compares two runs, and a
 //! [`baseline`] keeps the figures of one for later comparisons.
 //!
-//! Each room imports only rooms on floors below its own; `tests/floors.rs` has the table.
+//! Each room imports only rooms on floors below its own; `tests/quick/floors.rs` has the table.
 
 #![forbid(unsafe_code)]
 

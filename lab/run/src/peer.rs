@@ -79,29 +79,3 @@ impl Paired {
         self
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn paired(ours: &[f64], theirs: &[f64], within: Option<f64>) -> Paired {
-        let (ours, theirs) = (ours.to_vec(), theirs.to_vec());
-        let paired = Paired {
-            ours_is: "p50".into(),
-            theirs_is: "p50".into(),
-            unit: "ns".into(),
-            ours,
-            theirs,
-            ratio: None,
-            within,
-        };
-        paired.finish()
-    }
-
-    #[test]
-    fn pairs_are_compared_one_by_one() {
-        // The machine was ten times slower in the second pair, for both.
-        let ratio = paired(&[100.0, 1000.0, 120.0], &[100.0, 1100.0, 100.0], None).ratio.unwrap();
-        assert_eq!((ratio.median, ratio.max), (1.0, 1.2));
-    }
-}

@@ -248,6 +248,20 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
     }
 }
 
+/// Medians in ns of pairs of runs, with their ratio.
+pub fn paired(ours: &[f64], theirs: &[f64], within: Option<f64>) -> Paired {
+    let paired = Paired {
+        ours_is: "p50".into(),
+        theirs_is: "p50".into(),
+        unit: "ns".into(),
+        ours: ours.to_vec(),
+        theirs: theirs.to_vec(),
+        ratio: None,
+        within,
+    };
+    paired.finish()
+}
+
 impl SeriesResult {
     fn role(mut self, role: Role) -> Self {
         self.role = role;

@@ -92,9 +92,10 @@ impl Column {
         match self.value {
             Value::Case(value) => value(case),
             Value::Series(value) => series.map(value).unwrap_or_default(),
-            Value::Statistic => {
-                number(Statistic::named(self.name).and_then(|known| known.of_row(case, series)))
-            }
+            Value::Statistic => number(
+                Statistic::named(self.name)
+                    .and_then(|known| known.of_row(case.slope.as_ref(), series)),
+            ),
         }
     }
 }

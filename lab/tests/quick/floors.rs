@@ -1,17 +1,26 @@
-//! The floors of `lab/src`: each room (a module of the program's root, a file or a folder) imports
-//! only rooms on floors below its own. An import of the own floor is refused too, so that no circle
-//! of rooms can arise.
+//! The floors of `lab/src` and `lab/run/src`: each room (a module of the crate's root, a file or a
+//! folder) imports only rooms on floors below its own. An import of the own floor is refused too,
+//! so that no circle of rooms can arise.
 //!
 //! The test reads the sources: `use` declarations and paths that begin with `crate::`,
-//! `chronoscope::` (in `main.rs`) or enough `super::` to leave the room. Test modules count.
+//! `chronoscope::` (in `main.rs`) or enough `super::` to leave the room. A name that the crate's
+//! root takes from a room counts as an import of that room. Test modules count.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
-/// The rooms from the top floor to the ground. A new room needs a row here.
+/// A crate, and its rooms from the top floor to the ground. A new room needs a row there.
+struct House {
+    folder: &'static str,
+    floors: &'static [&'static [&'static str]],
+}
+
+const LAB: House = House { folder: "src", floors: &FLOORS };
+const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
+
 const FLOORS: [&[&str]; 17] = [
     &["main"],
     &["command"],
@@ -36,9 +45,78 @@ const FLOORS: [&[&str]; 17] = [
 /// imports.
 const CRATES: [&str; 5] = ["capture", "child", "run", "statistics", "units"];
 
-/// The floor of a room, from 0 at the top.
-fn floor(room: &str) -> Option<usize> {
-    FLOORS.iter().position(|rooms| rooms.contains(&room))
+/// The floors of the run form. `lib` is the crate's root.
+const RUN_FLOORS: [&[&str]; 10] = [
+    &["test"],
+    &["upgrade"],
+    &["interval", "lookup"],
+    &["sample"],
+    &["lib"],
+    &["case", "peer"],
+    &["limit"],
+    &["statistic"],
+    &["published", "series"],
+    &["context", "cycles", "names", "target", "verdict", "words"],
+];
+
+impl House {
+    /// The floor of a room, from 0 at the top.
+    fn floor(&self, room: &str) -> Option<usize> {
+        self.floors.iter().position(|rooms| rooms.contains(&room))
+    }
+
+    fn root(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder)
+    }
+
+    /// The room that a path from the root leads to: its first name, or the room from which the root
+    /// takes a name that is no room; `lib` if it takes that from none.
+    fn room<'a>(&self, path: &'a str, taken: &'a BTreeMap<String, String>) -> &'a str {
+        let first = path.split("::").next().unwrap_or_default();
+        match self.floor(first) {
+            Some(_) => first,
+            None => taken.get(first).map_or("lib", String::as_str),
+        }
+    }
+
+    /// The names that the root takes from rooms by `use`, with the room of each.
+    fn taken(&self) -> BTreeMap<String, String> {
+        let text = fs::read_to_string(self.root().join("lib.rs")).unwrap();
+        let tokens = tokens(&text);
+        let mut found = BTreeSet::new();
+        for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "use") {
+            tree(&tokens, at + 1, &[], &mut found);
+        }
+        let split = |path: &String| {
+            let (room, rest) = path.split_once("::")?;
+            Some((rest.rsplit("::").next()?.to_owned(), room.to_owned()))
+        };
+        found.iter().filter_map(split).collect()
+    }
+
+    /// The imports of a file that do not go down. `taken` is the result of [`taken`](Self::taken).
+    fn upward(&self, taken: &BTreeMap<String, String>, file: &str, text: &str) -> Vec<String> {
+        let root = self.root();
+        let path = file.strip_suffix(".rs").unwrap_or(file);
+        let module: Vec<&str> =
+            path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect();
+        let Some(room) = module.first() else { return Vec::new() };
+        let own = self.floor(room);
+        let mut found = Vec::new();
+        for path in paths(text, &module) {
+            let other = self.room(&path, taken);
+            let goes_down = own.zip(self.floor(other)).is_some_and(|(own, other)| other > own);
+            if other != *room && !goes_down {
+                let target = file_of(&root, &path);
+                let target = target.strip_prefix(&root).unwrap_or(&target).display().to_string();
+                let folder = self.folder;
+                found.push(format!(
+                    "{folder}/{file} imports `{path}` of {folder}/{target}, which is not below it"
+                ));
+            }
+        }
+        found
+    }
 }
 
 /// Splits source text into identifiers and signs. Comments and literals are left out.
@@ -234,31 +312,6 @@ fn file_of(root: &Path, path: &str) -> PathBuf {
     file.unwrap_or_else(|| root.join(path.split("::").next().unwrap_or_default()))
 }
 
-/// The imports of a file that do not go down.
-fn upward(root: &Path, file: &str, text: &str) -> Vec<String> {
-    let path = file.strip_suffix(".rs").unwrap_or(file);
-    let module: Vec<&str> = path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect();
-    let Some(room) = module.first() else { return Vec::new() };
-    let own = floor(room);
-    let mut found = Vec::new();
-    for path in paths(text, &module) {
-        let other = path.split("::").next().unwrap_or_default();
-        let goes_down = own.zip(floor(other)).is_some_and(|(own, other)| other > own);
-        if other != *room && !goes_down {
-            let target = file_of(root, &path);
-            let target = target.strip_prefix(root).unwrap_or(&target).display().to_string();
-            found.push(format!(
-                "src/{file} imports `{path}` of src/{target}, which is not below it"
-            ));
-        }
-    }
-    found
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
 /// All source files, relative to the root.
 fn sources(folder: &Path, root: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -273,38 +326,50 @@ fn sources(folder: &Path, root: &Path, found: &mut Vec<String>) {
 
 #[test]
 fn every_import_goes_down() {
-    let root = root();
-    let mut files = Vec::new();
-    sources(&root, &root, &mut files);
-    assert!(files.len() > 100, "the sources were found");
-    let found: Vec<String> = files
-        .iter()
-        .flat_map(|file| upward(&root, file, &fs::read_to_string(root.join(file)).unwrap()))
-        .collect();
-    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
-}
-
-#[test]
-fn every_room_has_a_floor() {
-    let rooms: BTreeSet<String> = fs::read_dir(root())
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .filter(|room| room != "lib")
-        .chain(CRATES.map(str::to_owned))
-        .collect();
-    let named: Vec<&str> = FLOORS.concat();
-    let table: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
-    assert_eq!(table.len(), named.len(), "a room is on two floors");
-    assert_eq!(rooms, table);
-    for name in CRATES {
-        assert!(root().with_file_name(name).join("Cargo.toml").is_file(), "{name}");
+    for (house, least) in [(LAB, 100), (RUN, 12)] {
+        let (root, taken) = (house.root(), house.taken());
+        let mut files = Vec::new();
+        sources(&root, &root, &mut files);
+        assert!(files.len() > least, "the sources were found");
+        let text = |file: &String| fs::read_to_string(root.join(file)).unwrap();
+        let found: Vec<String> =
+            files.iter().flat_map(|file| house.upward(&taken, file, &text(file))).collect();
+        assert!(found.is_empty(), "\n{}\n", found.join("\n"));
     }
 }
 
 #[test]
+fn every_room_has_a_floor() {
+    let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let crates = CRATES.map(str::to_owned);
+    for (house, others) in [(LAB, &crates[..]), (RUN, &["lib".to_owned()])] {
+        let entries = fs::read_dir(house.root()).unwrap();
+        let rooms = entries.map(|entry| name(entry.unwrap().path())).filter(|room| room != "lib");
+        let rooms: BTreeSet<String> = rooms.chain(others.iter().cloned()).collect();
+        let named: Vec<&str> = house.floors.concat();
+        let table: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
+        assert_eq!(table.len(), named.len(), "a room is on two floors");
+        assert_eq!(rooms, table);
+    }
+    for name in CRATES {
+        assert!(LAB.root().with_file_name(name).join("Cargo.toml").is_file(), "{name}");
+    }
+}
+
+/// A name that the root passes on counts as its room's.
+#[test]
+fn a_name_of_the_root_is_of_its_room() {
+    let taken = RUN.taken();
+    let check = |file: &str, text: &str| RUN.upward(&taken, file, text);
+    assert_eq!(check("limit.rs", "use crate::{CaseResult, Statistic, Unit};").len(), 1);
+    assert_eq!(check("case.rs", "use crate::Run;").len(), 1);
+    assert!(check("sample.rs", "use crate::{Run, CaseResult, names::CAPTURE};").is_empty());
+}
+
+#[test]
 fn an_upward_import_is_named_with_both_files() {
-    let root = root();
-    let check = |file: &str, text: &str| upward(&root, file, text);
+    let taken = LAB.taken();
+    let check = |file: &str, text: &str| LAB.upward(&taken, file, text);
     assert_eq!(
         check("machine/qemu.rs", "use crate::{child, report::html::{self, render}};"),
         [
@@ -323,7 +388,7 @@ fn an_upward_import_is_named_with_both_files() {
 
 #[test]
 fn imports_that_go_down_are_allowed() {
-    let root = root();
+    let taken = LAB.taken();
     for (file, text) in [
         ("report/mod.rs", "use crate::{run::Run, report::html, comparison::{self as c, Line}};"),
         ("report/html/svg.rs", "use super::super::text_table::wrap;"),
@@ -338,6 +403,6 @@ fn imports_that_go_down_are_allowed() {
         ("case.rs", "mod tests { use super::*; } use chronoscope_suite::wire;"),
         ("main.rs", "use chronoscope::{cli, console};"),
     ] {
-        assert!(upward(&root, file, text).is_empty(), "{file}: {text}");
+        assert!(LAB.upward(&taken, file, text).is_empty(), "{file}: {text}");
     }
 }

@@ -1,13 +1,10 @@
 //! The table of statistics. Limits, published figures, CSV, tables, pages and Google Benchmark's
 //! counters take the statistics' names, units and values from here.
 
-use chronoscope_statistics::Interval;
+use chronoscope_statistics::{Interval, Slope};
 use chronoscope_units::OneLine;
 
-use crate::{
-    case::CaseResult,
-    series::{Repetition, SeriesResult},
-};
+use crate::series::{Repetition, SeriesResult};
 
 /// The statistics. Messages list them in this order, and percentiles ascend.
 pub const STATISTICS: &[Statistic] = &[
@@ -28,7 +25,7 @@ pub const STATISTICS: &[Statistic] = &[
     Statistic::new("sigma", Rule::Difference, Of::Series(|series| series.summary.sigma)),
     Statistic::new("misses", Rule::Number, Of::Series(|series| Some(series.misses?.misses as f64)))
         .needs_deadline(),
-    Statistic::new("slope", Rule::Number, Of::Case(|case| Some(case.slope?.slope))),
+    Statistic::new("slope", Rule::Number, Of::Slope(|slope| slope.slope)),
 ];
 
 /// A statistic: a row of [`STATISTICS`].
@@ -67,8 +64,8 @@ enum Rule {
 enum Of {
     /// A series; the value is for one operation and without the nominal part.
     Series(fn(&SeriesResult) -> Option<f64>),
-    /// All series of a case together.
-    Case(fn(&CaseResult) -> Option<f64>),
+    /// The line fitted to the medians of a case's series.
+    Slope(fn(&Slope) -> f64),
 }
 
 impl Statistic {
@@ -114,17 +111,17 @@ impl Statistic {
         STATISTICS.iter().filter(|statistic| statistic.headline.is_some())
     }
 
-    /// Whether the value is a duration, to which the series' nominal part belongs.
+    /// Returns whether the value is a duration, to which the series' nominal part belongs.
     pub fn is_duration(&self) -> bool {
         self.rule == Rule::Duration
     }
 
-    /// Whether the value has the series' unit; otherwise it is a plain number.
+    /// Returns whether the value has the series' unit; otherwise it is a plain number.
     pub fn is_in_unit(&self) -> bool {
         self.rule != Rule::Number
     }
 
-    /// Whether each series has a value of its own.
+    /// Returns whether each series has a value of its own.
     pub fn is_of_series(&self) -> bool {
         matches!(self.of, Of::Series(_))
     }
@@ -134,20 +131,20 @@ impl Statistic {
     pub fn of_series(&self, series: &SeriesResult) -> Option<f64> {
         match self.of {
             Of::Series(value) => value(series),
-            Of::Case(_) => None,
+            Of::Slope(_) => None,
         }
     }
 
-    /// The value that stands in a row for `series`: the series', or the case's.
-    pub fn of_row(&self, case: &CaseResult, series: Option<&SeriesResult>) -> Option<f64> {
+    /// The value in a table's row for `series`: that of the series, or of its case's `slope`.
+    pub fn of_row(&self, slope: Option<&Slope>, series: Option<&SeriesResult>) -> Option<f64> {
         match self.of {
             Of::Series(value) => value(series?),
-            Of::Case(value) => value(case),
+            Of::Slope(value) => slope.map(value),
         }
     }
 
     /// The value of a series with the nominal part, and its unit, empty for a plain number.
-    pub(super) fn whole(&self, series: &SeriesResult) -> Option<(f64, OneLine)> {
+    pub(crate) fn whole(&self, series: &SeriesResult) -> Option<(f64, OneLine)> {
         let value = self.of_series(series)?;
         let nominal = if self.is_duration() { series.nominal } else { 0.0 };
         let unit = if self.is_in_unit() { series.unit.name() } else { "" };

@@ -1,9 +1,11 @@
-//! Limits on statistics of a made-up case, and published figures beside them.
+//! The form of a run: limits on statistics of a made-up case, published figures beside them, ratios to
+//! peers, and the status of the whole.
 
 use serde_json::{Value, from_value, json};
 
-use super::statistics;
-use crate::{CaseResult, FigureResult, Limit, Published, Quantity, SeriesResult, sample};
+use crate::{
+    CaseResult, FigureResult, Limit, Published, Quantity, SeriesResult, Status, sample, statistics,
+};
 
 fn limit(statistic: &str, most: Option<f64>, least: Option<f64>) -> Limit {
     let (at_most, at_least) = (most.map(Quantity), least.map(Quantity));
@@ -164,4 +166,53 @@ fn a_published_figure_has_a_sister() {
         let readable = instrument != "analyser" || case.series.len() == 5;
         assert_eq!(published.is_readable(&case.series), readable);
     }
+}
+
+#[test]
+fn pairs_are_compared_one_by_one() {
+    // The machine was ten times slower in the second pair, for both.
+    let (ours, theirs) = ([100.0, 1000.0, 120.0], [100.0, 1100.0, 100.0]);
+    let ratio = sample::paired(&ours, &theirs, None).ratio.unwrap();
+    assert_eq!((ratio.median, ratio.max), (1.0, 1.2));
+}
+
+/// All statuses in the order of `docs/method.md`, from good to bad.
+const ALL: [(Status, &str, u8); 6] = [
+    (Status::Pass, "pass", 0),
+    (Status::NotOffered, "not offered", 0),
+    (Status::Inconclusive, "inconclusive", 4),
+    (Status::Regression, "regression", 3),
+    (Status::LimitMissed, "limit missed", 2),
+    (Status::Error, "error", 1),
+];
+
+#[test]
+fn every_status_has_its_words_and_exit_status() {
+    for (status, words, code) in ALL {
+        assert_eq!((status.words(), status.exit_code()), (words, code));
+        let json = serde_json::to_value(status).unwrap();
+        assert_eq!(json, words.replace(' ', "-"));
+    }
+    assert!(ALL.is_sorted_by_key(|(status, ..)| *status));
+}
+
+#[test]
+fn a_run_is_as_good_as_its_worst_case_or_peer() {
+    let mut run = sample::run();
+    run.cases.truncate(2);
+    let peer = sample::full().peers.remove(0);
+    for (first, ..) in ALL {
+        for (second, ..) in ALL {
+            run.cases[0].verdict.status = first;
+            run.cases[1].verdict.status = second;
+            run.peers.clear();
+            assert_eq!(run.status(), first.max(second));
+            run.peers.push(peer.clone());
+            run.cases[0].verdict.status = Status::Pass;
+            run.peers[0].verdict.status = first;
+            assert_eq!(run.status(), first.max(second));
+        }
+    }
+    (run.cases, run.peers) = (Vec::new(), Vec::new());
+    assert_eq!(run.status(), Status::Pass);
 }
