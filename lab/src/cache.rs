@@ -189,8 +189,8 @@ fn hash(path: &Path) -> io::Result<String> {
     if is_small { fs::read(path).map(|bytes| sha256(&bytes)) } else { Ok("-".to_owned()) }
 }
 
-/// Whether all listed files of an entry are as they were made. An entry of an older version has no
-/// list, and is taken as it is.
+/// Returns whether all listed files of an entry are as they were made. An entry of an older version
+/// has no list, and counts as sound.
 fn is_sound(folder: &Path) -> bool {
     let list = match fs::read_to_string(folder.join(CONTENTS)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return true,

@@ -300,8 +300,8 @@ pub struct History {
     /// Take a run out of the store.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
     pub forget: Option<i64>,
-    /// Take all but the newest N runs out of the store, and make its file as small as what is left. Needs as much room
-    /// on the disk once more while it does.
+    /// Take all but the newest N runs out of the store, and shrink its file to those that remain. Meanwhile the disk
+    /// must have room for a second copy of them.
     #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
     pub keep: Option<u32>,
     #[command(flatten)]

@@ -72,7 +72,7 @@ impl FromStr for Reference {
 impl TryFrom<&OsStr> for Reference {
     type Error = anyhow::Error;
 
-    /// As from text; a word that is no text can only be a file's path.
+    /// Parses a word of the command line; one that is not UTF-8 can only be a file's path.
     fn try_from(word: &OsStr) -> Result<Self> {
         match word.to_str() {
             Some(text) => text.parse(),

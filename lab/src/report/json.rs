@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use crate::{run::Run, units::is_unprintable};
 
-/// Renders a run as JSON. An attachment holds what the target sent; its unprintable characters are
-/// written as `\u009b`, and `##[` as `#\u0023[`, so that the text can be shown on a terminal and in
-/// the log of a workflow of GitHub's.
+/// Renders a run as JSON. Unprintable characters of an attachment, which is the target's own text,
+/// are written as `\u009b`, and `##[` as `#\u0023[`, so that the JSON can be shown on a terminal and
+/// in the log of a GitHub workflow.
 ///
 /// # Errors
 /// When serialization fails; a run holds no value for which it does.

@@ -16,3 +16,16 @@ mod rtl;
 mod rv32;
 mod serial;
 mod serial_images;
+
+use common::{cases, median};
+
+/// Checks that delays of 50 µs, 5 ms and 2 s on each of these targets end late, and by less than
+/// 1000 instructions.
+#[track_caller]
+fn delays_are_late_by_less_than_1000(targets: &str) {
+    let set = ["--set", "delay_us=50,5000,2000000", "--set", "loops=3", "--set", "tasks=1"];
+    let delay = ["delay", "--repeat", "1", "--target", targets];
+    let excess: Vec<f64> = cases(&[&delay[..], &set].concat()).iter().map(median).collect();
+    assert_eq!(excess.len(), 3 * targets.split(',').count());
+    assert!(excess.iter().all(|late| *late > 0.0 && *late < 1000.0), "{excess:?}");
+}

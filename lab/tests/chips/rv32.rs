@@ -1,6 +1,9 @@
 //! The machine `rv32`: kernels' images in QEMU. The figures are exact, so tests compare numbers.
 
-use crate::common::{cases, chronoscope, gives_the_same_bytes_twice, median, series, targets};
+use crate::{
+    common::{cases, chronoscope, gives_the_same_bytes_twice, median, series, targets},
+    delays_are_late_by_less_than_1000,
+};
 
 const ALL: [&str; 9] =
     ["switch", "message", "wakeup", "interrupt", "period", "delay", "spawn", "log", "pipeline"];
@@ -125,21 +128,8 @@ fn an_alarm_goes_off_at_its_instruction() {
 
 #[test]
 fn a_delay_is_late_by_the_way_back_to_the_task_alone() {
-    let delays = [
-        "--set",
-        "delay_us=50,5000,2000000",
-        "--set",
-        "loops=3",
-        "--set",
-        "tasks=1",
-        "--repeat",
-        "1",
-    ];
-    let cases = cases(&[&["delay", "--target", "tandem@rv32,embassy@rv32"], &delays[..]].concat());
-    let excess: Vec<f64> = cases.iter().map(median).collect();
-    assert_eq!(excess.len(), 6);
     // The clock's low half wraps within the last case of each.
-    assert!(excess.iter().all(|late| *late > 0.0 && *late < 1000.0), "{excess:?}");
+    delays_are_late_by_less_than_1000("tandem@rv32,embassy@rv32");
 }
 
 #[test]

@@ -10,10 +10,8 @@ use std::{
 };
 
 use crate::board::Board;
-use crate::common::{self, Answer, Folder, chronoscope, program, run};
-use chronoscope_suite::wire::{
-    self, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series, VERSION,
-};
+use crate::common::{self, Answer, Folder, chronoscope, frames, program, run};
+use chronoscope_suite::wire::{self, Clock, Domain, Record, Sample, Samples, Series, VERSION};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -54,18 +52,8 @@ fn fails(board: &Board, kernel: &str, why: &str) {
     assert!(reason.contains(why) && !reason.contains('\n'), "no `{why}` in `{reason}`");
 }
 
-fn bytes(records: &[Record<'_>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for record in records {
-        let mut frame = [0; MAX_FRAME + 1];
-        let length = wire::encode(record, &mut frame).unwrap();
-        bytes.extend_from_slice(&frame[..length]);
-    }
-    bytes
-}
-
 fn hello(request: &str) -> Vec<u8> {
-    bytes(&[Record::Hello { version: VERSION, kernel: "bare", release: "1.0", request }])
+    frames(&[Record::Hello { version: VERSION, kernel: "bare", release: "1.0", request }])
 }
 
 /// The records after the hello.
@@ -76,7 +64,7 @@ fn rest() -> Vec<u8> {
             block: (0..28).map(|_| Sample { gap: 10, value }).collect(),
         })
     };
-    bytes(&[
+    frames(&[
         Record::Clock(Clock { domain: Domain::Cycles, hertz: 84_000_000, resolution: 1 }),
         Record::Series(Series::measured("switch")),
         samples(0, 300),
@@ -194,11 +182,13 @@ fn boards_that_fail_say_so_in_one_line() {
     let other = |_, request: &str| Some(whole(request));
     fails(&Board::new(other), "tandem", "the board runs `bare` and not tandem");
     let version = Record::Hello { version: VERSION + 1, kernel: "bare", release: "1", request: "" };
-    let version = bytes(&[version]);
+    let version = frames(&[version]);
     fails(&Board::new(move |_, _| Some(version.clone())), "bare", "build both from one tree");
     fails(&Board::new(|_, _| None), "bare", "was the board unplugged?");
     let endless = |_, request: &str| {
-        Some([hello(request), bytes(&[Record::Log(&"again ".repeat(100))]).repeat(30_000)].concat())
+        Some(
+            [hello(request), frames(&[Record::Log(&"again ".repeat(100))]).repeat(30_000)].concat(),
+        )
     };
     fails(&Board::new(endless), "bare", "does not end");
 }

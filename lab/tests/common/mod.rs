@@ -12,7 +12,21 @@ use std::{
     process::{self, Command, Output, Stdio},
 };
 
+use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 use serde_json::Value;
+
+/// A case of a few milliseconds that needs no permission.
+pub const SHORT: [&str; 9] = [
+    "run",
+    "switch",
+    "--set",
+    "policy=other",
+    "--set",
+    "mlock=no",
+    "--set",
+    "loops=100",
+    "--repeat=3",
+];
 
 /// Runs the built program with these arguments.
 pub fn chronoscope(arguments: &[&str]) -> Answer {
@@ -62,6 +76,17 @@ pub fn targets(machine: &str) -> String {
 pub fn effort(usual: u32) -> u32 {
     let times = env::var("CHRONOSCOPE_TEST_EFFORT").ok();
     usual * times.map_or(1, |times| times.parse().expect("the effort is a whole number"))
+}
+
+/// The frames of a port's stream.
+pub fn frames(records: &[Record<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut frame = [0; MAX_FRAME + 1];
+    for record in records {
+        let length = wire::encode(record, &mut frame).unwrap();
+        bytes.extend_from_slice(&frame[..length]);
+    }
+    bytes
 }
 
 /// Runs a command with empty standard input.

@@ -10,8 +10,8 @@ use std::{
 use chronoscope_suite::wire::{Clock, Domain, Record, Series, Unit};
 
 use crate::{
-    common,
-    played::{Lab, WRITING, bytes, clock, evidence, good_stream, hello, samples},
+    common::{self, frames},
+    played::{Lab, WRITING, clock, evidence, good_stream, hello, samples},
 };
 
 #[test]
@@ -68,8 +68,8 @@ fn ports_that_hang() {
 
 #[test]
 fn ports_that_flood() {
-    let start = bytes(&[hello(), clock(), Record::Series(Series::measured("switch"))]);
-    let many = |record: Record<'_>| bytes(&[record]).repeat(2000);
+    let start = frames(&[hello(), clock(), Record::Series(Series::measured("switch"))]);
+    let many = |record: Record<'_>| frames(&[record]).repeat(2000);
     let table = [
         ("samples", many(samples(0, u64::MAX)), "the watchdog"),
         ("lines", many(Record::Log("again")), "the watchdog"),
@@ -106,7 +106,7 @@ fn streams_that_make_no_sense() {
         ("truncated", good[..good.len() - 1].to_vec(), "cut short"),
         ("half", good[..good.len() / 2].to_vec(), "cut short"),
         ("twice", good.repeat(2), "goes on after its end"),
-        ("reset", bytes(&[hello(), clock(), hello()]), "the target was reset"),
+        ("reset", frames(&[hello(), clock(), hello()]), "the target was reset"),
         (
             "no-hello",
             good[good.iter().position(|byte| *byte == 0).unwrap() + 1..].to_vec(),
@@ -114,22 +114,30 @@ fn streams_that_make_no_sense() {
         ),
         (
             "lost",
-            bytes(&[hello(), clock(), Record::End { records: 9 }]),
+            frames(&[hello(), clock(), Record::End { records: 9 }]),
             "9 were sent and 2 arrived",
         ),
-        ("stopped", bytes(&[hello(), Record::Clock(Clock { hertz: 0, ..CLOCK })]), "does not tick"),
-        ("no-clock", bytes(&[hello(), ordinary()]), "before the clock"),
+        (
+            "stopped",
+            frames(&[hello(), Record::Clock(Clock { hertz: 0, ..CLOCK })]),
+            "does not tick",
+        ),
+        ("no-clock", frames(&[hello(), ordinary()]), "before the clock"),
         (
             "two-clocks",
-            bytes(&[hello(), clock(), Record::Clock(Clock { hertz: 5, ..CLOCK })]),
+            frames(&[hello(), clock(), Record::Clock(Clock { hertz: 5, ..CLOCK })]),
             "clock changed",
         ),
-        ("unknown", bytes(&[hello(), clock(), samples(3, 1)]), "series 3, which was not announced"),
-        ("no-figure", bytes(&[hello(), clock(), figure(f64::NAN)]), "figure `f` is no number"),
-        ("no-end", bytes(&[hello(), clock(), figure(f64::INFINITY)]), "figure `f` is no number"),
+        (
+            "unknown",
+            frames(&[hello(), clock(), samples(3, 1)]),
+            "series 3, which was not announced",
+        ),
+        ("no-figure", frames(&[hello(), clock(), figure(f64::NAN)]), "figure `f` is no number"),
+        ("no-end", frames(&[hello(), clock(), figure(f64::INFINITY)]), "figure `f` is no number"),
         (
             "no-evidence",
-            bytes(&[hello(), clock(), evidence(f64::NAN)]),
+            frames(&[hello(), clock(), evidence(f64::NAN)]),
             "evidence `switches` is no number",
         ),
         (
@@ -160,12 +168,12 @@ fn streams_that_make_no_sense() {
         ),
         (
             "empty",
-            bytes(&[hello(), clock(), ordinary(), evidence(5.0), Record::End { records: 4 }]),
+            frames(&[hello(), clock(), ordinary(), evidence(5.0), Record::End { records: 4 }]),
             "no sample",
         ),
         (
             "unproved",
-            bytes(&[hello(), clock(), ordinary(), samples(0, 9), Record::End { records: 4 }]),
+            frames(&[hello(), clock(), ordinary(), samples(0, 9), Record::End { records: 4 }]),
             "no evidence",
         ),
     ];
@@ -178,7 +186,7 @@ const CLOCK: Clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolut
 
 fn with_series(series: Series<'_>) -> Vec<u8> {
     assert_eq!(series.unit, Unit::Ticks);
-    bytes(&[hello(), clock(), Record::Series(series)])
+    frames(&[hello(), clock(), Record::Series(series)])
 }
 
 /// Only the port can determine whether it may run on a processor.

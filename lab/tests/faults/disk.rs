@@ -134,8 +134,8 @@ fn a_full_disk_is_reported_in_a_line_at_each_size() {
         failed += 1;
         assert!(kilobytes < 4096, "{answer:#?}");
         answer.exits(1);
-        // A store that cannot be written is reported before anything is measured; what is measured
-        // is shown. The first line is of the run, the next ones may be of the history.
+        // An unwritable store is reported before the measurement, whose figures are shown
+        // nevertheless. The first line is of the run, the next ones may be of the history.
         assert!(answer.stdout.is_empty() || answer.stdout.contains("switch"), "{answer:#?}");
         let lines: Vec<&str> = answer.stderr.lines().collect();
         assert!(lines[0].starts_with("chronoscope: "), "{kilobytes} KiB: {answer:#?}");

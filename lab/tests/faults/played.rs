@@ -8,12 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope_suite::wire::{
-    self, Clock, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series, VERSION,
-};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Samples, Series, VERSION};
 use serde_json::Value;
 
-use crate::common::{self, Answer, Folder};
+use crate::common::{self, Answer, Folder, frames};
 
 /// Serialises writing programs and forking: a child would hold the file open for writing until its
 /// exec, and Linux refuses to run such a file.
@@ -145,16 +143,6 @@ impl Lab {
     }
 }
 
-pub fn bytes(records: &[Record<'_>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for record in records {
-        let mut frame = [0; MAX_FRAME + 1];
-        let length = wire::encode(record, &mut frame).unwrap();
-        bytes.extend_from_slice(&frame[..length]);
-    }
-    bytes
-}
-
 pub fn hello() -> Record<'static> {
     Record::Hello { version: VERSION, kernel: "linux", release: "1", request: "switch" }
 }
@@ -173,7 +161,7 @@ pub fn evidence(value: f64) -> Record<'static> {
 
 pub fn good_stream() -> Vec<u8> {
     let control = Series { id: 1, ..Series::control("mark to mark") };
-    bytes(&[
+    frames(&[
         hello(),
         clock(),
         Record::Series(Series::measured("switch")),

@@ -1,6 +1,6 @@
 //! Comparing runs and variants: verdicts and exit statuses.
 
-use crate::common::{Answer, Folder, chronoscope};
+use crate::common::{Answer, Folder, SHORT, chronoscope};
 use serde_json::{Value, json};
 
 /// A run of a case whose figures are replaced: the verdicts must not depend on this machine's load.
@@ -11,21 +11,8 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let run = chronoscope(&[
-            "run",
-            "switch",
-            "--set",
-            "policy=other",
-            "--set",
-            "mlock=no",
-            "--set",
-            "loops=100",
-            "--repeat=3",
-            "--no-store",
-            "--format",
-            "json",
-        ]);
-        let mut run = run.json();
+        let json = ["--no-store", "--format", "json"];
+        let mut run = chronoscope(&[&SHORT[..], &json].concat()).json();
         run["cases"][0]["verdict"] = json!({ "status": "pass", "reasons": [] });
         Self { folder: Folder::new(name), run }
     }

@@ -8,20 +8,20 @@ use std::{
     process::Command,
 };
 
-use chronoscope_suite::wire::{
-    self, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit,
-};
+use chronoscope_suite::wire::{self, Domain, Evidence, Record, Sample, Samples, Series, Unit};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{Answer, Folder, chronoscope, copy_program, program, program_path, run};
+use crate::common::{
+    Answer, Folder, SHORT, chronoscope, copy_program, frames, program, program_path, run,
+};
 
 /// Escape sequences of a terminal in C0 and C1, a lone CR, marks that turn the text around, an XML
 /// noncharacter, and commands that a workflow of GitHub's would obey.
 const EVIL: &str = "evil\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}31m\rx\u{202e}\u{2066}\u{200f}\u{2028}\u{ffff}\
                     \n::error title=evil::%0A<b>&\"##[error]evil\n";
 
-/// Whether a character would do more than show itself.
+/// Returns whether a terminal would obey a character instead of showing it.
 fn is_hostile(c: char) -> bool {
     let is_allowed_control = matches!(c, '\n' | '\t');
     c.is_control() && !is_allowed_control
@@ -44,18 +44,6 @@ fn harmless(answer: &Answer) -> &Answer {
     assert!(answer.status.is_some_and(|status| status < 100), "{answer:#?}");
     answer
 }
-
-const SHORT: [&str; 9] = [
-    "run",
-    "switch",
-    "--set",
-    "policy=other",
-    "--set",
-    "mlock=no",
-    "--set",
-    "loops=100",
-    "--repeat=1",
-];
 
 /// Adds [`EVIL`] to every text of a run, but for words of closed vocabularies and attachments.
 fn poison(value: &mut Value, key: &str) {
@@ -210,7 +198,7 @@ fn a_study_is_harmless() {
         let has_no_names = ["csv", "google-benchmark-console"].contains(&format);
         assert!(has_no_names || answer.stdout.contains("evil"), "{answer:#?}");
     }
-    // Mistakes quote what they found.
+    // Error messages quote the text that is wrong.
     for (from, to) in [
         ("\"switch\"", evil.as_str()),
         ("\"1 us\"", &evil),
@@ -229,17 +217,6 @@ fn a_study_is_harmless() {
         harmless(answer.exits(1));
         assert_eq!(answer.stderr.lines().count(), 1, "{answer:#?}");
     }
-}
-
-/// The frames of a port's stream.
-fn frames(records: &[Record<'_>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut frame = [0; MAX_FRAME + 1];
-    for record in records {
-        let length = wire::encode(record, &mut frame).unwrap();
-        bytes.extend_from_slice(&frame[..length]);
-    }
-    bytes
 }
 
 #[test]

@@ -3,20 +3,7 @@
 
 use std::{fs, path::Path};
 
-use crate::common::{self, Answer, Folder, chronoscope};
-
-/// A case of a few milliseconds that needs no permission.
-const SHORT: [&str; 9] = [
-    "run",
-    "switch",
-    "--set",
-    "policy=other",
-    "--set",
-    "mlock=no",
-    "--set",
-    "loops=100",
-    "--repeat=3",
-];
+use crate::common::{self, Answer, Folder, SHORT, chronoscope};
 
 fn run(store: &str, more: &[&str]) -> Answer {
     chronoscope(&[&SHORT[..], &["--store", store], more].concat())

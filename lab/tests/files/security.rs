@@ -9,15 +9,15 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{Answer, Folder, chronoscope, copy_program, program, program_path, run};
+use crate::common::{
+    Answer, Folder, chronoscope, copy_program, frames, program, program_path, run,
+};
 use chronoscope::{
     journal::{Header, Journal, MadeForm, Pair, PairOutcome, Recorded},
     report::capture_files,
     run::{Run, names::CAPTURE},
 };
-use chronoscope_suite::wire::{
-    self, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit,
-};
+use chronoscope_suite::wire::{self, Domain, Evidence, Record, Sample, Samples, Series, Unit};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -281,17 +281,6 @@ fn names_in_a_run_stay_in_the_folder_of_its_page() {
     assert_eq!(files(&folder.0), all, "no attachment's name is a file's");
 }
 
-/// The frames of a port's stream.
-fn stream(records: &[Record<'_>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut frame = [0; MAX_FRAME + 1];
-    for record in records {
-        let length = wire::encode(record, &mut frame).unwrap();
-        bytes.extend_from_slice(&frame[..length]);
-    }
-    bytes
-}
-
 #[test]
 fn a_stream_is_only_data() {
     let folder = Folder::new("stream");
@@ -301,7 +290,7 @@ fn a_stream_is_only_data() {
     let clock = wire::Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
     let evil = "../../evil$(touch evil)`touch evil`|touch evil";
     let attach = |name| Record::Attachment { name, bytes: b"text" };
-    let bytes = stream(&[
+    let bytes = frames(&[
         Record::Hello { version: wire::VERSION, kernel: evil, release: evil, request: evil },
         Record::Clock(clock),
         Record::Series(Series { name: evil, unit: Unit::Ticks, ..Series::measured(evil) }),

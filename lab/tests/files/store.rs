@@ -7,22 +7,9 @@ use std::{
     process::{Child, Stdio},
 };
 
-use crate::common::{self, Answer, Folder, chronoscope, program, program_path};
+use crate::common::{self, Answer, Folder, SHORT, chronoscope, program, program_path};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
-
-/// A case of a few milliseconds that needs no permission.
-const SHORT: [&str; 9] = [
-    "run",
-    "switch",
-    "--set",
-    "policy=other",
-    "--set",
-    "mlock=no",
-    "--set",
-    "loops=100",
-    "--repeat=3",
-];
 
 fn run(store: &str, more: &[&str]) -> Answer {
     chronoscope(&[&SHORT[..], &["--store", store], more].concat())

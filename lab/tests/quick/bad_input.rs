@@ -284,7 +284,7 @@ fn a_pipe_is_not_waited_for() {
             answer.complains("it is a pipe or a device, not a regular file");
         }
     }
-    // What is open already does not wait.
+    // Standard input is open already, so reading it does not wait for a writer.
     let mut piped = Command::new("sh");
     piped.args(["-c", "printf '{' | \"$0\" report /dev/stdin"]).arg(program_path());
     run(&mut piped).complains("this file is cut short");

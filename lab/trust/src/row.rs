@@ -31,7 +31,8 @@ pub struct Row {
     pub promised: String,
     /// The finding with its counts, as `94.6 % (946 of 1000)`.
     pub seen: String,
-    /// Whether the finding keeps the promise; with few rounds, whether it can be its scatter.
+    /// Set if the finding keeps the promise, or misses it by no more than the scatter of so few
+    /// rounds.
     pub holds: bool,
 }
 

@@ -126,7 +126,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Whether a character does anything but show itself: controls, which a terminal obeys (C0, C1 and
+/// Returns whether a character does anything but show itself: controls, which a terminal obeys (C0, C1 and
 /// DEL), separators of lines, marks that change the direction of the text around them, and
 /// noncharacters, which XML forbids.
 pub fn is_unprintable(c: char) -> bool {

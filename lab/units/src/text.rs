@@ -1,6 +1,6 @@
-//! Text from outside, made printable where it enters. What has one of these types can be written to
-//! a terminal, a page or a file of any format without moving a cursor, ending a line or hiding what
-//! follows. Markup and quoting are the formats' matter.
+//! Types of printable text, for text from outside. A value can be written to a terminal, a page or a
+//! file of any format without moving a cursor, ending a line or hiding the text behind it. Markup
+//! and quoting are the formats' matter.
 
 use std::{borrow::Borrow, fmt, ops::Deref};
 
@@ -16,7 +16,7 @@ pub const LONGEST: usize = 4096;
 #[serde(transparent)]
 pub struct OneLine(String);
 
-/// Printable text on any number of lines, with tabs: notes, and what a target logs.
+/// Printable text on any number of lines, with tabs: notes, and a target's log.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Text(String);
@@ -27,8 +27,8 @@ fn line(text: String) -> String {
     cut(without_commands(text))
 }
 
-/// Breaks what a workflow of GitHub's obeys when it is printed there: `::` at the start of a line,
-/// which may be that of any word once the text is wrapped, and `##[` anywhere.
+/// Breaks the commands that a GitHub workflow obeys when they are printed there: `::` at the start of
+/// a line, which wrapping can make of any word's start, and `##[` anywhere.
 fn without_commands(text: String) -> String {
     if !text.contains("::") && !text.contains("##[") {
         return text;

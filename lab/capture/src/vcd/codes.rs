@@ -46,8 +46,8 @@ fn packed(code: &[u8]) -> Option<u64> {
 /// A bit of a variable that is wanted, and its index in the list of wanted channels.
 pub(super) type Wanted = (u8, u32);
 
-/// What each code changes of the wanted channels. Codes of up to two characters, which most are,
-/// are indexed by number.
+/// The wanted channels that each code changes. Codes of up to two characters, which most are, are
+/// indexed by number.
 pub(super) struct Codes {
     short: Vec<u32>,
     others: HashMap<u64, u32>,

@@ -98,7 +98,7 @@ struct Header {
     scopes: Vec<String>,
     /// The paths of all scopes that hold a channel.
     paths: Vec<String>,
-    /// Whether the last of them is that of the open scopes.
+    /// Set while the last of `paths` is that of the open scopes.
     is_path_current: bool,
     channels: Vec<Channel>,
     /// The names of the channels, one after the other.
@@ -245,7 +245,8 @@ impl Header {
     }
 }
 
-/// Whether each of so many names is there more than once. Takes five bytes of memory a name.
+/// Returns for each of `count` names whether it occurs more than once. Takes five bytes of memory
+/// for each name.
 fn repeated<'a>(count: usize, name: impl Fn(usize) -> &'a str) -> Vec<bool> {
     let mut order: Vec<u32> = (0..count as u32).collect();
     order.sort_unstable_by_key(|place| name(*place as usize));

@@ -307,7 +307,7 @@ fn update(stop: &AtomicBool) -> Result<()> {
     }
 }
 
-/// Whether apt failed because another program holds one of its locks.
+/// Returns whether apt failed because another program holds one of its locks.
 fn is_held(error: &str) -> bool {
     ["Could not get lock", "Unable to lock", "Unable to acquire"]
         .iter()
