@@ -1,9 +1,6 @@
 //! lilos: coroutines that yield to each other. They stay in the frame of `main`, where lilos's
 //! users pin them.
 
-#![no_std]
-#![no_main]
-
 use core::{convert::Infallible, pin::pin};
 
 use chronoscope_smallest::{show, tasks};

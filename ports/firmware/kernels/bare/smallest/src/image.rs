@@ -1,8 +1,5 @@
 //! No kernel: stacks that hand the processor to each other.
 
-#![no_std]
-#![no_main]
-
 use core::{arch::asm, cell::UnsafeCell, ptr};
 
 use chronoscope_smallest::{STACK, show, tasks};

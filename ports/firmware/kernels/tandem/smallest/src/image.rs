@@ -1,8 +1,5 @@
 //! tandem: threads that yield to each other.
 
-#![no_std]
-#![no_main]
-
 use chronoscope_smallest::{STACK, show, tasks};
 use tandem::{Priority, SharedStack, Thread};
 

@@ -1,13 +1,10 @@
 //! RTIC: async software tasks that yield to each other.
 
-#![no_std]
-#![no_main]
-
 use chronoscope_smallest as _;
 use cortex_m_rt as _;
 
 /// The chip, as RTIC expects its crate to look.
-mod device {
+pub mod device {
     use cortex_m::interrupt::InterruptNumber;
 
     pub use self::Interrupt as interrupt;
@@ -32,7 +29,7 @@ mod device {
 /// shows its name.
 macro_rules! program {
     ($($task:ident)*) => {
-        #[rtic::app(device = crate::device, peripherals = false, dispatchers = [LINE])]
+        #[rtic::app(device = crate::image::device, peripherals = false, dispatchers = [LINE])]
         #[allow(unsafe_op_in_unsafe_fn, reason = "what RTIC adds is written so")]
         mod app {
             use core::{future::poll_fn, task::Poll};
@@ -76,5 +73,3 @@ macro_rules! program {
         }
     };
 }
-
-include!(concat!("./", env!("CARGO_BIN_NAME"), ".rs"));

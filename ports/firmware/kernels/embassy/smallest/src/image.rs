@@ -1,8 +1,5 @@
 //! embassy: coroutines that yield to each other.
 
-#![no_std]
-#![no_main]
-
 use chronoscope_smallest::{show, tasks};
 use embassy_executor::{Executor, task};
 

@@ -1,0 +1,7 @@
+//! The image with three tasks.
+
+#![no_std]
+#![no_main]
+
+#[path = "../image.rs"]
+mod image;

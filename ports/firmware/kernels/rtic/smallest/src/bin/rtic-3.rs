@@ -1,0 +1,10 @@
+//! The image with three tasks.
+
+#![no_std]
+#![no_main]
+
+#[macro_use]
+#[path = "../image.rs"]
+mod image;
+
+program! { a b c }

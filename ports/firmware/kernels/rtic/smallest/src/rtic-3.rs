@@ -1,1 +1,0 @@
-program! { a b c }
