@@ -8,6 +8,7 @@ mod measure;
 mod miri;
 mod schedule;
 mod scipy;
+mod study;
 mod summary;
 mod table;
 
@@ -27,7 +28,7 @@ enum Stage {
     Quick,
     /// All targets.
     Full,
-    /// Second soaks, long searches.
+    /// Second soaks, long searches, whole studies.
     Long,
 }
 
@@ -74,6 +75,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
             emulate::run(triple, image, Some(message))
         }
         ["soak twice", triple] => emulate::soak_twice(triple),
+        ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["sizes", triple] => emulate::sizes(triple),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),
     }

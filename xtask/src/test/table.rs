@@ -93,6 +93,7 @@ pub fn steps(filters: &[String]) -> Result<Vec<Step>> {
     steps.extend(firmware(&xtask)?);
     steps.extend(tandem(&xtask));
     steps.extend(tests(filters)?);
+    steps.extend(studies(&xtask));
     // Nobody waits for the rest where the quick checks fail; packages are fetched meanwhile.
     let rest = steps.iter_mut().filter(|step| step.stage > Stage::Quick && step.name != "packages");
     rest.for_each(|step| step.after.push("quick"));
@@ -312,6 +313,31 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
+/// The studies, and the exit statuses with which each ends when nothing is wrong: 2 and 4 where
+/// figures depend on the machine's neighbours or permissions, which may cost a limit or evidence.
+const STUDIES: [(&str, &[&str]); 11] = [
+    ("quick", &["0", "4"]),
+    ("microcontrollers", &["0"]),
+    ("p1-embassy-preempt", &["0", "4"]),
+    ("p2-tornado", &["0", "4"]),
+    ("p3-binder", &["0", "2", "4"]),
+    ("p4-linux-rt", &["0", "4"]),
+    ("p5-four-kernels", &["0", "4"]),
+    ("peers", &["0", "2", "4"]),
+    ("rt-acceptance", &["0", "2", "4"]),
+    ("vm-load", &["0"]),
+    ("vm-peers", &["0"]),
+];
+
+fn studies(xtask: &str) -> Vec<Step> {
+    let step = |(name, statuses): (&str, &[&str])| {
+        let study = [&[xtask, "step", "study", name], statuses].concat();
+        let step = Step::new(Stage::Long, format!("study: {name}"), &study);
+        step.after(&["program", "packages", "firmware", "bench board"]).cores(2)
+    };
+    STUDIES.map(step).into()
+}
+
 #[cfg(test)]
 mod tests_of_the_table {
     use std::{collections::BTreeSet, fs, path::Path};
@@ -345,6 +371,15 @@ mod tests_of_the_table {
             .map(|words| words[1].clone())
             .collect();
         assert_eq!(programs, run);
+    }
+
+    #[test]
+    fn every_study_has_a_step() {
+        let entries = fs::read_dir(root().join("studies")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let studies: BTreeSet<String> =
+            paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+        assert_eq!(studies, STUDIES.map(|(name, _)| name.to_owned()).into());
     }
 
     #[test]
