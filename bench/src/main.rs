@@ -14,7 +14,15 @@ mod waveform;
 
 use std::process::ExitCode;
 
+/// The versions and hashes of the board's parts, as lines `NAME: VALUE`. `cargo xtask bench` sets
+/// the variable.
+const IDENTITY: &str = env!("CHRONOSCOPE_BOARD");
+
 fn main() -> ExitCode {
+    if std::env::args_os().skip(1).eq(["--identity"]) {
+        println!("{IDENTITY}");
+        return ExitCode::SUCCESS;
+    }
     let ended = options::parse(std::env::args_os().skip(1)).and_then(|options| run::run(&options));
     match ended {
         Ok(true) => ExitCode::SUCCESS,

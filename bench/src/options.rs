@@ -10,7 +10,7 @@ use crate::model::Setup;
 
 /// The usage, in one line like every error message.
 pub const USAGE: &str = "usage: chronoscope-bench IMAGE [--request TEXT] [--wait-states 0..5] [--hertz N] [--seed N] \
-    [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE]";
+    [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE], or: chronoscope-bench --identity";
 
 pub struct Options {
     pub image: PathBuf,

@@ -9,6 +9,7 @@ use std::{fs, fs::File, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    images::sha256,
     packages,
     repository::{become_command, root, target},
     rust::Toolchain,
@@ -26,6 +27,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = toolchain.cargo(command);
     cargo.current_dir(root().join("bench"));
     if command != "fmt" {
+        cargo.env("CHRONOSCOPE_BOARD", identity(core)?);
         cargo.args(["--locked", "--features", core]);
         if !rest.iter().any(|argument| argument == "--release") {
             cargo.arg("--release");
@@ -72,6 +74,35 @@ fn fetch_cores(folder: &Path) -> Result<()> {
     }
     fs::write(cores.join("cores.txt"), listed)?;
     Ok(())
+}
+
+/// The versions and hashes that identify the board with that core, as lines `NAME: VALUE`. The
+/// board's program prints them.
+fn identity(core: &str) -> Result<String> {
+    let bench = root().join("bench");
+    let list = bench.join("cores.txt");
+    let list = fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+    let package = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
+    let wheel = list.lines().find(|line| line.starts_with(&package));
+    let wheel = wheel.with_context(|| format!("bench/cores.txt does not name {core}"))?;
+    let wheel = wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 ");
+    let mut sources = Vec::new();
+    for folder in ["rtl", "src"] {
+        for entry in fs::read_dir(bench.join(folder))? {
+            let path = entry?.path();
+            sources.push((path.file_name().map(ToOwned::to_owned), sha256(&fs::read(&path)?)));
+        }
+    }
+    sources.sort();
+    let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
+    let sources = sha256(sources.as_bytes());
+    let verilator = Command::new("verilator").arg("--version").output();
+    let verilator = verilator.context("verilator does not start")?.stdout;
+    let verilator = String::from_utf8_lossy(&verilator);
+    let verilator = verilator.trim();
+    Ok(format!(
+        "core: {core}\ncore's source: {wheel}\nsimulator: {verilator}\nboard: sha256 {sources}"
+    ))
 }
 
 fn python(arguments: &[&str]) -> Command {

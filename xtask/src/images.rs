@@ -6,22 +6,26 @@
 mod index;
 mod manifest;
 mod plan;
+mod tool;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 
+pub use self::index::sha256;
 use self::{
     index::{Index, Locked},
     plan::Plan,
+    tool::{TOOLS, Tool},
 };
 use crate::{
     firmware,
     repository::{root, target},
 };
 
-pub const USAGE: &str = "images [list | build TARGET VARIANT | install FOLDER [TARGET…]]  \
-    writes the index of microcontrollers' images; or: packages, one image, images in a folder";
+pub const USAGE: &str = "images [list | build TARGET VARIANT | build TOOL | install FOLDER [TARGET…]]  \
+    writes the index of microcontrollers' images; or: packages, one image, a machine's tool, \
+    images in a folder";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let plans = plan::of(&root().join("ports/firmware"))?;
@@ -37,6 +41,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
             let plan = plans.iter().find(fits);
             build(plan.with_context(|| format!("there is no image {variant} of {target}"))?)
         }
+        ["build", name] => {
+            let tool = TOOLS.iter().find(|tool| tool.name == name);
+            build_tool(tool.with_context(|| format!("there is no tool {name}"))?)
+        }
         ["install", folder, ref targets @ ..] => install(&plans, Path::new(folder), targets),
         _ => bail!("usage: cargo xtask {USAGE}"),
     }
@@ -46,11 +54,21 @@ pub fn run(arguments: &[String]) -> Result<()> {
 fn index(plans: &[Plan]) -> Result<()> {
     let locked = Locked::open(&target()?.join("firmware"))?;
     let rows = plans.iter().map(|plan| plan.row.clone());
-    let mut index = Index::new(Some(index::builder(locked.folder())?), rows.collect());
+    let tools = TOOLS.iter().map(|tool| tool.row(beside(tool)));
+    let builder = index::builder(locked.folder())?;
+    let mut index = Index::new(Some(builder), rows.collect(), tools.collect());
     for row in &mut index.images {
         row.renew(locked.folder())?;
     }
+    for tool in &mut index.tools {
+        tool.renew(locked.folder())?;
+    }
     locked.write(&index)
+}
+
+/// The path of a tool's file relative to the index in the build folder.
+fn beside(tool: &Tool) -> String {
+    format!("../{}", tool.file)
 }
 
 /// Prints each package with an image, after the triple that it is built for.
@@ -87,6 +105,19 @@ fn build(plan: &Plan) -> Result<()> {
     if changed { locked.write(&index) } else { Ok(()) }
 }
 
+/// Builds a tool, and renews its hash in the index.
+fn build_tool(tool: &Tool) -> Result<()> {
+    let target = target()?;
+    tool.build(&target)?;
+    let locked = Locked::open(&target.join("firmware"))?;
+    let mut index = locked.read()?;
+    let mut changed = false;
+    for row in index.tools.iter_mut().filter(|row| row.name == tool.name) {
+        changed |= row.renew(locked.folder())?;
+    }
+    if changed { locked.write(&index) } else { Ok(()) }
+}
+
 /// Runs cargo for an image. Cargo decides whether there is anything to do.
 fn compile(plan: &Plan, target: &Path) -> Result<()> {
     let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
@@ -102,8 +133,9 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the images of `targets`, or all if there are none, and copies them with an index into a
-/// folder from which an installed lab runs them: the index names no builder.
+/// Builds the images of `targets`, or all if there are none, and their machines' tools, and copies
+/// them with an index into a folder from which an installed lab runs them: the index names no
+/// builder.
 fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
     let is_known = |target: &&&str| plans.iter().any(|plan| plan.row.target == **target);
     if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
@@ -111,17 +143,30 @@ fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
     }
     let target = target()?;
     let locked = Locked::open(folder)?;
-    let mut index = Index::new(None, Vec::new());
+    let mut index = Index::new(None, Vec::new(), Vec::new());
+    let mut machines = BTreeSet::new();
     let is_wanted = |plan: &&Plan| targets.is_empty() || targets.contains(&&*plan.row.target);
     for plan in plans.iter().filter(is_wanted) {
         compile(plan, &target)?;
-        let (from, to) =
-            (target.join("firmware").join(&plan.row.path), folder.join(&plan.row.path));
-        fs::create_dir_all(to.parent().context("an image is in a folder")?)?;
-        fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+        copy(&target.join("firmware").join(&plan.row.path), &folder.join(&plan.row.path))?;
         let mut row = plan.row.clone();
         row.renew(folder)?;
         index.images.push(row);
+        machines.extend(plan.row.target.rsplit_once('@').map(|(_, machine)| machine));
+    }
+    for tool in tool::of(&machines) {
+        tool.build(&target)?;
+        copy(&target.join(tool.file), &folder.join(tool.file))?;
+        let mut row = tool.row(tool.file.to_owned());
+        row.renew(folder)?;
+        index.tools.push(row);
     }
     locked.write(&index)
+}
+
+/// Copies a file; creates the folder that it goes to.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(())
 }

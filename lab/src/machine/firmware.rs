@@ -1,9 +1,8 @@
-//! The parts that all machines with microcontrollers' images share: defaults of experiments, and
-//! folders. The images themselves are in [`images`](super::images).
+//! The parts that all machines with microcontrollers' images share: defaults of experiments, and a
+//! table of files that are made once. The images themselves are in [`images`](super::images).
 
 use std::{
     collections::BTreeMap,
-    env,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -53,22 +52,4 @@ pub(super) fn once(
         Ok(()) => Ok(path.to_owned()),
         Err(error) => bail!("{error}"),
     }
-}
-
-/// Cargo's target folder, as an absolute path.
-pub(super) fn target(root: &Path) -> Result<PathBuf> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(std::path::absolute(target)?)
-}
-
-/// The checkout that the lab was built in: the bench board and QEMU's plugin are built there.
-pub(super) fn repository() -> Result<&'static Path> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
-    if !root.join("bench/Cargo.toml").is_file() {
-        bail!(
-            "the sources of the bench board and of QEMU's plugin are not in {} any more: build chronoscope again where they are",
-            root.display()
-        );
-    }
-    Ok(root)
 }

@@ -1,4 +1,5 @@
-//! The index of microcontrollers' images: which there are, where each is, and how it is built.
+//! The index of microcontrollers' images: which there are, where each is, and how it is built; and
+//! of the tools that their machines need.
 //!
 //! The index is `index.json` in the folder of the images. `cargo xtask images` writes it from the
 //! manifests in `ports/firmware`, of which this module knows nothing. An installed program has an
@@ -35,6 +36,8 @@ struct Index {
     /// relative to the index.
     builder: Option<Vec<String>>,
     images: Vec<Image>,
+    #[serde(default)]
+    tools: Vec<Tool>,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -47,12 +50,27 @@ pub(super) struct Image {
     /// The kind of task that is measured unless another is asked for.
     pub(super) kind: String,
     variant: String,
-    /// The image's path relative to the index.
-    path: String,
-    /// The file's SHA-256 in hexadecimal; `None` until the image is built.
-    sha256: Option<String>,
+    #[serde(flatten)]
+    file: File,
     /// A sentence shown beside the figures.
     pub(super) remark: Option<String>,
+}
+
+/// A program or a library that a machine needs.
+#[derive(Debug, Deserialize)]
+struct Tool {
+    name: String,
+    #[serde(flatten)]
+    file: File,
+}
+
+/// A file of the index.
+#[derive(Debug, Deserialize)]
+struct File {
+    /// The path relative to the index.
+    path: String,
+    /// The SHA-256 in hexadecimal; `None` until the file is built.
+    sha256: Option<String>,
 }
 
 /// The variants of a port's image.
@@ -91,6 +109,33 @@ impl Index {
                 bail!("the index has schema {other}, not {SCHEMA}: write it anew or install again")
             }
         }
+    }
+
+    /// The path of a file. In a checkout the builder brings it up to date first, once in the lab's
+    /// life: `words` are the builder's further arguments, and messages call the file `what`.
+    /// Elsewhere its hash is compared with the index.
+    ///
+    /// # Errors
+    /// The file cannot be built, is missing, or is not the one in the index.
+    fn file(&self, file: &File, words: &[&str], what: &str) -> Result<PathBuf> {
+        static READY: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
+        let path = self.folder.join(&file.path);
+        once(&READY, &path, || match &self.builder {
+            Some(builder) => self.build(builder, words, what),
+            None => file.check(&path),
+        })
+    }
+
+    fn build(&self, builder: &[String], words: &[&str], what: &str) -> Result<()> {
+        let (program, arguments) = builder.split_first().context("the index names no builder")?;
+        let mut command = Command::new(self.folder.join(program));
+        command.args(arguments).args(words);
+        // The builder writes to the index in this folder of its build folder.
+        let build_folder = self.folder.parent().unwrap_or(&self.folder);
+        command.env("CARGO_TARGET_DIR", build_folder);
+        let retry = format!("cargo xtask images build {}", words.join(" "));
+        builder::run(&mut command, build_folder, what, &retry)
+            .with_context(|| format!("{what} could not be built"))
     }
 
     fn find(&self, target: &str, variant: &str) -> Option<&Image> {
@@ -144,6 +189,23 @@ pub(super) fn find(kernel: &str, machine: &str) -> Result<Option<&'static Image>
     Ok(index.find(&format!("{kernel}@{machine}"), Variant::Plain.name()))
 }
 
+/// The path of a machine's tool, as of an image: brought up to date in a checkout, compared with
+/// its hash elsewhere. Messages call it `what`.
+///
+/// # Errors
+/// There is no index, or it has no such tool; the tool cannot be built, is missing, or is another
+/// one.
+pub(super) fn tool(name: &str, what: &str) -> Result<PathBuf> {
+    let index = index()?.context("a tool without an index of images")?;
+    let tool = index.tools.iter().find(|tool| tool.name == name).with_context(|| {
+        format!(
+            "the index of images has no {what}: in a checkout, `cargo xtask images` writes it \
+             anew; otherwise install the images again"
+        )
+    })?;
+    index.file(&tool.file, &[name], what)
+}
+
 /// The kind of task that is measured of a kernel unless another is asked for.
 pub(super) fn kind(kernel: &str) -> Option<&'static str> {
     let images = &index().ok().flatten()?.images;
@@ -180,35 +242,21 @@ impl Image {
     /// # Errors
     /// The image cannot be built, is missing, or is not the one in the index.
     pub(super) fn file(&self) -> Result<PathBuf> {
-        static READY: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
         let index = index()?.context("an image without an index")?;
-        let path = index.folder.join(&self.path);
-        once(&READY, &path, || match &index.builder {
-            Some(builder) => self.build(builder, &index.folder),
-            None => self.check(&path),
-        })
+        let path = &self.file.path;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        index.file(&self.file, &[&self.target, &self.variant], name)
     }
+}
 
-    fn build(&self, builder: &[String], folder: &Path) -> Result<()> {
-        let (program, arguments) = builder.split_first().context("the index names no builder")?;
-        let mut command = Command::new(folder.join(program));
-        command.args(arguments).args([&self.target, &self.variant]);
-        // The builder writes to the index in this folder of its build folder.
-        let build_folder = folder.parent().unwrap_or(folder);
-        command.env("CARGO_TARGET_DIR", build_folder);
-        let retry = format!("cargo xtask images build {} {}", self.target, self.variant);
-        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
-        builder::run(&mut command, build_folder, name, &retry)
-            .with_context(|| format!("{name} could not be built"))
-    }
-
+impl File {
+    /// Compares the file, which is at `path`, with the hash that the index has of it.
     fn check(&self, path: &Path) -> Result<()> {
-        let image = fs::read(path).with_context(|| {
-            format!("the image {} is missing: install the images again", path.display())
-        })?;
-        if self.sha256.as_ref().is_none_or(|expected| *expected != sha256(&image)) {
+        let bytes = fs::read(path)
+            .with_context(|| format!("{} is missing: install the images again", path.display()))?;
+        if self.sha256.as_ref().is_none_or(|expected| *expected != sha256(&bytes)) {
             bail!(
-                "{} is not the image that the index names: install the images again",
+                "{} is not the file that the index names: install the images again",
                 path.display()
             );
         }
@@ -220,20 +268,12 @@ impl Image {
 mod tests {
     use super::*;
 
-    fn image(sha256: Option<String>) -> Image {
-        let text = serde_json::json!({
-            "target": "mine@cortex-m4", "kernel": "mine", "kind": "thread", "variant": "plain",
-            "path": "image", "sha256": sha256,
-        });
-        serde_json::from_value(text).unwrap()
-    }
-
     #[test]
     fn images_are_found_by_target_and_variant() {
         let text = r#"{"schema": 1, "images": [{"target": "mine@rv32", "kernel": "mine",
             "kind": "thread", "variant": "pins", "path": "a/b", "sha256": null}]}"#;
         let index = Index::parse(text.as_bytes(), "/nowhere".into()).unwrap();
-        assert_eq!(index.find("mine@rv32", Variant::Pins.name()).unwrap().path, "a/b");
+        assert_eq!(index.find("mine@rv32", Variant::Pins.name()).unwrap().file.path, "a/b");
         assert!(index.find("mine@rv32", Variant::Plain.name()).is_none());
         assert!(index.builder.is_none());
     }
@@ -248,11 +288,21 @@ mod tests {
     fn an_installed_image_is_compared_with_its_hash() {
         let path = env::current_exe().unwrap();
         let hash = sha256(&fs::read(&path).unwrap());
-        assert!(image(Some(hash)).check(&path).is_ok());
-        for other in [image(None), image(Some("00".to_owned()))] {
-            assert!(other.check(&path).unwrap_err().to_string().contains("install"));
+        let file = |sha256: Option<String>| File { path: "image".to_owned(), sha256 };
+        assert!(file(Some(hash)).check(&path).is_ok());
+        for other in [None, Some("00".to_owned())] {
+            assert!(file(other).check(&path).unwrap_err().to_string().contains("install"));
         }
-        let missing = image(None).check(Path::new("/nowhere/image")).unwrap_err();
+        let index = Index::parse(br#"{"schema": 1, "images": []}"#, "/nowhere".into()).unwrap();
+        let missing = index.file(&file(None), &[], "image").unwrap_err();
         assert!(missing.to_string().contains("is missing"), "{missing}");
+    }
+
+    #[test]
+    fn an_index_names_tools() {
+        let text = r#"{"schema": 1, "images": [],
+            "tools": [{"name": "ibex", "path": "../bench/board", "sha256": null}]}"#;
+        let index = Index::parse(text.as_bytes(), "/folder".into()).unwrap();
+        assert_eq!((index.tools[0].name.as_str(), index.tools.len()), ("ibex", 1));
     }
 }

@@ -6,21 +6,16 @@
 mod chip;
 mod smallest;
 
-use std::{
-    collections::BTreeMap,
-    io::ErrorKind,
-    path::PathBuf,
-    sync::{Mutex, atomic::AtomicBool},
-};
+use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
     Machine, Made, Recording, Start, agreement, builder,
     family::{Family, Targets},
-    firmware::{self, PINS, once, repository, target},
+    firmware::{self, PINS},
     images::{self, Image, Variant},
     take,
 };
@@ -182,17 +177,9 @@ impl Qemu {
     }
 }
 
-/// The logic analyser, built if it is not there or older than its source.
+/// The logic analyser.
 fn plugin() -> Result<PathBuf> {
-    static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
-    let root = repository()?;
-    let target = target(root)?;
-    let library = target.join("qemu-plugin/release/libchronoscope_qemu_plugin.so");
-    once(&BUILT, &library, || {
-        let arguments = ["plugin", "build", "--release", "--locked"];
-        builder::build(&arguments, &target, "QEMU's plugin")
-            .context("QEMU's plugin could not be built")
-    })
+    images::tool("qemu-plugin", "QEMU's plugin")
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
-    Machine, Made, Recording, Start, builder,
+    Machine, Made, Recording, Start,
     family::{Defaults, Family, Targets},
-    firmware::{self, PINS, once, repository, target},
+    firmware::{self, PINS},
     images::{self, Image, Variant},
     take,
 };
@@ -215,57 +215,26 @@ fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
     })
 }
 
-/// The result of building each board, by its path.
-static BUILT: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
-
-/// The path of the board's program; builds it if it is absent or older than its source.
+/// The path of the board's program.
 fn bench(core: &str) -> Result<PathBuf> {
-    let root = repository()?;
-    let target = target(root)?;
-    let program = target.join("bench").join(core).join("release/chronoscope-bench");
-    once(&BUILT, &program, || build(&target, core))
+    images::tool(core, &format!("the board around {core}"))
 }
 
-fn build(target: &Path, core: &str) -> Result<()> {
-    let board = format!("the board around {core}");
-    let built = builder::build(&["bench", core, "build"], target, &format!("{board} (a minute)"));
-    built.with_context(|| format!("{board} could not be built"))
-}
-
-/// The versions and hashes that identify the board with that core. Computed once per process.
+/// The versions and hashes that identify the board with that core, as its program says them. Asked
+/// once per process.
 fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
     static KNOWN: Mutex<BTreeMap<String, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(made_of) = known.get(core) {
         return Ok(made_of.clone());
     }
-    let bench = repository()?.join("bench");
-    let wheel = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
-    let cores = bench.join("cores.txt");
-    let cores = fs::read_to_string(&cores).with_context(|| cores.display().to_string())?;
-    let wheel = cores
-        .lines()
-        .find(|line| line.starts_with(&wheel))
-        .context("bench/cores.txt does not name the core")?;
-    let mut sources = Vec::new();
-    for folder in ["rtl", "src"] {
-        for entry in fs::read_dir(bench.join(folder))? {
-            let path = entry?.path();
-            sources.push((path.file_name().map(ToOwned::to_owned), sha256(&fs::read(&path)?)));
-        }
+    let said = child::output(Command::new(bench(core)?).arg("--identity"), signals::stop())?;
+    if !said.status.success() {
+        bail!("the board around {core} does not say which it is");
     }
-    sources.sort();
-    let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
-    let verilator = child::output(Command::new("verilator").arg("--version"), signals::stop())?;
-    let made_of = BTreeMap::from([
-        ("core".to_owned(), core.to_owned()),
-        (
-            "core's source".to_owned(),
-            wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 "),
-        ),
-        ("simulator".to_owned(), String::from_utf8_lossy(&verilator.stdout).trim().to_owned()),
-        ("board".to_owned(), format!("sha256 {}", sha256(sources.as_bytes()))),
-    ]);
+    let said = String::from_utf8_lossy(&said.stdout);
+    let lines = said.lines().filter_map(|line| line.split_once(": "));
+    let made_of = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     Ok(known.entry(core.to_owned()).or_insert(made_of).clone())
 }
 

@@ -11,7 +11,7 @@ use crate::{
     units::OneLine,
 };
 
-/// A column: a row of [`COLUMNS`].
+/// A column: a row of `COLUMNS`.
 #[derive(Clone, Copy)]
 pub struct Column {
     pub name: &'static str,
@@ -80,7 +80,7 @@ const fn statistic(name: &'static str) -> Column {
     Column { name, value: Value::Statistic }
 }
 
-/// All columns: those of [`COLUMNS`], then the statistics that it does not place.
+/// All columns: those of `COLUMNS`, then the statistics that it does not place.
 pub fn columns() -> impl Iterator<Item = Column> {
     let is_placed = |name: &str| COLUMNS.iter().any(|column| column.name == name);
     let others = STATISTICS.iter().map(|known| known.name).filter(move |name| !is_placed(name));

@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::common::{Answer, Folder, builder, chronoscope, run};
+use crate::common::{Answer, Folder, builder, chronoscope, copy_program, program_path, run};
 
 const STM32: &[&str] = &["qemu-system-arm", "-machine", "netduinoplus2"];
 const VIRT: &[&str] = &[
@@ -202,6 +202,25 @@ fn it_watches_without_being_felt() {
     assert!(agreed(|| stream(Some("off"))) == alone && agreed(|| stream(Some("on"))) == alone);
     let vcd = fs::read_to_string(&file).expect("the plugin writes it");
     assert_eq!(times(&wires(&vcd), "irq40").len(), 2 * 50, "{vcd}");
+}
+
+/// An installed program finds the plugin by the index, needs no sources, and refuses another file.
+#[test]
+fn it_is_installed_with_the_images() {
+    let folder = Folder::new("plugin-installed");
+    let installed = folder.path("firmware");
+    run(builder().args(["images", "install", &installed, "bare@cortex-m4"])).exits(0);
+    copy_program(program_path(), folder.path("chronoscope"));
+    let case = || {
+        let mut program = Command::new(folder.path("chronoscope"));
+        program.args(["run", "interrupt", "--repeat", "1", "-q", "--no-store"]);
+        program.args(["--target", "bare@cortex-m4", "--set", "pins=yes"]);
+        run(program.env("CHRONOSCOPE_IMAGES", &installed))
+    };
+    case().exits(0).shows("by pin");
+    let plugin = folder.path("firmware/qemu-plugin/release/libchronoscope_qemu_plugin.so");
+    fs::write(plugin, "another").expect("the folder can be written to");
+    case().exits(1).shows("is not the file that the index names: install the images again");
 }
 
 #[test]

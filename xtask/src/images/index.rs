@@ -22,6 +22,20 @@ pub struct Index {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     builder: Option<Vec<String>>,
     pub images: Vec<Row>,
+    /// Programs and libraries that machines need besides images.
+    #[serde(default)]
+    pub tools: Vec<Built>,
+}
+
+/// A program or a library that a machine needs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Built {
+    pub name: String,
+    /// The file's path relative to the index.
+    pub path: String,
+    /// The file's SHA-256, as in [`Row`].
+    #[serde(default)]
+    pub sha256: Option<String>,
 }
 
 /// An image of a target.
@@ -47,8 +61,8 @@ pub struct Row {
 }
 
 impl Index {
-    pub fn new(builder: Option<Vec<String>>, images: Vec<Row>) -> Self {
-        Self { schema: SCHEMA, builder, images }
+    pub fn new(builder: Option<Vec<String>>, images: Vec<Row>, tools: Vec<Built>) -> Self {
+        Self { schema: SCHEMA, builder, images, tools }
     }
 }
 
@@ -58,20 +72,32 @@ impl Row {
     /// # Errors
     /// The file exists and cannot be read.
     pub fn renew(&mut self, folder: &Path) -> Result<bool> {
-        let path = folder.join(&self.path);
-        let hash = match fs::read(&path) {
-            Ok(image) => Some(hexadecimal(&Sha256::digest(&image))),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
-        };
-        let changed = self.sha256 != hash;
-        self.sha256 = hash;
-        Ok(changed)
+        renew(&mut self.sha256, &folder.join(&self.path))
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+impl Built {
+    /// Sets the hash to that of the file in `folder`, like [`Row::renew`].
+    pub fn renew(&mut self, folder: &Path) -> Result<bool> {
+        renew(&mut self.sha256, &folder.join(&self.path))
+    }
+}
+
+fn renew(known: &mut Option<String>, path: &Path) -> Result<bool> {
+    let hash = match fs::read(path) {
+        Ok(bytes) => Some(sha256(&bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
+    };
+    let changed = *known != hash;
+    *known = hash;
+    Ok(changed)
+}
+
+/// The SHA-256 of some bytes in lower-case hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Returns the command that makes this program the builder of the index in `folder`.
