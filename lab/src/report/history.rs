@@ -10,8 +10,13 @@ use super::text_table::{
     TextTable,
 };
 use crate::{
+    run::Unit,
+    statistics::{
+        alert::{FEWEST_RUNS, expected, outside},
+        median,
+    },
     store::{CaseRow, RunRow},
-    units::{show, show_all},
+    units::{show, show_all, show_range},
 };
 
 /// Rows of the store as JSON.
@@ -72,6 +77,8 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
         ("series", Left),
         ("runs", Left),
         ("p50", Right),
+        ("expected", Left),
+        ("outside", Left),
         ("", Left),
         ("p50 from run to run", Left),
     ]);
@@ -92,14 +99,42 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
                 .flatten()
                 .next()
                 .map_or("–".to_owned(), |value| show(*value, unit)),
+            band(&values, unit),
+            runs_outside(line, &values, unit),
             sparkline(&values),
             show_all(&values, unit),
         ]);
     }
     format!(
-        "{experiment}: p50 of each case, the newest last; `?` for a run without evidence\n{}",
-        table.render()
+        "{experiment}: p50 of each case, the newest last; `?` for a run without evidence\n{}\n\
+         expected: the next run, from {FEWEST_RUNS} runs on; outside: runs beyond the band of those before\n",
+        table.render().trim_end()
     )
+}
+
+/// The least reach of a band of times: what a machine's clock speed varies without a cause.
+const FLOOR: f64 = 0.005;
+
+/// The least reach of the band of figures in `unit`; 0 for ticks, which are exact or scatter.
+pub fn least_reach(unit: &str) -> f64 {
+    if unit == Unit::Nanoseconds.name() { FLOOR } else { 0.0 }
+}
+
+/// The band in which the next run is expected; `–` with too few runs.
+fn band(values: &[Option<f64>], unit: &str) -> String {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let band = expected(&known, least_reach(unit));
+    band.map_or("–".to_owned(), |band| {
+        let middle = median(&known).unwrap_or(band.high);
+        show_range(band.low, band.high, middle, unit)
+    })
+}
+
+/// The numbers of the runs outside of the band of those before them.
+fn runs_outside(line: &[&CaseRow], values: &[Option<f64>], unit: &str) -> String {
+    let outside = outside(values, least_reach(unit));
+    let runs = line.iter().zip(outside).filter(|(_, is_outside)| *is_outside);
+    runs.map(|(row, _)| row.run.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 fn run_range(line: &[&CaseRow]) -> String {
@@ -167,6 +202,26 @@ mod tests {
         assert_eq!(line(&[0.0, 0.0]), "▁▁");
         assert_eq!(sparkline(&[None, Some(3.0)]), "?▁");
         assert_eq!(line(&[]), "");
+    }
+
+    #[test]
+    fn a_run_outside_of_its_band_is_named() {
+        let key = "switch linux@host tasks=2";
+        let figures = [2000.0, 2010.0, 1990.0, 2020.0, 1980.0, 2005.0, 3000.0, 2000.0];
+        let rows: Vec<CaseRow> = (1..)
+            .zip(figures)
+            .map(|(run, p50)| row(run, key, "tasks=2", Some(p50), "pass"))
+            .collect();
+        let text = cases("switch", &rows[..4]);
+        assert!(text.contains("–"), "{text}");
+        let text = cases("switch", &rows);
+        let line = text.lines().find(|line| line.contains("tasks=2")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert!(words.contains(&"7"), "{line}");
+        let band = words.iter().find(|word| word.contains('…')).unwrap();
+        let (low, high) = band.split_once('…').unwrap();
+        let [low, high] = [low, high].map(|end| end.parse::<f64>().unwrap());
+        assert!((1.7..1.97).contains(&low) && (2.03..2.3).contains(&high), "{band}");
     }
 
     #[test]

@@ -7,13 +7,14 @@
 //! whether B is slower than A, from repetitions. [`resample`] holds its bootstrap, [`significance`]
 //! its tests, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
 //! [`order`] gives intervals of medians and upper limits of percentiles without assuming a
-//! distribution.
+//! distribution. [`alert`] gives the band in which a new run is expected.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
 
 #![forbid(unsafe_code)]
 
+pub mod alert;
 pub mod beta;
 pub mod bursts;
 pub mod compare;

@@ -5,12 +5,12 @@ use chronoscope_statistics::{SplitMix64, extrapolate, extreme::untested_limit};
 use crate::{Effort, Row, recorded::RECORDINGS};
 
 /// Samples of a simulated run, and the tenth that is fitted.
-const SAMPLES: usize = 200_000;
+const SAMPLES: usize = 600_000;
 const FITTED: usize = SAMPLES / 10;
 
 pub fn rows(effort: Effort) -> Vec<Row> {
     let mut rows = Vec::new();
-    let rounds = effort.choose(10, 200);
+    let rounds = effort.choose(8, 200);
     for (words, shape) in [("an exponential tail", 0.0), ("a heavy tail, shape 0.2", 0.2)] {
         let (mut passed, mut held, mut untested) = (0, 0, 0);
         for round in 0..rounds as u64 {

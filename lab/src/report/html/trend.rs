@@ -11,6 +11,8 @@ use super::{
 };
 use crate::{
     comparison::{Comparison, Figures, Finding, Line},
+    report::history::least_reach,
+    statistics::alert::{expected, outside},
     store::CaseRow,
     units::show,
 };
@@ -94,7 +96,8 @@ fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) ->
     let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
     let head: String = head.map(|name| format!("<th>{name}</th>")).concat();
     format!(
-        "<section class=\"trend\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero</p>\n\
+        "<section class=\"trend\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero; \
+         band: where the last run was expected, ▲: a run outside of its band</p>\n\
          <div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n",
         escape(which),
     )
@@ -110,22 +113,29 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
         .map(|(first, last)| format!("×{:.3}", last / first));
     let cells = [text(first), text(last), ratio.unwrap_or("–".to_owned())]
         .map(|cell| format!("<td>{}</td>", escape(&cell)));
+    let outside = outside(&trend.values, least_reach(trend.unit));
     let tips: Vec<String> = runs
         .iter()
         .zip(&trend.values)
-        .map(|(run, value)| format!("{run}: {}", text(*value)))
+        .zip(&outside)
+        .map(|((run, value), is_outside)| {
+            let mark = if *is_outside { ", outside of its band" } else { "" };
+            format!("{run}: {}{mark}", text(*value))
+        })
         .collect();
     format!(
         "<tr><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n",
         escape(&trend.name),
-        line(&trend.values, &tips),
+        line(trend, &outside, &tips),
         cells.concat(),
         verdict(trend.finding.status()),
     )
 }
 
-/// The small line chart of a trend. Its scale starts at zero, so that changes are in proportion.
-fn line(values: &[Option<f64>], tips: &[String]) -> String {
+/// The small line chart of a trend, before the band in which the last run was expected. Its scale
+/// starts at zero, so that changes are in proportion.
+fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> String {
+    let values = &trend.values;
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let high = known.iter().map(|point| point.1).fold(0.0, f64::max);
@@ -144,12 +154,19 @@ fn line(values: &[Option<f64>], tips: &[String]) -> String {
         log: false,
     };
     let mut svg = Svg::sized(WIDTH, HEIGHT);
+    let earlier: Vec<f64> = known.iter().map(|point| point.1).collect();
+    let earlier = earlier.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    if let Some(band) = expected(earlier, least_reach(trend.unit)) {
+        let (top, bottom) = (y.at(band.high), y.at(band.low));
+        svg.rect("band", [MARGIN, top], [WIDTH - 2.0 * MARGIN, (bottom - top).max(1.0)]);
+    }
     svg.line("axis", [0.0, HEIGHT - 2.0], [WIDTH, HEIGHT - 2.0]);
     let points: Vec<[f64; 2]> =
         known.iter().map(|(at, value)| [x.at(*at as f64), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     for ((at, _), point) in known.iter().zip(&points) {
-        svg.mark(0, "c0", *point, &tips[*at]);
+        let (shape, class) = if outside[*at] { (2, "bad") } else { (0, "c0") };
+        svg.mark(shape, class, *point, &tips[*at]);
     }
     svg.finish(&tips.join(", "))
 }
