@@ -288,6 +288,60 @@ mod tests {
         let error =
             expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).err().unwrap();
         assert!(error.to_string().contains("more than 10000 cases"), "{error}");
+        let hundred = many[..100].to_vec();
+        let most =
+            Settings::from(["tasks", "batch"].map(|name| (name.to_owned(), hundred.clone())));
+        let cases = expand(experiment("switch").unwrap(), &target, &most, &Plan::default());
+        assert_eq!(cases.unwrap().len(), 10_000);
+    }
+
+    #[test]
+    fn a_published_figure_applies_where_all_its_parameters_agree() {
+        let target: Target = "linux@host".parse().unwrap();
+        let asked = settings(&[("tasks", "2")]);
+        let spec = experiment("switch").unwrap();
+        let case = expand(spec, &target, &asked, &Plan::default()).unwrap().remove(0);
+        let has = |when: &[(&str, &str)]| {
+            let when = when.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            case.has(&Published {
+                source: "P1".into(),
+                on: "a chip".into(),
+                statistic: "mean".into(),
+                series: None,
+                instrument: Default::default(),
+                value: 1.0,
+                unit: "".into(),
+                same_clock: false,
+                when: when.collect(),
+                note: "".into(),
+            })
+        };
+        assert!(has(&[]) && has(&[("tasks", "2")]));
+        assert!(has(&[("tasks", "2"), ("policy", "fifo")]));
+        assert!(!has(&[("tasks", "2"), ("policy", "other")]));
+        assert!(!has(&[("tasks", "3"), ("policy", "fifo")]) && !has(&[("cores", "2")]));
+    }
+
+    /// The samples asked for are spread over the repetitions, within the experiment's bounds, and
+    /// none of them is left out.
+    #[test]
+    fn loops_are_spread_over_repetitions() {
+        let target: Target = "linux@host".parse().unwrap();
+        let spec = experiment("switch").unwrap();
+        let (low, high) = loops(spec).unwrap();
+        let spread = |total: u64, repeat: usize| {
+            let plan = Plan { repeat, loops: Some(total), ..Plan::default() };
+            let case = expand(spec, &target, &Settings::new(), &plan).unwrap().remove(0);
+            let each: u64 = case.parameter("loops").unwrap().parse().unwrap();
+            assert!((low..=high).contains(&each), "{total} over {repeat}: {each}");
+            assert!(each * case.repeat as u64 >= total, "{total} over {repeat}");
+            (each, case.repeat)
+        };
+        assert_eq!(spread(1_000, 5), (200, 5));
+        assert_eq!(spread(1_001, 5), (201, 5));
+        // More than the repetitions hold: more repetitions.
+        assert_eq!(spread(2 * high + 1, 2), (high, 3));
+        assert_eq!(spread(1, 5), (low, 1));
     }
 
     #[test]

@@ -148,4 +148,50 @@ mod tests {
         assert!(read(&stream(&[version]), 7).unwrap_err().to_string().contains("version 9"));
         assert!(read(&[1; 4096], 7).unwrap_err().to_string().contains("longer than"));
     }
+
+    #[test]
+    fn each_fault_is_told_with_its_place() {
+        let refused = || Record::Refused {
+            reason: chronoscope_suite::Reason::NotOffered,
+            what: "no threads",
+            mend: "",
+            code: 0,
+        };
+        let one = stream(&[hello()]).len();
+        let two = stream(&[hello(), Record::Log("a")]).len();
+        let end = |records| Record::End { records };
+        let mut damaged = stream(&[hello(), Record::Log("a")]);
+        damaged[one + 2] ^= 0x10;
+        let table = [
+            (stream(&[hello(), hello()]), format!("starts again at byte {one}: the target was")),
+            (stream(&[Record::Log("a")]), "does not start with a hello".to_owned()),
+            (
+                stream(&[hello(), Record::Log("a"), end(1)]),
+                "lost records: 1 were sent and 2 arrived".to_owned(),
+            ),
+            (stream(&[hello(), end(2)]), "lost records: 2 were sent and 1 arrived".to_owned()),
+            (
+                stream(&[hello(), end(1), Record::Log("a")]),
+                format!("goes on after its end, at byte {}", stream(&[hello(), end(1)]).len()),
+            ),
+            (stream(&[hello(), refused(), Record::Log("a")]), "goes on after its end".to_owned()),
+            (stream(&[hello(), Record::Log("a")]), format!("cut short after {two} bytes")),
+            (damaged, format!("damaged at byte {one}")),
+        ];
+        for (bytes, why) in table {
+            for piece in [1, 7, bytes.len()] {
+                let error = read(&bytes, piece).unwrap_err().to_string();
+                assert!(error.contains(&why), "{error}, not {why}");
+            }
+        }
+        assert_eq!(read(&stream(&[hello(), refused()]), 7).unwrap(), 2);
+    }
+
+    #[test]
+    fn a_frame_has_a_longest_length() {
+        let feed = |length| Decoder::default().feed(&vec![1; length], &mut |_| Ok(()));
+        assert!(feed(MAX_FRAME).is_ok());
+        let error = feed(MAX_FRAME + 1).unwrap_err().to_string();
+        assert!(error.contains("damaged at byte 0: a frame is longer than"), "{error}");
+    }
 }

@@ -65,3 +65,26 @@ impl Instrument {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    /// A run file names the instrument only where it is not the target's clock.
+    #[test]
+    fn the_timer_is_not_written() {
+        let written = json!({
+            "source": "P1", "on": "a chip", "statistic": "p50", "series": null, "value": 1.0,
+            "unit": "", "when": {}, "note": "",
+        });
+        let mut published: Published = from_value(written.clone()).unwrap();
+        assert_eq!(published.instrument, Instrument::Timer);
+        assert_eq!(to_value(&published).unwrap(), written);
+        for (instrument, name) in [(Instrument::Pin, "pin"), (Instrument::Analyser, "analyser")] {
+            published.instrument = instrument;
+            assert_eq!(to_value(&published).unwrap()["instrument"], name);
+        }
+    }
+}

@@ -2,15 +2,25 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, IntoInnerError, Write},
+    io::{self, BufWriter, ErrorKind, IntoInnerError, Write},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process,
+    sync::atomic::Ordering,
+    thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{Access, access};
+use rustix::{
+    fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+};
 
-use crate::child::supervisor::{self, Held};
+use crate::{
+    child::supervisor::{self, Held},
+    signals,
+};
 
 /// Checks before a long run that [`write`] will be able to write `path`.
 ///
@@ -52,11 +62,39 @@ pub fn write_with(
 ) -> Result<()> {
     check(path)?;
     let written = if is_special(path) {
-        OpenOptions::new().write(true).open(path).and_then(|file| buffered(file, content)).map(drop)
+        open_special(path).and_then(|file| buffered(file, content)).map(drop)
     } else {
         replace(path, content)
     };
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Opens a device or a pipe for writing. Waits for the reader of a named pipe until a signal asks
+/// the program to stop.
+fn open_special(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if !fs::metadata(path)?.file_type().is_fifo() {
+        return options.open(path);
+    }
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    loop {
+        let is_alone = |error: &io::Error| error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
+        match options.open(path) {
+            Err(error) if is_alone(&error) => {
+                if signals::stop().load(Ordering::Relaxed) {
+                    return Err(io::Error::other("no program reads the pipe"));
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+            opened => {
+                let file = opened?;
+                // Writing waits for the reader, as usual.
+                fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+                return Ok(file);
+            }
+        }
+    }
 }
 
 fn buffered(
@@ -71,8 +109,8 @@ fn buffered(
 fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A symbolic link is kept; its target is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let temporary = TemporaryFile::new(&path);
-    let file = buffered(File::create(&temporary.path)?, content)?;
+    let (temporary, file) = TemporaryFile::create(&path)?;
+    let file = buffered(file, content)?;
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(old.permissions())?;
     }
@@ -89,10 +127,19 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// A name beside `path` that no other process uses.
-    fn new(path: &Path) -> Self {
-        let path = folder(path).join(format!(".chronoscope-{}.part", process::id()));
-        Self { _held: supervisor::hold_file(&path), path }
+    /// Creates an empty file beside `path` and opens it. A file or a link that has its name is left
+    /// alone: in a folder that others may write, a link may lead anywhere.
+    fn create(path: &Path) -> io::Result<(Self, File)> {
+        let mut number = 0_u32;
+        loop {
+            let name = format!(".chronoscope-{}-{number}.part", process::id());
+            let path = folder(path).join(name);
+            let held = supervisor::hold_file(&path);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                file => return Ok((Self { path, _held: held }, file?)),
+            }
+        }
     }
 }
 
@@ -121,6 +168,24 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
         folder
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_temporary_file_is_not_followed() {
+        let folder = scratch("planted");
+        let (file, victim) = (folder.join("file"), folder.join("victim"));
+        fs::write(&victim, "precious").unwrap();
+        let planted = [0, 1].map(|number| {
+            let link = folder.join(format!(".chronoscope-{}-{number}.part", process::id()));
+            symlink(&victim, &link).unwrap();
+            link
+        });
+        write(&file, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(!file.is_symlink() && planted.iter().all(|link| link.is_symlink()));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 4);
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

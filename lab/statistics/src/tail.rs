@@ -253,6 +253,10 @@ mod tests {
 
     #[test]
     fn odd_input() {
+        assert_eq!(MissRate::new(3, 12).rate, Some(0.25));
+        assert_eq!(MissRate::new(0, 7).rate, Some(0.0));
+        assert_eq!(MissRate::new(3, 12).rule_of_three, None);
+        assert_eq!(MissRate::new(0, 2).rule_of_three, Some(1.0));
         let none = MissRate::new(0, 0);
         assert_eq!((none.rate, none.upper, none.rule_of_three), (None, Some(1.0), None));
         assert_eq!(MissRate::new(9, 4), MissRate::new(4, 4));

@@ -72,6 +72,71 @@ fn jitter_can_be_off_by_more_than_a_sample() {
     assert_eq!(jitter(sampled), (Some(30.0), Some(20.0)));
 }
 
+/// The request for one latency, from its start to its end.
+fn from_to(start: &str, end: &str) -> Request {
+    let latency = Some((start.parse().unwrap(), end.parse().unwrap()));
+    Request { latency, ..Request::default() }
+}
+
+#[test]
+fn a_file_has_at_most_64_rows() {
+    let rows = |count: usize| {
+        let channels = vec!["D0".to_owned(); count];
+        let request = Request { channels, measures: vec![Measure::Width], ..Request::default() };
+        let source = &mut capture(Sampling::Exact, &[100, 200]).into_source();
+        analyse(source, &request).map(|analysis| analysis.rows.len())
+    };
+    assert_eq!(rows(64).unwrap(), 64);
+    assert!(rows(65).unwrap_err().to_string().contains("which would make 65 rows"));
+}
+
+#[test]
+fn an_edge_is_either_a_start_or_an_end() {
+    let ask = |start: &str, end: &str| {
+        let source = &mut capture(Sampling::Exact, &[100, 200]).into_source();
+        analyse(source, &from_to(start, end)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (start, end) in [
+        ("edge:D0", "fall:D0"),
+        ("rise:D0", "edge:D0"),
+        ("rise:D0", "rise:D0"),
+        ("edge:D0", "edge:D0"),
+    ] {
+        let told = format!("an edge of {start} is one of {end} too");
+        assert!(ask(start, end).unwrap_err().contains(&told), "{start} {end}");
+    }
+    for (start, end) in [("rise:D0", "fall:D0"), ("edge:D0", "edge:D1"), ("rise:D0", "rise:D1")] {
+        assert_eq!(ask(start, end), Ok(()), "{start} {end}");
+    }
+}
+
+#[test]
+fn starts_without_an_end_are_counted() {
+    let mut capture = capture(Sampling::Exact, &[100, 200, 300, 400, 500]);
+    capture.channels[1].edges = vec![550];
+    let analysis = analyse(&mut capture.into_source(), &from_to("rise:D0", "rise:D1")).unwrap();
+    let [row] = analysis.rows.as_slice() else { panic!("{analysis:?}") };
+    // Of the starts at 100, 300 and 500, the first has its end and two came before it.
+    assert_eq!((row.unanswered, row.statistics.summary.count), (2, 1));
+}
+
+#[test]
+fn the_length_is_from_the_first_level_to_the_last() {
+    let mut capture = capture(Sampling::Exact, &[100, 200]);
+    (capture.start, capture.end) = (50, 1_250);
+    let analysis = analyse(&mut capture.into_source(), &Request::default()).unwrap();
+    assert_eq!((analysis.length, analysis.unseen), (1_200.0, 0));
+}
+
+#[test]
+fn pulses_between_two_samples_are_counted() {
+    // A sample every 100 ns; the pulses at 210 and 310 fall between two.
+    let exact = capture(Sampling::Exact, &[100, 205, 210, 220, 310, 320, 500, 700]);
+    let analyser = Analyser::new(10_000_000, 0.0).unwrap();
+    let mut seen = crate::Resampled::new(Box::new(exact.into_source()), analyser).unwrap();
+    assert!(measured(&mut seen).unseen >= 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
