@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 
 use super::keep::{self, summary};
 use crate::{
@@ -30,12 +30,8 @@ pub fn execute(arguments: &cli::Recover) -> Result<u8> {
             Err(error) => failures.push(error),
         }
     }
-    // Each journal is tried; what failed is told in a line each, the last as the command's error.
-    let last = failures.pop();
-    failures.iter().for_each(|error| console::remark(&format!("{error:#}")));
-    if let Some(error) = last {
-        return Err(error);
-    }
+    // Each journal was tried.
+    told(failures)?;
     if found == 0 && !arguments.quiet {
         console::remark(&format!("there is no unfinished run beside {}", path.display()));
     }
@@ -76,18 +72,29 @@ fn is_stored(store: &Store, journal: &Unfinished, stored: &journal::Stored) -> b
     !stored.numbers.is_empty() && stored.numbers.iter().all(holds)
 }
 
-/// Removes the journals of dead labs, and the remains of damaged ones.
+/// Removes the journals of dead labs, and the remains of damaged ones. Each is tried.
 fn discard(path: &Path, quiet: bool) -> Result<u8> {
     let unreadable = || format!("the journals of {} cannot be read", path.display());
     let mut gone = 0;
+    let mut failures = Vec::new();
     for list in [journal::all(path), journal::damaged(path)] {
         for journal in list.with_context(unreadable)? {
-            gone += usize::from(journal::discard(&journal, PATIENCE)?);
+            match journal::discard(&journal, PATIENCE) {
+                Ok(is_gone) => gone += usize::from(is_gone),
+                Err(error) => failures.push(error),
+            }
         }
     }
     if !quiet {
         let runs = if gone == 1 { "run" } else { "runs" };
         console::remark(&format!("{gone} unfinished {runs} discarded"));
     }
-    Ok(0)
+    told(failures).map(|()| 0)
+}
+
+/// Prints what failed in a line each, but the last, which is the command's error.
+fn told(mut failures: Vec<Error>) -> Result<()> {
+    let last = failures.pop();
+    failures.iter().for_each(|error| console::remark(&format!("{error:#}")));
+    last.map_or(Ok(()), Err)
 }

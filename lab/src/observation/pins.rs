@@ -116,6 +116,10 @@ mod tests {
         let pulses = [Pulse { at: 1000, width: 600 }, Pulse { at: 2000, width: 612 }];
         let nanoseconds = in_ticks(&pulses, 20, Tick::NANOSECOND, 84_000_000).unwrap();
         assert_eq!(nanoseconds, [Sample { gap: 0, value: 30 }, Sample { gap: 84, value: 31 }]);
+        // 603 ns are 50.65 ticks, which is nearer to 51.
+        let rounded =
+            in_ticks(&[Pulse { at: 0, width: 603 }], 20, Tick::NANOSECOND, 84_000_000).unwrap();
+        assert_eq!(rounded, [Sample { gap: 0, value: 31 }]);
         let cycles =
             in_ticks(&pulses, 600, Tick::of_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
         assert_eq!(cycles, [Sample { gap: 0, value: 0 }, Sample { gap: 1000, value: 12 }]);

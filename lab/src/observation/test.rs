@@ -4,13 +4,13 @@ use std::io;
 
 use chronoscope_suite::{
     Reason,
-    wire::{Evidence, Record, Sample, Samples, Series},
+    wire::{Clock, Domain, Evidence, Pin, Record, Sample, Samples, Series, Unit},
 };
 
-use super::Observation;
+use super::{MAX_ATTACHED, Observation, Seen};
 use crate::{
     case::{Case, Plan, expand, experiment},
-    run::{Status, Verdict},
+    run::{Status, Verdict, names::RUNS},
 };
 
 fn case() -> Case {
@@ -19,11 +19,7 @@ fn case() -> Case {
     expand(spec, &target, &Default::default(), &Plan::default()).unwrap().remove(0)
 }
 
-const CLOCK: chronoscope_suite::wire::Clock = chronoscope_suite::wire::Clock {
-    domain: chronoscope_suite::wire::Domain::Wall,
-    hertz: 1_000_000_000,
-    resolution: 1,
-};
+const CLOCK: Clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
 
 /// Observes a repetition that passes.
 fn repetition(observation: &mut Observation) {
@@ -159,4 +155,122 @@ fn the_rules_are_those_of_the_method() {
     let tested =
         rules().map(|(rule, _, verdict)| format!("| {rule} | {} |", verdict.status.words()));
     assert_eq!(documented, tested);
+}
+
+/// A repetition of one series: a value of 100 in each of three samples, one tick apart.
+fn plain(observation: &mut Observation, series: Series<'static>, clock: Clock, ends: bool) {
+    let block = (0..3).map(|_| Sample { gap: 1, value: 100 }).collect();
+    observation.take(&Record::Clock(clock)).unwrap();
+    observation.take(&Record::Series(series)).unwrap();
+    observation.take(&Record::Samples(Samples { series: 0, block })).unwrap();
+    if ends {
+        observation.take(&Record::End { records: 3 }).unwrap();
+    }
+}
+
+#[test]
+fn values_are_in_the_unit_and_by_operation() {
+    // Ticks of 2 ns; five operations a sample.
+    let clock = Clock { hertz: 500_000_000, ..CLOCK };
+    for (unit, value) in [(Unit::Ticks, 40.0), (Unit::Count, 20.0)] {
+        let series = || Series { unit, per: 5.0, ..Series::measured("switch") };
+        let mut observation = Observation::new(&case(), true);
+        // The times of samples begin anew in each repetition, also after one that was dropped.
+        plain(&mut observation, series(), clock, true);
+        let before = observation.checkpoint();
+        plain(&mut observation, series(), clock, false);
+        observation.restore(before);
+        plain(&mut observation, series(), clock, true);
+        let result = observation.finish(&case());
+        let [one] = result.series.as_slice() else { panic!("{:?}", result.series) };
+        assert_eq!((one.summary.p50, one.per), (Some(value), 5.0));
+        assert_eq!(one.histogram, [(value, 6)]);
+        let times = [2.0, 4.0, 6.0, 2.0, 4.0, 6.0];
+        assert_eq!(one.samples, times.map(|at| (at, value)));
+    }
+}
+
+#[test]
+fn the_finest_step_of_the_clock_counts() {
+    let mut observation = Observation::new(&case(), false);
+    for resolution in [9, 5, 7] {
+        observation.take(&Record::Clock(Clock { resolution, ..CLOCK })).unwrap();
+    }
+    let other = Clock { domain: Domain::Cycles, ..CLOCK };
+    let error = observation.take(&Record::Clock(other)).unwrap_err().to_string();
+    assert!(error.contains("the target's clock changed"), "{error}");
+    assert_eq!(observation.finish(&case()).clock.unwrap().resolution, 5);
+}
+
+#[test]
+fn evidence_has_a_finite_lower_bound() {
+    for (low, high) in
+        [(f64::NEG_INFINITY, 1.0), (f64::INFINITY, f64::INFINITY), (f64::NAN, 1.0), (0.0, f64::NAN)]
+    {
+        let evidence = Evidence { name: "switches", value: 1.0, low, high };
+        let taken = Observation::new(&case(), false).take(&Record::Evidence(evidence));
+        let error = taken.unwrap_err().to_string();
+        assert_eq!(error, "evidence `switches` is no number", "{low} {high}");
+    }
+}
+
+#[test]
+fn attachments_are_kept_up_to_their_limit() {
+    let mut observation = Observation::new(&case(), false);
+    let half = vec![b'a'; MAX_ATTACHED / 2];
+    for bytes in [&half[..], &half, b"b"] {
+        observation.take(&Record::Attachment { name: "trace", bytes }).unwrap();
+    }
+    let result = observation.finish(&case());
+    assert_eq!(result.attachments["trace"].len(), MAX_ATTACHED);
+    assert_eq!(result.log, ["attachments beyond 16 MiB were left out"]);
+}
+
+/// The recordings of the first repetition are kept.
+#[test]
+fn later_recordings_replace_nothing() {
+    let mut observation = Observation::new(&case(), false);
+    for runs in ["first", "second"] {
+        plain(&mut observation, Series::measured("switch"), CLOCK, true);
+        let seen = Seen { runs: Some(runs.to_owned()), ..Seen::default() };
+        observation.record(&seen).unwrap();
+    }
+    assert_eq!(observation.finish(&case()).attachments[RUNS], "first");
+}
+
+#[test]
+fn a_repetition_that_is_dropped_takes_its_refusal_and_its_words_with_it() {
+    let mut observation = Observation::new(&case(), false);
+    repetition(&mut observation);
+    let trace = |bytes: &'static [u8]| Record::Attachment { name: "trace", bytes };
+    observation.take(&trace(b"one")).unwrap();
+    let before = observation.checkpoint();
+    observation.take(&trace(b" and half")).unwrap();
+    observation.take(&refused(Reason::Failed, 0)).unwrap();
+    assert!(observation.is_refused());
+    observation.restore(before);
+    assert!(!observation.is_refused());
+    let result = observation.finish(&case());
+    assert_eq!(result.attachments["trace"], "one");
+    assert_eq!(result.verdict.status, Status::Pass);
+}
+
+/// Both instruments must have seen the same number of samples: neither more pulses nor fewer.
+#[test]
+fn pulses_are_as_many_as_samples() {
+    for (pulses, holds) in [(2, false), (3, true), (4, false)] {
+        let mut observation = Observation::new(&case(), false);
+        let series = Series { pin: Some(Pin::Pulse(0)), ..Series::measured("switch") };
+        plain(&mut observation, series, CLOCK, true);
+        let edges: String = (1..=pulses).map(|at| format!("#{at}00 1!\n#{at}10 0!\n")).collect();
+        let dump = format!(
+            "$timescale 1ns $end $scope module pins $end $var wire 1 ! D0 $end $upscope $end \
+             $enddefinitions $end\n#0 0!\n{edges}"
+        );
+        let seen = Seen { capture: Some(dump.into_bytes()), ..Seen::default() };
+        observation.record(&seen).unwrap();
+        let evidence = observation.finish(&case()).evidence;
+        let [one] = evidence.as_slice() else { panic!("{evidence:?}") };
+        assert_eq!((one.value, one.holds), (f64::from(pulses), holds));
+    }
 }

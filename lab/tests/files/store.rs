@@ -2,8 +2,9 @@
 
 use std::{
     ffi::OsStr,
+    fs,
     io::{BufRead, BufReader, Read},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::symlink},
     process::{Child, Stdio},
 };
 
@@ -13,6 +14,33 @@ use rustix::process::{Pid, Signal, kill_process};
 
 fn run(store: &str, more: &[&str]) -> Answer {
     chronoscope(&[&SHORT[..], &["--store", store], more].concat())
+}
+
+/// Files beside the store that are no journals, as another user could leave them there, stop nothing
+/// and are not written.
+#[test]
+fn what_is_no_journal_is_left_alone() {
+    let folder = Folder::new("planted");
+    let store = folder.path("runs.sqlite");
+    let journals = folder.0.join("runs.sqlite.journals");
+    let victim = folder.file("victim", "precious");
+    fs::create_dir_all(journals.join("a.journal/kept")).unwrap();
+    symlink(&victim, journals.join("b.journal")).unwrap();
+    symlink("/dev/zero", journals.join("c.journal")).unwrap();
+    symlink("nowhere", journals.join("d.journal")).unwrap();
+    run(&store, &["-q"]).exits(0);
+    let found = chronoscope(&["history", "--store", &store]);
+    assert!(found.exits(0).stderr.contains("unfinished runs were found"), "{found:#?}");
+    let recovered = chronoscope(&["recover", "--store", &store]);
+    let lines: Vec<&str> = recovered.exits(1).stderr.lines().collect();
+    assert!(lines.iter().all(|line| line.starts_with("chronoscope: ")), "{recovered:#?}");
+    assert!(lines.iter().any(|line| line.contains("b.journal cannot be read")), "{recovered:#?}");
+    // The folder cannot be discarded, which does not keep the others.
+    let discarded = chronoscope(&["recover", "--discard", "--store", &store]);
+    assert!(discarded.exits(1).stderr.contains("a.journal: Is a directory"), "{discarded:#?}");
+    assert!(journals.join("a.journal/kept").is_dir());
+    assert!(!journals.join("b.journal").is_symlink(), "{discarded:#?}");
+    assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
 }
 
 #[test]
@@ -72,7 +100,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     let good = folder.path("good.sqlite");
     run(&good, &["-q"]);
     run(&good, &["-q"]);
-    let bytes = std::fs::read(&good).unwrap();
+    let bytes = fs::read(&good).unwrap();
     let newer = folder.file("newer.sqlite", &bytes);
     Connection::open(&newer).unwrap().pragma_update(None, "user_version", 7).unwrap();
     let foreign = folder.path("foreign.sqlite");
@@ -111,7 +139,7 @@ fn a_file_that_may_grow_no_more_is_an_error_and_not_a_crash() {
     // A store that becomes full while the run goes on: its results are shown, and stay in the
     // journal.
     run(&store, &["-q"]);
-    let full = u32::try_from(std::fs::metadata(&store).unwrap().len() / 512).unwrap();
+    let full = u32::try_from(fs::metadata(&store).unwrap().len() / 512).unwrap();
     let shown = limited(full, &arguments);
     assert!(shown.stderr.contains("`chronoscope recover` stores what was measured"), "{shown:#?}");
     let recovered = chronoscope(&["recover", "--store", &store]);
@@ -134,7 +162,7 @@ fn a_journal_that_cannot_be_written_ends_no_run() {
     let told: Vec<_> = told.collect();
     assert!(matches!(told[..], [line] if line.contains("the run goes on")), "{run:#?}");
     assert!(run.stderr.contains("stored as run 1\n"), "{run:#?}");
-    let journals = std::fs::read_dir(folder.path("runs.sqlite.journals")).unwrap();
+    let journals = fs::read_dir(folder.path("runs.sqlite.journals")).unwrap();
     assert_eq!(journals.count(), 0);
 }
 
@@ -145,7 +173,7 @@ fn forgotten_runs_give_their_room_back() {
     for _ in 0..6 {
         run(&store, &["-q", "--samples"]).exits(0);
     }
-    let size = || std::fs::metadata(&store).unwrap().len();
+    let size = || fs::metadata(&store).unwrap().len();
     let before = size();
     chronoscope(&["history", "--keep", "1", "--store", &store]).exits(0);
     assert!(size() < before / 2, "{} of {before} bytes are left", size());
@@ -230,7 +258,7 @@ fn an_interrupted_run_keeps_what_is_complete() {
         said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"),
         "{said}"
     );
-    let written = std::fs::read_to_string(folder.path("run.json")).unwrap();
+    let written = fs::read_to_string(folder.path("run.json")).unwrap();
     let run: serde_json::Value = serde_json::from_str(&written).unwrap();
     assert_eq!(
         (run["cases"].as_array().unwrap().len(), &run["context"]["interrupted"]),
@@ -264,6 +292,6 @@ fn what_is_no_run_is_told_in_a_line() {
     chronoscope(&["report", "last-7", "--store", &store]).complains("does not hold 8 runs");
     chronoscope(&["history", "swich", "--store", &store]).complains("did you mean `switch`?");
     let huge = folder.path("huge.json");
-    std::fs::File::create(&huge).unwrap().set_len(257 << 20).unwrap();
+    fs::File::create(&huge).unwrap().set_len(257 << 20).unwrap();
     chronoscope(&["report", &huge]).complains("larger than 256 MiB");
 }
