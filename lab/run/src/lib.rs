@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod case;
 mod context;
 mod cycles;
@@ -27,6 +28,7 @@ mod words;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
+pub use agreement::{Agreement, Alternation};
 pub use case::{CaseResult, Clock};
 pub use context::Context;
 pub use cycles::{Cycles, Spent};

@@ -164,7 +164,7 @@ impl Series {
             summary: self.all.summary(scale),
             p50_interval: None,
             p50_interval_basis: Basis::TooFew,
-            upper_limits: None,
+            upper_limits: self.all.upper_limits(scale),
             deadline: deadline.filter(|_| self.all.deadline().is_some()),
             misses: self.all.miss_rate(),
             bursts: Some(self.all.bursts()),

@@ -76,7 +76,8 @@ impl UpperLimits {
         Self { over: Over::Repetitions, p99: limit(0), p999: limit(1), p9999: limit(2) }.if_any()
     }
 
-    fn if_any(self) -> Option<Self> {
+    /// `None` if no percentile has a limit.
+    pub(super) fn if_any(self) -> Option<Self> {
         self.p99.or(self.p999).or(self.p9999).map(|_| self)
     }
 }

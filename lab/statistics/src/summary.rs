@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     bursts::{Bursts, Order},
+    order::{Over, UpperLimits, limit_rank},
     tail::MissRate,
 };
 
@@ -208,6 +209,26 @@ impl Accumulator {
             1 => Some(self.min),
             rank => value_at_rank(self.buckets(), rank),
         }
+    }
+
+    /// Returns the upper limit of the quantile `q` in ticks, with 95 % confidence if the samples are
+    /// independent: the order statistic of [`limit_rank`](super::order::limit_rank), as exact as a
+    /// [`quantile`](Self::quantile). `None` where the count allows no limit.
+    pub fn quantile_limit(&self, q: f64) -> Option<u64> {
+        value_at_rank(self.buckets(), limit_rank(q, self.count)?)
+    }
+
+    /// Returns the upper limits of the percentiles over all samples, each multiplied by `scale`.
+    /// `None` where the test for bursts does not allow them to be taken as independent, or where the
+    /// count allows no limit.
+    pub fn upper_limits(&self, scale: f64) -> Option<UpperLimits> {
+        let limit = |q: f64| {
+            let scaled = self.quantile_limit(q)? as f64 * scale;
+            Some(scaled).filter(|value| value.is_finite())
+        };
+        let [p99, p999, p9999] = [0.99, 0.999, 0.9999].map(limit);
+        let limits = UpperLimits { over: Over::Samples, p99, p999, p9999 };
+        limits.if_any().filter(|_| self.bursts().allow_a_bound())
     }
 
     /// The non-empty buckets in rising order: the highest value that falls into the bucket (at most

@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod alerts;
+mod chain;
+mod coverage;
 mod exceedance;
 mod extrapolation;
 mod misses;
@@ -20,6 +22,7 @@ pub use row::{Effort, Row, Section};
 /// The sections in the order in which they are printed.
 pub const SECTIONS: &[Section] = &[
     Section { title: "Alert bands of a history", rows: alerts::rows },
+    Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
     Section { title: "Maxima of longer runs, by a model", rows: extrapolation::rows },

@@ -82,6 +82,39 @@ pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
     format!("{}…{}", digits(low / size), digits(high / size))
 }
 
+/// Formats a value with two significant digits and its unit, as [`show`] does with three.
+pub fn show_two(value: f64, unit: &str) -> String {
+    let (_, size) = scale(value, unit);
+    let (name, size) = scale(two_digits(value / size) * size, unit);
+    format!("{} {name}", two(value / size)).trim_end().to_owned()
+}
+
+/// Formats a range with two significant digits, as `20–48 µs`. Both ends are in the unit that suits
+/// the upper one. They must not be negative.
+pub fn show_between(low: f64, high: f64, unit: &str) -> String {
+    let (_, size) = scale(high, unit);
+    let (name, size) = scale(two_digits(high / size) * size, unit);
+    format!("{}–{} {name}", two(low / size), two(high / size)).trim_end().to_owned()
+}
+
+/// Rounds to two significant digits.
+fn two_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let step = 10_f64.powi(value.abs().log10().floor() as i32 - 1);
+    (value / step).round() * step
+}
+
+fn two(value: f64) -> String {
+    let value = two_digits(value);
+    match value.abs() {
+        size if size >= 9.95 || size == 0.0 => format!("{value:.0}"),
+        size if size >= 0.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
 /// Formats values in a common unit, named once after them; a missing value is `?`.
 pub fn show_all(values: &[Option<f64>], unit: &str) -> String {
     let (unit, size) = scale(values.iter().flatten().copied().fold(0.0, f64::max), unit);
@@ -199,6 +232,14 @@ mod tests {
         );
         assert_eq!(show_range(985.0, 1_120.0, 1_050.0, "ns"), "0.985…1.12");
         assert_eq!(show(0.98, ""), "0.980");
+        let two = [2_897.0, 99.6, 9.96, 996_000.0, 123.0, 41_200_000.0, 0.0, -3_140.0]
+            .map(|value| show_two(value, "ns"));
+        let expected =
+            ["2.9 µs", "100 ns", "10 ns", "1.0 ms", "120 ns", "41 ms", "0 ns", "-3.1 µs"];
+        assert_eq!(two, expected);
+        assert_eq!(show_between(19_700.0, 48_100.0, "ns"), "20–48 µs");
+        assert_eq!(show_between(850.0, 1_230.0, "ns"), "0.85–1.2 µs");
+        assert_eq!(show_between(98.0, 996.0, "ns"), "0.10–1.0 µs");
         assert_eq!(show_all(&[Some(950.0), None, Some(2_897.0)], "ns"), "0.950 ? 2.90 µs");
         assert_eq!(show(41.0, "instructions"), "41 instructions");
     }

@@ -42,7 +42,7 @@ pub struct Statistic {
     /// histograms, outcomes for CI, and Google Benchmark's counters, for which the function gives
     /// the value of one repetition.
     pub headline: Option<fn(&Repetition) -> Option<f64>>,
-    /// The 95 % interval, for a statistic that has one.
+    /// The interval over repetitions, for a statistic that has one.
     pub interval: Option<fn(&SeriesResult) -> Option<Interval>>,
     /// A limit on it needs a deadline.
     pub(crate) needs_deadline: bool,

@@ -12,10 +12,13 @@ use super::{
     text::{escape, grouped, joined},
 };
 use crate::{
-    report::table::{Group, INTERVAL, evidence},
+    report::table::{
+        Group, INTERVAL, evidence,
+        figures::{alternation, figure, interval, p99_of_one},
+    },
     run::{CaseResult, SeriesResult, Statistic, Unit},
     statistics::median,
-    units::{show, show_range},
+    units::show,
 };
 
 const NONE: &str = "–";
@@ -124,18 +127,17 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
         Unit::Nanoseconds => format!(" (beyond {})", show(series.nominal, "ns")),
         _ => format!(" (beyond {} {unit})", number(series.nominal)),
     };
+    let notes = [p99_of_one(series), alternation(series)].into_iter().flatten();
+    let notes: String =
+        notes.map(|note| format!("<br/><small>{}</small>", escape(&note))).collect();
     let auxiliary = if series.role.is_auxiliary() { " auxiliary" } else { "" };
     let mut cells = vec![summary.count.to_string(), plain(median(&summary.cold))];
     for statistic in Statistic::headlines() {
-        let value = statistic.of_series(series);
-        cells.push(plain(value));
-        let Some(interval) = statistic.interval else { continue };
-        // A single repetition gives no interval between repetitions.
-        let ends = interval(series).zip(value).filter(|_| case.repetitions > 1);
-        cells.push(ends.map_or(NONE.to_owned(), |(ends, value)| match ends.low == ends.high {
-            true => "±0".to_owned(),
-            false => show_range(ends.low, ends.high, value, unit),
-        }));
+        cells.push(
+            figure(series, statistic, unit)
+                .map_or(NONE.to_owned(), |figure| above.to_owned() + &figure),
+        );
+        cells.extend(statistic.interval.map(|_| interval(series, statistic, unit)));
     }
     cells.push(
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
@@ -143,7 +145,7 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     let cells: String =
         cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
     format!(
-        "<tr class=\"{class}{auxiliary}\"><td>{name}{nominal}</td>{cells}<td>{verdict}</td></tr>\n"
+        "<tr class=\"{class}{auxiliary}\"><td>{name}{nominal}{notes}</td>{cells}<td>{verdict}</td></tr>\n"
     )
 }
 

@@ -3,8 +3,12 @@
 
 use super::{Group, WIDTH};
 use crate::{
-    report::{table::conditions, text_table::wrap},
-    run::{CaseResult, EvidenceResult, FigureResult, Run},
+    report::{
+        table::{conditions, figures::with_nominal},
+        text_table::wrap,
+    },
+    run::{CaseResult, EvidenceResult, FigureResult, Run, SeriesResult},
+    statistics::order::Over,
     units::{count, show},
 };
 
@@ -57,7 +61,25 @@ fn items(case: &CaseResult) -> Vec<String> {
     let evidence = case.evidence.iter().map(evidence_text);
     let figures =
         case.figures.iter().filter(|figure| !conditions::is_condition(figure)).map(figure_text);
-    evidence.chain(figures).collect()
+    evidence
+        .chain(figures)
+        .chain(case.measured().filter_map(|one| limits_text(case, one)))
+        .collect()
+}
+
+/// The upper limits of a series' percentiles, as `p99 < 7.10 µs, p99.9 < 80 µs (95 % confidence)`;
+/// over repetitions, they are of a repetition's percentiles.
+fn limits_text(case: &CaseResult, series: &SeriesResult) -> Option<String> {
+    let limits = series.upper_limits?;
+    let each = [("p99", limits.p99), ("p99.9", limits.p999), ("p99.99", limits.p9999)];
+    let shown = each.into_iter().filter_map(|(name, limit)| {
+        Some(format!("{name} < {}", with_nominal(limit?, series.nominal, series.unit.name())))
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let name =
+        if case.measured().count() > 1 { format!("{}: ", series.name) } else { String::new() };
+    let of = if limits.over == Over::Repetitions { "of a typical repetition, " } else { "" };
+    (!shown.is_empty()).then(|| format!("{name}{shown} ({of}95 % confidence)"))
 }
 
 /// Evidence with its bounds, as `✓ switches 5004 ≥ 4954`.

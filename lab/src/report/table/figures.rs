@@ -8,9 +8,9 @@ use crate::{
         Paint,
         text_table::{Side, TextTable, wrap},
     },
-    run::{CaseResult, Domain, Role, Run, SeriesResult, Statistic, Unit},
-    statistics::{Slope, bursts, chance_of_new_maximum, median},
-    units::{digits, show, show_range},
+    run::{Agreement, Alternation, CaseResult, Domain, Role, Run, SeriesResult, Statistic, Unit},
+    statistics::{Basis, Slope, bursts, chance_of_new_maximum, median},
+    units::{digits, show, show_between, show_range, show_two},
 };
 
 /// Longest label in characters that shares a row with figures; a longer one gets a line of its own.
@@ -54,6 +54,14 @@ fn footnotes(run: &Run) -> String {
             "* the hypervisor took up to {} from a repetition: the maximum may be the machine's, not the kernel's\n",
             show(stolen * 1e6, "ns")
         ));
+    }
+    let drifts = |case: &CaseResult| {
+        case.is_proven() && case.measured().any(|one| one.p50_interval_basis == Basis::Drift)
+    };
+    if run.cases.iter().any(drifts) {
+        notes.push_str(
+            "drifts: neighbouring repetitions are too alike to be independent, and give no interval\n",
+        );
     }
     if notes.is_empty() { notes } else { format!("\n{notes}") }
 }
@@ -146,9 +154,8 @@ impl Rows<'_> {
         for (index, (text, series)) in rows.into_iter().enumerate() {
             let verdict = if index == 0 { status.clone() } else { String::new() };
             table.row(self.cells(text, series, verdict));
-            if let Some(line) = misses(series) {
-                table.line(format!("      {line}"));
-            }
+            let lines = [misses(series), p99_of_one(series), alternation(series)];
+            lines.into_iter().flatten().for_each(|line| table.line(format!("      {line}")));
         }
         if let Some(slope) = self.case.slope {
             table.line(format!(
@@ -175,15 +182,25 @@ impl Rows<'_> {
         for statistic in Statistic::headlines() {
             let value = statistic.of_series(series);
             match (statistic.interval, statistic.name) {
-                (Some(interval), _) => {
-                    let range = interval(series)
-                        .zip(value)
-                        .map(|(ends, value)| show_range(ends.low, ends.high, value, unit));
-                    let value = value.map(|value| with_nominal(value, series.nominal, unit));
-                    cells.extend([value, range].map(|cell| cell.unwrap_or(NONE.to_owned())));
+                (Some(_), _) => {
+                    let nominal = match series.nominal {
+                        0.0 => String::new(),
+                        nominal => show(nominal, unit) + " ",
+                    };
+                    cells.push(figure(series, statistic, unit).map_or(NONE.to_owned(), |figure| {
+                        match figure.strip_prefix('-') {
+                            Some(size) if series.nominal != 0.0 => format!("{nominal}− {size}"),
+                            None if series.nominal != 0.0 => format!("{nominal}+ {figure}"),
+                            _ => figure,
+                        }
+                    }));
+                    cells.push(interval(series, statistic, unit));
                 }
                 (None, "max") => cells.push(plain(value) + star),
-                (None, _) => cells.push(plain(value)),
+                (None, _) => {
+                    let figure = figure(series, statistic, unit);
+                    cells.push(figure.map_or(NONE.to_owned(), |figure| above.to_owned() + &figure));
+                }
             }
         }
         cells.push(control.map_or(String::new(), |control| {
@@ -192,6 +209,56 @@ impl Rows<'_> {
         cells.push(verdict);
         cells
     }
+}
+
+/// A statistic of a series, with the digits that the repetitions agree on: `2.90 µs`, `2.9 µs` or,
+/// for one with an interval, `20–48 µs`. `None` if the series has too few samples for it.
+pub(in crate::report) fn figure(
+    series: &SeriesResult,
+    statistic: &Statistic,
+    unit: &str,
+) -> Option<String> {
+    let value = statistic.of_series(series)?;
+    Some(match series.agreement(statistic) {
+        Agreement::Full => show(value, unit),
+        Agreement::Range { low, high } if statistic.interval.is_some() => {
+            show_between(low, high, unit)
+        }
+        Agreement::Range { .. } | Agreement::Two => show_two(value, unit),
+    })
+}
+
+/// The cell for the interval of a statistic: its ends, or the reason why there is none.
+pub(in crate::report) fn interval(
+    series: &SeriesResult,
+    statistic: &Statistic,
+    unit: &str,
+) -> String {
+    let ends = statistic.interval.and_then(|interval| interval(series));
+    match (series.p50_interval_basis, ends.zip(statistic.of_series(series))) {
+        (Basis::Exact, _) => "exact".to_owned(),
+        (Basis::Drift, _) => "drifts".to_owned(),
+        (_, Some((ends, value))) => show_range(ends.low, ends.high, value, unit),
+        _ => NONE.to_owned(),
+    }
+}
+
+/// Names a p99 that one repetition makes.
+pub(in crate::report) fn p99_of_one(series: &SeriesResult) -> Option<String> {
+    let others = show(series.p99_of_one()?, series.unit.name());
+    let count = series.by_repetition.len();
+    Some(format!(
+        "p99: one of {count} repetitions makes it; that of the others is {others} at most"
+    ))
+}
+
+/// The two values between which a figure alternates, and the mean.
+pub(in crate::report) fn alternation(series: &SeriesResult) -> Option<String> {
+    let unit = short_unit(series.unit);
+    let [one, other]: Alternation = series.alternation()?;
+    let value = |(value, share): (f64, f64)| format!("{} ({:.0} %)", digits(value), share * 100.0);
+    let mean = show(series.summary.mean?, unit);
+    Some(format!("alternates between {} and {}: mean {mean}", value(one), value(other)))
 }
 
 /// Shows a value as nominal part plus excess, as `50 ms + 61.2 µs`: three digits of the sum would

@@ -5,7 +5,7 @@
 pub(in crate::report) mod conditions;
 mod cycles;
 pub(in crate::report) mod evidence;
-mod figures;
+pub(in crate::report) mod figures;
 mod peers;
 pub(in crate::report) mod published;
 
@@ -14,8 +14,9 @@ use crate::{
     run::{CaseResult, Run},
 };
 
-/// The header of the column that follows a statistic with an interval.
-pub(in crate::report) const INTERVAL: &str = "95 %";
+/// The header of the column that follows a statistic with an interval: its least confidence, with
+/// five repetitions. From six on, it is 95 %.
+pub(in crate::report) const INTERVAL: &str = "p50, 93 %";
 
 /// Line width in characters at which wrappable lines are broken.
 const WIDTH: usize = 120;
@@ -126,6 +127,52 @@ mod tests {
     fn line<'a>(text: &'a str, words: &[&str]) -> &'a str {
         let found = text.lines().find(|line| words.iter().all(|word| line.contains(word)));
         found.unwrap_or_else(|| panic!("no line with {words:?} in\n{text}"))
+    }
+
+    #[test]
+    fn a_figure_claims_no_more_than_its_repetitions_agree_on() {
+        let mut run = sample::run();
+        let series = &mut run.cases[0].series[0];
+        let medians = [19.7e3, 27.6e3, 28.6e3, 33.7e3, 48.1e3];
+        let p99s = [40e3, 60e3, 55e3, 14e6, 33e3];
+        for (repetition, (p50, p99)) in
+            series.by_repetition.iter_mut().zip(medians.iter().zip(p99s))
+        {
+            (repetition.p50, repetition.p99) = (*p50, Some(p99));
+        }
+        (series.summary.p50, series.summary.p99) = (Some(28.6e3), Some(13.64e6));
+        run.cases[0].find_intervals();
+        let text = text(&run);
+        for cell in ["20–48 µs", "drifts", "14 ms"] {
+            assert!(line(&text, &["pair=thread-thread", "pass"]).contains(cell), "{cell}\n{text}");
+        }
+        line(&text, &["p99: one of 5 repetitions makes it; that of the others is 60 µs at most"]);
+        line(&text, &["drifts: neighbouring repetitions"]);
+    }
+
+    #[test]
+    fn an_exact_figure_has_no_interval_and_an_alternating_one_a_mean() {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        let case = &mut run.cases[0];
+        case.target = "tandem@cortex-m4".into();
+        case.clock.as_mut().unwrap().domain = crate::run::Domain::Instructions;
+        let series = &mut case.series[0];
+        series.unit = crate::run::Unit::Instructions;
+        series.histogram = vec![(2_900.0, 3_000), (3_100.0, 2_000)];
+        series.summary.mean = Some(2_980.0);
+        case.find_intervals();
+        let text = text(&run);
+        assert!(line(&text, &["pair=thread-thread", "pass"]).contains(" exact "), "{text}");
+        line(&text, &["alternates between 2900 (60 %) and 3100 (40 %): mean 2980 instr"]);
+        assert!(!text.contains("confidence"), "{text}");
+    }
+
+    #[test]
+    fn limits_of_percentiles_are_with_the_evidence() {
+        let text = text(&sample::run());
+        line(&text, &["p99 < 4.64 µs, p99.9 < 8.70 µs (95 % confidence)"]);
+        line(&text, &["task 1: p99 < 50 ms + 97.9 µs"]);
     }
 
     #[test]
