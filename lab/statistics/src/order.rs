@@ -66,8 +66,9 @@ pub enum Over {
 }
 
 impl UpperLimits {
-    /// Returns the limits over repetitions, given the percentiles of each. A percentile that some
-    /// repetition lacks has no limit. `None` if no percentile has one.
+    /// Returns the limits over repetitions, given the percentiles of each in the order in which they
+    /// ran. A percentile that some repetition lacks, or that drifts, has no limit. `None` if no
+    /// percentile has one.
     pub fn over_repetitions(percentiles: &[[Option<f64>; 3]]) -> Option<Self> {
         let limit = |place: usize| {
             let values: Option<Vec<f64>> = percentiles.iter().map(|each| each[place]).collect();
@@ -134,10 +135,13 @@ pub fn limit_rank(q: f64, count: u64) -> Option<u64> {
     first(1, count, |rank| below(rank, q, count) >= CONFIDENCE).filter(|_| is_inside)
 }
 
-/// Returns the upper limit, with 95 % confidence, of the median of repetitions: one of their values.
-/// `None` with fewer than [`FEWEST`] values.
+/// Returns the upper limit, with 95 % confidence, of the median of independent repetitions: one of
+/// their values. `None` with fewer than [`FEWEST`] values, and where they [drift](drift_p).
 pub fn median_limit(values: &[f64]) -> Option<f64> {
     let rank = limit_rank(0.5, values.len() as u64)?;
+    if drift_p(values) <= DRIFT {
+        return None;
+    }
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.get(rank as usize - 1).copied()
@@ -258,7 +262,8 @@ mod tests {
         );
         assert_eq!(median_limit(&[1.0; 4]), None);
         assert_eq!(median_limit(&[3.0, 1.0, 5.0, 2.0, 4.0]), Some(5.0));
-        assert_eq!(median_limit(&[3.0, 1.0, 5.0, 2.0, 4.0, 8.0, 7.0, 6.0]), Some(7.0));
+        assert_eq!(median_limit(&[3.0, 7.0, 1.0, 5.0, 2.0, 8.0, 4.0, 6.0]), Some(7.0));
+        assert_eq!(median_limit(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None);
     }
 
     #[test]

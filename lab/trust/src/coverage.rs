@@ -181,14 +181,15 @@ fn recorded(effort: Effort) -> Vec<Row> {
         .collect()
 }
 
-/// For each recording the least shares in which the limits of a stretch hold: without the test for
-/// bursts, with it, over repetitions that follow each other, and over repetitions at any time.
-const RECORDED: [[f64; 4]; 3] = [[0.0; 4]; 3];
+/// For each recording the least shares in which the limits hold: over samples without the test for
+/// bursts, over repetitions in a row, and over repetitions at any time. The first two are findings
+/// on a machine that drifts, not promises.
+const RECORDED: [[f64; 3]; 3] = [[0.27, 0.88, 0.95], [0.28, 0.86, 0.95], [0.44, 0.82, 0.95]];
 
 /// Samples of a stretch, and of its five repetitions.
 const STRETCH: usize = 10_000;
 
-fn of_recording(recording: &Recording, least: [f64; 4], effort: Effort) -> [Row; 4] {
+fn of_recording(recording: &Recording, least: [f64; 3], effort: Effort) -> [Row; 4] {
     let samples = recording.samples();
     let truth = p99(&samples);
     let repetitions: Vec<f64> = samples.chunks_exact(STRETCH / 5).map(p99).collect();
@@ -197,34 +198,34 @@ fn of_recording(recording: &Recording, least: [f64; 4], effort: Effort) -> [Row;
     let typical = sorted[sorted.len() / 2];
     let rounds = effort.choose(60, 2_000);
     let mut random = SplitMix64::new(recording.interval_ns);
-    let [mut alone, mut allowed, mut tested, mut next, mut anywhere] = [0; 5];
+    let [mut alone, mut wrong, mut next, mut anywhere] = [0; 4];
+    let [mut next_given, mut anywhere_given] = [0; 2];
     for _ in 0..rounds {
         let from = random.below(samples.len() - STRETCH);
         let mut stretch = Accumulator::new();
         for sample in &samples[from..from + STRETCH] {
             stretch.push(0, *sample as u64);
         }
-        let holds = stretch.quantile_limit(0.99).is_some_and(|limit| limit as f64 >= truth);
-        alone += usize::from(holds);
-        if stretch.bursts().allow_a_bound() {
-            allowed += 1;
-            tested += usize::from(holds);
-        }
-        let holds = |values: &[f64]| median_limit(values).is_some_and(|limit| limit >= typical);
+        alone += usize::from(stretch.quantile_limit(0.99).is_some_and(|one| one as f64 >= truth));
+        let shown = stretch.upper_limits(1.0).and_then(|limits| limits.p99);
+        wrong += usize::from(shown.is_some_and(|limit| limit < truth));
         let first = random.below(repetitions.len() - 4);
-        next += usize::from(holds(&repetitions[first..first + 5]));
-        let drawn: Vec<f64> =
-            (0..5).map(|_| repetitions[random.below(repetitions.len())]).collect();
-        anywhere += usize::from(holds(&drawn));
+        if let Some(limit) = median_limit(&repetitions[first..first + 5]) {
+            next_given += 1;
+            next += usize::from(limit >= typical);
+        }
+        let drawn = [0; 5].map(|_| repetitions[random.below(repetitions.len())]);
+        if let Some(limit) = median_limit(&drawn) {
+            anywhere_given += 1;
+            anywhere += usize::from(limit >= typical);
+        }
     }
-    let row = |name: &str, least, hits, of| {
-        Row::at_least(format!("limit of p99, {}, {name}", recording.name), least, hits, of)
-    };
+    let name = |name: &str| format!("limit of p99, {}, {name}", recording.name);
     [
-        row("10,000 samples, no test", least[0], alone, rounds),
-        row("10,000 samples, with the test", least[1], tested, allowed),
-        row("5 repetitions in a row", least[2], next, rounds),
-        row("5 repetitions at any time", least[3], anywhere, rounds),
+        Row::at_least(name("10,000 samples, no test"), least[0], alone, rounds),
+        Row::at_most(name("10,000 samples, shown and wrong"), 0.05, wrong, rounds),
+        Row::at_least(name("5 repetitions in a row"), least[1], next, next_given),
+        Row::at_least(name("5 repetitions at any time"), least[2], anywhere, anywhere_given),
     ]
 }
 

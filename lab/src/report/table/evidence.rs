@@ -78,8 +78,13 @@ fn limits_text(case: &CaseResult, series: &SeriesResult) -> Option<String> {
     let shown = shown.collect::<Vec<_>>().join(", ");
     let name =
         if case.measured().count() > 1 { format!("{}: ", series.name) } else { String::new() };
-    let of = if limits.over == Over::Repetitions { "of a typical repetition, " } else { "" };
-    (!shown.is_empty()).then(|| format!("{name}{shown} ({of}95 % confidence)"))
+    let sure = match limits.over {
+        Over::Samples => "95 % confidence",
+        Over::Repetitions => {
+            "typical of a repetition; 95 % confidence if repetitions are independent"
+        }
+    };
+    (!shown.is_empty()).then(|| format!("{name}{shown} ({sure})"))
 }
 
 /// Evidence with its bounds, as `✓ switches 5004 ≥ 4954`.
