@@ -49,7 +49,7 @@ const CRATES: [&str; 5] = ["capture", "child", "run", "statistics", "units"];
 const RUN_FLOORS: [&[&str]; 10] = [
     &["test"],
     &["upgrade"],
-    &["interval", "lookup"],
+    &["agreement", "interval", "lookup"],
     &["sample"],
     &["lib"],
     &["case", "peer"],
