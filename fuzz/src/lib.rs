@@ -15,6 +15,7 @@ use anyhow::Result;
 use chronoscope::{
     baseline,
     case::{Case, Plan, expand, experiment},
+    comparison::{History, Judge},
     observation::Observation,
     profile::Retirement,
     reference,
@@ -147,7 +148,7 @@ fn read_baseline(bytes: &[u8]) {
     if let Some(baseline) = told(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        baseline.check(&sample::run(), 0.05);
+        baseline.check(&sample::run(), &Judge::default(), 0.05, &History::default());
     }
 }
 

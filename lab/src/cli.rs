@@ -274,10 +274,28 @@ pub struct Compare {
     /// Variants: set a parameter on both sides. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
+    /// Runs: pair cases that differ in this parameter, or in their `target` [default: target, if
+    /// each run has a single one].
+    #[arg(long, value_name = "NAME")]
+    pub pair: Option<String>,
+    #[command(flatten)]
+    pub judge: JudgeFlags,
     #[command(flatten)]
     pub print: PrintComparison,
     #[command(flatten)]
     pub keep: Keep,
+}
+
+/// The flags that say what a comparison judges, and how strictly.
+#[derive(Args)]
+pub struct JudgeFlags {
+    /// Statistics to judge: min, p50, mean, p99, p99.9, max [default: p50, and where
+    /// every repetition has them p99 and p99.9; with an exact clock also max].
+    #[arg(long, value_delimiter = ',', value_name = "STATISTIC,…")]
+    pub judge: Vec<String>,
+    /// Exit with 4 where a regression is not shown, but not excluded either.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 impl PrintComparison {

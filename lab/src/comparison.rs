@@ -1,16 +1,35 @@
-//! Compares two runs, case by case; `docs/compare.md` gives the rules.
+//! Compares two runs, case by case and statistic by statistic; `docs/compare.md` gives the rules.
 //!
 //! [`statistics::compare`](crate::statistics::compare()) judges figures. This module decides which
 //! figures may be compared: it settles cases without evidence and different clocks itself, and
-//! makes a finding inconclusive if it depends on the speed at which the machines ran.
+//! makes a finding inconclusive if it depends on the speed or the conditions of the machines.
+
+mod doubt;
+mod finding;
+mod history;
+mod judge;
+mod matching;
+mod sentence;
 
 use serde::{Serialize, Serializer};
 
+pub(crate) use self::matching::{has_several_targets, label};
+pub use self::{
+    doubt::{conditions, in_turn},
+    finding::Finding,
+    history::{BetweenRuns, History},
+    judge::{JUDGED, Judge, Judged},
+    matching::{Pair, Pairing, match_cases},
+    sentence::{in_a_word, up_to},
+};
 use crate::{
-    run::{CaseResult, Context, Domain, Run, SeriesResult, Status, Unit},
-    statistics::{self, Rules},
+    run::{CaseResult, Context, Domain, SeriesResult, Status, Unit},
+    statistics::{self, Reason, Rules, Verdict},
     units::OneLine,
 };
+
+/// The version of the JSON of a comparison.
+pub const SCHEMA: u32 = 2;
 
 /// The natural logarithm of a ratio of reference loops below which they count as equal: their
 /// scatter on a quiet machine.
@@ -26,12 +45,56 @@ pub struct Comparison {
     pub interleaved: bool,
     /// The smallest growth that matters: 0.05 is 5 %.
     pub threshold: f64,
+    /// A regression that is not excluded is inconclusive.
+    pub strict: bool,
     pub verdict: Status,
+    /// The worst finding.
+    pub finding: Finding,
+    /// The answer in one line.
+    pub answer: String,
     pub lines: Vec<Line>,
     pub only_in_a: Vec<String>,
     pub only_in_b: Vec<String>,
-    /// Warnings about the comparison as a whole, one sentence each.
+    /// Remarks about the comparison as a whole, one sentence each.
     pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// A comparison whose verdict and answer are still to be [concluded](Self::concluded).
+    pub fn new([a, b]: [Side; 2], how: &How<'_>, lines: Vec<Line>) -> Self {
+        Self {
+            schema: SCHEMA,
+            a,
+            b,
+            interleaved: how.interleaved,
+            threshold: how.threshold,
+            strict: false,
+            verdict: Status::Inconclusive,
+            finding: Finding::Inconclusive,
+            answer: String::new(),
+            lines,
+            only_in_a: Vec::new(),
+            only_in_b: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The comparison with its verdict and its answer.
+    pub fn concluded(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self.finding = whole(&self.lines, &self.only_in_a);
+        self.verdict = self.finding.status(strict);
+        self.answer = sentence::answer(&self);
+        self
+    }
+
+    /// The words of the verdict. A regression that is not excluded is no pass.
+    pub fn words(&self) -> &'static str {
+        match self.finding {
+            Finding::NoRegressionShown if !self.strict => Finding::NoRegressionShown.words(),
+            _ => self.verdict.words(),
+        }
+    }
 }
 
 /// A side of a comparison: a run.
@@ -57,17 +120,38 @@ pub struct Line {
     /// The nominal part of the duration, which the values exclude.
     pub nominal: f64,
     pub finding: Finding,
+    /// The finding with all judged statistics; empty without any.
+    pub sentence: String,
     /// The reasons for the finding, one sentence each.
     pub reasons: Vec<String>,
+    /// The figures of the first judged statistic: the median, unless others were named.
     pub figures: Option<Figures>,
+    /// The judged statistics.
+    pub statistics: Vec<StatisticLine>,
     /// The reference loop's duration during B divided by its duration during A.
     pub reference: Option<f64>,
+    /// Both series, without single samples: their distributions.
+    #[serde(skip)]
+    pub sides: Option<Box<[SeriesResult; 2]>>,
 }
 
 impl Line {
     /// The unit's name; empty where no series is compared.
     pub fn unit_name(&self) -> &'static str {
         self.unit.map_or("", Unit::name)
+    }
+
+    /// Experiment, case and series.
+    pub fn name(&self) -> String {
+        let words = [&self.experiment, &self.case, &self.series].map(String::as_str);
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn conclude(&mut self, pairs: bool) {
+        if let Some(first) = self.statistics.first() {
+            self.figures = Some(first.figures);
+        }
+        self.sentence = sentence::of_line(&self.statistics, self.finding, pairs);
     }
 }
 
@@ -77,8 +161,29 @@ fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(unit.map_or("", Unit::name))
 }
 
-/// The figures of a [`statistics::Comparison`]. `a` and `b` are medians of the repetitions' p50.
+/// A judged statistic of a series.
 #[derive(Debug, Serialize)]
+pub struct StatisticLine {
+    /// Its name, as `p99`.
+    pub statistic: &'static str,
+    /// Its place in a distribution, for sentences.
+    #[serde(skip)]
+    pub at: &'static str,
+    pub finding: Finding,
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// The growth of B over A that cannot be excluded: 0.12 is 12 %.
+    pub at_most: Option<f64>,
+    /// The number of repetitions of each side that would settle an open statistic.
+    pub settled_by: Option<usize>,
+    /// The scatter between runs in the interval; `None` if the sides took turns.
+    pub between_runs: Option<BetweenRuns>,
+    #[serde(skip)]
+    pub threshold: f64,
+}
+
+/// The figures of a [`statistics::Comparison`]. `a` and `b` are those of a typical repetition.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figures {
     pub a: Option<f64>,
     pub b: Option<f64>,
@@ -90,117 +195,48 @@ pub struct Figures {
     pub noise_floor: Option<f64>,
 }
 
-/// Ordered from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    Improvement,
-    Pass,
-    NotOffered,
-    Inconclusive,
-    Regression,
-}
-
-impl Finding {
-    pub fn words(self) -> &'static str {
-        match self {
-            Finding::Improvement => "improvement",
-            finding => finding.status().words(),
-        }
-    }
-
-    pub fn status(self) -> Status {
-        match self {
-            Finding::Improvement | Finding::Pass => Status::Pass,
-            Finding::NotOffered => Status::NotOffered,
-            Finding::Inconclusive => Status::Inconclusive,
-            Finding::Regression => Status::Regression,
-        }
-    }
-}
-
-impl From<statistics::Verdict> for Finding {
-    fn from(verdict: statistics::Verdict) -> Self {
-        match verdict {
-            statistics::Verdict::Pass => Finding::Pass,
-            statistics::Verdict::Improvement => Finding::Improvement,
-            statistics::Verdict::Regression => Finding::Regression,
-            statistics::Verdict::Inconclusive(_) => Finding::Inconclusive,
-        }
-    }
-}
-
-/// A case that both sides have.
-pub struct Pair<'a> {
-    pub label: String,
-    pub a: &'a CaseResult,
-    pub b: &'a CaseResult,
-}
-
-/// Returns the cases that two runs share, then the keys of cases that only `a` or only `b` has.
-/// Where a run has a case twice, the first occurrences are paired.
-pub fn match_cases<'a>(
-    a: &'a Run,
-    b: &'a Run,
-    wanted: impl Fn(&CaseResult) -> bool,
-) -> (Vec<Pair<'a>>, Vec<String>, Vec<String>) {
-    let (mut pairs, mut only_in_a) = (Vec::new(), Vec::new());
-    let targets = has_several_targets(a);
-    let mut left: Vec<&CaseResult> = b.cases.iter().filter(|case| wanted(case)).collect();
-    for a in a.cases.iter().filter(|case| wanted(case)) {
-        let key = a.key();
-        match left.iter().position(|b| b.key() == key) {
-            Some(place) => {
-                let b = left.remove(place);
-                let label = if a.label.is_empty() { label(b, targets) } else { label(a, targets) };
-                pairs.push(Pair { label, a, b });
-            }
-            None => only_in_a.push(key),
-        }
-    }
-    (pairs, only_in_a, left.into_iter().map(CaseResult::key).collect())
-}
-
-pub(crate) fn has_several_targets(run: &Run) -> bool {
-    run.cases.iter().any(|case| case.target != run.cases[0].target)
-}
-
-/// The case's label, which tells it from other cases of its experiment, after its target if that is
-/// wanted.
-pub(crate) fn label(case: &CaseResult, with_target: bool) -> String {
-    let target = if with_target { case.target.as_str() } else { "" };
-    format!("{target} {}", case.label).trim().to_owned()
+/// How to compare cases.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// A and B took turns. Otherwise the variance between runs widens the intervals of times.
+    pub interleaved: bool,
+    /// The smallest growth that matters: 0.05 is 5 %.
+    pub threshold: f64,
+    /// The statistics to judge.
+    pub judge: &'a Judge,
+    /// Earlier runs on the machine.
+    pub history: &'a History,
+    /// The conditions of stored runs that differ, one sentence each.
+    pub conditions: &'a [String],
+    /// The number of this look at a comparison that goes on, from 1.
+    pub look: Option<usize>,
 }
 
 /// Compares all cases, as one family.
-pub fn compare(pairs: &[Pair<'_>], interleaved: bool, threshold: f64) -> Vec<Line> {
-    let mut lines: Vec<Prepared> = pairs.iter().flat_map(prepare).collect();
-    let rules = Rules { threshold, ..Rules::default() };
-    let measured = judge(&lines, interleaved, &rules, |_| 1.0);
+pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {
+    let mut lines: Vec<Prepared> = pairs.iter().flat_map(|pair| prepare(pair, how)).collect();
+    let measured = judge(&lines, how, |_| 1.0);
     // Scales A to the speed of B's machine. Interleaved runs shared their machine's speed, and
     // counts do not depend on it.
     let drifted = |line: &Line| {
-        line.reference
-            .filter(|ratio| !interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio))
+        line.reference.filter(|ratio| {
+            !how.interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio)
+        })
     };
-    let adjusted = judge(&lines, interleaved, &rules, |line| drifted(line).unwrap_or(1.0));
-    let comparable = lines.iter_mut().filter(|line| line.is_comparable());
-    for (Prepared { line, .. }, (measured, adjusted)) in
-        comparable.zip(measured.into_iter().zip(adjusted))
-    {
-        conclude(line, &measured, Finding::from(adjusted.verdict));
+    let adjusted = judge(&lines, how, |line| drifted(line).unwrap_or(1.0));
+    for (line, (measured, adjusted)) in lines.iter_mut().zip(measured.iter().zip(&adjusted)) {
+        line.conclude(measured, adjusted, how);
     }
     lines.into_iter().map(|prepared| prepared.line).collect()
 }
 
-/// The verdict on a whole: the worst of its lines. A case that only A has was not measured again.
-pub fn verdict(lines: &[Line], only_in_a: &[String]) -> Status {
+/// The finding on a whole: the worst of its lines. A case that only A has was not measured again.
+pub fn whole(lines: &[Line], only_in_a: &[String]) -> Finding {
     let worst = lines.iter().map(|line| line.finding).max();
     match worst {
-        Some(Finding::Regression) => Status::Regression,
-        _ if !only_in_a.is_empty() => Status::Inconclusive,
-        Some(worst) => worst.status(),
-        None => Status::Inconclusive,
+        Some(shown @ (Finding::Mixed | Finding::Regression)) => shown,
+        Some(worst) if only_in_a.is_empty() => worst,
+        _ => Finding::Inconclusive,
     }
 }
 
@@ -212,20 +248,25 @@ pub fn steady(ratio: f64) -> bool {
 /// A line whose verdict is still open, or was settled without figures.
 struct Prepared {
     line: Line,
-    a: Vec<f64>,
-    b: Vec<f64>,
+    statistics: Vec<Values>,
     exact: bool,
     step: f64,
+    /// Conditions of this case alone that differ between stored runs.
+    conditions: Vec<String>,
+    /// The command that measures both cases in turn.
+    in_turn: Option<String>,
 }
 
-impl Prepared {
-    fn is_comparable(&self) -> bool {
-        self.line.reasons.is_empty()
-    }
+/// The repetitions of a statistic on both sides.
+struct Values {
+    judged: &'static Judged,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    between: Option<statistics::Between>,
 }
 
 /// The series of a case that are to be compared; or one line that says why there is none.
-fn prepare(pair: &Pair<'_>) -> Vec<Prepared> {
+fn prepare(pair: &Pair<'_>, how: &How<'_>) -> Vec<Prepared> {
     let (a, b) = (pair.a, pair.b);
     if let Some((finding, reasons)) = settled(a, b) {
         return vec![Prepared::settled(pair, "", finding, reasons)];
@@ -233,7 +274,7 @@ fn prepare(pair: &Pair<'_>) -> Vec<Prepared> {
     let mut lines: Vec<Prepared> = a
         .measured()
         .map(|series| match b.measured().find(|other| other.name == series.name) {
-            Some(other) => with_figures(pair, series, other),
+            Some(other) => with_figures(pair, series, other, how),
             None => Prepared::settled(
                 pair,
                 &series.name,
@@ -282,25 +323,67 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     })
 }
 
-fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared {
+fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'_>) -> Prepared {
+    let unsettled =
+        |reason: String| Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
     if a.unit != b.unit {
-        let reason = format!("A is in {} and B in {}", a.unit, b.unit);
-        return Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
+        return unsettled(format!("A is in {} and B in {}", a.unit, b.unit));
     }
-    let p50s = |series: &SeriesResult| {
-        series.by_repetition.iter().map(|one| one.p50).collect::<Vec<f64>>()
-    };
-    let (a_p50s, b_p50s) = (p50s(a), p50s(b));
+    let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
+    let is_time = a.unit == Unit::Nanoseconds;
+    let mut statistics = Vec::new();
+    let named = how.judge.named();
+    for judged in JUDGED {
+        let wanted = match named {
+            [] => judged.is_usual(exact),
+            _ => named.iter().any(|one| one.name == judged.name),
+        };
+        if !wanted {
+            continue;
+        }
+        let [of_a, of_b] = [a, b].map(|series| judged.values(&series.by_repetition));
+        match (of_a, of_b) {
+            (Some(a_values), Some(b_values)) => statistics.push(Values {
+                judged,
+                a: if exact { judged.exact(&a_values) } else { a_values },
+                b: if exact { judged.exact(&b_values) } else { b_values },
+                between: (is_time && !exact && !how.interleaved)
+                    .then(|| how.history.between(pair.a, pair.b, b, judged)),
+            }),
+            // Without a name, a statistic is judged where every repetition supports it.
+            _ if named.is_empty() => {}
+            (of_a, _) => {
+                let side = if of_a.is_none() { "A" } else { "B" };
+                return unsettled(format!(
+                    "a repetition of {side} has no {}: it needs more samples (--set loops=…)",
+                    judged.name
+                ));
+            }
+        }
+    }
+    if statistics.is_empty() {
+        let (a, b) = (a.by_repetition.len(), b.by_repetition.len());
+        return unsettled(Reason::TooFewRepetitions { a, b }.to_string());
+    }
+    let mut conditions = Vec::new();
+    if is_time && !exact && !how.interleaved {
+        conditions.extend_from_slice(how.conditions);
+        conditions.extend(doubt::steal(pair.a, pair.b));
+    }
+    let without_samples =
+        |series: &SeriesResult| SeriesResult { samples: Vec::new(), ..series.clone() };
     Prepared {
-        exact: pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall),
+        exact,
         step: step(pair.a, a).max(step(pair.b, b)),
-        a: a_p50s,
-        b: b_p50s,
+        statistics,
+        conditions,
+        in_turn: doubt::in_turn(pair.a, pair.b),
         line: Line {
             series: a.name.to_string(),
             unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
+            sides: Some(Box::new([without_samples(a), without_samples(b)])),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }
@@ -309,18 +392,127 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult) -> Prepared
 impl Prepared {
     fn settled(pair: &Pair<'_>, series: &str, finding: Finding, reasons: Vec<String>) -> Self {
         let line = Line {
-            key: pair.a.key(),
-            experiment: pair.a.experiment.to_string(),
+            key: pair.b.key(),
+            experiment: pair.b.experiment.to_string(),
             case: pair.label.clone(),
             series: series.to_owned(),
             unit: None,
             nominal: 0.0,
             finding,
+            sentence: String::new(),
             reasons,
             figures: None,
+            statistics: Vec::new(),
             reference: None,
+            sides: None,
         };
-        Self { line, a: Vec::new(), b: Vec::new(), exact: false, step: 0.0 }
+        Self {
+            line,
+            statistics: Vec::new(),
+            exact: false,
+            step: 0.0,
+            conditions: Vec::new(),
+            in_turn: None,
+        }
+    }
+
+    /// Concludes a line with statistics: as measured, as if A's machine had run at B's speed, and
+    /// under the conditions that differ.
+    fn conclude(
+        &mut self,
+        measured: &[statistics::Comparison],
+        adjusted: &[statistics::Comparison],
+        how: &How<'_>,
+    ) {
+        if self.statistics.is_empty() {
+            return;
+        }
+        let apart = self.line.reference.filter(|ratio| !steady(*ratio));
+        let mut conditions = self.conditions.clone();
+        let mut verdicts = Vec::new();
+        for (values, (measured, adjusted)) in
+            self.statistics.iter().zip(measured.iter().zip(adjusted))
+        {
+            let verdict = agreed(measured.verdict, adjusted.verdict);
+            if let (true, Some(ratio)) = (differ(measured.verdict, adjusted.verdict), apart) {
+                let told = at_another_speed(ratio, values.judged, adjusted.verdict);
+                conditions.extend((!conditions.contains(&told)).then_some(told));
+            }
+            let verdict = if self.conditions.is_empty() { verdict } else { verdict.doubted() };
+            verdicts.push(verdict);
+            self.line.statistics.push(statistic_line(values, measured, verdict, how.threshold));
+        }
+        let Some(verdict) = Verdict::together(verdicts.iter().copied()) else { return };
+        self.line.finding = verdict.into();
+        for verdict in verdicts {
+            if let Verdict::Inconclusive(reason) = verdict
+                && reason != Reason::InDoubt
+                && !self.line.reasons.contains(&reason.to_string())
+            {
+                self.line.reasons.push(reason.to_string());
+            }
+        }
+        if self.line.finding <= Finding::Pass {
+            self.line.reasons.extend(conditions);
+        } else if !conditions.is_empty() {
+            self.line.reasons.push(format!("in doubt: {}", conditions.join("; ")));
+            let command = self.in_turn.iter().map(|command| format!("in turn decides: {command}"));
+            self.line.reasons.extend(command);
+        }
+        self.line.conclude(how.interleaved);
+    }
+}
+
+/// The verdict that holds as measured and at equal speed of the machines. A regression in one of
+/// the two only is in doubt.
+fn agreed(measured: Verdict, adjusted: Verdict) -> Verdict {
+    let is_slower = |verdict: Verdict| verdict == Verdict::Regression;
+    let harmless = |verdict: Verdict| matches!(verdict, Verdict::Pass | Verdict::Improvement);
+    match (measured, adjusted) {
+        (measured, adjusted) if measured == adjusted => measured,
+        (Verdict::Inconclusive(_), _) => measured,
+        _ if is_slower(measured) || is_slower(adjusted) => Verdict::Regression.doubted(),
+        _ if harmless(measured) && harmless(adjusted) => Verdict::Pass,
+        _ => Verdict::Open,
+    }
+}
+
+/// Returns whether a change is found at one of two speeds only.
+fn differ(measured: Verdict, adjusted: Verdict) -> bool {
+    let is_change =
+        |verdict: Verdict| matches!(verdict, Verdict::Regression | Verdict::Improvement);
+    measured != adjusted && (is_change(measured) || is_change(adjusted))
+}
+
+fn at_another_speed(ratio: f64, judged: &Judged, adjusted: Verdict) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let direction = if percent > 0.0 { "longer" } else { "shorter" };
+    format!(
+        "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that {} \
+         would be: {}",
+        percent.abs(),
+        judged.name,
+        Finding::from(adjusted).words()
+    )
+}
+
+fn statistic_line(
+    values: &Values,
+    measured: &statistics::Comparison,
+    verdict: Verdict,
+    threshold: f64,
+) -> StatisticLine {
+    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
+        *measured;
+    StatisticLine {
+        statistic: values.judged.name,
+        at: values.judged.at,
+        finding: verdict.into(),
+        figures: Figures { a, b, ratio, interval, test, p, p_holm, noise_floor },
+        at_most: measured.at_most,
+        settled_by: measured.settled_by,
+        between_runs: values.between.map(BetweenRuns::from),
+        threshold,
     }
 }
 
@@ -341,47 +533,29 @@ pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
     Some((before?.value * after?.value).sqrt()).filter(|mean| mean.is_finite() && *mean > 0.0)
 }
 
+/// Judges all statistics of all lines as one family. Returns the results of each line.
 fn judge(
     lines: &[Prepared],
-    interleaved: bool,
-    rules: &Rules,
+    how: &How<'_>,
     speed: impl Fn(&Line) -> f64,
-) -> Vec<statistics::Comparison> {
-    let comparable: Vec<&Prepared> = lines.iter().filter(|line| line.is_comparable()).collect();
-    let scaled = |line: &Prepared| line.a.iter().map(|value| value * speed(&line.line)).collect();
+) -> Vec<Vec<statistics::Comparison>> {
+    let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
     let alike = |a: &[f64], b: &[f64]| a.iter().chain(b).all(|value| a.first() == Some(value));
-    let a: Vec<Vec<f64>> = comparable.iter().map(|line| scaled(line)).collect();
-    let cases = comparable.iter().zip(&a).map(|(line, a)| statistics::Case {
+    let scaled: Vec<Vec<f64>> = all()
+        .map(|(line, one)| one.a.iter().map(|value| value * speed(&line.line)).collect())
+        .collect();
+    let cases = all().zip(&scaled).map(|((line, one), a)| statistics::Case {
         a,
-        b: &line.b,
-        a_again: None,
-        interleaved,
+        b: &one.b,
+        interleaved: how.interleaved,
         // All the same, zero too: nothing to test.
-        exact: line.exact || alike(a, &line.b),
+        exact: line.exact || alike(a, &one.b),
         step: line.step,
+        between: one.between,
     });
-    statistics::compare(&cases.collect::<Vec<_>>(), rules)
-}
-
-fn conclude(line: &mut Line, measured: &statistics::Comparison, adjusted: Finding) {
-    line.finding = measured.verdict.into();
-    if let statistics::Verdict::Inconclusive(reason) = measured.verdict {
-        line.reasons.push(reason.to_string());
-    } else if line.finding != adjusted {
-        let harmless = line.finding.max(adjusted) <= Finding::Pass;
-        let percent = line.reference.map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
-        let direction = if percent > 0.0 { "longer" } else { "shorter" };
-        line.reasons.push(format!(
-            "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that it \
-             would be: {}",
-            percent.abs(),
-            adjusted.words()
-        ));
-        line.finding = if harmless { Finding::Pass } else { Finding::Inconclusive };
-    }
-    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
-        *measured;
-    line.figures = Some(Figures { a, b, ratio, interval, test, p, p_holm, noise_floor });
+    let rules = Rules { threshold: how.threshold, look: how.look };
+    let mut results = statistics::compare(&cases.collect::<Vec<_>>(), &rules).into_iter();
+    lines.iter().map(|line| results.by_ref().take(line.statistics.len()).collect()).collect()
 }
 
 #[cfg(test)]

@@ -94,6 +94,11 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
+    /// Returns whether the run is in the store.
+    pub fn is_in_store(&self) -> bool {
+        !matches!(self, Self::File(_))
+    }
+
     /// Loads the run and returns it with its resolved reference. Opens the store only if it is
     /// needed.
     ///

@@ -177,10 +177,11 @@ fn pairs_are_compared_one_by_one() {
 }
 
 /// All statuses in the order of `docs/method.md`, from good to bad.
-const ALL: [(Status, &str, u8); 6] = [
+const ALL: [(Status, &str, u8); 7] = [
     (Status::Pass, "pass", 0),
     (Status::NotOffered, "not offered", 0),
     (Status::Inconclusive, "inconclusive", 4),
+    (Status::Mixed, "mixed", 3),
     (Status::Regression, "regression", 3),
     (Status::LimitMissed, "limit missed", 2),
     (Status::Error, "error", 1),

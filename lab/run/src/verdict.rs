@@ -11,6 +11,8 @@ pub enum Status {
     /// The kernel lacks the measured mechanism; this is no failure of the run.
     NotOffered,
     Inconclusive,
+    /// Statistics of a case differ in sign: some are slower, others faster.
+    Mixed,
     Regression,
     LimitMissed,
     /// The case was not set up: a program is missing, or a build or a download failed. Nothing ran,
@@ -25,7 +27,7 @@ impl Status {
             Status::Pass | Status::NotOffered => 0,
             Status::Error => 1,
             Status::LimitMissed => 2,
-            Status::Regression => 3,
+            Status::Mixed | Status::Regression => 3,
             Status::Inconclusive => 4,
         }
     }
@@ -36,6 +38,7 @@ impl Status {
             Status::Pass => "pass",
             Status::NotOffered => "not offered",
             Status::Inconclusive => "inconclusive",
+            Status::Mixed => "mixed",
             Status::Regression => "regression",
             Status::LimitMissed => "limit missed",
             Status::Error => "error",

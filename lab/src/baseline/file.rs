@@ -13,13 +13,13 @@ use crate::{
     units::{OneLine, file},
 };
 
-/// The schema version of the file.
-const SCHEMA: u32 = 1;
+/// The schema version of the file. A file of version 1 holds medians only.
+const SCHEMA: u32 = 2;
 
 /// The most bytes of a baseline; a larger file is something else.
 const MAX_BYTES: u64 = 8 << 20;
 
-const HEAD: &str = "# Medians that later runs are held against: `chronoscope baseline check` reads it, `baseline write` makes it anew.\n";
+const HEAD: &str = "# Figures that later runs are held against: `chronoscope baseline check` reads it, `baseline write` makes it anew.\n";
 
 /// The fields that every schema version has.
 #[derive(Deserialize)]
@@ -44,7 +44,18 @@ struct Entry {
     series: OneLine,
     domain: Option<Domain>,
     unit: Unit,
+    #[serde(default)]
+    min: Vec<f64>,
+    #[serde(default)]
     p50: Vec<f64>,
+    #[serde(default)]
+    mean: Vec<f64>,
+    #[serde(default)]
+    p99: Vec<f64>,
+    #[serde(default)]
+    p999: Vec<f64>,
+    #[serde(default)]
+    max: Vec<f64>,
     #[serde(default)]
     nominal: f64,
     #[serde(default)]
@@ -60,13 +71,13 @@ pub fn render(baseline: &Baseline) -> String {
     }
     text.push_str("series = [\n");
     for (Key { case, series: name }, series) in &baseline.series {
-        let p50: Vec<String> = series.p50.iter().map(|value| number(*value)).collect();
         let mut fields = vec![("case", quoted(case)), ("series", quoted(name))];
         fields.extend(series.domain.as_ref().map(|domain| ("domain", quoted(domain.name()))));
-        fields.extend([
-            ("unit", quoted(series.unit.name())),
-            ("p50", format!("[{}]", p50.join(", "))),
-        ]);
+        fields.push(("unit", quoted(series.unit.name())));
+        fields.extend(series.values.iter().map(|(name, values)| {
+            let values: Vec<String> = values.iter().map(|value| number(*value)).collect();
+            (key(name), format!("[{}]", values.join(", ")))
+        }));
         let some = [("nominal", series.nominal), ("step", series.step)]
             .into_iter()
             .filter(|(_, value)| *value != 0.0);
@@ -79,6 +90,11 @@ pub fn render(baseline: &Baseline) -> String {
         text.push_str(&format!("  {{ {} }},\n", fields.join(", ")));
     }
     text + "]\n"
+}
+
+/// The key of a statistic. A dot in a bare key would make it two.
+fn key(statistic: &'static str) -> &'static str {
+    if statistic == "p99.9" { "p999" } else { statistic }
 }
 
 /// Quotes a text on one line. TOML reads JSON's escapes alike, but requires one more character,
@@ -118,9 +134,9 @@ pub fn load(path: &Path) -> Result<Baseline> {
 /// If the text is malformed; the message gives the line, or the series.
 pub fn parse(text: &str) -> Result<Baseline> {
     let Head { schema } = from_toml(text)?;
-    if schema != SCHEMA {
+    if !(1..=SCHEMA).contains(&schema) {
         bail!(
-            "this baseline has schema {schema}; this program reads {SCHEMA}: make it anew with `chronoscope baseline write`"
+            "this baseline has schema {schema}; this program reads up to {SCHEMA}: make it anew with `chronoscope baseline write`"
         );
     }
     let document: Document = from_toml(text)?;
@@ -141,37 +157,60 @@ pub fn parse(text: &str) -> Result<Baseline> {
 }
 
 fn checked(entry: Entry) -> Result<(Key, Series)> {
-    let Entry { case, series, domain, unit, p50, nominal, step, reference } = entry;
+    let Entry {
+        case,
+        series,
+        domain,
+        unit,
+        min,
+        p50,
+        mean,
+        p99,
+        p999,
+        max,
+        nominal,
+        step,
+        reference,
+    } = entry;
     let sound = |value: &f64| value.is_finite() && *value >= 0.0;
-    let numbers_are_sound =
-        p50.iter().chain([&step]).chain(&reference).all(sound) && nominal.is_finite();
-    if p50.is_empty() || !numbers_are_sound {
-        bail!("`{series}` of `{case}` needs a median, and numbers that are not below zero");
+    let all =
+        [("min", min), ("p50", p50), ("mean", mean), ("p99", p99), ("p99.9", p999), ("max", max)];
+    let values: Vec<(&str, Vec<f64>)> =
+        all.into_iter().filter(|(_, values)| !values.is_empty()).collect();
+    let numbers = values.iter().flat_map(|(_, values)| values).chain([&step]).chain(&reference);
+    if values.is_empty() || !numbers.into_iter().all(sound) || !nominal.is_finite() {
+        bail!("`{series}` of `{case}` needs a statistic, and numbers that are not below zero");
     }
-    Ok((Key { case, series }, Series { domain, unit, nominal, p50, step, reference }))
+    Ok((Key { case, series }, Series { domain, unit, nominal, values, step, reference }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILE: &str = "schema = 1\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
+    const FILE: &str = "schema = 2\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
 
     #[test]
     fn the_least_file_is_read() {
         let baseline = parse(FILE).unwrap();
-        assert_eq!(baseline.series.values().next().unwrap().p50, [1.0, 2.5]);
+        let kept = &baseline.series.values().next().unwrap().values;
+        assert_eq!(*kept, [("p50", vec![1.0, 2.5])]);
         assert_eq!(render(&baseline), HEAD.to_owned() + FILE);
+        // A file of the first version holds medians.
+        assert_eq!(parse(&FILE.replace("schema = 2", "schema = 1")).unwrap(), baseline);
+        let more = FILE.replace("[1, 2.5]", "[1, 2.5], p99 = [3], p999 = [4], max = [4, 5]");
+        assert_eq!(render(&parse(&more).unwrap()), HEAD.to_owned() + &more);
     }
 
     #[test]
     fn mistakes_are_told_with_their_place() {
         let table = [
-            ("schema = 1", "schema = 2", "this baseline has schema 2"),
-            ("schema = 1\n", "", "missing field `schema`"),
+            ("schema = 2", "schema = 3", "this baseline has schema 3"),
+            ("schema = 2", "schema = 0", "this baseline has schema 0"),
+            ("schema = 2\n", "", "missing field `schema`"),
             ("p50", "p90", "line 3: unknown field `p90`"),
-            ("[1, 2.5]", "[]", "needs a median"),
-            ("[1, 2.5]", "[-1]", "`s` of `c` needs a median"),
+            ("[1, 2.5]", "[]", "needs a statistic"),
+            ("[1, 2.5]", "[-1]", "`s` of `c` needs a statistic"),
             ("[1, 2.5]", "[nan]", "not below zero"),
             ("[1, 2.5]", "[1, 2.5], step = inf", "not below zero"),
             ("2.5", "'2.5'", "line 3: invalid type"),

@@ -2,8 +2,8 @@
 //! and small enough to commit. `docs/ci.md` describes its use; where it is kept is the caller's
 //! matter.
 //!
-//! A check is a [`comparison`] with the baseline as A, by the rules of `docs/compare.md`. In
-//! addition, every series of the baseline must still be offered and measured.
+//! A check is a [`comparison`] with the baseline as A, by the rules of `docs/compare.md` for stored
+//! runs. In addition, every series of the baseline must still be offered and measured.
 
 mod file;
 
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use file::{load, parse, render};
 
 use crate::{
-    comparison::{self, Finding, Line, Pair},
+    comparison::{self, Finding, History, How, JUDGED, Judge, Judged, Line, Pair},
     run::{
         CaseResult, Clock, Context, Domain, FigureResult, Repetition, Role, Run, SeriesResult,
         Status, Unit, Verdict,
@@ -50,8 +50,9 @@ pub struct Series {
     pub domain: Option<Domain>,
     pub unit: Unit,
     pub nominal: f64,
-    /// The median of each repetition; a single one if an exact clock gave the same in all.
-    pub p50: Vec<f64>,
+    /// The values of each statistic in each repetition, in the order of
+    /// [`JUDGED`](comparison::JUDGED); a single value if an exact clock gave the same in all.
+    pub values: Vec<(&'static str, Vec<f64>)>,
     /// The clock's step in the series' unit; 0 if it has none.
     pub step: f64,
     /// The geometric mean of the reference loop before and after the case, in ns; only for times,
@@ -69,27 +70,26 @@ pub struct Check {
 }
 
 impl Baseline {
-    /// Makes the baseline of a run. A series that does not pass a comparison with itself (no
-    /// evidence, too few repetitions) could never pass later and is left out; the second result
-    /// names each with the reason.
-    pub fn of(run: &Run) -> (Self, Vec<String>) {
+    /// Makes the baseline of a run, with the judged statistics. A series that cannot be compared
+    /// with itself (no evidence, too few repetitions) could never pass later and is left out; the
+    /// second result names each with the reason.
+    pub fn of(run: &Run, judge: &Judge) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
+        let history = History::default();
+        let how = How { interleaved: true, ..how(judge, 0.0, &history) };
         for (key, label, case) in cases(run) {
             let itself = Pair { label, a: case, b: case };
-            for line in comparison::compare(&[itself], false, 0.0) {
+            for line in comparison::compare(&[itself], &how) {
                 let measured = case.measured().find(|series| series.name == line.series);
-                let Some(series) = measured.filter(|_| line.finding == Finding::Pass) else {
-                    let name = [line.experiment.as_str(), &line.case, &line.series];
-                    let name = name
-                        .into_iter()
-                        .filter(|word| !word.is_empty())
-                        .collect::<Vec<_>>()
-                        .join(" ");
-                    left_out.push(format!("{name}: {}", line.reasons.join("; ")));
+                let is_compared =
+                    matches!(line.finding, Finding::Pass | Finding::NoRegressionShown);
+                let Some(series) = measured.filter(|_| is_compared) else {
+                    left_out.push(format!("{}: {}", line.name(), line.reasons.join("; ")));
                     continue;
                 };
                 let key = Key { case: key.as_str().into(), series: series.name.clone() };
-                baseline.series.entry(key).or_insert_with(|| Series::of(case, series));
+                let names: Vec<&str> = line.statistics.iter().map(|one| one.statistic).collect();
+                baseline.series.entry(key).or_insert_with(|| Series::of(case, series, &names));
             }
         }
         if baseline.series.values().any(|series| series.unit == Unit::Nanoseconds) {
@@ -100,8 +100,9 @@ impl Baseline {
     }
 
     /// Checks a run against this baseline; `threshold` is the relative growth that matters (0.05 is
-    /// 5 %).
-    pub fn check(&self, run: &Run, threshold: f64) -> Check {
+    /// 5 %), and `history` knows earlier runs on the machine. Unless statistics are named, those
+    /// that the baseline holds are judged.
+    pub fn check(&self, run: &Run, judge: &Judge, threshold: f64, history: &History) -> Check {
         let mut kept: BTreeMap<&str, CaseResult> = BTreeMap::new();
         for (key, series) in &self.series {
             let case = kept.entry(&key.case).or_insert_with(|| series.case(&key.case));
@@ -116,13 +117,19 @@ impl Baseline {
                 None => new.push(key),
             }
         }
-        let mut lines = comparison::compare(&pairs, false, threshold);
+        let mut lines = comparison::compare(&pairs, &how(judge, threshold, history));
         for line in lines.iter_mut().filter(|line| line.finding == Finding::NotOffered) {
             line.finding = Finding::Inconclusive;
             line.reasons.push("the baseline has figures of it".to_owned());
         }
         Check { lines, vanished: vanished.into_iter().map(str::to_owned).collect(), new }
     }
+}
+
+/// How a check compares: the run and the baseline are of different times, and a baseline knows no
+/// conditions.
+pub fn how<'a>(judge: &'a Judge, threshold: f64, history: &'a History) -> How<'a> {
+    How { interleaved: false, threshold, judge, history, conditions: &[], look: None }
 }
 
 /// The cases of a run with key and label; of cases with the same key, the first.
@@ -134,26 +141,41 @@ fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
 }
 
 impl Series {
-    fn of(case: &CaseResult, series: &SeriesResult) -> Self {
-        let mut p50: Vec<f64> =
-            series.by_repetition.iter().map(|repetition| repetition.p50).collect();
+    fn of(case: &CaseResult, series: &SeriesResult, names: &[&str]) -> Self {
         let domain = case.clock.as_ref().map(|clock| clock.domain);
-        if domain.is_some_and(|domain| domain != Domain::Wall)
-            && p50.iter().all(|value| *value == p50[0])
-        {
-            p50.truncate(1);
-        }
+        let is_exact = domain.is_some_and(|domain| domain != Domain::Wall);
+        let kept = |judged: &&Judged| names.contains(&judged.name);
+        let values = JUDGED.iter().filter(kept).filter_map(|judged| {
+            let mut values = judged.values(&series.by_repetition)?;
+            if is_exact && values.iter().all(|value| *value == values[0]) {
+                values.truncate(1);
+            }
+            Some((judged.name, values))
+        });
         Self {
             domain,
             unit: series.unit,
             nominal: series.nominal,
-            p50,
+            values: values.collect(),
             step: Some(comparison::step(case, series))
                 .filter(|step| step.is_finite() && *step > 0.0)
                 .unwrap_or(0.0),
             // Only times depend on the machine's speed.
             reference: comparison::reference(case).filter(|_| series.unit == Unit::Nanoseconds),
         }
+    }
+
+    /// The number of repetitions.
+    fn repetitions(&self) -> usize {
+        self.values.iter().map(|(_, values)| values.len()).max().unwrap_or_default()
+    }
+
+    /// The value of a statistic in a repetition; not a number if the baseline does not hold it.
+    fn value(&self, name: &str, repetition: usize) -> f64 {
+        let values = self.values.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
+        // A single value is that of all repetitions.
+        let value = values.and_then(|values| values.get(repetition).or(values.first()));
+        value.copied().unwrap_or(f64::NAN)
     }
 
     /// The series' case as a comparison takes it, still without series. Fields that a comparison
@@ -177,7 +199,7 @@ impl Series {
             start: "".into(),
             end: "".into(),
             clock: self.domain.map(|domain| Clock { domain, hertz: NANOSECONDS, resolution: 1 }),
-            repetitions: self.p50.len(),
+            repetitions: self.repetitions(),
             series: Vec::new(),
             slope: None,
             figures: reference.collect(),
@@ -192,14 +214,15 @@ impl Series {
     }
 
     fn result(&self, name: &str) -> SeriesResult {
-        let repetition = |p50: f64| Repetition {
+        let known = |value: f64| (!value.is_nan()).then_some(value);
+        let repetition = |index: usize| Repetition {
             count: 1,
-            min: p50,
-            p50,
-            p99: None,
-            p999: None,
-            max: p50,
-            mean: p50,
+            min: self.value("min", index),
+            p50: self.value("p50", index),
+            p99: known(self.value("p99", index)),
+            p999: known(self.value("p99.9", index)),
+            max: self.value("max", index),
+            mean: self.value("mean", index),
         };
         SeriesResult {
             name: name.into(),
@@ -217,7 +240,7 @@ impl Series {
             deadline: None,
             misses: None,
             bursts: None,
-            by_repetition: self.p50.iter().copied().map(repetition).collect(),
+            by_repetition: (0..self.repetitions()).map(repetition).collect(),
             histogram: Vec::new(),
             samples: Vec::new(),
         }
@@ -243,8 +266,10 @@ mod tests {
             case.series[0].name = name.into();
             case.series[0].unit = domain.unit();
             let first = case.series[0].by_repetition[0];
-            case.series[0].by_repetition =
-                p50s.iter().map(|p50| Repetition { p50: *p50, ..first }).collect();
+            case.series[0].by_repetition = p50s
+                .iter()
+                .map(|p50| Repetition { p50: *p50, p99: None, p999: None, max: 7.0, ..first })
+                .collect();
             case.figures
                 .extend(["before", "after"].map(|when| {
                     sample::figure(&format!("reference loop {when}"), "ns", 1e6 / 3.0)
@@ -254,8 +279,31 @@ mod tests {
         Run { cases: cases.collect(), ..sample::run() }
     }
 
+    /// The judge of all usual statistics.
+    fn usual() -> Judge {
+        Judge::default()
+    }
+
+    /// Eight earlier runs of the first case, which differ by less than a percent.
+    fn quiet(run: &Run) -> History {
+        let mut history = History::default();
+        for scale in [1.0, 1.002, 0.998, 1.001, 0.999, 1.003, 0.997, 1.0] {
+            let mut run = run.clone();
+            let first = run.cases.first_mut().and_then(|case| case.series.first_mut());
+            for repetition in first.into_iter().flat_map(|series| &mut series.by_repetition) {
+                repetition.p50 *= scale;
+            }
+            history.add(&run);
+        }
+        history
+    }
+
+    fn check(baseline: &Baseline, run: &Run) -> Check {
+        baseline.check(run, &usual(), 0.05, &quiet(run))
+    }
+
     fn findings(baseline: &Baseline, run: &Run) -> Vec<Finding> {
-        baseline.check(run, 0.05).lines.iter().map(|line| line.finding).collect()
+        check(baseline, run).lines.iter().map(|line| line.finding).collect()
     }
 
     fn exact(p50: f64) -> Run {
@@ -276,7 +324,7 @@ mod tests {
             threshold in 0.0..1.0_f64,
         ) {
             let run = run(&series);
-            let (baseline, left_out) = Baseline::of(&run);
+            let (baseline, left_out) = Baseline::of(&run, &usual());
             prop_assert_eq!(baseline.series.len() + left_out.len(), series.len());
             let text = render(&baseline);
             prop_assert_eq!(text.lines().filter(|line| line.starts_with("  {")).count(), baseline.series.len());
@@ -284,8 +332,9 @@ mod tests {
             if !baseline.series.is_empty() {
                 prop_assert_eq!(&parse(&text).unwrap(), &baseline);
             }
-            let check = baseline.check(&run, threshold);
-            prop_assert!(check.lines.iter().all(|line| line.finding == Finding::Pass), "{:?}", check.lines);
+            let check = baseline.check(&run, &usual(), threshold, &History::default());
+            let harmless = |line: &Line| line.finding.status(false) == Status::Pass;
+            prop_assert!(check.lines.iter().all(harmless), "{:?}", check.lines);
             prop_assert!(check.vanished.is_empty());
             prop_assert_eq!((check.lines.len(), check.new.len()), (baseline.series.len(), left_out.len()));
         }
@@ -293,10 +342,10 @@ mod tests {
 
     #[test]
     fn an_exact_figure_may_not_grow() {
-        let (baseline, _) = Baseline::of(&exact(1_000_000.0));
+        let (baseline, _) = Baseline::of(&exact(1_000_000.0), &usual());
         assert_eq!(
-            baseline.series.values().next().unwrap().p50,
-            [1_000_000.0],
+            baseline.series.values().next().unwrap().values,
+            [("p50", vec![1_000_000.0]), ("max", vec![7.0])],
             "twice the same is told once"
         );
         assert_eq!(baseline.machine, None, "instructions are no matter of the machine");
@@ -310,7 +359,7 @@ mod tests {
             let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2].map(|value| value * 30.0 * scale);
             run(&[("switch".to_owned(), Domain::Wall, p50s.to_vec())])
         };
-        let (baseline, _) = Baseline::of(&wall(1.0));
+        let (baseline, _) = Baseline::of(&wall(1.0), &usual());
         assert_eq!(findings(&baseline, &wall(1.02)), [Finding::Pass]);
         assert_eq!(findings(&baseline, &wall(1.2)), [Finding::Regression]);
         assert_eq!(findings(&baseline, &wall(0.8)), [Finding::Improvement]);
@@ -341,7 +390,7 @@ mod tests {
             (300, 1, 100.0, Finding::Regression),
             (3_000, 1, 100.0, Finding::Inconclusive),
         ] {
-            let (baseline, _) = Baseline::of(&timed(1.0, of_baseline, per));
+            let (baseline, _) = Baseline::of(&timed(1.0, of_baseline, per), &usual());
             let baseline = parse(&render(&baseline)).unwrap();
             let kept = baseline.series.values().next().unwrap();
             assert_eq!(kept.step, of_baseline as f64 / per);
@@ -353,16 +402,16 @@ mod tests {
     /// A clock that does not tick has no step that a file could hold.
     #[test]
     fn a_step_that_is_no_number_is_none() {
-        let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 3])]);
+        let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 5])]);
         run.cases[0].clock.as_mut().unwrap().hertz = 0;
-        let (baseline, left_out) = Baseline::of(&run);
+        let (baseline, left_out) = Baseline::of(&run, &usual());
         assert_eq!((baseline.series.values().next().unwrap().step, left_out.len()), (0.0, 0));
     }
 
     #[test]
     fn what_is_kept_is_what_a_comparison_needs() {
         let mut run = run(&[
-            ("switch".to_owned(), Domain::Wall, vec![30.0, 30.0, 30.0]),
+            ("switch".to_owned(), Domain::Wall, vec![30.0; 5]),
             ("switch".to_owned(), Domain::Cycles, vec![30.0, 31.0]),
             ("switch".to_owned(), Domain::Cycles, vec![0.0, 0.0]),
             ("switch".to_owned(), Domain::Wall, vec![30.0, 31.0]),
@@ -370,16 +419,22 @@ mod tests {
         // The same case again: the first counts.
         run.cases.push(CaseResult { repetitions: 99, ..run.cases[0].clone() });
         run.cases[1].series[0].nominal = 5e7;
-        let (baseline, left_out) = Baseline::of(&run);
+        let (baseline, left_out) = Baseline::of(&run, &usual());
         assert_eq!(
             left_out,
-            ["switch tasks=3 switch: too few repetitions (2 and 2): take 3 or more"]
+            ["switch tasks=3 switch: too few repetitions (2 and 2): take 5 or more"]
         );
         let kept: Vec<_> = baseline
             .series
             .values()
             .map(|one| {
-                (one.unit.name().to_owned(), one.nominal, &one.p50[..], one.step, one.reference)
+                (
+                    one.unit.name().to_owned(),
+                    one.nominal,
+                    &one.values[0].1[..],
+                    one.step,
+                    one.reference,
+                )
             })
             .collect();
         // A tick of 62.5 MHz is 16 ns, and the clock steps by three. Only times depend on the
@@ -387,7 +442,7 @@ mod tests {
         assert_eq!(
             kept,
             [
-                ("ns".to_owned(), 0.0, &[30.0, 30.0, 30.0][..], 48.0, Some(1e6 / 3.0)),
+                ("ns".to_owned(), 0.0, &[30.0; 5][..], 48.0, Some(1e6 / 3.0)),
                 ("cycles".to_owned(), 5e7, &[30.0, 31.0], 0.0, None),
                 ("cycles".to_owned(), 0.0, &[0.0], 0.0, None),
             ]
@@ -398,25 +453,25 @@ mod tests {
 
     #[test]
     fn what_has_figures_must_keep_them() {
-        let (baseline, _) = Baseline::of(&exact(41.0));
+        let (baseline, _) = Baseline::of(&exact(41.0), &usual());
         let mut refused = exact(41.0);
         refused.cases[0].verdict = Verdict::new(Status::NotOffered, "coroutines are not offered");
         assert_eq!(findings(&baseline, &refused), [Finding::Inconclusive]);
-        let check = baseline.check(&refused, 0.05);
+        let checked = check(&baseline, &refused);
         assert_eq!(
-            check.lines[0].reasons,
+            checked.lines[0].reasons,
             ["B: coroutines are not offered", "the baseline has figures of it"]
         );
-        assert!(check.vanished.is_empty() && check.new.is_empty());
+        assert!(checked.vanished.is_empty() && checked.new.is_empty());
         refused.cases.clear();
-        assert_eq!(baseline.check(&refused, 0.05).vanished, ["switch linux@host tasks=0"]);
+        assert_eq!(check(&baseline, &refused).vanished, ["switch linux@host tasks=0"]);
         let more = run(&[
             ("switch".to_owned(), Domain::Instructions, vec![41.0; 2]),
             ("switch".to_owned(), Domain::Instructions, vec![41.0; 2]),
         ]);
-        let check = baseline.check(&more, 0.05);
+        let checked = check(&baseline, &more);
         assert_eq!(
-            (check.lines.len(), check.new),
+            (checked.lines.len(), checked.new),
             (1, vec!["switch linux@host tasks=1".to_owned()])
         );
     }

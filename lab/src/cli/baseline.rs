@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::{PrintComparison, Store};
+use super::{JudgeFlags, PrintComparison, Store};
 
 #[derive(Args)]
 pub struct Baseline {
@@ -14,11 +14,11 @@ pub struct Baseline {
 
 const CHECK_HELP: &str = "\
 On exact clocks (instructions, cycles) any growth is a regression; times are compared as `compare` does it.
-Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
+Exit status: 0 pass, 1 error, 3 regression or mixed, 4 inconclusive; with --strict also 4 if a regression is not excluded.";
 
 #[derive(Subcommand)]
 pub enum BaselineCommand {
-    /// Write a run's medians to a file, one line a series.
+    /// Write a run's figures to a file, one line a series.
     Write(BaselineWrite),
     /// Hold a run against such a file.
     #[command(after_help = CHECK_HELP)]
@@ -33,6 +33,10 @@ pub struct BaselineWrite {
     /// Write to a file, instead of standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Statistics to keep: min, p50, mean, p99, p99.9, max [default: p50, and where
+    /// every repetition has them p99 and p99.9; with an exact clock also max].
+    #[arg(long, value_delimiter = ',', value_name = "STATISTIC,…")]
+    pub judge: Vec<String>,
     /// No remarks.
     #[arg(short = 'q', long)]
     pub quiet: bool,
@@ -51,6 +55,8 @@ pub struct BaselineCheck {
     /// The smallest growth of a time that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
     pub threshold: f64,
+    #[command(flatten)]
+    pub judge: JudgeFlags,
     #[command(flatten)]
     pub print: PrintComparison,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `chronoscope baseline`: writes a run's medians to a file, and compares later runs with it.
+//! `chronoscope baseline`: writes a run's figures to a file, and compares later runs with it.
 
 use std::ffi::OsStr;
 
@@ -8,11 +8,11 @@ use super::compare;
 use crate::{
     baseline::{self, Baseline, Machine},
     cli::{self, BaselineCommand},
-    comparison::{self, Comparison, Finding, Line, Side},
+    comparison::{Comparison, Finding, History, Judge, Line, Side},
     console,
     reference::Reference,
     report,
-    run::{Context, Run, SCHEMA, Unit},
+    run::{Context, Run, Unit},
     store::Store,
 };
 
@@ -30,7 +30,7 @@ fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
 
 fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let (baseline, left_out) = Baseline::of(&run);
+    let (baseline, left_out) = Baseline::of(&run, &Judge::read(&arguments.judge)?);
     if baseline.series.is_empty() {
         let why = left_out.first().map_or("it has no case", String::as_str);
         bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");
@@ -51,7 +51,16 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let threshold = compare::threshold(arguments.threshold)?;
     let baseline = baseline::load(&arguments.file)?;
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let checked = baseline.check(&run, threshold);
+    // The store is asked only if it is there: a run in a file needs none.
+    let store = arguments.store.path().and_then(|path| Store::open(&path));
+    let history = match (&baseline.machine, store) {
+        (Some(machine), Ok(store)) if machine.host == run.context.host => {
+            compare::earlier(&store, &[&run])?
+        }
+        _ => History::default(),
+    };
+    let judge = Judge::read(&arguments.judge.judge)?;
+    let checked = baseline.check(&run, &judge, threshold, &history);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
         host: host.clone(),
@@ -60,22 +69,23 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     });
     // A baseline without times applies to all machines.
     let mut notes = compare::notes(context.as_ref().unwrap_or(&run.context), &run.context);
+    notes.extend(compare::scatter(&checked.lines));
     notes.extend(shrunk(&checked.lines, arguments));
-    let comparison = Comparison {
-        schema: SCHEMA,
-        a: Side {
+    let sides = [
+        Side {
             name: arguments.file.display().to_string().into(),
             context: context.unwrap_or_default(),
         },
-        b: Side { name: found.into(), context: run.context },
-        interleaved: false,
-        threshold,
-        verdict: comparison::verdict(&checked.lines, &checked.vanished),
-        lines: checked.lines,
+        Side { name: found.into(), context: run.context },
+    ];
+    let how = baseline::how(&judge, threshold, &history);
+    let comparison = Comparison {
         only_in_a: checked.vanished,
         only_in_b: checked.new,
         notes,
+        ..Comparison::new(sides, &how, checked.lines)
     };
+    let comparison = comparison.concluded(arguments.judge.strict);
     report::write_comparison(
         &comparison,
         &[],

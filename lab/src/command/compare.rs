@@ -14,7 +14,7 @@ use super::{keep::Keeper, run};
 use crate::{
     case::{Case, experiment},
     cli::{self},
-    comparison::{self, Comparison, Line, Pair, Side},
+    comparison::{self, Comparison, History, How, Judge, Line, Pair, Pairing, Side, conditions},
     console,
     journal::{CaseForm, Header},
     reference::{self, Reference},
@@ -22,17 +22,21 @@ use crate::{
     run::{CaseResult, Context, Run, SCHEMA, Status},
     runner,
     signals::{self, INTERRUPTED},
+    statistics,
     store::{CaseRow, Store},
     study::{Overrides, Study},
     variant::{self, Variant},
 };
 
-/// Repetitions of each side. Ten find a difference of 10 % in noise of 2 % (see
-/// [`statistics::compare`](crate::statistics::compare())).
+/// Repetitions of each side. Ten find a difference of 10 % in noise of 2 %, and a doubled p99 of a
+/// case alone more often than not (`docs/compare.md`).
 const REPEAT: usize = 10;
 
 /// The number of newest runs with an experiment that a page of two runs shows.
 const HISTORY: u32 = 20;
+
+/// The most earlier runs from which the scatter between runs is learned.
+const LEARNED: usize = 12;
 
 /// A comparison, and the runs that were made for it.
 struct Outcome {
@@ -113,26 +117,6 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
     )
 }
 
-fn comparison(
-    arguments: &cli::Compare,
-    [a, b]: [Side; 2],
-    interleaved: bool,
-    lines: Vec<Line>,
-) -> Comparison {
-    Comparison {
-        schema: SCHEMA,
-        a,
-        b,
-        interleaved,
-        threshold: arguments.threshold / 100.0,
-        verdict: comparison::verdict(&lines, &[]),
-        lines,
-        only_in_a: Vec::new(),
-        only_in_b: Vec::new(),
-        notes: Vec::new(),
-    }
-}
-
 /// Compares two existing runs: that of the arguments, A, and `b`.
 fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
@@ -145,35 +129,108 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         let (a, b) = (arguments.a.display(), b.display());
         bail!("`{flag}` is for variants, which are run now: `{a}` and `{b}` are runs");
     }
-    let load = |word: &OsStr| -> Result<(Side, Run)> {
-        let (found, run) =
-            Reference::try_from(word)?.load(|| Store::open(&arguments.keep.store.path()?))?;
-        Ok((Side { name: found.to_string().into(), context: run.context.clone() }, run))
+    let load = |word: &OsStr| -> Result<(Reference, Side, Run)> {
+        let reference = Reference::try_from(word)?;
+        let (found, run) = reference.clone().load(|| Store::open(&arguments.keep.store.path()?))?;
+        let side = Side { name: found.to_string().into(), context: run.context.clone() };
+        Ok((reference, side, run))
     };
-    let ((a_side, a), (b_side, b)) = (load(&arguments.a)?, load(b)?);
+    let ((a_reference, a_side, a), (b_reference, b_side, b)) = (load(&arguments.a)?, load(b)?);
     let named: Vec<&String> =
         arguments.experiments.iter().filter(|word| experiments::find(word).is_some()).collect();
     let wanted =
         |case: &CaseResult| named.is_empty() || named.iter().any(|name| **name == case.experiment);
-    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, wanted);
+    let pairing = Pairing::of(arguments.pair.as_deref(), &a, &b)?;
+    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &pairing, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
         bail!("neither {} nor {} has such a case", a_side.name, b_side.name);
     }
-    let lines = comparison::compare(&pairs, false, arguments.threshold / 100.0);
-    let mut comparison = comparison(arguments, [a_side, b_side], false, lines);
-    comparison.verdict = comparison::verdict(&comparison.lines, &only_in_a);
-    comparison.notes = notes(&a.context, &b.context);
-    Ok(Outcome { comparison: Comparison { only_in_a, only_in_b, ..comparison }, fresh: None })
+    let in_store = [&a_reference, &b_reference].iter().any(|one| one.is_in_store());
+    let history = match in_store && a.context.host == b.context.host {
+        true => earlier(&Store::open(&arguments.keep.store.path()?)?, &[&a, &b])?,
+        false => History::default(),
+    };
+    let how = How {
+        interleaved: false,
+        threshold: arguments.threshold / 100.0,
+        judge: &Judge::read(&arguments.judge.judge)?,
+        history: &history,
+        conditions: &conditions(&a.context, &b.context),
+        look: None,
+    };
+    let lines = comparison::compare(&pairs, &how);
+    let mut notes = notes(&a.context, &b.context);
+    notes.extend(pairing.note(&pairs));
+    notes.extend(scatter(&lines));
+    let comparison = Comparison::new([a_side, b_side], &how, lines);
+    let comparison = Comparison { only_in_a, only_in_b, notes, ..comparison };
+    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), fresh: None })
+}
+
+/// The scatter between runs of the cases that `runs` have, learned from the newest other runs on
+/// the same machine. A run that cannot be read teaches nothing.
+pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
+    let mut history = History::default();
+    let Some(newest) = runs.last() else { return Ok(history) };
+    let is_compared = |context: &Context| {
+        runs.iter()
+            .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
+    };
+    let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
+    let rows = store.runs(None, HISTORY.saturating_mul(5))?;
+    let same = rows.iter().filter(|row| row.host == newest.context.host && !row.interrupted);
+    let mut learned = 0;
+    for row in same {
+        let Ok(run) = store.run(row.run) else { continue };
+        let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));
+        if !is_compared(&run.context)
+            && run.context.processor == newest.context.processor
+            && shares_case()
+        {
+            history.add(&run);
+            learned += 1;
+        }
+        if learned == LEARNED {
+            break;
+        }
+    }
+    Ok(history)
+}
+
+/// A remark on the scatter between runs that the intervals hold; `None` if no interval holds one.
+pub(super) fn scatter(lines: &[Line]) -> Option<String> {
+    let known = || {
+        let statistics = lines.iter().flat_map(|line| &line.statistics);
+        statistics.filter(|one| one.figures.interval.is_some()).filter_map(|one| one.between_runs)
+    };
+    let assumed = known().filter(|between| between.runs.is_none()).count();
+    let learned = known().count() - assumed;
+    let [central, tail] = [statistics::ASSUMED, statistics::ASSUMED_IN_TAIL].map(|one| one * 100.0);
+    let assumed = (assumed > 0).then(|| {
+        format!(
+            "stored runs: a scatter of {central:.0} % between runs ({tail:.0} % in the tail) is assumed in {assumed} intervals: the store has fewer \
+             than three earlier runs of the case on this machine; variants in turn need none"
+        )
+    });
+    let learned = (learned > 0).then(|| {
+        let (low, high) = known()
+            .filter(|between| between.runs.is_some())
+            .map(|between| between.scatter * 100.0)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+        format!(
+            "stored runs: the scatter between runs is learned from earlier runs in {learned} intervals: \
+             {low:.1} … {high:.1} %"
+        )
+    });
+    let both: Vec<String> = assumed.into_iter().chain(learned).collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 /// The newest stored runs of the same experiments, for a page of two runs of which the store has
 /// one.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
     let is_stored = |word: &OsString| {
-        matches!(
-            Reference::try_from(word.as_os_str()),
-            Ok(Reference::Number(_) | Reference::Last(_))
-        )
+        Reference::try_from(word.as_os_str()).is_ok_and(|reference| reference.is_in_store())
     };
     if !arguments.print.format().shows_several()
         || ![&arguments.a, &arguments.b].into_iter().any(is_stored)
@@ -209,6 +266,10 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
     let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
     let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
+    if arguments.pair.is_some() {
+        bail!("`--pair` is for stored runs: variants are paired by their cases");
+    }
+    let judge = Judge::read(&arguments.judge.judge)?;
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
         [] => variant::leave_out(&mut study, &a, &b)?,
@@ -232,19 +293,28 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
-    let lines = comparison::compare(&results, true, arguments.threshold / 100.0);
+    let how = How {
+        interleaved: true,
+        threshold: arguments.threshold / 100.0,
+        judge: &judge,
+        history: &History::default(),
+        conditions: &[],
+        look: None,
+    };
+    let lines = comparison::compare(&results, &how);
     let side = |name: &OsString, run: &Run| Side {
         name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
     };
     let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
-    let mut comparison = comparison(arguments, sides, true, lines);
+    let mut comparison = Comparison::new(sides, &how, lines);
     if !left_out.is_empty() {
         comparison.notes.push(format!(
             "left out, for want of a parameter that is set: {}",
             left_out.join(", ")
         ));
     }
+    let comparison = comparison.concluded(arguments.judge.strict);
     Ok(Some(Outcome { comparison, fresh: Some((keeper, [a, b])) }))
 }
 

@@ -1,5 +1,6 @@
-//! The output of `compare`: one row for each series, then the reasons of verdicts that are not a
-//! pass, the unmatched cases, and the overall verdict.
+//! The output of `compare`: the answer, one row for each statistic of each series, then the
+//! sentences and reasons of verdicts that are not a pass, the unmatched cases, and the overall
+//! verdict.
 
 use anyhow::Result;
 
@@ -8,7 +9,7 @@ use super::text_table::{
     TextTable,
 };
 use crate::{
-    comparison::{Comparison, Finding, Line, Side, steady},
+    comparison::{Comparison, Finding, Line, Side, StatisticLine, in_a_word, steady, up_to},
     run::{Context, Unit},
     units::{digits, show},
 };
@@ -23,13 +24,23 @@ pub fn json(comparison: &Comparison) -> Result<String> {
 
 /// The comparison as text for a terminal.
 pub fn table(comparison: &Comparison) -> String {
-    let mut text = side("A", &comparison.a) + &side("B", &comparison.b);
+    let mut text = format!("{}\n", comparison.answer);
+    text.push_str(&(side("A", &comparison.a) + &side("B", &comparison.b)));
     if !comparison.lines.is_empty() {
         text.push_str(&figures(&comparison.lines));
     }
+    // The answer has the sentence of a single line.
+    let is_told = |line: &&Line| {
+        comparison.lines.len() > 1
+            && line.finding > Finding::NotOffered
+            && !line.sentence.is_empty()
+    };
+    for line in comparison.lines.iter().filter(is_told) {
+        text.push_str(&format!("{}: {}\n", line.name(), line.sentence));
+    }
     for line in &comparison.lines {
         for reason in &line.reasons {
-            text.push_str(&format!("{}: {}: {reason}\n", name(line), line.finding.words()));
+            text.push_str(&format!("{}: {}: {reason}\n", line.name(), line.finding.words()));
         }
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
@@ -57,34 +68,50 @@ fn figures(lines: &[Line]) -> String {
         ("experiment", Left),
         ("case", Left),
         ("series", Left),
-        ("A p50", Right),
-        ("B p50", Right),
+        ("", Left),
+        ("A", Right),
+        ("B", Right),
         ("B / A", Right),
         ("95 % of B / A", Right),
-        ("noise", Right),
+        ("not excluded", Right),
+        ("settled by", Right),
         ("verdict", Left),
     ]);
     for line in lines {
-        let figures = line.figures.as_ref();
-        let shown = |value: Option<f64>, unit: &str| {
-            value.map_or("–".to_owned(), |value| show(value, unit))
-        };
-        let interval = figures.and_then(|figures| figures.interval);
-        table.row(vec![
-            line.experiment.clone(),
-            line.case.clone(),
-            series(line),
-            shown(figures.and_then(|figures| figures.a), line.unit_name()),
-            shown(figures.and_then(|figures| figures.b), line.unit_name()),
-            figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
-            interval.map_or("–".to_owned(), |ends| {
-                format!("{} … {}", ratio(ends.low), ratio(ends.high))
-            }),
-            figures.and_then(|figures| figures.noise_floor).map_or("–".to_owned(), percent),
-            line.finding.words().to_owned(),
-        ]);
+        let mut names = vec![line.experiment.clone(), line.case.clone(), series(line)];
+        if line.statistics.is_empty() {
+            names.resize(names.len() + 7, "–".to_owned());
+            names[3].clear();
+            names.push(line.finding.words().to_owned());
+            table.row(names);
+            continue;
+        }
+        for statistic in &line.statistics {
+            let cells = std::mem::replace(&mut names, vec![String::new(); 3]);
+            table.row([cells, row(line, statistic)].concat());
+        }
     }
     table.render()
+}
+
+/// The cells of a statistic.
+fn row(line: &Line, statistic: &StatisticLine) -> Vec<String> {
+    let figures = &statistic.figures;
+    let none = || "–".to_owned();
+    let shown = |value: Option<f64>| value.map_or_else(none, |value| show(value, line.unit_name()));
+    let is_open = statistic.finding == Finding::NoRegressionShown;
+    vec![
+        statistic.statistic.to_owned(),
+        shown(figures.a),
+        shown(figures.b),
+        figures.ratio.map_or_else(none, ratio),
+        figures
+            .interval
+            .map_or_else(none, |ends| format!("{} … {}", ratio(ends.low), ratio(ends.high))),
+        statistic.at_most.filter(|_| is_open).map_or_else(none, up_to),
+        statistic.settled_by.map_or_else(none, |number| number.to_string()),
+        in_a_word(statistic).to_owned(),
+    ]
 }
 
 /// The name of the series, with the nominal value that its figures exclude.
@@ -95,21 +122,9 @@ fn series(line: &Line) -> String {
     }
 }
 
-fn name(line: &Line) -> String {
-    [&line.experiment, &line.case, &line.series]
-        .map(String::as_str)
-        .join(" ")
-        .trim_end()
-        .replace("  ", " ")
-}
-
 /// A ratio with three decimals, which resolve a tenth of a percent.
 fn ratio(ratio: f64) -> String {
     if ratio < 10.0 { format!("× {ratio:.3}") } else { format!("× {}", digits(ratio)) }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// The last line: the overall verdict, the number of lines by finding, and the comparison's
@@ -117,7 +132,9 @@ fn percent(share: f64) -> String {
 fn summary(comparison: &Comparison) -> String {
     let counted = [
         Finding::Regression,
+        Finding::Mixed,
         Finding::Inconclusive,
+        Finding::NoRegressionShown,
         Finding::NotOffered,
         Finding::Improvement,
         Finding::Pass,
@@ -139,7 +156,7 @@ fn summary(comparison: &Comparison) -> String {
         true => parts.push("A and B took turns".to_owned()),
         false => parts.extend(drift(&comparison.lines)),
     }
-    format!("\n{}: {}\n", comparison.verdict.words(), parts.join(" · "))
+    format!("\n{}: {}\n", comparison.words(), parts.join(" · "))
 }
 
 /// The drift of the machine between A and B, according to the reference loops. `None` when no line

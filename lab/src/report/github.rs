@@ -1,7 +1,7 @@
 //! GitHub's workflow commands: lines on standard output that a workflow's page shows as
 //! annotations.
 //!
-//! A missed limit, a regression and a case that was not set up are errors, an inconclusive case is a warning, and a case that
+//! A missed limit, a regression, a mixed case and a case that was not set up are errors, an inconclusive case is a warning, and a case that
 //! its kernel does not offer is a notice. GitHub shows ten annotations of each kind for a step, so
 //! the first notice is the summary; the log holds all of them.
 
@@ -20,7 +20,7 @@ fn annotation(outcome: &Outcome) -> Option<String> {
         Status::Pass => return None,
         Status::NotOffered => "notice",
         Status::Inconclusive => "warning",
-        Status::Regression | Status::LimitMissed | Status::Error => "error",
+        Status::Mixed | Status::Regression | Status::LimitMissed | Status::Error => "error",
     };
     let title = format!("{} {}", outcome.experiment, outcome.name);
     let words = outcome.status.words();

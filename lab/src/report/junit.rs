@@ -4,7 +4,7 @@
 //! | verdict | element |
 //! |---|---|
 //! | pass | none |
-//! | limit missed, regression | `failure` |
+//! | limit missed, regression, mixed | `failure` |
 //! | inconclusive, error | `error`: nothing was measured; `skipped` would look like a success |
 //! | not offered | `skipped` |
 //!
@@ -63,7 +63,7 @@ fn element(status: Status) -> Option<&'static str> {
         Status::Pass => None,
         Status::NotOffered => Some("skipped"),
         Status::Inconclusive | Status::Error => Some("error"),
-        Status::Regression | Status::LimitMissed => Some("failure"),
+        Status::Mixed | Status::Regression | Status::LimitMissed => Some("failure"),
     }
 }
 

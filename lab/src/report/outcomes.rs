@@ -58,7 +58,8 @@ impl Outcomes {
             });
             each.collect()
         };
-        let lines = comparison.lines.iter().map(line_outcome).collect();
+        let lines =
+            comparison.lines.iter().map(|line| line_outcome(line, comparison.strict)).collect();
         let missing = unmatched(
             &comparison.only_in_a,
             Status::Inconclusive,
@@ -87,6 +88,7 @@ impl Outcomes {
             Status::Error,
             Status::LimitMissed,
             Status::Regression,
+            Status::Mixed,
             Status::Inconclusive,
             Status::NotOffered,
             Status::Pass,
@@ -122,28 +124,36 @@ fn figures(series: &SeriesResult) -> String {
     format!("{}: n {}{}", series.name, summary.count, parts.collect::<String>())
 }
 
-fn line_outcome(line: &Line) -> Outcome {
-    let figures = line.figures.as_ref().and_then(|figures| {
-        let (a, b) = (
-            show(figures.a? + line.nominal, line.unit_name()),
-            show(figures.b? + line.nominal, line.unit_name()),
-        );
-        let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
-        Some(format!("p50 {a} → {b}{ratio}"))
-    });
+fn line_outcome(line: &Line, strict: bool) -> Outcome {
+    let figures: Vec<String> = line
+        .statistics
+        .iter()
+        .filter_map(|statistic| {
+            let figures = &statistic.figures;
+            let (a, b) = (
+                show(figures.a? + line.nominal, line.unit_name()),
+                show(figures.b? + line.nominal, line.unit_name()),
+            );
+            let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
+            Some(format!("{} {a} → {b}{ratio}", statistic.statistic))
+        })
+        .collect();
+    let status = line.finding.status(strict);
     // A finding decided by the figures alone has no other reason.
-    let needs_reason = line.reasons.is_empty() && line.finding.status() != Status::Pass;
+    let needs_reason = line.reasons.is_empty() && status != Status::Pass;
+    let sentence = Some(&line.sentence).filter(|sentence| needs_reason && !sentence.is_empty());
     Outcome {
         experiment: line.experiment.clone(),
         name: words(&[&line.case, &line.series]),
-        status: line.finding.status(),
+        status,
         reasons: line
             .reasons
             .iter()
             .chain(figures.iter().filter(|_| needs_reason))
+            .chain(sentence)
             .map(OneLine::from)
             .collect(),
-        figures: figures.into_iter().collect(),
+        figures,
     }
 }
 

@@ -34,7 +34,7 @@ impl Paint {
             Status::Pass => 32,
             Status::NotOffered => 2,
             Status::Inconclusive => 33,
-            Status::Regression | Status::LimitMissed | Status::Error => 31,
+            Status::Mixed | Status::Regression | Status::LimitMissed | Status::Error => 31,
         };
         match self {
             Self::Plain => status.words().to_owned(),

@@ -1,65 +1,77 @@
-//! Decides whether side B of a case is slower than side A, from the repetitions of both. This
-//! module knows only numbers: how a repetition was run, stored or named is the caller's matter.
+//! Compares side B of each case with side A, by the repetitions of both, one statistic at a time.
+//! This module knows only numbers: how a repetition was run, stored or named, and which statistic a
+//! number is, is the caller's matter.
 //!
-//! The unit of evidence is a *repetition*: one fresh start of a case, reduced to its p50. A sample
-//! is no such unit, because all samples of one repetition share its memory layout and its
-//! neighbours' load; a million of them can agree and still be wrong.
+//! The unit of evidence is a *repetition*: one fresh start of a case, reduced to one number: its
+//! p50, its p99. A sample is no such unit, because all samples of one repetition share its memory
+//! layout and its neighbours' load; a million of them can agree and still be wrong.
 //!
-//! A case is a **regression** only when three conditions hold together:
+//! Estimate, interval and test measure the same quantity: the difference of the means of the
+//! logarithms, from ten repetitions on of the trimmed means (see [`significance`](super::significance)).
+//! The ratio is its exponential, the interval comes from its standard error, and the p-value too.
 //!
-//! - Its p-value is below 0.05 after Holm's correction over all cases (Holm 1979). Where the test's
-//!   assumptions hold, a family of equal cases then raises a false alarm at most once in 40.
-//! - The whole bootstrap interval of the ratio lies above 1.
-//! - The ratio exceeds 1 + max(threshold, noise floor): the difference is large enough to matter,
-//!   and larger than the measured difference between equals.
+//! [`decide`](super::decide) has the rules. A **regression** is a difference that is significant
+//! and exceeds the threshold; a **pass** requires that the whole interval is within the threshold;
+//! everything between is **open**: no regression is shown, and none excluded.
 //!
-//! An **improvement** is the mirror image. A ratio beyond 1 + threshold that misses another
-//! condition is **inconclusive**. Every other case passes; a pass means that no relevant slowdown
-//! was found, not that equality was shown.
+//! # Error rates
 //!
-//! Repetitions needed, from a simulated study of 20 cases with one slowdown of 10 %: with 2 %
-//! noise, five repetitions a side find it in 95 % of studies (71 % in pairs), ten in 100 % (97 %).
-//! With 5 % noise, ten find it in 46 % (28 %), twenty in 98 % (92 %). Where a neighbour slows 7 %
-//! of the repetitions by up to a half, ten find it in 96 % (92 %), and without trimming (see
-//! [`significance`](super::significance)) in less than half. Equal sides raised an alarm in at most
-//! 2.7 % of studies.
+//! All statistics of all cases of a comparison are one family. Holm's correction keeps the chance
+//! of *any* false regression in it at 2 % (see [`alpha`]). The chance of any
+//! false alarm is controlled, not the share of false ones among the alarms (the false discovery
+//! rate), because a single false alarm stops a release, and because the usual change concerns a
+//! case or two, for which a false discovery rate finds no more. An interval is that of its
+//! statistic alone, at 95 %: a false pass is a matter of one statistic.
+//!
+//! The crate `chronoscope-trust` computes power and false alarms on simulated and recorded data.
 //!
 //! # Drift
 //!
 //! Clock speed, heat and neighbours change all figures of a machine together, by a fifth within
 //! minutes on a shared host. When A and B alternate (A B B A A B …), set `interleaved`: repetition
-//! i of A and repetition i of B then form a pair. The ratio (the median of the pairs' ratios), its
-//! interval, its noise floor and its test (paired t) then depend only on differences *within*
-//! pairs. Drift that is slow against the duration of a pair cancels, in size and in variance.
-//!
-//! Pairing does not remove drift within a pair: if A always goes first, a steady drift favours one
-//! side, so alternate the order. Nor does it remove a cause that is bound to a side, such as its
-//! binary's layout. If all of A ran before all of B, the figures cannot distinguish drift from a
-//! regression; only a measured A/A run, given as `a_again`, shows the size of the drift.
-
-use std::fmt;
+//! i of A and repetition i of B then form a pair, and the ratio depends only on differences
+//! *within* pairs. Drift that is slow against the duration of a pair cancels, in size and in
+//! variance. If all of A ran before all of B, the figures cannot distinguish drift from a
+//! regression: [`Case::between`] adds the variance between runs to the interval.
 
 use serde::{Deserialize, Serialize};
 
-use super::resample::{Interval, bootstrap_median, bootstrap_ratio, median};
-use super::significance::{holm, paired_t, welch_t};
+use super::{
+    between::Between,
+    decide::{Evidence, Reason, Verdict},
+    needed::Unsettled,
+    resample::{Interval, median},
+    sequential,
+    significance::{Difference, holm, trimmed_mean},
+};
 
-/// The fewest repetitions a side that allow a verdict, unless the clock is exact.
-pub const FEWEST_REPETITIONS: usize = 3;
+/// The fewest repetitions a side that allow a verdict, unless the clock is exact. With five, the
+/// interval covers the true ratio in 95 % of cases on simulated and recorded data, and its half
+/// width is 2.8 standard errors; with three it is 4.3, and a single disturbed repetition decides.
+pub const FEWEST_REPETITIONS: usize = 5;
 
-/// The level of significance after Holm's correction.
-pub const ALPHA: f64 = 0.05;
+/// The two-sided error rate of a family after Holm's correction, by the number of its tests: half
+/// of it is for false regressions. The p-value of a trimmed mean is too small: by a factor of 1.3 at
+/// 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates make up for it, so
+/// that a family raises a false regression in 2 % of comparisons, by simulation.
+pub fn alpha(family: usize) -> f64 {
+    if family <= ONE_CASE { 0.035 } else { 0.02 }
+}
 
-/// A case measured on both sides: the p50 of each repetition, all in the same unit and above zero.
+/// The most tests of a family that is one series.
+const ONE_CASE: usize = 3;
+
+/// The two-sided error rate of an interval.
+pub const INTERVAL: f64 = 0.05;
+
+/// A statistic of a case on both sides: its value in each repetition, all in the same unit and
+/// above zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Case<'a> {
     pub a: &'a [f64],
     pub b: &'a [f64],
-    /// A second set of repetitions of A, measured in the place of B: the A/A run. They are compared
-    /// pair by pair if the case is interleaved and their number equals that of `a`.
-    pub a_again: Option<&'a [f64]>,
     /// `true` if the sides took turns, so that repetition i of A and of B are neighbours in time.
-    /// Ignored unless both sides have the same number of repetitions.
+    /// Both sides then need the same number of repetitions.
     pub interleaved: bool,
     /// `true` if the clock is deterministic (instructions, cycles of a model). Medians are then
     /// compared as numbers, without threshold or test; a single repetition suffices and zero is
@@ -68,6 +80,8 @@ pub struct Case<'a> {
     /// The clock's effective step, in the unit of the repetitions; 0 if negligible. A difference of
     /// one step counts as noise.
     pub step: f64,
+    /// The variance between runs, if the sides are different runs.
+    pub between: Option<Between>,
 }
 
 /// The parameters of a comparison.
@@ -75,57 +89,24 @@ pub struct Case<'a> {
 pub struct Rules {
     /// The smallest relative growth that matters: 0.05 is 5 %.
     pub threshold: f64,
-    /// The number of bootstrap resamples for each case; 0 makes every case without an exact clock
-    /// inconclusive.
-    pub resamples: usize,
-    /// The seed of the resampling; the same seed and input give the same result.
-    pub seed: u64,
+    /// The number of this look, from 1, if the comparison may go on after it (see
+    /// [`sequential`](super::sequential)); `None` if it is the only one.
+    pub look: Option<usize>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { threshold: 0.05, resamples: 2_000, seed: 1 }
+        Self { threshold: 0.05, look: None }
     }
 }
 
-/// The verdict on a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    Pass,
-    Regression,
-    Improvement,
-    Inconclusive(Reason),
-}
+impl Rules {
+    fn alpha(&self, family: usize) -> f64 {
+        alpha(family) * sequential::share(self.look)
+    }
 
-/// The reason why a case is inconclusive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// A side has fewer than [`FEWEST_REPETITIONS`] repetitions (with an exact clock: none).
-    TooFewRepetitions { a: usize, b: usize },
-    /// A repetition is not a number from 1e-100 to 1e100; with an exact clock, zero is allowed too.
-    NotPositive,
-    /// The ratio exceeds 1 + threshold, but not 1 + the noise floor.
-    WithinNoise,
-    /// The ratio exceeds 1 + threshold, but the p-value or the interval does not exclude equality.
-    NotSignificant,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewRepetitions { a, b } => {
-                write!(f, "too few repetitions ({a} and {b}): take {FEWEST_REPETITIONS} or more")
-            }
-            Self::NotPositive => f.write_str("a repetition is not above zero: time longer batches"),
-            Self::WithinNoise => f.write_str(
-                "slower than the threshold, but within the noise of equals: quiet the machine or time longer batches",
-            ),
-            Self::NotSignificant => {
-                f.write_str("slower than the threshold, but not significant: take more repetitions")
-            }
-        }
+    fn interval_rate(&self) -> f64 {
+        INTERVAL * sequential::share(self.look)
     }
 }
 
@@ -141,198 +122,179 @@ pub enum Test {
     Paired,
 }
 
-/// The figures of a case and its verdict. A figure that could not be computed is `None`.
+/// The figures of a statistic and its verdict. A figure that could not be computed is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// The typical repetition: the geometric mean, from ten repetitions on without a fifth at each
+    /// end; with an exact clock the median.
     pub a: Option<f64>,
     pub b: Option<f64>,
-    /// B relative to A: the ratio of the medians, or with pairs the median of the pairs' ratios.
+    /// B relative to A: `b / a`, or with pairs the typical ratio of a pair.
     pub ratio: Option<f64>,
-    /// The bootstrap interval of the ratio, nominally 95 % (see [`Interval`]).
+    /// The 95 % interval of the ratio.
     pub interval: Option<Interval>,
     pub test: Test,
-    /// The two-sided p-value of this case alone.
+    /// The two-sided p-value of this statistic alone.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction over all cases.
+    /// The p-value after Holm's correction over the family.
     pub p_holm: Option<f64>,
-    /// The relative difference observed between equals: 0.02 is 2 %. The greatest of the difference
-    /// of odd and even repetitions, of the A/A run and of one clock step; `None` with an exact
+    /// One step of the clock as a share of the smaller side: 0.02 is 2 %; `None` with an exact
     /// clock.
     pub noise_floor: Option<f64>,
+    /// The growth of B over A that cannot be excluded: 0.12 is 12 %; `None` without an interval.
+    pub at_most: Option<f64>,
+    /// For an open statistic, the number of repetitions of each side that would settle it with a
+    /// chance of 80 %; `None` if no number would.
+    pub settled_by: Option<usize>,
     pub verdict: Verdict,
 }
 
-/// Compares all cases of a study together and returns one result for each case, in the same order.
-/// Holm's correction counts the cases that have a p-value; exact and unusable cases are left out of
-/// that count. Apart from `p_holm` and the verdict, a result depends on its own case alone.
-///
-/// The cost is `resamples` sorts of the repetitions for each case.
+/// Compares all statistics of all cases of a study together and returns one result for each, in the
+/// same order. Holm's correction counts those that have a p-value; exact and unusable ones are left
+/// out of that count. Apart from `p_holm`, `settled_by` and the verdict, a result depends on its
+/// own repetitions alone.
 pub fn compare(cases: &[Case], rules: &Rules) -> Vec<Comparison> {
-    let mut results: Vec<Comparison> = cases.iter().map(|case| measure(case, rules)).collect();
-    let ps: Vec<f64> = results.iter().filter_map(|result| result.p).collect();
+    let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::of(case, rules)).collect();
+    let ps: Vec<f64> = measured.iter().filter_map(|one| one.result.p).collect();
     let mut corrected = holm(&ps).into_iter();
-    for result in results.iter_mut().filter(|result| result.p.is_some()) {
-        result.p_holm = corrected.next();
-        result.verdict = decide(result, rules.threshold);
+    let alpha = rules.alpha(ps.len());
+    let of_one = alpha / ps.len().max(1) as f64;
+    for one in measured.iter_mut().filter(|one| one.result.p.is_some()) {
+        one.result.p_holm = corrected.next();
+        one.decide(rules, alpha, of_one);
     }
-    results
+    measured.into_iter().map(|one| one.result).collect()
 }
 
-/// Computes the figures of a case except the corrected p-value, and the verdict where it depends on
-/// no p-value.
-fn measure(case: &Case, rules: &Rules) -> Comparison {
-    let (a, b) = (median(case.a), median(case.b));
-    let paired = case.interleaved && case.a.len() == case.b.len();
-    let fewest = if case.exact { 1 } else { FEWEST_REPETITIONS };
-    // Keeps far from the ends of f64's range, so that no ratio overflows.
-    let usable = |value: &f64| (1e-100..1e100).contains(value) || (case.exact && *value == 0.0);
-    let mut result = Comparison {
-        a: a.filter(|value| value.is_finite()),
-        b: b.filter(|value| value.is_finite()),
-        ratio: None,
-        interval: None,
-        test: if paired { Test::Paired } else { Test::Welch },
-        p: None,
-        p_holm: None,
-        noise_floor: None,
-        verdict: Verdict::Inconclusive(Reason::NotSignificant),
-    };
-    if case.exact {
-        result.test = Test::Exact;
+/// A result whose verdict may still depend on the family, with what the number of repetitions
+/// follows from.
+struct Measured {
+    result: Comparison,
+    /// The difference of logarithms by the repetitions alone, their number, and the variance
+    /// between runs.
+    difference: Option<(Difference, usize, f64)>,
+}
+
+impl Measured {
+    /// Computes the figures of a statistic except the corrected p-value, and the verdict where it
+    /// depends on no p-value.
+    fn of(case: &Case, rules: &Rules) -> Self {
+        let test = match (case.exact, case.interleaved) {
+            (true, _) => Test::Exact,
+            (false, true) => Test::Paired,
+            (false, false) => Test::Welch,
+        };
+        let mut measured = Self {
+            result: Comparison {
+                a: typical(case.a, case.exact),
+                b: typical(case.b, case.exact),
+                ratio: None,
+                interval: None,
+                test,
+                p: None,
+                p_holm: None,
+                noise_floor: None,
+                at_most: None,
+                settled_by: None,
+                verdict: Verdict::Open,
+            },
+            difference: None,
+        };
+        match unusable(case) {
+            Some(reason) => measured.result.verdict = Verdict::Inconclusive(reason),
+            None if case.exact => measured.count(),
+            None => measured.estimate(case, rules),
+        }
+        measured
     }
-    let (Some(a), Some(b)) = (a, b) else {
-        result.verdict = too_few(case);
-        return result;
-    };
-    if case.a.len().min(case.b.len()) < fewest {
-        result.verdict = too_few(case);
-    } else if !case.a.iter().chain(case.b).chain(case.a_again.unwrap_or(&[])).all(usable) {
-        result.verdict = Verdict::Inconclusive(Reason::NotPositive);
-    } else if case.exact {
-        result.ratio = Some(b / a).filter(|ratio| ratio.is_finite());
-        result.verdict = match b.total_cmp(&a) {
+
+    /// Compares the medians of an exact clock.
+    fn count(&mut self) {
+        let Comparison { a: Some(a), b: Some(b), .. } = self.result else { return };
+        self.result.ratio = Some(b / a).filter(|ratio| ratio.is_finite());
+        self.result.verdict = match b.total_cmp(&a) {
             std::cmp::Ordering::Less => Verdict::Improvement,
             std::cmp::Ordering::Equal => Verdict::Pass,
             std::cmp::Ordering::Greater => Verdict::Regression,
         };
+    }
+
+    fn estimate(&mut self, case: &Case, rules: &Rules) {
+        let (a, b) = (logarithms(case.a), logarithms(case.b));
+        let found = match case.interleaved {
+            true => Difference::paired(&a, &b),
+            false => Difference::independent(&a, &b),
+        };
+        let Some(within) = found else { return };
+        let difference = case.between.map_or(within, |between| between.widen(within));
+        let (low, high) = difference.interval(rules.interval_rate());
+        let result = &mut self.result;
+        result.ratio = Some(within.value.exp());
+        result.interval = Some(Interval { low: low.exp(), high: high.exp() });
+        result.p = difference.test().map(|test| test.p);
+        let smaller = result.a.zip(result.b).map_or(f64::INFINITY, |(a, b)| a.min(b));
+        result.noise_floor = Some(case.step / smaller);
+        self.difference = Some((
+            within,
+            case.a.len().min(case.b.len()),
+            case.between.map_or(0.0, |between| between.variance()),
+        ));
+    }
+
+    /// Decides by the corrected p-value. `alpha` is the error rate of the family, `test_rate` that of
+    /// a single test in it.
+    fn decide(&mut self, rules: &Rules, alpha: f64, test_rate: f64) {
+        let result = &mut self.result;
+        let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm)
+        else {
+            return;
+        };
+        let evidence =
+            Evidence { ratio, interval, p, step: result.noise_floor.unwrap_or_default() };
+        result.at_most = Some(evidence.upper() - 1.0).filter(|share| share.is_finite());
+        result.verdict = evidence.decide(rules.threshold, alpha);
+        let (Verdict::Open, Some((difference, repetitions, fixed))) =
+            (result.verdict, self.difference)
+        else {
+            return;
+        };
+        let unsettled = Unsettled {
+            difference,
+            repetitions,
+            fixed,
+            threshold: rules.threshold.ln_1p(),
+            interval_rate: rules.interval_rate(),
+            test_rate,
+        };
+        result.settled_by = unsettled.repetitions();
+    }
+}
+
+/// Returns why a statistic cannot be compared.
+fn unusable(case: &Case) -> Option<Reason> {
+    let (a, b) = (case.a.len(), case.b.len());
+    let fewest = if case.exact { 1 } else { FEWEST_REPETITIONS };
+    // Keeps far from the ends of f64's range, so that no ratio overflows.
+    let usable = |value: &f64| (1e-100..1e100).contains(value) || (case.exact && *value == 0.0);
+    if a.min(b) < fewest {
+        Some(Reason::TooFewRepetitions { a, b })
+    } else if !case.a.iter().chain(case.b).all(usable) {
+        Some(Reason::NotPositive)
+    } else if case.interleaved && !case.exact && a != b {
+        Some(Reason::Unpaired { a, b })
     } else {
-        let logs = |side: &[f64]| side.iter().map(|value| value.ln()).collect::<Vec<f64>>();
-        let by_pairs = |side: &[f64]| -> Vec<f64> {
-            side.iter().zip(case.a).map(|(side, a)| side / a).collect()
-        };
-        let floors = if paired {
-            let ratios = by_pairs(case.b);
-            result.ratio = median(&ratios);
-            result.interval = bootstrap_median(&ratios, rules.seed, rules.resamples);
-            result.p = paired_t(&logs(case.a), &logs(case.b)).map(|test| test.p);
-            [halves_differ_by(&ratios), 0.0]
-        } else {
-            result.ratio = Some(b / a);
-            result.interval = bootstrap_ratio(case.a, case.b, rules.seed, rules.resamples);
-            result.p = welch_t(&logs(case.a), &logs(case.b)).map(|test| test.p);
-            [halves_differ_by(case.a), halves_differ_by(case.b)]
-        };
-        let again = case.a_again.and_then(|again| {
-            let in_pairs = paired && again.len() == case.a.len();
-            if in_pairs { median(&by_pairs(again)) } else { Some(median(again)? / a) }
-        });
-        let again = again.map_or(0.0, |ratio| ratio.ln().abs());
-        let step = (case.step / a.min(b)).ln_1p();
-        let floor = floors.into_iter().chain([again, step]).fold(0.0, f64::max);
-        result.noise_floor = Some(floor.exp_m1());
-    }
-    result
-}
-
-fn too_few(case: &Case) -> Verdict {
-    Verdict::Inconclusive(Reason::TooFewRepetitions { a: case.a.len(), b: case.b.len() })
-}
-
-fn decide(result: &Comparison, threshold: f64) -> Verdict {
-    let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm)
-    else {
-        return Verdict::Inconclusive(Reason::NotSignificant);
-    };
-    let needed = 1.0 + threshold.max(result.noise_floor.unwrap_or(0.0));
-    let significant = p < ALPHA;
-    if significant && interval.low > 1.0 && ratio > needed {
-        Verdict::Regression
-    } else if significant && interval.high < 1.0 && ratio < 1.0 / needed {
-        Verdict::Improvement
-    } else if ratio <= 1.0 + threshold {
-        // The question is whether B is slower: an improvement that is not significant passes.
-        Verdict::Pass
-    } else if ratio <= needed {
-        Verdict::Inconclusive(Reason::WithinNoise)
-    } else {
-        Verdict::Inconclusive(Reason::NotSignificant)
+        None
     }
 }
 
-/// |ln| of the ratio between the medians of the odd and of the even repetitions: the difference
-/// that equals show. Half as many repetitions scatter more than all of them, so the estimate errs
-/// upwards.
-fn halves_differ_by(reps: &[f64]) -> f64 {
-    let half = |first: usize| -> Vec<f64> { reps.iter().skip(first).step_by(2).copied().collect() };
-    match (median(&half(0)), median(&half(1))) {
-        (Some(odd), Some(even)) => (odd / even).ln().abs(),
-        _ => 0.0,
-    }
+fn logarithms(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| value.ln()).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The verdict on a ratio, the interval around it, and its corrected p-value, with a threshold
-    /// of 1/16 and this noise floor. All are exact in binary.
-    fn verdict(ratio: f64, low: f64, high: f64, p: f64, floor: f64) -> Verdict {
-        let result = Comparison {
-            a: None,
-            b: None,
-            ratio: Some(ratio),
-            interval: Some(Interval { low, high }),
-            test: Test::Welch,
-            p: Some(p),
-            p_holm: Some(p),
-            noise_floor: Some(floor),
-            verdict: Verdict::Pass,
-        };
-        decide(&result, 0.0625)
-    }
-
-    #[test]
-    fn each_condition_has_its_bound() {
-        use Verdict::{Improvement, Inconclusive, Pass, Regression};
-        let (noise, significance) =
-            (Inconclusive(Reason::WithinNoise), Inconclusive(Reason::NotSignificant));
-        for (ratio, low, high, p, floor, expected) in [
-            (1.25, 1.125, 1.5, 0.01, 0.0, Regression),
-            // The threshold alone is not exceeded.
-            (1.0625, 1.03125, 1.5, 0.01, 0.0, Pass),
-            (1.0, 0.5, 1.5, 0.9, 0.0, Pass),
-            // One of the three conditions is missed, on its bound and beyond.
-            (1.25, 1.125, 1.5, ALPHA, 0.0, significance),
-            (1.25, 1.125, 1.5, 0.9, 0.0, significance),
-            (1.25, 1.0, 1.5, 0.01, 0.0, significance),
-            (1.25, 0.5, 1.5, 0.01, 0.0, significance),
-            (1.25, 1.125, 1.5, 0.01, 0.25, noise),
-            (1.25, 1.125, 1.5, 0.01, 0.5, noise),
-            (1.25, 1.125, 1.5, 0.9, 0.5, noise),
-            (1.0625, 1.03125, 1.5, 0.01, 0.5, Pass),
-            // The mirror image: 1/1.0625 is about 0.94, and 1/1.25 is 0.8.
-            (0.75, 0.5, 0.875, 0.01, 0.0, Improvement),
-            (0.75, 0.5, 0.875, 0.01, 0.25, Improvement),
-            (0.8, 0.5, 0.875, 0.01, 0.25, Pass),
-            (0.9375, 0.5, 0.96875, 0.01, 0.0, Improvement),
-            (0.95, 0.5, 0.96875, 0.01, 0.0, Pass),
-            (0.75, 0.5, 1.0, 0.01, 0.0, Pass),
-            (0.75, 0.5, 1.5, 0.01, 0.0, Pass),
-            (0.75, 0.5, 0.875, ALPHA, 0.0, Pass),
-            (0.75, 0.5, 0.875, 0.9, 0.0, Pass),
-        ] {
-            let found = verdict(ratio, low, high, p, floor);
-            assert_eq!(found, expected, "{ratio} in {low}..{high}, p {p}, floor {floor}");
-        }
-    }
+/// The typical repetition of a side: the geometric mean, from ten repetitions on without a fifth at
+/// each end. The median of an exact clock, and where there is no mean of logarithms. `None` without
+/// repetitions, or if the figure is not a finite number.
+pub fn typical(values: &[f64], exact: bool) -> Option<f64> {
+    let mean = if exact { None } else { trimmed_mean(&logarithms(values)).map(f64::exp) };
+    mean.or_else(|| median(values)).filter(|value| value.is_finite())
 }

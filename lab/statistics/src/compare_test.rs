@@ -1,6 +1,11 @@
-//! Tests the verdicts on hand-made cases.
+//! Tests the comparison on hand-made cases.
 
-use super::compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
+use super::{
+    between::{ASSUMED, Between},
+    compare::{Case, Comparison, Rules, Test, compare},
+    decide::{Reason, Verdict},
+    significance::holm,
+};
 
 fn one(case: Case) -> Comparison {
     compare(&[case], &Rules::default())[0]
@@ -26,83 +31,113 @@ fn the_verdict_is_symmetric() {
 
 #[test]
 fn small_growth_passes_however_significant() {
-    let slower = times(1.04);
+    let slower = times(1.03);
     let result = one(Case { a: &A, b: &slower, ..Case::default() });
-    assert!(result.p.unwrap() < 1e-4 && result.interval.unwrap().low > 1.0);
-    assert_eq!(result.verdict, Verdict::Pass);
+    assert!(result.p.unwrap() < 1e-3 && result.interval.unwrap().low > 1.0);
+    assert_eq!((result.verdict, result.settled_by), (Verdict::Pass, None));
+}
+
+/// A pass is a statement on the interval: the same ratio passes or is open by its scatter.
+#[test]
+fn equality_is_shown_and_not_assumed() {
+    let wide: Vec<f64> = times(1.0).iter().map(|value| 100.0 + (value - 100.0) * 8.0).collect();
+    let open = one(Case { a: &A, b: &wide, ..Case::default() });
+    assert_eq!(open.verdict, Verdict::Open);
+    assert!(open.at_most.unwrap() > 0.05 && open.at_most.unwrap() < 0.1, "{open:?}");
+    assert!((7..40).contains(&open.settled_by.unwrap()), "{open:?}");
+    let shown = one(Case { a: &A, b: &times(1.0), ..Case::default() });
+    assert_eq!(shown.verdict, Verdict::Pass);
+    assert!(shown.at_most.unwrap() < 0.05);
+    assert_eq!(one(Case { a: &A, b: &A, ..Case::default() }).verdict, Verdict::Pass);
 }
 
 #[test]
-fn the_ratio_is_of_b_to_a_in_pairs_too() {
+fn estimate_interval_and_test_are_of_one_quantity() {
     let slower: Vec<f64> = A.iter().map(|value| value * 1.2).collect();
+    let wild = [A[0] * 1.2, 119.0, 122.0, 160.0, 118.5, 121.0];
     for interleaved in [false, true] {
         let case = Case { a: &A, b: &slower, interleaved, ..Case::default() };
         let result = one(case);
         assert!((result.ratio.unwrap() - 1.2).abs() < 1e-12, "{result:?}");
-        let interval = result.interval.unwrap();
-        assert!(interval.low <= 1.2 + 1e-12 && interval.high >= 1.2 - 1e-12, "{result:?}");
+        let (a, b) = (result.a.unwrap(), result.b.unwrap());
+        // scipy.stats.gmean(A)
+        assert!((a - 100.03122149539193).abs() < 1e-9 && (b / a - 1.2).abs() < 1e-12);
         assert_eq!(result.test, if interleaved { Test::Paired } else { Test::Welch });
-        let medians = (result.a.unwrap(), result.b.unwrap());
-        assert!((medians.0 - 100.1).abs() < 1e-9 && (medians.1 - 120.12).abs() < 1e-9);
-        // An A/A run that differs by a tenth is the noise floor.
-        let again: Vec<f64> = A.iter().map(|value| value * 1.1).collect();
-        let floor = one(Case { a_again: Some(&again), ..case }).noise_floor.unwrap();
-        assert!((floor - 0.1).abs() < 1e-9, "{floor}");
-    }
-}
-
-/// An A/A run of as many repetitions is compared pair by pair, another by its median.
-#[test]
-fn the_noise_of_an_a_a_run_is_in_pairs_where_the_sides_are() {
-    let (few, more) = ([150.0, 210.0, 330.0], [150.0, 210.0, 330.0, 330.0]);
-    let table: [(bool, &[f64], f64); 3] =
-        [(true, &few, 0.1), (false, &few, 0.05), (true, &more, 0.35)];
-    let sides = [100.0, 200.0, 300.0];
-    for (interleaved, again, floor) in table {
-        let case =
-            Case { a: &sides, b: &sides, a_again: Some(again), interleaved, ..Case::default() };
-        let found = one(case).noise_floor.unwrap();
-        assert!((found - floor).abs() < 1e-9, "{found}, not {floor}");
+        // The interval is symmetric about the estimate on the logarithmic scale.
+        let result = one(Case { b: &wild, ..case });
+        let (ratio, interval) = (result.ratio.unwrap(), result.interval.unwrap());
+        assert!((interval.low * interval.high / ratio.powi(2) - 1.0).abs() < 1e-9);
+        assert!((result.b.unwrap() / result.a.unwrap() - ratio).abs() < 1e-9);
+        assert_eq!(result.p.unwrap() < 0.05, interval.low > 1.0);
     }
 }
 
 #[test]
-fn noise_of_equals_raises_the_bar() {
+fn a_step_of_the_clock_is_noise() {
     let slower = times(1.2);
-    let within = Verdict::Inconclusive(Reason::WithinNoise);
-    let again = times(0.8);
-    let case = Case { a: &A, b: &slower, a_again: Some(&again), ..Case::default() };
+    let case = Case { a: &A, b: &slower, step: 25.0, ..Case::default() };
+    let within = Verdict::Inconclusive(Reason::WithinStep);
     assert_eq!(one(case).verdict, within);
     assert_eq!(one(Case { interleaved: true, ..case }).verdict, within);
-    let step = Case { a_again: None, step: 25.0, ..case };
-    assert_eq!(one(step).verdict, within);
-    assert_eq!(one(Case { step: 5.0, ..step }).verdict, Verdict::Regression);
-    // Odd and even repetitions of A differ by a third.
-    let uneven = [100.0, 133.0, 101.0, 134.0, 100.5, 133.5];
-    let result = one(Case { a: &uneven, b: &slower, ..Case::default() });
-    assert!((0.3..0.36).contains(&result.noise_floor.unwrap()));
+    assert_eq!(one(Case { step: 5.0, ..case }).verdict, Verdict::Regression);
+    // Equality is not shown more finely than by a step.
+    let equal = Case { b: &A, ..case };
+    assert_eq!(one(equal).verdict, Verdict::Open);
+    assert!((one(equal).noise_floor.unwrap() - 0.25).abs() < 0.001);
 }
 
 #[test]
-fn scatter_is_not_a_regression() {
+fn scatter_is_no_regression_and_excludes_none() {
     let wild = [90.0, 130.0, 150.0, 95.0, 140.0, 80.0];
     let result = one(Case { a: &A, b: &wild, ..Case::default() });
-    assert!(matches!(result.verdict, Verdict::Inconclusive(_)), "{result:?}");
+    assert_eq!(result.verdict, Verdict::Open, "{result:?}");
+    assert!(result.at_most.unwrap() > 0.3);
 }
 
 #[test]
-fn holm_counts_all_cases() {
+fn stored_runs_carry_the_variance_between_runs() {
+    let (slower, twice) = (times(1.2), times(2.2));
+    let of = |b, between| one(Case { a: &A, b, between, ..Case::default() });
+    assert_eq!(of(&slower, None).verdict, Verdict::Regression);
+    let assumed = of(&slower, Some(Between::assumed(ASSUMED)));
+    assert_eq!(assumed.verdict, Verdict::Open);
+    // 1.96 · √2 · ln 1.15, either side of ln 1.2.
+    assert!((assumed.at_most.unwrap() - 0.77).abs() < 0.02, "{assumed:?}");
+    assert_eq!(assumed.settled_by, None, "no number of repetitions shows what runs differ by");
+    assert_eq!(of(&twice, Some(Between::assumed(ASSUMED))).verdict, Verdict::Regression);
+    let quiet = Between::learned(&[100.0, 101.0, 100.4, 99.8, 100.1]);
+    assert_eq!(of(&slower, quiet).verdict, Verdict::Regression);
+    let equal = of(&A, quiet);
+    assert_eq!(equal.verdict, Verdict::Pass, "{equal:?}");
+    assert_eq!(equal.ratio, Some(1.0));
+}
+
+#[test]
+fn holm_counts_the_whole_family() {
     let wide: Vec<f64> = times(1.0).iter().map(|v| 107.0 + (v - 100.0) * 5.0).collect();
     let case = Case { a: &A, b: &wide, ..Case::default() };
     let alone = one(case);
     let crowd = compare(&[case; 50], &Rules::default());
     assert_eq!(crowd[0].p, alone.p);
-    assert_eq!(crowd[0].p_holm, Some((50.0 * alone.p.unwrap()).min(1.0)));
+    assert_eq!(crowd[0].p_holm, Some(holm(&[alone.p.unwrap(); 50])[0]));
     assert_eq!(alone.verdict, Verdict::Regression, "{alone:?}");
-    assert_eq!(crowd[0].verdict, Verdict::Inconclusive(Reason::NotSignificant));
+    assert_eq!(crowd[0].verdict, Verdict::Open);
+    assert!(crowd[0].settled_by.unwrap() > 6);
     // An exact case has no p-value, so it does not count in Holm's correction of the others.
     let exact = Case { exact: true, ..case };
     assert_eq!(compare(&[case, exact], &Rules::default())[0], alone);
+}
+
+#[test]
+fn a_look_spends_its_share() {
+    let slower = times(1.2);
+    let case = Case { a: &A, b: &slower, ..Case::default() };
+    let at = |look| compare(&[case], &Rules { look, ..Rules::default() })[0];
+    let width = |result: Comparison| result.interval.unwrap().high / result.interval.unwrap().low;
+    assert!(width(at(None)) < width(at(Some(1))) && width(at(Some(1))) < width(at(Some(5))));
+    let p = at(None).p.unwrap();
+    let late = (p.recip().sqrt() * 2.0) as usize;
+    assert_eq!((at(Some(1)).verdict, at(Some(late)).verdict), (Verdict::Regression, Verdict::Open));
 }
 
 #[test]
@@ -115,27 +150,30 @@ fn exact_clocks_compare_as_numbers() {
     assert_eq!(exact(&[0.0], &[1.0]).verdict, Verdict::Regression);
     assert_eq!(exact(&[0.0], &[1.0]).ratio, None);
     assert_eq!(exact(&[100.0], &[250.0]).ratio, Some(2.5));
+    assert_eq!(exact(&[100.0, 1.0, 300.0], &[100.0]).a, Some(100.0));
     assert_eq!(exact(&[100.0], &[100.0]).test, Test::Exact);
 }
 
 #[test]
 fn odd_input_is_inconclusive() {
-    let few = one(Case { a: &A, b: &[1.0, 2.0], ..Case::default() });
-    let reason = Reason::TooFewRepetitions { a: 6, b: 2 };
+    let few = one(Case { a: &A, b: &[1.0; 4], ..Case::default() });
+    let reason = Reason::TooFewRepetitions { a: 6, b: 4 };
     assert_eq!(few.verdict, Verdict::Inconclusive(reason));
-    assert_eq!(reason.to_string(), "too few repetitions (6 and 2): take 3 or more");
+    assert_eq!(reason.to_string(), "too few repetitions (6 and 4): take 5 or more");
     let none = one(Case { exact: true, ..Case::default() });
     assert!(matches!(none.verdict, Verdict::Inconclusive(_)));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let result = one(Case { a: &[bad, 1.0, 1.0], b: &[1.0; 3], ..Case::default() });
+        let result = one(Case { a: &[bad, 1.0, 1.0, 1.0, 1.0], b: &[1.0; 5], ..Case::default() });
         assert_eq!(result.verdict, Verdict::Inconclusive(Reason::NotPositive));
     }
-    // Sides of different length cannot be paired.
+    // Sides of different length form no pairs.
     let unpaired = one(Case { a: &A, b: &A[1..], interleaved: true, ..Case::default() });
-    assert_eq!((unpaired.test, unpaired.verdict), (Test::Welch, Verdict::Pass));
+    let reason = Reason::Unpaired { a: 6, b: 5 };
+    assert_eq!((unpaired.test, unpaired.verdict), (Test::Paired, Verdict::Inconclusive(reason)));
+    assert!(reason.to_string().contains("6 and 5 repetitions"));
     assert!(compare(&[], &Rules::default()).is_empty());
-    let rules = Rules { threshold: f64::NAN, resamples: 0, seed: 0 };
+    let rules = Rules { threshold: f64::NAN, look: None };
     let result = compare(&[Case { a: &A, b: &A, ..Case::default() }], &rules)[0];
-    assert!(matches!(result.verdict, Verdict::Inconclusive(_)));
-    assert_eq!(one(Case { a: &[7.0; 3], b: &[7.0; 3], ..Case::default() }).verdict, Verdict::Pass);
+    assert_eq!(result.verdict, Verdict::Open);
+    assert_eq!(one(Case { a: &[7.0; 5], b: &[7.0; 5], ..Case::default() }).verdict, Verdict::Pass);
 }

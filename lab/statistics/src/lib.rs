@@ -3,11 +3,13 @@
 //! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
 //! points; [`bursts`] tests whether rare samples are independent. [`mod@extreme`] extrapolates a
-//! maximum from peaks over a threshold, with the distribution in [`pareto`]. [`mod@compare`] decides
-//! whether B is slower than A, from repetitions. [`resample`] holds its bootstrap, [`significance`]
-//! its tests, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
-//! [`order`] gives intervals of medians and upper limits of percentiles without assuming a
-//! distribution. [`alert`] gives the band in which a new run is expected.
+//! maximum from peaks over a threshold, with the distribution in [`pareto`]. [`mod@compare`] compares
+//! B with A by their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules,
+//! [`between`] the variance between runs, [`needed`] the number of repetitions that would settle it,
+//! and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and
+//! upper limits of percentiles without assuming a distribution, [`resample`] medians and random
+//! numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! [`alert`] gives the band in which a new run is expected.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -16,27 +18,31 @@
 
 pub mod alert;
 pub mod beta;
+pub mod between;
 pub mod bursts;
 pub mod compare;
+pub mod decide;
 pub mod extreme;
 pub mod gamma;
+pub mod needed;
 pub mod order;
 pub mod pareto;
 pub mod resample;
+pub mod sequential;
 pub mod significance;
 pub mod summary;
 pub mod tail;
 
 #[cfg(test)]
 mod compare_test;
-#[cfg(test)]
-mod simulation;
 
+pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
 pub use bursts::Bursts;
-pub use compare::{Case, Comparison, Reason, Rules, Test, Verdict, compare};
+pub use compare::{Case, Comparison, FEWEST_REPETITIONS, Rules, Test, compare, typical};
+pub use decide::{Reason, Verdict};
 pub use extreme::{Extrapolation, Gate, extrapolate};
 pub use order::{Basis, UpperLimits, median_interval};
-pub use resample::{Interval, SplitMix64, bootstrap_median, median};
+pub use resample::{Interval, SplitMix64, median};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};
 pub use tail::{
     MissRate, Slope, chance_of_new_maximum, samples_in_bursts, samples_to_claim, slope,

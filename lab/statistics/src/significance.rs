@@ -1,12 +1,19 @@
-//! The t-tests for two sides of repetitions and Holm's correction for a family of cases. The caller
-//! chooses the scale of the values (this lab passes logarithms) and draws the conclusion.
+//! The difference between two sides of repetitions, with its standard error: t-tests and intervals
+//! that agree with each other, and Holm's correction for a family of tests. The caller chooses the
+//! scale of the values (this lab passes logarithms) and draws the conclusion.
 //!
 //! From ten values on, a fifth of them is trimmed at each end (Yuen 1974). On a shared machine a
 //! neighbour disturbs one pair in twenty, and one such value widens the standard error of a plain
 //! mean until nothing is significant. With fewer values, trimming would cost more power than it
 //! saves.
 
-use super::beta::t_two_sided;
+use super::beta::{t_quantile, t_two_sided};
+
+/// The most degrees of freedom that are computed with; Student's t is normal there.
+const MOST_FREEDOM: f64 = 1e6;
+
+/// The fewest values that are trimmed.
+const TRIMMED_FROM: usize = 10;
 
 /// The result of a t-test. `t` is positive when b is greater. `t` is infinite when the values do
 /// not scatter at all and yet the sides differ.
@@ -19,39 +26,72 @@ pub struct TTest {
     pub p: f64,
 }
 
-impl TTest {
-    fn new(difference: f64, error: f64, freedom: f64) -> Option<Self> {
-        let t = if difference == 0.0 { 0.0 } else { difference / error };
-        let p = t_two_sided(t, freedom);
-        (!p.is_nan()).then_some(Self { t, freedom, p })
+/// The (trimmed) mean of b less that of a. Test and interval come from the same standard error, so
+/// an interval of error rate α excludes 0 exactly when p < α.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    pub value: f64,
+    /// The square of the standard error.
+    pub variance: f64,
+    /// The degrees of freedom of `variance`; at least 1.
+    pub freedom: f64,
+}
+
+impl Difference {
+    /// The difference of two independent sides, whose variances may differ (Welch 1947). `None`
+    /// with fewer than two values on a side or values that are not finite.
+    pub fn independent(a: &[f64], b: &[f64]) -> Option<Self> {
+        let (a, b) = (Mean::of(a)?, Mean::of(b)?);
+        let sum = Self { value: b.mean - a.mean, variance: a.variance, freedom: a.freedom };
+        Some(sum.with(b.variance, b.freedom))
+    }
+
+    /// The (trimmed) mean of the differences b − a within pairs (Student 1908). `None` with fewer
+    /// than two pairs, sides of different length or values that are not finite.
+    pub fn paired(a: &[f64], b: &[f64]) -> Option<Self> {
+        if a.len() != b.len() {
+            return None;
+        }
+        let differences: Vec<f64> = b.iter().zip(a).map(|(b, a)| b - a).collect();
+        let Mean { mean, variance, freedom } = Mean::of(&differences)?;
+        Some(Self { value: mean, variance, freedom })
+    }
+
+    /// Adds the variance of an independent error with so many degrees of freedom (Satterthwaite
+    /// 1946). `f64::INFINITY` stands for a variance that is known.
+    pub fn with(self, variance: f64, freedom: f64) -> Self {
+        let both = self.variance + variance;
+        let joint =
+            both.powi(2) / (self.variance.powi(2) / self.freedom + variance.powi(2) / freedom);
+        // Without any variance the formula gives 0/0; every freedom then leads to the same result.
+        let joint = if joint.is_nan() { self.freedom + freedom } else { joint };
+        Self { variance: both, freedom: joint.min(MOST_FREEDOM), ..self }
+    }
+
+    /// The t-test of the hypothesis that the difference is zero. `None` if a figure is not a
+    /// number.
+    ///
+    /// The p-value assumes independent values (or pairs) whose trimmed means are about normal.
+    pub fn test(&self) -> Option<TTest> {
+        let t = if self.value == 0.0 { 0.0 } else { self.value / self.variance.sqrt() };
+        let p = t_two_sided(t, self.freedom);
+        (!p.is_nan()).then_some(TTest { t, freedom: self.freedom, p })
+    }
+
+    /// The two-sided interval that misses the true difference with the probability `error_rate`,
+    /// from 0 to 1, under the assumptions of [`test`](Self::test).
+    pub fn interval(&self, error_rate: f64) -> (f64, f64) {
+        let half = t_quantile(error_rate, self.freedom) * self.variance.sqrt();
+        // No variance leaves a point, also where the quantile is infinite.
+        let half = if self.variance == 0.0 { 0.0 } else { half };
+        (self.value - half, self.value + half)
     }
 }
 
-/// Welch's t-test (1947) of the hypothesis that the (trimmed) means of `a` and `b` are equal; the
-/// variances may differ. `None` with fewer than two values on a side or values that are not finite.
-///
-/// The p-value assumes independent values whose trimmed means are about normal.
-pub fn welch_t(a: &[f64], b: &[f64]) -> Option<TTest> {
-    let (a, b) = (Mean::of(a)?, Mean::of(b)?);
-    let both = a.variance + b.variance;
-    let freedom = both.powi(2) / (a.variance.powi(2) / a.freedom + b.variance.powi(2) / b.freedom);
-    // Without any scatter the formula gives 0/0; the p-value is then 0 or 1 for any freedom.
-    let freedom = if freedom.is_nan() { a.freedom + b.freedom } else { freedom };
-    TTest::new(b.mean - a.mean, both.sqrt(), freedom)
-}
-
-/// The paired t-test (Student 1908) of the hypothesis that the (trimmed) mean of the differences b
-/// − a is zero. `None` with fewer than two pairs, sides of different length or values that are not
-/// finite.
-///
-/// The p-value assumes independent pairs and a trimmed mean that is about normal.
-pub fn paired_t(a: &[f64], b: &[f64]) -> Option<TTest> {
-    if a.len() != b.len() {
-        return None;
-    }
-    let differences: Vec<f64> = b.iter().zip(a).map(|(b, a)| b - a).collect();
-    let mean = Mean::of(&differences)?;
-    TTest::new(mean.mean, mean.variance.sqrt(), mean.freedom)
+/// Returns the (trimmed) mean that a difference of independent sides subtracts: from ten values on,
+/// without a fifth at each end. `None` with fewer than two values, or values that are not finite.
+pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
+    Mean::of(values).map(|mean| mean.mean)
 }
 
 /// A trimmed mean and its precision.
@@ -66,7 +106,7 @@ impl Mean {
     /// Trims a fifth at each end from ten values on. `None` with fewer than two values, or values
     /// that are not finite.
     fn of(values: &[f64]) -> Option<Self> {
-        let trimmed = if values.len() < 10 { 0 } else { values.len() / 5 };
+        let trimmed = if values.len() < TRIMMED_FROM { 0 } else { values.len() / 5 };
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let kept = sorted.get(trimmed..values.len() - trimmed).filter(|kept| kept.len() > 1)?;
@@ -131,35 +171,73 @@ mod tests {
         values.iter().map(|value| value.ln()).collect()
     }
 
+    fn welch_t(a: &[f64], b: &[f64]) -> Option<TTest> {
+        Difference::independent(a, b)?.test()
+    }
+
+    fn paired_t(a: &[f64], b: &[f64]) -> Option<TTest> {
+        Difference::paired(a, b)?.test()
+    }
+
+    fn welch(a: &[f64], b: &[f64]) -> Option<TTest> {
+        welch_t(&logs(a), &logs(b))
+    }
+
+    fn paired(a: &[f64], b: &[f64]) -> Option<TTest> {
+        paired_t(&logs(a), &logs(b))
+    }
+
     #[test]
     fn welch_as_scipy() {
         // stats.ttest_ind(np.log(B), np.log(A), equal_var=False), and so for C.
         let (t, p) = (6.570855910322333, 2.6501485588502482e-05);
-        check(welch_t(&logs(&A), &logs(&B)), t, 11.997668280444044, p);
+        check(welch(&A, &B), t, 11.997668280444044, p);
         let (t, p) = (1.804660680353117, 0.14378138564165804);
-        check(welch_t(&logs(&A), &logs(&C)), t, 4.095101749148925, p);
-        check(welch_t(&logs(&C), &logs(&A)), -t, 4.095101749148925, p);
+        check(welch(&A, &C), t, 4.095101749148925, p);
+        check(welch(&C, &A), -t, 4.095101749148925, p);
     }
 
     #[test]
     fn paired_as_scipy() {
         // stats.ttest_rel(np.log(B), np.log(A)); stats.ttest_rel(np.log(A[:5]), np.log(C)).
         let (t, p) = (19.704082386883545, 1.1078476573984803e-06);
-        check(paired_t(&logs(&A), &logs(&B)), t, 6.0, p);
+        check(paired(&A, &B), t, 6.0, p);
         let (t, p) = (-1.7121495697754614, 0.16203235318936146);
-        check(paired_t(&logs(&C), &logs(&A[..5])), t, 4.0, p);
+        check(paired(&C, &A[..5]), t, 4.0, p);
     }
 
     #[test]
     fn trimmed_as_scipy() {
         // stats.ttest_ind(np.log(E), np.log(D), equal_var=False, trim=0.2), and yuen_paired(D, E).
-        check(
-            welch_t(&logs(&D), &logs(&E)),
-            7.0159184839765905,
-            11.931708032673292,
-            1.4461141356239123e-05,
-        );
-        check(paired_t(&logs(&D), &logs(&E)), 17.926780026635964, 6.0, 1.937300805801027e-06);
+        check(welch(&D, &E), 7.0159184839765905, 11.931708032673292, 1.4461141356239123e-05);
+        check(paired(&D, &E), 17.926780026635964, 6.0, 1.937300805801027e-06);
+    }
+
+    #[test]
+    fn an_interval_excludes_zero_exactly_if_its_test_is_significant() {
+        for (a, b) in [(&A[..], &B[..]), (&A, &C), (&D, &E)] {
+            let difference = Difference::independent(&logs(a), &logs(b)).unwrap();
+            let p = difference.test().unwrap().p;
+            let at = |rate: f64| difference.interval(rate).0;
+            assert!(at(p * 1.0001) > 0.0 && at(p * 0.9999) < 0.0, "{p}");
+        }
+        // scipy.stats.ttest_ind(np.log(B), np.log(A), equal_var=False).confidence_interval(0.95)
+        let (low, high) = Difference::independent(&logs(&A), &logs(&B)).unwrap().interval(0.05);
+        near(low, 0.05826469066526711);
+        near(high, 0.11607466526859107);
+    }
+
+    #[test]
+    fn a_further_variance_widens_by_its_own_precision() {
+        let narrow = Difference { value: 0.1, variance: 1e-4, freedom: 8.0 };
+        let known = narrow.with(3e-4, f64::INFINITY);
+        // (1 + 3)² / (1² / 8), and (1 + 3)² / (1² / 8 + 3² / 2).
+        assert!((known.variance - 4e-4).abs() < 1e-18 && (known.freedom - 128.0).abs() < 1e-9);
+        assert!((narrow.with(3e-4, 2.0).freedom - 16.0 / 4.625).abs() < 1e-9);
+        assert_eq!(narrow.with(0.0, f64::INFINITY), narrow);
+        let still = Difference { value: 0.1, variance: 0.0, freedom: 4.0 };
+        assert_eq!(still.interval(0.05), (0.1, 0.1));
+        assert!(still.with(1e-4, f64::INFINITY).test().unwrap().t > 9.99);
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! `CHRONOSCOPE_SCIPY_FIGURES` is the path of that file. `./chronoscope test` does both. The unit
 //! tests hold a few of the figures as literals.
 
-use chronoscope_statistics::beta::incomplete_beta;
+use chronoscope_statistics::beta::{incomplete_beta, t_quantile};
 use chronoscope_statistics::bursts::dispersion;
 use chronoscope_statistics::gamma::chi_squared_upper;
 use chronoscope_statistics::pareto::Pareto;
-use chronoscope_statistics::significance::{holm, paired_t, welch_t};
+use chronoscope_statistics::significance::{Difference, holm};
 use chronoscope_statistics::{Accumulator, MissRate, median, samples_to_claim, slope};
 use serde::Deserialize;
 
@@ -16,6 +16,7 @@ use serde::Deserialize;
 struct Figures {
     percentiles: Vec<Percentiles>,
     t_tests: Vec<TTest>,
+    t_quantiles: Vec<TQuantile>,
     clopper_pearson: Vec<Bound>,
     samples_to_claim: Vec<Claim>,
     slopes: Vec<Fit>,
@@ -49,6 +50,16 @@ struct TTest {
     t: f64,
     freedom: f64,
     p: f64,
+    /// The ends of the 95 % interval of the difference.
+    low: f64,
+    high: f64,
+}
+
+#[derive(Deserialize)]
+struct TQuantile {
+    p: f64,
+    freedom: f64,
+    t: f64,
 }
 
 #[derive(Deserialize)]
@@ -149,11 +160,19 @@ fn scipy_agrees() {
     }
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     for case in &figures.t_tests {
-        let test = if case.test == "paired" { paired_t } else { welch_t };
-        let ours = test(&logs(&case.a), &logs(&case.b)).unwrap();
+        let difference =
+            if case.test == "paired" { Difference::paired } else { Difference::independent };
+        let difference = difference(&logs(&case.a), &logs(&case.b)).unwrap();
+        let (low, high) = difference.interval(0.05);
+        near(low, case.low);
+        near(high, case.high);
+        let ours = difference.test().unwrap();
         near(ours.t, case.t);
         near(ours.freedom, case.freedom);
         near(ours.p, case.p);
+    }
+    for case in &figures.t_quantiles {
+        near(t_quantile(case.p, case.freedom), case.t);
     }
     for case in &figures.clopper_pearson {
         near(MissRate::new(case.misses, case.samples).upper.unwrap(), case.upper);

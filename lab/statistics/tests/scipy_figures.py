@@ -46,6 +46,7 @@ def percentiles():
 
 
 def t_test(test, a, b, result):
+    interval = result.confidence_interval(0.95)
     return {
         "test": test,
         "a": a,
@@ -53,6 +54,8 @@ def t_test(test, a, b, result):
         "t": float(result.statistic),
         "freedom": float(result.df),
         "p": float(result.pvalue),
+        "low": float(interval.low),
+        "high": float(interval.high),
     }
 
 
@@ -63,8 +66,10 @@ def yuen_paired(a, b):
     h = n - 2 * g
     winsorized = np.clip(d, d[g], d[n - g - 1])
     error = math.sqrt((n - 1) * np.var(winsorized, ddof=1) / (h * (h - 1)))
-    t = stats.trim_mean(d, g / n + 1e-12) / error
+    mean = stats.trim_mean(d, g / n + 1e-12)
+    t, half = mean / error, stats.t.isf(0.025, h - 1) * error
     result = {"test": "paired", "a": a, "b": b, "t": t, "freedom": h - 1.0, "p": 2 * stats.t.sf(abs(t), h - 1)}
+    result |= {"low": mean - half, "high": mean + half}
     return {key: float(value) if isinstance(value, np.floating) else value for key, value in result.items()}
 
 
@@ -79,6 +84,12 @@ def t_tests():
         yield t_test("welch", a, b, stats.ttest_ind(np.log(b), np.log(a), equal_var=False, trim=0.2))
     for a, b in [(D, E), (E[:10], D[:10]), (D + E, E + D)]:
         yield yuen_paired(a, b)
+
+
+def t_quantiles():
+    for p in [0.5, 0.05, 0.04 / 68, 1e-6]:
+        for freedom in [1.0, 2.5, 9.0, 1e6]:
+            yield {"p": p, "freedom": freedom, "t": float(stats.t.isf(p / 2, freedom))}
 
 
 def clopper_pearson():
@@ -197,6 +208,7 @@ def main():
         "versions": {"scipy": scipy.__version__, "numpy": np.__version__},
         "percentiles": list(percentiles()),
         "t_tests": list(t_tests()),
+        "t_quantiles": list(t_quantiles()),
         "clopper_pearson": list(clopper_pearson()),
         "samples_to_claim": list(samples_to_claim()),
         "slopes": list(slopes()),

@@ -22,7 +22,7 @@ impl Bench {
             "mlock=no",
             "--set",
             "loops=100,200",
-            "--repeat=3",
+            "--repeat=5",
         ];
         let mut run =
             chronoscope(&[&short[..], &["--no-store", "-q", "--format", "json"]].concat()).json();
@@ -66,8 +66,9 @@ fn a_run_passes_against_its_own_baseline() {
     assert_eq!(chronoscope(&["baseline", "write", &run, "-o", &file]).exits(0).stdout, "");
     chronoscope(&["baseline", "check", &file, &run])
         .exits(0)
-        .shows("pass: 2 pass")
+        .shows("no regression shown: 2 no regression shown")
         .shows("reference loops alike");
+    chronoscope(&["baseline", "check", &file, &run, "--strict"]).exits(4);
     chronoscope(&["baseline", "check", &file, &run, "--threshold", "0"]).exits(0);
     chronoscope(&["baseline", "write", &run, "-o", &again]).exits(0);
     let text = fs::read_to_string(&file).unwrap();
@@ -91,7 +92,10 @@ fn an_exact_figure_fails_by_one_and_tells_when_it_shrank() {
     chronoscope(&["baseline", "write", &bench.exact("run", 5690.0), "-o", &file]).exits(0);
     let text = fs::read_to_string(&file).unwrap();
     assert!(
-        text.contains("p50 = [5690]") && !text.contains("host = ") && !text.contains("reference"),
+        text.contains("p50 = [5690], p99 = [")
+            && text.contains("max = [")
+            && !text.contains("host = ")
+            && !text.contains("reference"),
         "{text}"
     );
     let more = bench.exact("more", 5691.0);
@@ -103,6 +107,16 @@ fn an_exact_figure_fails_by_one_and_tells_when_it_shrank() {
         .exits(3)
         .shows("::error title=switch loops=100")
         .shows("::regression%0Ap50 5690 instructions → 5691 instructions");
+    // Only the tail has grown.
+    let tail = bench.run("tail", |cases| {
+        for case in cases.as_array_mut().unwrap() {
+            make_exact(case, 5690.0);
+            let repetitions = case["series"][0]["by_repetition"].as_array_mut().unwrap();
+            repetitions.iter_mut().for_each(|one| one["p99"] = json!(1e9));
+        }
+    });
+    chronoscope(&["baseline", "check", &file, &tail]).exits(3).shows("× longer at p99");
+    chronoscope(&["baseline", "check", &file, &tail, "--judge", "p50"]).exits(0);
     let fewer = bench.exact("fewer", 5600.0);
     let tighten = format!(
         "exact figures that shrank: 2; to hold them: chronoscope baseline write {fewer} -o {file}"

@@ -55,48 +55,98 @@ fn compare(arguments: &[&str]) -> Answer {
 fn stored_runs_are_held_together() {
     let bench = Bench::new("stored");
     let a = bench.file("a", 3000.0, 100.0);
-    compare(&[&a, &bench.file("same", 3010.0, 100.2)]).exits(0).shows("pass: 1 pass");
-    let slower = bench.file("slower", 3300.0, 100.0);
-    compare(&[&a, &slower]).exits(3).shows("× 1.100").shows("regression: 1 regression");
-    compare(&[&slower, &a]).exits(0).shows("1 improvement");
-    compare(&[&a, &slower, "--threshold", "20"]).exits(0);
-    let json = compare(&[&a, &slower, "switch", "--format", "json"]).exits(3).json();
+    // Files are in no store, so nothing is known of the scatter between runs.
+    let same = bench.file("same", 3010.0, 100.2);
+    compare(&[&a, &same])
+        .exits(0)
+        .shows("no regression shown: 1 no regression shown")
+        .shows("cannot be excluded")
+        .shows("a scatter of 15 % between runs (30 % in the tail) is assumed");
+    compare(&[&a, &same, "--strict"]).exits(4).shows("inconclusive: 1 no regression shown");
+    compare(&[&a, &bench.file("slower", 3300.0, 100.0)]).exits(0).shows("no regression shown");
+    let twice = bench.file("twice", 6000.0, 100.0);
+    compare(&[&a, &twice]).exits(3).shows("× 2.00").shows("regression: 1 regression");
+    compare(&[&a, &twice, "--strict"]).exits(3);
+    compare(&[&twice, &a]).exits(0).shows("1 improvement");
+    compare(&[&a, &twice, "--threshold", "200"]).exits(0);
+    let json = compare(&[&a, &twice, "switch", "--format", "json"]).exits(3).json();
     assert_eq!(
         (&json["verdict"], &json["lines"][0]["finding"]),
         (&"regression".into(), &"regression".into())
     );
-    assert_eq!(json["interleaved"], json!(false));
-    compare(&[&a, &slower, "--format", "github"])
+    assert_eq!((&json["interleaved"], &json["schema"]), (&json!(false), &json!(2)));
+    let statistics = &json["lines"][0]["statistics"];
+    assert_eq!(
+        (&statistics[0]["statistic"], &statistics[1]["statistic"]),
+        (&json!("p50"), &json!("p99"))
+    );
+    assert!(json["lines"][0]["figures"]["interval"]["low"].as_f64().unwrap() > 1.05);
+    compare(&[&a, &twice, "--format", "github"])
         .exits(3)
         .shows("::error title=switch loops=100 policy=other")
-        .shows("× 1.100");
-    compare(&[&a, &slower, "--format", "junit"])
+        .shows("× 2.000");
+    compare(&[&a, &twice, "--format", "junit"])
         .exits(3)
         .shows("<failure message=")
         .shows("type=\"regression\"");
-    assert!(json["lines"][0]["figures"]["interval"]["low"].as_f64().unwrap() > 1.05);
+}
+
+#[test]
+fn the_store_teaches_the_scatter_between_runs() {
+    let folder = Folder::new("learned");
+    let store = folder.path("runs.sqlite");
+    let words =
+        [&["run", "switch"], &LIVE[1..7], &["--repeat=5", "-q", "--store", &store]].concat();
+    for _ in 0..5 {
+        chronoscope(&words).exits(0);
+    }
+    let found = compare(&["last-1", "last", "--store", &store]);
+    assert!(
+        found.stdout.contains("the scatter between runs is learned from earlier runs"),
+        "{found:#?}"
+    );
+    let json = compare(&["last-1", "last", "--store", &store, "--format", "json"]).json();
+    assert_eq!(json["lines"][0]["statistics"][0]["between_runs"]["runs"], 3);
 }
 
 #[test]
 fn a_machine_at_another_speed_proves_nothing() {
     let bench = Bench::new("drift");
     let a = bench.file("a", 3000.0, 100.0);
-    // All figures are 20 % slower, which the machine's speed may explain.
-    compare(&[&a, &bench.file("all", 3600.0, 120.0)])
+    // All figures are twice as slow, which the machine's speed may explain.
+    compare(&[&a, &bench.file("all", 6000.0, 200.0)])
         .exits(4)
-        .shows("the reference loop took 20.0 % longer");
+        .shows("in doubt: the reference loop took 100.0 % longer")
+        .shows("in turn decides: chronoscope compare linux@host linux@host switch --set loops=100");
     // The case has slowed much more than the machine.
-    compare(&[&a, &bench.file("much", 6000.0, 120.0)]).exits(3);
+    compare(&[&a, &bench.file("much", 12_000.0, 200.0)]).exits(3);
     // The case is as fast as before, on a faster machine.
-    compare(&[&a, &bench.file("hidden", 3000.0, 80.0)]).exits(4).shows("20.0 % shorter beside B");
+    compare(&[&a, &bench.file("hidden", 3000.0, 50.0)]).exits(4).shows("50.0 % shorter beside B");
     // The case is faster in step with the machine, which is no regression.
-    compare(&[&a, &bench.file("faster", 2400.0, 80.0)]).exits(0);
+    compare(&[&a, &bench.file("faster", 1500.0, 50.0)]).exits(0);
     // The scatter of the loop itself is below a percent.
-    compare(&[&a, &bench.file("steady", 3300.0, 100.9)]).exits(3);
+    compare(&[&a, &bench.file("steady", 6000.0, 100.9)]).exits(3);
     let without = |run: &mut Value| run["cases"][0]["figures"] = json!([]);
-    compare(&[&a, &bench.changed("none", 3300.0, 0.0, without)])
+    compare(&[&a, &bench.changed("none", 6000.0, 0.0, without)])
         .exits(3)
         .shows("no reference loops");
+}
+
+#[test]
+fn other_conditions_put_a_regression_in_doubt() {
+    let bench = Bench::new("conditions");
+    let of = |name: &str, p50: f64, load: f64| {
+        bench.changed(name, p50, 100.0, |run| {
+            run["context"]["load"] = json!([load, load, load]);
+            run["context"]["processors"] = json!(2);
+            run["context"]["doctor"] = json!([]);
+        })
+    };
+    let a = of("a", 3000.0, 0.1);
+    compare(&[&a, &of("alike", 9000.0, 0.3)]).exits(3);
+    compare(&[&a, &of("loaded", 9000.0, 3.0)])
+        .exits(4)
+        .shows("in doubt: the load was 0.1 beside A and 3 beside B, on 2 processors");
 }
 
 #[test]
@@ -126,6 +176,67 @@ fn what_cannot_be_compared_is_told() {
     });
     compare(&[&a, &few]).exits(4).shows("too few repetitions (10 and 2)");
     compare(&[&a, &a, "delayed"]).complains("unknown experiment `delayed`");
+}
+
+#[test]
+fn cases_of_two_targets_are_paired() {
+    let bench = Bench::new("pairing");
+    let with = |name: &str, change: &dyn Fn(&mut Value)| bench.changed(name, 3000.0, 100.0, change);
+    let a = bench.file("a", 3000.0, 100.0);
+    let target = with("target", &|run| run["cases"][0]["target"] = json!("linux-rt@vm"));
+    compare(&[&a, &target]).exits(0).shows("A is linux@host, B is linux-rt@vm");
+    // With several targets in a run, the pairing is asked for.
+    let two = with("two", &|run| {
+        let mut case = run["cases"][0].clone();
+        case["target"] = json!("tandem@host");
+        run["cases"][0]["target"] = json!("linux-rt@vm");
+        run["cases"].as_array_mut().unwrap().push(case);
+    });
+    compare(&[&a, &two]).exits(4).shows("only in A");
+    compare(&[&a, &two, "--pair", "target"]).exits(0).shows("only in B: switch tandem@host");
+    let tasks = with("tasks", &|run| run["cases"][0]["parameters"]["tasks"] = json!("7"));
+    compare(&[&a, &tasks]).exits(4).shows("only in A");
+    compare(&[&a, &tasks, "--pair", "tasks"]).exits(0).shows("A is tasks=2, B is tasks=7");
+    compare(&[&a, &tasks, "--pair", "taks"]).complains("no case has such a parameter");
+}
+
+/// PREEMPT_RT against full preemption, as measured in a guest whose clock counts instructions.
+#[test]
+fn a_better_tail_and_a_worse_median_are_mixed() {
+    let bench = Bench::new("mixed");
+    let guest = |target: &str, p50: f64, p99: f64, max: f64| {
+        bench.changed(target, p50, 100.0, |run| {
+            let case = &mut run["cases"][0];
+            case["target"] = json!(target);
+            case["clock"]["domain"] = json!("instructions");
+            let series = &mut case["series"][0];
+            series["unit"] = json!("instructions");
+            let repetitions = series["by_repetition"].as_array_mut().unwrap();
+            repetitions.truncate(1);
+            (repetitions[0]["p50"], repetitions[0]["p99"]) = (p50.into(), p99.into());
+            repetitions[0]["max"] = max.into();
+        })
+    };
+    let full = guest("linux-full@vm", 3843.0, 204_159.0, 242_545.0);
+    let rt = guest("linux-rt@vm", 4419.0, 4_815.0, 4_850.0);
+    let sentence = "slower at the median (× 1.15), 42 × shorter at p99, 50 × at worst: mixed";
+    let found = compare(&[&full, &rt]);
+    found.exits(3).shows(sentence).shows("mixed: 1 mixed");
+    assert!(found.stdout.starts_with(sentence), "{found:#?}");
+    assert!(!found.stdout.contains("regression:"), "{found:#?}");
+    compare(&[&full, &rt, "--judge", "p99"])
+        .exits(0)
+        .shows("42 × shorter at p99: improvement")
+        .shows("1 improvement");
+    compare(&[&full, &rt, "--judge", "p50"]).exits(3).shows("regression: 1 regression");
+    compare(&[&full, &rt, "--format", "junit"]).exits(3).shows("type=\"mixed\"");
+    compare(&[&full, &rt, "--format", "github"]).exits(3).shows("::mixed%0Ap50 3843");
+    let json = compare(&[&full, &rt, "--format", "json"]).exits(3).json();
+    assert_eq!((&json["verdict"], &json["answer"]), (&json!("mixed"), &json!(sentence)));
+    let page = bench.folder.path("mixed.html");
+    compare(&[&full, &rt, "-o", &page]).exits(3);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(&format!("<h1>{sentence}</h1>")), "the page's title is the finding");
 }
 
 #[test]
@@ -163,6 +274,8 @@ fn mistakes_are_told_in_a_line() {
         .complains("no experiment here has a parameter `bad`");
     compare(&["linux@host", "linux@host,bad=1"]).complains("nothing to run");
     compare(&[&a, &a, "--threshold=-1"]).complains("a percentage");
+    compare(&[&a, &a, "--judge", "p98"]).complains("no statistic `p98` can be judged");
+    compare(&["linux@host", "linux@host", "--pair", "target"]).complains("is for stored runs");
 }
 
 /// Cases that need no permission, with few repetitions; fine differences are not tested here.
@@ -184,5 +297,7 @@ fn variants_take_turns() {
         .exits(4)
         .shows("only in A")
         .shows("pad=50000");
+    let paired = compare(&["3", "4", "--pair", "pad", "--store", &store]);
+    assert!(paired.stdout.contains("A is pad=0, B is pad=50000"), "{paired:#?}");
     chronoscope(&["history", "switch", "--store", &store]).exits(0).shows("pad=50000");
 }

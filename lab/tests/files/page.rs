@@ -61,7 +61,8 @@ fn the_name_or_the_format_asks_for_a_page() {
 fn runs_are_compared_in_a_page() {
     let folder = Folder::new("compared-page");
     let json = folder.path("run.json");
-    chronoscope(&[&SHORT[..], &["--no-store", "--format", "json", "-o", &json]].concat());
+    let words = ["--repeat=5", "--no-store", "--format", "json", "-o", &json];
+    chronoscope(&[&SHORT[..8], &words].concat());
     let file = folder.path("c.html");
     let table = chronoscope(&["compare", &json, &json]);
     let two = chronoscope(&["compare", &json, &json, "-o", &file]);

@@ -10,12 +10,15 @@
 
 mod alerts;
 mod chain;
+mod comparisons;
 mod coverage;
+mod draw;
 mod exceedance;
 mod extrapolation;
 mod misses;
 pub mod recorded;
 mod row;
+mod stored;
 
 pub use row::{Effort, Row, Section};
 
@@ -26,6 +29,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
     Section { title: "Maxima of longer runs, by a model", rows: extrapolation::rows },
+    Section { title: "Comparisons in turn", rows: comparisons::rows },
+    Section { title: "Comparisons of stored runs", rows: stored::rows },
 ];
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! The page of a comparison: its verdict, the reasons, each case's ratio with its interval, and the
-//! figures.
+//! The page of a comparison: the finding as its title, the reasons, each statistic's ratio with its
+//! interval, and the figures.
 
 use super::{
     brief,
     figure::Figure,
-    overview::{list, status_counts, verdict},
+    overview::{finding, list, status_counts},
     page,
     ratio::{self, Heading, Ratio, Tone},
     text::{escape, joined, table},
     trend::{self, line_name},
 };
 use crate::{
-    comparison::{Comparison, Finding, Line},
+    comparison::{Comparison, Finding, Line, StatisticLine, in_a_word, up_to},
     run::Status,
     store::CaseRow,
     units::{digits, show},
@@ -26,11 +26,11 @@ pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     if let [one] = comparisons {
         body.push_str(&section(one));
         body.push_str(&trend::of_history(one, history));
-    } else {
-        let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
-        body.push_str(&trend::of_runs(comparisons, &runs));
-        body.extend(comparisons.iter().map(section));
+        return page(&one.answer, &body);
     }
+    let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
+    body.push_str(&trend::of_runs(comparisons, &runs));
+    body.extend(comparisons.iter().map(section));
     page(&format!("{} against {first}", names.join(", ")), &body)
 }
 
@@ -48,7 +48,9 @@ fn section(comparison: &Comparison) -> String {
         ]);
         format!("<p>{}</p>\n", escape(&text))
     };
-    let statuses: Vec<Status> = comparison.lines.iter().map(|line| line.finding.status()).collect();
+    let strict = comparison.strict;
+    let statuses: Vec<Status> =
+        comparison.lines.iter().map(|line| line.finding.status(strict)).collect();
     let improved =
         comparison.lines.iter().filter(|line| line.finding == Finding::Improvement).count();
     let turns = if comparison.interleaved { "A and B took turns" } else { "A ran before B" };
@@ -61,6 +63,9 @@ fn section(comparison: &Comparison) -> String {
         joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
     let mut reasons = String::new();
     for line in &comparison.lines {
+        if line.finding > Finding::NotOffered && !line.sentence.is_empty() {
+            reasons.push_str(&format!("{}: {}\n", line_name(line), line.sentence));
+        }
         let lines = line
             .reasons
             .iter()
@@ -74,7 +79,7 @@ fn section(comparison: &Comparison) -> String {
     format!(
         "<section class=\"comparison\">\n<h2>{} {}</h2>\n{}{}{}<p class=\"facts\">{}</p>\n{}<div class=\"charts\">\n{}</div>\n{}</section>\n",
         escape(brief(&comparison.b.name)),
-        verdict(comparison.verdict),
+        finding(comparison.finding),
         side("A", &comparison.a),
         side("B", &comparison.b),
         status_counts(&statuses),
@@ -86,57 +91,72 @@ fn section(comparison: &Comparison) -> String {
 }
 
 fn charts(comparison: &Comparison) -> String {
-    let ratios: Vec<Ratio> = comparison
-        .lines
-        .iter()
-        .filter_map(|line| {
-            let figures = line.figures.as_ref()?;
+    let rows = || {
+        comparison
+            .lines
+            .iter()
+            .flat_map(|line| line.statistics.iter().map(move |statistic| (line, statistic)))
+    };
+    let ratios: Vec<Ratio> = rows()
+        .filter_map(|(line, statistic)| {
+            let figures = &statistic.figures;
             Some(Ratio {
-                name: line_name(line),
+                name: format!("{} {}", line_name(line), statistic.statistic),
                 value: figures.ratio?,
                 range: figures.interval.as_ref().map(|ends| (ends.low, ends.high)),
                 within: Some(comparison.threshold),
-                verdict: line.finding.words(),
-                tone: match line.finding {
+                verdict: in_a_word(statistic),
+                tone: match statistic.finding {
                     Finding::Improvement => Tone::Good,
                     Finding::Pass | Finding::NotOffered => Tone::Plain,
-                    Finding::Inconclusive => Tone::Doubtful,
-                    Finding::Regression => Tone::Bad,
+                    Finding::NoRegressionShown | Finding::Inconclusive => Tone::Doubtful,
+                    Finding::Regression | Finding::Mixed => Tone::Bad,
                 },
             })
         })
         .collect();
     let heading = Heading {
-        title: "B / A, medians".to_owned(),
+        title: "B / A, statistic by statistic".to_owned(),
         reading: "To the right B is slower. The line is the 95 % interval, the band the threshold."
             .to_owned(),
         axis: "B / A (logarithmic)",
-        facts: "a ratio within one clock; repetitions are resampled, not samples".to_owned(),
+        facts: "a ratio within one clock, of typical repetitions".to_owned(),
     };
     ratio::figures(&heading, &ratios).iter().map(Figure::html).collect()
 }
 
 fn figures(lines: &[Line]) -> String {
-    let rows: Vec<Vec<String>> = lines
-        .iter()
-        .map(|line| {
-            let figures = line.figures.as_ref();
-            let shown = |value: Option<f64>| {
-                value.map_or("–".to_owned(), |value| show(value, line.unit_name()))
-            };
-            let ratio = |value: f64| format!("×{value:.3}");
-            let interval = figures.and_then(|figures| figures.interval.as_ref());
-            vec![
-                line_name(line),
-                shown(figures.and_then(|figures| figures.a)),
-                shown(figures.and_then(|figures| figures.b)),
-                figures.and_then(|figures| figures.ratio).map_or("–".to_owned(), ratio),
-                interval.map_or("–".to_owned(), |ends| {
-                    format!("{}…{}", ratio(ends.low), ratio(ends.high))
-                }),
-                line.finding.words().to_owned(),
-            ]
-        })
-        .collect();
-    table("figures", &["case", "A p50", "B p50", "B / A", "95 %", "verdict"], &rows)
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for line in lines {
+        let name = line_name(line);
+        if line.statistics.is_empty() {
+            let none = || "–".to_owned();
+            let verdict = line.finding.words().to_owned();
+            rows.push(vec![name, none(), none(), none(), none(), none(), none(), verdict]);
+            continue;
+        }
+        rows.extend(line.statistics.iter().map(|statistic| row(line, &name, statistic)));
+    }
+    let heads = ["case", "", "A", "B", "B / A", "95 %", "not excluded", "verdict"];
+    table("figures", &heads, &rows)
+}
+
+fn row(line: &Line, name: &str, statistic: &StatisticLine) -> Vec<String> {
+    let figures = &statistic.figures;
+    let none = || "–".to_owned();
+    let shown = |value: Option<f64>| value.map_or_else(none, |value| show(value, line.unit_name()));
+    let ratio = |value: f64| format!("×{value:.3}");
+    let is_open = statistic.finding == Finding::NoRegressionShown;
+    vec![
+        name.to_owned(),
+        statistic.statistic.to_owned(),
+        shown(figures.a),
+        shown(figures.b),
+        figures.ratio.map_or_else(none, ratio),
+        figures
+            .interval
+            .map_or_else(none, |ends| format!("{}…{}", ratio(ends.low), ratio(ends.high))),
+        statistic.at_most.filter(|_| is_open).map_or_else(none, up_to),
+        in_a_word(statistic).to_owned(),
+    ]
 }

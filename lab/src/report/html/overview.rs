@@ -2,6 +2,7 @@
 
 use super::text::{escape, joined};
 use crate::{
+    comparison::Finding,
     report::{Paint, table},
     run::{Run, Status},
     units::digits,
@@ -13,6 +14,7 @@ pub fn sign(status: Status) -> (&'static str, &'static str) {
         Status::Pass => ("✓", "good"),
         Status::NotOffered => ("–", "none"),
         Status::Inconclusive => ("?", "doubt"),
+        Status::Mixed => ("◆", "bad"),
         Status::Regression => ("▲", "bad"),
         Status::LimitMissed => ("✗", "bad"),
         Status::Error => ("!", "bad"),
@@ -25,12 +27,22 @@ pub fn verdict(status: Status) -> String {
     format!("<span class=\"verdict {class}\">{sign} {}</span>", status.words())
 }
 
+/// A finding of a comparison as a coloured label.
+pub fn finding(finding: Finding) -> String {
+    let (sign, class) = match finding {
+        Finding::NoRegressionShown => ("?", "doubt"),
+        finding => sign(finding.status(false)),
+    };
+    format!("<span class=\"verdict {class}\">{sign} {}</span>", finding.words())
+}
+
 /// The number of verdicts by status, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
 pub fn status_counts(statuses: &[Status]) -> String {
     let order = [
         Status::Error,
         Status::LimitMissed,
         Status::Regression,
+        Status::Mixed,
         Status::Inconclusive,
         Status::NotOffered,
         Status::Pass,

@@ -431,19 +431,20 @@ fn many_runs_show_a_trend() {
 /// A comparison of the sample run with the full sample run.
 fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
-    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, |_| true);
-    let lines = comparison::compare(&pairs, false, 0.05);
-    let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
-    comparison::Comparison {
-        schema: 1,
-        a: side("<a>"),
-        b: side(b_name),
+    let alike = comparison::Pairing::Alike;
+    let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &alike, |_| true);
+    let (judge, history) = (&comparison::Judge::default(), &comparison::History::default());
+    let how = comparison::How {
         interleaved: false,
         threshold: 0.05,
-        verdict: Status::Pass,
-        lines,
-        only_in_a,
-        only_in_b,
-        notes: vec!["<note>".to_owned()],
-    }
+        judge,
+        history,
+        conditions: &[],
+        look: None,
+    };
+    let lines = comparison::compare(&pairs, &how);
+    let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
+    let comparison = comparison::Comparison::new([side("<a>"), side(b_name)], &how, lines);
+    comparison::Comparison { only_in_a, only_in_b, notes: vec!["<note>".to_owned()], ..comparison }
+        .concluded(false)
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    overview::verdict,
+    overview::finding,
     scale::Scale,
     svg::Svg,
     text::{escape, joined},
@@ -128,7 +128,7 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
         escape(&trend.name),
         line(trend, &outside, &tips),
         cells.concat(),
-        verdict(trend.finding.status()),
+        finding(trend.finding),
     )
 }
 

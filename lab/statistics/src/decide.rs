@@ -1,0 +1,227 @@
+//! Verdicts: what the figures of a statistic allow to be said, and what a case's statistics say
+//! together. Pure rules; the figures come from [`compare`](super::compare).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{compare::FEWEST_REPETITIONS, resample::Interval};
+
+/// The verdict on a statistic, or on a case, ordered from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// B is faster, by more than the threshold.
+    Improvement,
+    /// B is shown not to be slower by more than the threshold.
+    Pass,
+    /// No regression is shown, and none excluded.
+    Open,
+    Inconclusive(Reason),
+    /// Statistics of one case differ in sign: some are slower, others faster.
+    Mixed,
+    /// B is slower, by more than the threshold.
+    Regression,
+}
+
+/// The reason why a statistic is inconclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A side has fewer than [`FEWEST_REPETITIONS`] repetitions (with an exact clock: none).
+    TooFewRepetitions { a: usize, b: usize },
+    /// The sides took turns, but have different numbers of repetitions, which form no pairs.
+    Unpaired { a: usize, b: usize },
+    /// A repetition is not a number from 1e-100 to 1e100; with an exact clock, zero is allowed too.
+    NotPositive,
+    /// B is significantly slower than the threshold, but by less than one step of the clock.
+    WithinStep,
+    /// B is slower or faster, but so may have been the machine: the conditions of A and B differ.
+    InDoubt,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewRepetitions { a, b } => {
+                write!(f, "too few repetitions ({a} and {b}): take {FEWEST_REPETITIONS} or more")
+            }
+            Self::Unpaired { a, b } => {
+                write!(f, "A and B took turns, but have {a} and {b} repetitions: measure again")
+            }
+            Self::NotPositive => f.write_str("a repetition is not above zero: time longer batches"),
+            Self::WithinStep => f.write_str(
+                "slower than the threshold, but by less than one step of the clock: time longer batches",
+            ),
+            Self::InDoubt => f.write_str("in doubt: the conditions of A and B differ"),
+        }
+    }
+}
+
+/// The figures on which the verdict on a statistic depends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// B / A.
+    pub ratio: f64,
+    /// The interval of the ratio.
+    pub interval: Interval,
+    /// The p-value after the correction for the family.
+    pub p: f64,
+    /// The clock's step, as a share of the smaller side.
+    pub step: f64,
+}
+
+impl Evidence {
+    /// The greatest ratio that cannot be excluded: the upper end of the interval, and one step of
+    /// the clock.
+    pub fn upper(&self) -> f64 {
+        self.interval.high * (1.0 + self.step)
+    }
+
+    /// Decides on a statistic. `threshold` is the smallest relative growth that matters, `alpha`
+    /// the error rate of the family's test.
+    ///
+    /// A difference must be significant *and* exceed the threshold. Equality is never assumed from
+    /// a lack of significance: a pass requires that every ratio in the interval is within the
+    /// threshold.
+    pub fn decide(&self, threshold: f64, alpha: f64) -> Verdict {
+        let needed = 1.0 + threshold.max(self.step);
+        let is_significant = self.p < alpha;
+        if is_significant && self.ratio > needed {
+            Verdict::Regression
+        } else if is_significant && self.ratio < 1.0 / needed {
+            Verdict::Improvement
+        } else if is_significant && self.ratio > 1.0 + threshold {
+            Verdict::Inconclusive(Reason::WithinStep)
+        } else if self.upper() <= 1.0 + threshold {
+            Verdict::Pass
+        } else {
+            Verdict::Open
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict if the conditions of A and B differ in a way that may explain any difference: a
+    /// change is in doubt, and a pass shows nothing.
+    pub fn doubted(self) -> Self {
+        match self {
+            Self::Regression | Self::Mixed => Self::Inconclusive(Reason::InDoubt),
+            Self::Improvement | Self::Pass => Self::Open,
+            Self::Open | Self::Inconclusive(_) => self,
+        }
+    }
+
+    /// The verdict on a case by those on its statistics: *mixed* if some are slower and others
+    /// faster, else the worst. An improvement of one statistic is that of the case if the others
+    /// pass. `None` without statistics.
+    pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let all: Vec<Self> = all.into_iter().collect();
+        let has = |wanted: Self| all.contains(&wanted);
+        if has(Self::Mixed) || has(Self::Regression) && has(Self::Improvement) {
+            return Some(Self::Mixed);
+        }
+        if has(Self::Improvement)
+            && all.iter().all(|one| matches!(one, Self::Improvement | Self::Pass))
+        {
+            return Some(Self::Improvement);
+        }
+        all.into_iter().reduce(|worst, one| if one.rank() > worst.rank() { one } else { worst })
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Self::Improvement => 0,
+            Self::Pass => 1,
+            Self::Open => 2,
+            Self::Inconclusive(_) => 3,
+            Self::Mixed => 4,
+            Self::Regression => 5,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Verdict::{Improvement, Inconclusive, Mixed, Open, Pass, Regression},
+        *,
+    };
+
+    const ALPHA: f64 = 0.04;
+
+    /// The threshold is 1/16; all figures are exact in binary.
+    #[test]
+    fn each_condition_has_its_bound() {
+        let step = Inconclusive(Reason::WithinStep);
+        for (ratio, low, high, p, floor, expected) in [
+            (1.25, 1.125, 1.5, 0.01, 0.0, Regression),
+            // The threshold alone is not exceeded, and not excluded.
+            (1.0625, 1.03125, 1.5, 0.01, 0.0, Open),
+            (1.25, 1.125, 1.5, 0.01, 0.25, step),
+            (1.5, 1.25, 1.75, 0.01, 0.25, Regression),
+            // Not significant: nothing is shown, whatever the ratio.
+            (1.25, 0.875, 1.5, ALPHA, 0.0, Open),
+            (1.25, 1.125, 1.5, ALPHA, 0.0, Open),
+            (4.0, 0.5, 32.0, 0.9, 0.0, Open),
+            // A pass needs the whole interval within the threshold, with a step of the clock.
+            (1.0, 0.96875, 1.03125, 0.9, 0.0, Pass),
+            (1.0, 0.5, 1.0625, 0.9, 0.0, Pass),
+            (1.0, 0.96875, 1.09375, 0.9, 0.0, Open),
+            (1.0, 0.96875, 1.03125, 0.9, 0.125, Open),
+            (1.03125, 1.015625, 1.046875, 0.001, 0.0, Pass),
+            (0.75, 0.5, 0.875, 0.01, 0.0, Improvement),
+            (0.75, 0.5, 0.875, 0.01, 0.25, Improvement),
+            // Faster, but by no more than a step of the clock, or not significantly.
+            (0.875, 0.75, 0.9375, 0.01, 0.25, Open),
+            (0.75, 0.5, 0.875, ALPHA, 0.0, Pass),
+            (0.96875, 0.953125, 0.984375, 0.01, 0.0, Pass),
+        ] {
+            let evidence = Evidence { ratio, interval: Interval { low, high }, p, step: floor };
+            let found = evidence.decide(0.0625, ALPHA);
+            assert_eq!(found, expected, "{ratio} in {low}..{high}, p {p}, step {floor}");
+        }
+    }
+
+    #[test]
+    fn a_case_is_as_bad_as_its_worst_statistic_and_never_both_ways() {
+        let open = Inconclusive(Reason::NotPositive);
+        let table: [(&[Verdict], Verdict); 13] = [
+            (&[Pass, Pass], Pass),
+            (&[Pass, Improvement], Improvement),
+            (&[Improvement, Improvement], Improvement),
+            (&[Improvement, Open], Open),
+            (&[Pass, Open], Open),
+            (&[Open, open], open),
+            (&[Pass, Regression], Regression),
+            (&[open, Regression], Regression),
+            (&[Regression, Improvement], Mixed),
+            (&[Improvement, Pass, Regression], Mixed),
+            (&[Regression, Improvement, open], Mixed),
+            (&[Mixed, Regression], Mixed),
+            (&[open], open),
+        ];
+        for (all, expected) in table {
+            let found = Verdict::together(all.iter().copied());
+            assert_eq!(found, Some(expected), "{all:?}");
+            assert_eq!(Verdict::together(all.iter().rev().copied()), Some(expected), "{all:?}");
+        }
+        assert_eq!(Verdict::together([]), None);
+    }
+
+    #[test]
+    fn under_other_conditions_nothing_is_shown() {
+        let doubt = Inconclusive(Reason::InDoubt);
+        let few = Inconclusive(Reason::TooFewRepetitions { a: 1, b: 2 });
+        for (verdict, doubted) in [
+            (Regression, doubt),
+            (Mixed, doubt),
+            (Pass, Open),
+            (Improvement, Open),
+            (Open, Open),
+            (few, few),
+        ] {
+            assert_eq!(verdict.doubted(), doubted);
+        }
+    }
+}
