@@ -43,9 +43,7 @@ struct Bar(ProgressBar);
 impl Bar {
     fn new() -> Self {
         let bar = ProgressBar::new(FULL);
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix} left  {wide_msg}")
-        {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {wide_msg}") {
             bar.set_style(style);
         }
         Self(bar)
@@ -59,9 +57,8 @@ impl Progress for Bar {
             self.0.reset();
         }
         console::set_bar(Some(self.0.clone()));
+        self.0.set_message(format!("{} left  {}", rough_time(step.left), name(step.case)));
         self.0.set_position((step.done * FULL as f64) as u64);
-        self.0.set_prefix(rough_time(step.left));
-        self.0.set_message(name(step.case));
     }
 
     fn finish(&mut self) {
