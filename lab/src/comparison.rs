@@ -10,6 +10,7 @@ mod history;
 mod judge;
 mod matching;
 mod sentence;
+mod shift;
 
 use serde::{Serialize, Serializer};
 
@@ -21,6 +22,7 @@ pub use self::{
     judge::{JUDGED, Judge, Judged},
     matching::{Pair, Pairing, match_cases},
     sentence::{in_a_word, up_to},
+    shift::{InBand, Shift},
 };
 use crate::{
     run::{CaseResult, Context, Domain, SeriesResult, Status, Unit},
@@ -130,9 +132,9 @@ pub struct Line {
     pub statistics: Vec<StatisticLine>,
     /// The reference loop's duration during B divided by its duration during A.
     pub reference: Option<f64>,
-    /// Both series, without single samples: their distributions.
+    /// The distributions beside each other; `None` if the series have none.
     #[serde(skip)]
-    pub sides: Option<Box<[SeriesResult; 2]>>,
+    pub shift: Option<Shift>,
 }
 
 impl Line {
@@ -370,8 +372,6 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
         conditions.extend_from_slice(how.conditions);
         conditions.extend(doubt::steal(pair.a, pair.b));
     }
-    let without_samples =
-        |series: &SeriesResult| SeriesResult { samples: Vec::new(), ..series.clone() };
     Prepared {
         exact,
         step: step(pair.a, a).max(step(pair.b, b)),
@@ -383,7 +383,7 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
             unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
-            sides: Some(Box::new([without_samples(a), without_samples(b)])),
+            shift: Shift::of(a, b, exact),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }
@@ -404,7 +404,7 @@ impl Prepared {
             figures: None,
             statistics: Vec::new(),
             reference: None,
-            sides: None,
+            shift: None,
         };
         Self {
             line,

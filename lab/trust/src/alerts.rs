@@ -2,7 +2,7 @@
 
 use chronoscope_statistics::{SplitMix64, alert::expected};
 
-use crate::{Effort, Row};
+use crate::{Effort, Row, draw::normal};
 
 /// The scatter between runs: 5 %.
 const SCATTER: f64 = 0.05;
@@ -42,14 +42,8 @@ fn alarms(runs: usize, ratio: f64, draw: fn(&mut SplitMix64) -> f64, rounds: usi
     is_outside.count()
 }
 
-/// A standard normal number, by the method of Box and Muller.
-fn normal(random: &mut SplitMix64) -> f64 {
-    let radius = (-2.0 * random.unit().ln()).sqrt();
-    radius * (std::f64::consts::TAU * random.unit()).cos()
-}
-
 /// Student's t with three degrees of freedom.
-fn heavy(random: &mut SplitMix64) -> f64 {
+pub fn heavy(random: &mut SplitMix64) -> f64 {
     let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
     normal(random) / (squares / 3.0).sqrt()
 }

@@ -18,12 +18,14 @@ mod extrapolation;
 mod misses;
 pub mod recorded;
 mod row;
+mod shift;
 mod stored;
 
 pub use row::{Effort, Row, Section};
 
 /// The sections in the order in which they are printed.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "The ratio of two distributions", rows: shift::rows },
     Section { title: "Alert bands of a history", rows: alerts::rows },
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },

@@ -3,15 +3,15 @@
 
 use super::{
     brief,
-    figure::Figure,
     overview::{finding, list, status_counts},
     page,
     ratio::{self, Heading, Ratio, Tone},
+    shift,
     text::{escape, joined, table},
     trend::{self, line_name},
 };
 use crate::{
-    comparison::{Comparison, Finding, Line, StatisticLine, in_a_word, up_to},
+    comparison::{Comparison, Finding, Line, Shift, StatisticLine, in_a_word, up_to},
     run::Status,
     store::CaseRow,
     units::{digits, show},
@@ -122,7 +122,11 @@ fn charts(comparison: &Comparison) -> String {
         axis: "B / A (logarithmic)",
         facts: "a ratio within one clock, of typical repetitions".to_owned(),
     };
-    ratio::figures(&heading, &ratios).iter().map(Figure::html).collect()
+    let lines = comparison.lines.iter();
+    let shifts: Vec<(String, &Shift)> =
+        lines.filter_map(|line| Some((line_name(line), line.shift.as_ref()?))).collect();
+    let figures = ratio::figures(&heading, &ratios).into_iter().chain(shift::figures(&shifts));
+    figures.map(|figure| figure.html()).collect()
 }
 
 fn figures(lines: &[Line]) -> String {

@@ -105,3 +105,28 @@ fn figure(one: &Extrapolated<'_>, model: &Model, words: &str) -> Figure {
         ..Figure::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{report::extrapolation, run::sample, statistics::SplitMix64};
+
+    #[test]
+    fn a_limit_has_a_chart_and_a_refusal_its_reason() {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        run.cases[0].series.truncate(1);
+        let refused = section(&extrapolation::of(&run, 60.0), "a <day>");
+        assert!(refused.contains("run with --samples") && refused.contains("a &lt;day&gt;"));
+        assert!(!refused.contains("<svg"), "{refused}");
+        let mut random = SplitMix64::new(3);
+        run.cases[0].series[0].samples =
+            (0..50_000).map(|i| (f64::from(i) * 1e6, -1e4 * random.unit().ln())).collect();
+        let text = section(&extrapolation::of(&run, 3600.0), "an hour");
+        assert!(text.contains("data-kind=\"levels\"") && text.contains(CAVEAT), "{text}");
+        // A mark for each peak, and two at the horizon.
+        assert_eq!(text.matches("class=\"m c0\"").count(), 101);
+        assert_eq!(text.matches("class=\"m c1\"").count(), 1);
+        assert_eq!(section(&[], "an hour"), "");
+    }
+}

@@ -26,6 +26,7 @@ mod rules;
 mod scale;
 mod section;
 mod shape;
+mod shift;
 mod slope;
 mod svg;
 mod sweep;

@@ -69,6 +69,16 @@ impl Svg {
         self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     }
 
+    /// A filled area within an outline; nothing for fewer than three points.
+    pub fn area(&mut self, class: &str, outline: &[[f64; 2]]) {
+        if outline.len() < 3 {
+            return;
+        }
+        let points = outline.iter().map(|[x, y]| format!("{} {}", coordinate(*x), coordinate(*y)));
+        let path = points.collect::<Vec<_>>().join("L");
+        self.add(format_args!("<path class=\"{class}\" d=\"M{path}Z\"/>"));
+    }
+
     pub fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let (x, y, width, height) =
             (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));

@@ -411,7 +411,16 @@ fn two_runs_show_the_trend_of_the_store() {
         text.contains("run 1 to run 4, 4 of the store")
             && text.contains("×4.000")
             && text.contains("run 3: 3 µs")
+            && !text.contains(", outside of its band")
     );
+    let mut steady: Vec<CaseRow> = (1..=7).map(|run| row(run, &host)).collect();
+    steady.iter_mut().for_each(|row| row.p50 = Some(1000.0 + row.run as f64));
+    steady[6].p50 = Some(2000.0);
+    let text = super::comparison::render(&[compared("<b>")], &steady);
+    check(&text);
+    assert!(text.contains("run 7: 2 µs, outside of its band") && text.contains("class=\"band\""));
+    // The mark's tip, and the end of the picture's label.
+    assert_eq!(text.matches(", outside of its band\"").count(), 2);
     assert!(
         !super::comparison::render(&[compared("<b>")], &rows[..2]).contains("From run to run"),
         "two are compared already"
