@@ -45,14 +45,14 @@ fn harmless(answer: &Answer) -> &Answer {
     answer
 }
 
+/// The keys of words of closed vocabularies: another word is refused.
+const CLOSED: [&str; 7] =
+    ["role", "unit", "domain", "status", "instrument", "p50_interval_basis", "over"];
+
 /// Adds [`EVIL`] to every text of a run, but for words of closed vocabularies and attachments.
 fn poison(value: &mut Value, key: &str) {
     match value {
-        Value::String(text)
-            if !["role", "unit", "domain", "status", "instrument"].contains(&key) =>
-        {
-            text.push_str(EVIL);
-        }
+        Value::String(text) if !CLOSED.contains(&key) => text.push_str(EVIL),
         Value::Array(values) => values.iter_mut().for_each(|value| poison(value, key)),
         Value::Object(fields) => {
             for (key, value) in fields.iter_mut() {
