@@ -17,6 +17,7 @@ use serde_json::Value;
 fn assert_same(measured: &[Value], own: &[Value]) {
     assert_eq!(measured.len(), own.len());
     for (measured, own) in measured.iter().zip(own) {
+        let [measured, own] = [measured, own].map(without_statements);
         for (name, value) in measured.as_object().unwrap() {
             let same = *value == own[name] || ["target", "parameters"].contains(&name.as_str());
             assert!(
@@ -26,6 +27,19 @@ fn assert_same(measured: &[Value], own: &[Value]) {
             );
         }
     }
+}
+
+/// The case without the intervals and limits of its series. A board may vary from start to start,
+/// so no statement about it is exact; an emulator's may be.
+fn without_statements(case: &Value) -> Value {
+    let mut case = case.clone();
+    for series in case["series"].as_array_mut().unwrap() {
+        let series = series.as_object_mut().unwrap();
+        for name in ["p50_interval", "p50_interval_basis", "upper_limits"] {
+            series.remove(name);
+        }
+    }
+    case
 }
 
 fn target_folder() -> PathBuf {
