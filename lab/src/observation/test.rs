@@ -177,6 +177,7 @@ fn values_are_in_the_unit_and_by_operation() {
         let mut observation = Observation::new(&case(), true);
         // The times of samples begin anew in each repetition, also after one that was dropped.
         plain(&mut observation, series(), clock, true);
+        plain(&mut observation, series(), clock, true);
         let before = observation.checkpoint();
         plain(&mut observation, series(), clock, false);
         observation.restore(before);
@@ -184,8 +185,8 @@ fn values_are_in_the_unit_and_by_operation() {
         let result = observation.finish(&case());
         let [one] = result.series.as_slice() else { panic!("{:?}", result.series) };
         assert_eq!((one.summary.p50, one.per), (Some(value), 5.0));
-        assert_eq!(one.histogram, [(value, 6)]);
-        let times = [2.0, 4.0, 6.0, 2.0, 4.0, 6.0];
+        assert_eq!(one.histogram, [(value, 9)]);
+        let times = [2.0, 4.0, 6.0, 2.0, 4.0, 6.0, 2.0, 4.0, 6.0];
         assert_eq!(one.samples, times.map(|at| (at, value)));
     }
 }
