@@ -1,8 +1,8 @@
 //! Tests whether rare samples are spread evenly over time or come in bursts. A bound of a rate
 //! assumes that they are independent; bursts break it.
 //!
-//! An [`Order`] keeps what the test needs, in bounded memory, while samples arrive: the deadline
-//! misses in each of at most 128 consecutive blocks, and the places of the 100 largest samples.
+//! An [`Order`] takes samples one by one and keeps, in bounded memory, the deadline misses in each of
+//! at most 128 consecutive blocks, and the places of the 100 largest samples.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

@@ -341,9 +341,9 @@ impl Spread {
         quantile(&shapes, CONFIDENCE)
     }
 
-    /// The value below which the maximum of so many samples stays with [`CONFIDENCE`] by 95 % of the
-    /// fits. The mean over the fits would hold in 91 % of runs only, nine tenths of them in 94 %: the
-    /// fits scatter around one that may itself be too short.
+    /// The value below which the maximum of so many samples stays with [`CONFIDENCE`] by 95 % of
+    /// the fits. The mean over the fits, or nine tenths of them, would hold in 89 to 92 % of runs
+    /// only: the fits scatter around one that may itself be too short.
     fn upper(&self, samples: f64) -> f64 {
         let excess = |(rate, fit): &(f64, Pareto)| {
             // The chance that a peak is below, to the power of the number of peaks.

@@ -1,4 +1,4 @@
-//! The bands in which a new run of a case is expected: false alarms, and what they find.
+//! The bands in which a new run of a case is expected: false alarms, and power.
 
 use chronoscope_statistics::{SplitMix64, alert::expected};
 
