@@ -274,6 +274,10 @@ pub struct Compare {
     /// Variants: set a parameter on both sides. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
     pub set: Vec<String>,
+    /// Variants: add pairs until every case is settled, or this time is over [default: 10m]. Last on
+    /// the line, or with a time: a number and s, m, h or d.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10m")]
+    pub until_sure: Option<String>,
     /// Runs: pair cases that differ in this parameter, or in their `target` [default: target, if
     /// each run has a single one].
     #[arg(long, value_name = "NAME")]

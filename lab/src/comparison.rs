@@ -216,7 +216,14 @@ pub struct How<'a> {
 
 /// Compares all cases, as one family.
 pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {
-    let mut lines: Vec<Prepared> = pairs.iter().flat_map(|pair| prepare(pair, how)).collect();
+    compare_each(pairs, how).into_iter().flatten().collect()
+}
+
+/// Compares all cases, as one family. Returns the lines of each.
+pub fn compare_each(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Vec<Line>> {
+    let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, how)).collect();
+    let counts: Vec<usize> = prepared.iter().map(Vec::len).collect();
+    let mut lines: Vec<Prepared> = prepared.into_iter().flatten().collect();
     let measured = judge(&lines, how, |_| 1.0);
     // Scales A to the speed of B's machine. Interleaved runs shared their machine's speed, and
     // counts do not depend on it.
@@ -229,7 +236,8 @@ pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {
     for (line, (measured, adjusted)) in lines.iter_mut().zip(measured.iter().zip(&adjusted)) {
         line.conclude(measured, adjusted, how);
     }
-    lines.into_iter().map(|prepared| prepared.line).collect()
+    let mut lines = lines.into_iter().map(|prepared| prepared.line);
+    counts.into_iter().map(|count| lines.by_ref().take(count).collect()).collect()
 }
 
 /// The finding on a whole: the worst of its lines. A case that only A has was not measured again.

@@ -55,6 +55,36 @@ pub fn run(
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
+    run_to(cases, keep_samples, progress, stop, journal, None)
+}
+
+/// Runs all cases as [`run`] does, and then asks `goals`: it gets the results so far, and returns
+/// for each case the number of repetitions to reach, or an empty list to end the run.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    cases: &[Case],
+    keep_samples: bool,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &mut Journal,
+    goals: &mut Goals<'_>,
+) -> Result<Outcome> {
+    run_to(cases, keep_samples, progress, stop, journal, Some(goals))
+}
+
+/// Says how many repetitions each case is to reach, by the results so far.
+type Goals<'a> = dyn FnMut(&[CaseResult]) -> Vec<usize> + 'a;
+
+fn run_to(
+    cases: &[Case],
+    keep_samples: bool,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &mut Journal,
+    mut goals: Option<&mut Goals<'_>>,
+) -> Result<Outcome> {
     let mut under_way = cases
         .iter()
         .map(|case| {
@@ -65,7 +95,13 @@ pub fn run(
         })
         .collect::<Result<Vec<_>>>()?;
     let mut order: Vec<usize> = (0..under_way.len()).collect();
-    while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) {
+        if !under_way.iter().any(UnderWay::needs_more) {
+            let Some(goals) = &mut goals else { break };
+            if !extend(&mut under_way, goals) {
+                break;
+            }
+        }
         for &index in &order {
             if !under_way[index].needs_more() {
                 continue;
@@ -84,6 +120,15 @@ pub fn run(
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
     let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
     Ok(Outcome { results, complete, interrupted })
+}
+
+/// Sets the numbers of repetitions to reach. Returns whether any case needs more.
+fn extend(under_way: &mut [UnderWay<'_>], goals: &mut Goals<'_>) -> bool {
+    let results: Vec<CaseResult> = under_way.iter().map(|case| case.tally.so_far()).collect();
+    for (case, goal) in under_way.iter_mut().zip(goals(&results)) {
+        case.tally.goal = goal;
+    }
+    under_way.iter().any(UnderWay::needs_more)
 }
 
 struct UnderWay<'a> {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
 
-use super::{keep::Keeper, run};
+use super::{keep::Keeper, run, until_sure::UntilSure};
 use crate::{
     case::{Case, experiment},
     cli::{self},
@@ -123,6 +123,7 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
         ("--vary", arguments.vary.is_some()),
+        ("--until-sure", arguments.until_sure.is_some()),
         ("--set", !arguments.set.is_empty()),
     ];
     if let Some((flag, _)) = live.iter().find(|(_, given)| *given) {
@@ -287,27 +288,39 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
     if pairs.is_empty() {
         bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
     }
-    let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, stop)? else {
+    let history = History::default();
+    let limit = arguments.until_sure.as_deref();
+    let limit = limit.map(|time| run::duration("--until-sure", time)).transpose()?;
+    let how = How {
+        interleaved: true,
+        threshold: arguments.threshold / 100.0,
+        judge: &judge,
+        history: &history,
+        conditions: &[],
+        look: None,
+    };
+    let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, how, limit));
+    let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, until_sure.as_mut(), stop)?
+    else {
         return Ok(None);
     };
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
-    let how = How {
-        interleaved: true,
-        threshold: arguments.threshold / 100.0,
-        judge: &judge,
-        history: &History::default(),
-        conditions: &[],
-        look: None,
+    let (lines, looks) = match until_sure {
+        Some(until_sure) => {
+            let (lines, note) = until_sure.finish();
+            (lines, Some(note))
+        }
+        None => (comparison::compare(&results, &how), None),
     };
-    let lines = comparison::compare(&results, &how);
     let side = |name: &OsString, run: &Run| Side {
         name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
     };
     let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
     let mut comparison = Comparison::new(sides, &how, lines);
+    comparison.notes.extend(looks);
     if !left_out.is_empty() {
         comparison.notes.push(format!(
             "left out, for want of a parameter that is set: {}",
@@ -325,6 +338,7 @@ fn take_turns(
     pairs: &[variant::Pair],
     study: &Study,
     arguments: &cli::Compare,
+    until_sure: Option<&mut UntilSure<'_>>,
     stop: &AtomicBool,
 ) -> Result<Option<(Keeper, [Run; 2])>> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
@@ -342,7 +356,14 @@ fn take_turns(
     let mut keeper = Keeper::open(&arguments.keep, &header, arguments.print.quiet)?;
     let mut progress = report::progress::new(arguments.print.quiet);
     let start = Instant::now();
-    let outcome = runner::run(&cases, false, progress.as_mut(), stop, &mut keeper.journal)?;
+    let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
+    let outcome = match until_sure {
+        Some(until_sure) => {
+            let goals = &mut |results: &[CaseResult]| until_sure.look(results);
+            runner::run_on(&cases, false, progress, stop, journal, goals)
+        }
+        None => runner::run(&cases, false, progress, stop, journal),
+    }?;
     let context = Context {
         interrupted: outcome.interrupted,
         seconds: start.elapsed().as_secs_f64(),

@@ -14,6 +14,7 @@ mod recover;
 mod report;
 mod run;
 mod trace;
+mod until_sure;
 
 use anyhow::Result;
 

@@ -66,6 +66,7 @@ impl Seen {
 }
 
 /// The observations of one case so far.
+#[derive(Clone)]
 pub struct Observation {
     release: String,
     clock: Option<Clock>,

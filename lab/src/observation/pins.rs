@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// A series that a pin shows.
+#[derive(Clone)]
 pub(super) struct Shown {
     /// The index among all series.
     pub(super) index: usize,

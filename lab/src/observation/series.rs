@@ -11,6 +11,7 @@ use crate::{
 const MAX_KEPT: usize = 1_000_000;
 
 /// A series, over the repetitions so far.
+#[derive(Clone)]
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) role: Role,

@@ -17,11 +17,14 @@ pub(super) struct Tally<'a> {
     pub(super) observation: Observation,
     /// The time of the repetitions that ran, without that of their set-up.
     pub(super) spent: Duration,
+    /// The number of repetitions to reach.
+    pub(super) goal: usize,
 }
 
 impl<'a> Tally<'a> {
     pub(super) fn new(case: &'a Case, keep_samples: bool) -> Self {
-        Self { case, observation: Observation::new(case, keep_samples), spent: Duration::ZERO }
+        let observation = Observation::new(case, keep_samples);
+        Self { case, observation, spent: Duration::ZERO, goal: case.repeat }
     }
 
     /// The tally that the repetitions in a journal make of the case at `place` in its header.
@@ -75,7 +78,7 @@ impl<'a> Tally<'a> {
 
     pub(super) fn needs_more(&self) -> bool {
         !self.observation.is_refused()
-            && (self.observation.repetitions() < self.case.repeat
+            && (self.observation.repetitions() < self.goal
                 || self.case.duration.is_some_and(|duration| self.spent < duration))
     }
 
@@ -86,12 +89,15 @@ impl<'a> Tally<'a> {
             return None;
         }
         if self.needs_more() {
-            self.observation.remark(format!(
-                "interrupted after {done} of {} repetitions",
-                self.case.repeat.max(done)
-            ));
+            self.observation
+                .remark(format!("interrupted after {done} of {} repetitions", self.goal.max(done)));
         }
         Some(self.observation.finish(self.case))
+    }
+
+    /// The case's result so far.
+    pub(super) fn so_far(&self) -> CaseResult {
+        self.observation.clone().finish(self.case)
     }
 
     /// The repetitions that ran and those that are left.
@@ -109,7 +115,7 @@ impl<'a> Tally<'a> {
         }
         let duration = self.case.duration.unwrap_or_default();
         Work {
-            left: count(self.case.repeat.saturating_sub(done)),
+            left: count(self.goal.saturating_sub(done)),
             at_least: duration.saturating_sub(self.spent),
             ..work
         }

@@ -301,3 +301,22 @@ fn variants_take_turns() {
     assert!(paired.stdout.contains("A is pad=0, B is pad=50000"), "{paired:#?}");
     chronoscope(&["history", "switch", "--store", &store]).exits(0).shows("pad=50000");
 }
+
+#[test]
+fn pairs_are_added_until_a_case_is_settled() {
+    let folder = Folder::new("until-sure");
+    let store = folder.path("runs.sqlite");
+    let run = |b: &str, more: &[&str]| {
+        compare(&[&["linux@host", b], &LIVE[..7], &["--store", &store], more].concat())
+    };
+    // B is far slower: the first look settles it.
+    run("linux@host,pad=50000", &["--judge", "p50", "--repeat=5", "--until-sure"])
+        .exits(3)
+        .shows("until sure: every case is settled, after 1 looks and 5 pairs");
+    // Nothing shows that two equal sides differ by less than 0 %: the time ends it.
+    let equal = run("linux@host", &["--threshold=0", "--repeat=5", "--until-sure", "1s"]);
+    assert!(matches!(equal.status, Some(0 | 3 | 4)), "{equal:#?}");
+    assert!(equal.stdout.contains("until sure: "), "{equal:#?}");
+    compare(&["linux@host", "linux@host", "--until-sure", "switch"])
+        .complains("write a number and s, m, h or d");
+}

@@ -1,0 +1,140 @@
+//! `compare --until-sure`: pairs are added until every case is settled, or a time is over. Each look
+//! at the results spends a share of the error rate, so that looking often finds nothing that is not
+//! there ([`statistics::sequential`](crate::statistics::sequential)).
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    comparison::{self, Finding, How, Line, Pair},
+    run::CaseResult,
+    statistics::sequential,
+    units::rough_time,
+    variant,
+};
+
+/// A comparison that goes on.
+pub struct UntilSure<'a> {
+    pairs: &'a [variant::Pair],
+    how: How<'a>,
+    limit: Duration,
+    start: Instant,
+    looks: usize,
+    /// The lines of each pair: those of the look that settled it, or of the last look.
+    lines: Vec<Vec<Line>>,
+    /// The most repetitions of a side.
+    repetitions: usize,
+}
+
+impl<'a> UntilSure<'a> {
+    pub fn new(pairs: &'a [variant::Pair], how: How<'a>, limit: Duration) -> Self {
+        let lines = pairs.iter().map(|_| Vec::new()).collect();
+        Self { pairs, how, limit, start: Instant::now(), looks: 0, lines, repetitions: 0 }
+    }
+
+    /// Looks at the results, A and B of each pair in turn. Returns the repetitions that each case
+    /// is to reach, or an empty list if everything is settled or the time is over.
+    pub fn look(&mut self, results: &[CaseResult]) -> Vec<usize> {
+        self.looks += 1;
+        let sides = || results.chunks_exact(2);
+        let pairs: Vec<Pair<'_>> = self
+            .pairs
+            .iter()
+            .zip(sides())
+            .map(|(pair, sides)| Pair { label: pair.label.clone(), a: &sides[0], b: &sides[1] })
+            .collect();
+        let how = How { look: Some(self.looks), ..self.how };
+        for (kept, found) in self.lines.iter_mut().zip(comparison::compare_each(&pairs, &how)) {
+            if !is_settled(kept) {
+                *kept = found;
+            }
+        }
+        let most = results.iter().map(|case| case.repetitions).max();
+        self.repetitions = most.unwrap_or_default();
+        if self.lines.iter().all(|lines| is_settled(lines)) || self.start.elapsed() >= self.limit {
+            return Vec::new();
+        }
+        let goals = sides().zip(&self.lines).flat_map(|(sides, lines)| {
+            let now = sides[0].repetitions.max(sides[1].repetitions);
+            [if is_settled(lines) { now } else { sequential::next(now) }; 2]
+        });
+        goals.collect()
+    }
+
+    /// The lines of all pairs, with a remark on the end.
+    pub fn finish(self) -> (Vec<Line>, String) {
+        let end = match self.lines.iter().all(|lines| is_settled(lines)) {
+            true => "every case is settled".to_owned(),
+            false => format!("the limit of {} is over", rough_time(self.limit)),
+        };
+        let note = format!(
+            "until sure: {end}, after {} looks and {} pairs; intervals and tests allow for the looks",
+            self.looks, self.repetitions
+        );
+        (self.lines.into_iter().flatten().collect(), note)
+    }
+}
+
+/// Returns whether further pairs cannot change the finding on a case.
+fn is_settled(lines: &[Line]) -> bool {
+    !lines.is_empty() && lines.iter().all(|line| line.finding != Finding::NoRegressionShown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        comparison::{History, Judge},
+        run::sample,
+        study::{self, Overrides},
+        variant::Variant,
+    };
+
+    /// A case with so many repetitions, which scatter by this share.
+    fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
+        let mut case = sample::case("switch", "tasks=2");
+        let first = case.series[0].by_repetition[0];
+        let each = (0..repetitions).map(|index| {
+            // Scattered, and different in each repetition.
+            let place = (index * 7 % 11) as f64 / 11.0 - 0.45;
+            let p50 = 1000.0 * scale * (1.0 + scatter * place);
+            crate::run::Repetition { p50, p99: None, p999: None, ..first }
+        });
+        case.series[0].by_repetition = each.collect();
+        case.repetitions = repetitions;
+        case
+    }
+
+    #[test]
+    fn only_open_cases_get_more_pairs_until_none_is_open_or_the_time_is_over() {
+        let text =
+            "name = 'x'\ntitle = ''\n[[case]]\nexperiment = 'switch'\nset = { tasks = [2, 5] }";
+        let variant = |text: &str| text.parse::<Variant>().unwrap();
+        let (a, b) = (variant("linux@host"), variant("linux@host,pad=5"));
+        let study = study::parse(text).unwrap();
+        let pairs = variant::pairs(&study, &a, &b, &Overrides::default()).unwrap();
+        assert_eq!(pairs.len(), 2);
+        let (judge, history) = (Judge::default(), History::default());
+        let how = How {
+            interleaved: true,
+            threshold: 0.05,
+            judge: &judge,
+            history: &history,
+            conditions: &[],
+            look: None,
+        };
+        let slower = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.5, 0.02)];
+        let open = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.0, 0.5)];
+        let mut until_sure = UntilSure::new(&pairs, how, Duration::from_secs(3600));
+        assert_eq!(until_sure.look(&[slower(10), open(10)].concat()), [10, 10, 15, 15]);
+        assert_eq!(until_sure.look(&[slower(10), open(15)].concat()), [10, 10, 22, 22]);
+        assert!(until_sure.look(&[slower(10), slower(22)].concat()).is_empty());
+        let (lines, note) = until_sure.finish();
+        assert!(lines.iter().all(|line| line.finding == Finding::Regression), "{lines:?}");
+        assert!(note.contains("every case is settled, after 3 looks and 22 pairs"), "{note}");
+        let mut until_sure = UntilSure::new(&pairs, how, Duration::ZERO);
+        assert!(until_sure.look(&[slower(10), open(10)].concat()).is_empty());
+        let (lines, note) = until_sure.finish();
+        assert_eq!(lines[1].finding, Finding::NoRegressionShown);
+        assert!(note.contains("the limit of 0 s is over, after 1 looks and 10 pairs"), "{note}");
+    }
+}
