@@ -379,7 +379,7 @@ fn a_journal_runs_nothing() {
         "published": [],
     });
     let header: Header = serde_json::from_value(json!({
-        "schema": 1, "context": hostile_run()["context"], "study": "../../evil",
+        "schema": chronoscope::run::SCHEMA, "context": hostile_run()["context"], "study": "../../evil",
         "titles": ["../../evil"], "notes": "", "keep_samples": false, "cases": [case],
         "peers": [{ "result": result, "repeat": 2, "duration": null, "is_given_up": false }],
     }))
