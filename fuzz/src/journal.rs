@@ -11,7 +11,7 @@ use chronoscope::{
 };
 use flate2::Crc;
 
-use super::{file, one_line};
+use super::{file, one_line, told};
 
 /// The first bytes of a journal.
 const MAGIC: &[u8] = b"chronoscope\n1\n";
@@ -22,7 +22,7 @@ pub(super) fn read(bytes: &[u8]) {
     let journal = if bytes.starts_with(MAGIC) { bytes.to_vec() } else { framed(bytes) };
     fs::write(&path, journal).expect("room for a file");
     let opened = one_line(Unfinished::open(&path, Duration::ZERO)).flatten();
-    let recovered = opened.and_then(|journal| one_line(runner::recovered(&journal)));
+    let recovered = opened.and_then(|journal| told(runner::recovered(&journal)));
     for run in recovered.into_iter().flatten().filter(|run| !run.cases.is_empty()) {
         table::render(&run, Paint::Plain);
         let written = json::render(&run).expect("JSON");
