@@ -10,6 +10,7 @@ use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::
 
 pub use self::{analyser::Analyser, vary::Vary};
 use crate::{
+    judged::Judge,
     machine,
     run::{Limit, Published, Target},
     units::words::{hint, nearest},
@@ -40,6 +41,8 @@ pub struct Case {
     /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
+    /// The statistics that a comparison judges; the usual ones if none is named.
+    pub judge: Judge,
     pub published: Vec<Published>,
 }
 
@@ -97,6 +100,7 @@ pub struct Plan {
     pub deadline: Option<f64>,
     pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
+    pub judge: Judge,
     pub published: Vec<Published>,
 }
 
@@ -201,6 +205,7 @@ fn make(
         deadline: plan.deadline,
         analyser: plan.analyser,
         limits: plan.limits.clone(),
+        judge: plan.judge.clone(),
         published: plan.published.clone(),
     };
     if case.request().len() + LONGEST_SEED > MAX_REQUEST {

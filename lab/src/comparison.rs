@@ -7,11 +7,11 @@
 mod doubt;
 mod finding;
 mod history;
-mod judge;
 mod matching;
 mod sentence;
 mod shift;
 
+use anyhow::Result;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::matching::{has_several_targets, label};
@@ -19,14 +19,14 @@ pub use self::{
     doubt::{conditions, in_turn},
     finding::Finding,
     history::{BetweenRuns, History},
-    judge::{JUDGED, Judge, Judged},
     matching::{Pair, Pairing, match_cases},
     sentence::{in_a_word, up_to},
     shift::{InBand, Shift},
 };
+pub use crate::judged::{JUDGED, Judge, Judged};
 use crate::{
     run::{CaseResult, Context, Domain, SeriesResult, Status, Unit},
-    statistics::{self, Reason, Rules, Verdict},
+    statistics::{self, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS},
     units::OneLine,
 };
 
@@ -204,7 +204,7 @@ pub struct How<'a> {
     pub interleaved: bool,
     /// The smallest growth that matters: 0.05 is 5 %.
     pub threshold: f64,
-    /// The statistics to judge.
+    /// The statistics to judge; if none is named, those that the case's study names.
     pub judge: &'a Judge,
     /// Earlier runs on the machine.
     pub history: &'a History,
@@ -333,6 +333,15 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     })
 }
 
+/// The statistics that the user names for a pair, or the study of B, or that of A.
+///
+/// # Errors
+/// A run of another version names a statistic that is unknown here.
+fn named(pair: &Pair<'_>, how: &How<'_>) -> Result<Judge> {
+    let of_studies = Judge::read(&pair.b.judge)?.or(Judge::read(&pair.a.judge)?);
+    Ok(how.judge.or(of_studies))
+}
+
 fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'_>) -> Prepared {
     let unsettled =
         |reason: String| Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
@@ -342,7 +351,11 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
     let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
     let is_time = a.unit == Unit::Nanoseconds;
     let mut statistics = Vec::new();
-    let named = how.judge.named();
+    let judge = match named(pair, how) {
+        Ok(judge) => judge,
+        Err(error) => return unsettled(error.to_string()),
+    };
+    let named = judge.named();
     for judged in JUDGED {
         let wanted = match named {
             [] => judged.is_usual(exact),
@@ -548,7 +561,14 @@ fn judge(
     speed: impl Fn(&Line) -> f64,
 ) -> Vec<Vec<statistics::Comparison>> {
     let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
-    let alike = |a: &[f64], b: &[f64]| a.iter().chain(b).all(|value| a.first() == Some(value));
+    // All the same: nothing to test. A few repetitions, or those of two runs, can agree by accident;
+    // a scatter between runs leaves only zeros as they are.
+    let alike = |a: &[f64], one: &Values| {
+        let shortest = a.len().min(one.b.len());
+        let all_same = a.iter().chain(&one.b).all(|value| a.first() == Some(value));
+        let can_scatter = one.between.is_some() && one.b.iter().any(|value| *value != 0.0);
+        shortest >= FEWEST_REPETITIONS && !can_scatter && all_same
+    };
     let scaled: Vec<Vec<f64>> = all()
         .map(|(line, one)| one.a.iter().map(|value| value * speed(&line.line)).collect())
         .collect();
@@ -556,8 +576,7 @@ fn judge(
         a,
         b: &one.b,
         interleaved: how.interleaved,
-        // All the same, zero too: nothing to test.
-        exact: line.exact || alike(a, &one.b),
+        exact: line.exact || alike(a, one),
         step: line.step,
         between: one.between,
     });

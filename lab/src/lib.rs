@@ -34,6 +34,7 @@ mod digest;
 pub mod doctor;
 pub mod journal;
 pub mod judge;
+pub mod judged;
 pub mod machine;
 pub mod observation;
 pub mod peer;

@@ -13,6 +13,7 @@ pub use self::peer::{Beside, Peer};
 use self::published::PublishedRow;
 use crate::{
     case::{self, Analyser, Case, Plan, Settings, Vary},
+    judged::Judge,
     machine::serial,
     run::{Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
@@ -35,6 +36,9 @@ pub struct Study {
     /// The start states of the repetitions of each case, unless the case says otherwise.
     #[serde(default)]
     vary: Vary,
+    /// The statistics that a comparison judges, unless the case says otherwise.
+    #[serde(default)]
+    judge: Vec<OneLine>,
     #[serde(default, rename = "case")]
     pub entries: Vec<Entry>,
     /// Peers: tools to run in pairs with cases.
@@ -59,6 +63,8 @@ pub struct Entry {
     pub set: toml::Table,
     pub repeat: Option<usize>,
     vary: Option<Vary>,
+    #[serde(default)]
+    judge: Vec<OneLine>,
     /// Samples above this are misses.
     pub deadline: Option<String>,
     /// A sampling analyser that reads the pins as well.
@@ -130,6 +136,7 @@ impl Study {
             notes: "".into(),
             repeat: five(),
             vary: Vary::default(),
+            judge: Vec::new(),
             entries,
             peers: Vec::new(),
         }
@@ -206,6 +213,7 @@ impl Entry {
             set: toml::Table::new(),
             repeat: None,
             vary: None,
+            judge: Vec::new(),
             deadline: None,
             analyser: None,
             limits: Vec::new(),
@@ -232,6 +240,7 @@ impl Entry {
             deadline: overrides.deadline.or(deadline),
             analyser: self.analyser,
             limits: self.limits.clone(),
+            judge: Judge::read(&self.judge)?.or(Judge::read(&study.judge)?),
             published: self.published()?,
         };
         if plan.repeat == 0 {

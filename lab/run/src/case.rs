@@ -50,6 +50,9 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attachments: BTreeMap<OneLine, String>,
     pub limits: Vec<Limit>,
+    /// The statistics that a comparison judges, if the study names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judge: Vec<OneLine>,
     pub published: Vec<Published>,
     pub verdict: Verdict,
 }

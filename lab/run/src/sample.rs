@@ -170,6 +170,7 @@ pub fn case(experiment: &str, label: &str) -> CaseResult {
         log: vec!["a line for the user".into()],
         attachments: BTreeMap::from([("trace".into(), "# tracer: nop\n".to_owned())]),
         limits: Vec::new(),
+        judge: Vec::new(),
         published: Vec::new(),
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     }

@@ -208,6 +208,7 @@ impl Series {
             log: Vec::new(),
             attachments: BTreeMap::new(),
             limits: Vec::new(),
+            judge: Vec::new(),
             published: Vec::new(),
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         }

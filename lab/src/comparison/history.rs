@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::judge::{JUDGED, Judged};
 use crate::{
+    judged::{JUDGED, Judged},
     run::{CaseResult, Run, SeriesResult, Status},
     statistics::{Between, typical},
 };

@@ -178,11 +178,11 @@ fn exact_clocks_are_compared_as_numbers() {
             expect(1.0, of(1.0), of(b), finding, &[]);
         }
     }
-    // A single repetition by a wall clock proves nothing, unless all values are the same.
+    // A single repetition by a wall clock proves nothing.
     let one = |p50: f64| vec![medians([p50])];
     let few = ["too few repetitions (1 and 1): take 5 or more"];
     expect(1.0, one(1.0), one(1.001), Finding::Inconclusive, &few);
-    expect(1.0, one(1.0), one(1.0), Finding::Pass, &[]);
+    expect(1.0, one(1.0), one(1.0), Finding::Inconclusive, &few);
     let zeros = || vec![medians([0.0; 5])];
     expect(1.0, zeros(), zeros(), Finding::Pass, &[]);
     let reason = ["a repetition is not above zero: time longer batches"];
@@ -438,6 +438,36 @@ fn a_tail_is_judged_beside_the_median() {
     assert_eq!((line.finding, line.sentence.as_str()), (Finding::Pass, "same at the median: pass"));
     let line = &judged(&a, &longer, true, &["max"], &History::default(), &[])[0];
     assert_eq!(line.sentence, "20 × longer at worst: regression");
+    // Few repetitions that are the same by accident are no proof.
+    let two = |count: usize| {
+        let mut two = case([7.0; 10], 1.0, &vec![]);
+        two.series.iter_mut().for_each(|series| series.by_repetition.truncate(count));
+        two
+    };
+    for (count, interleaved, expected) in [
+        (1, true, Finding::Inconclusive),
+        (4, true, Finding::Inconclusive),
+        (5, true, Finding::Pass),
+        (1, false, Finding::Inconclusive),
+        (5, false, Finding::NoRegressionShown),
+    ] {
+        let line = &judged(&two(count), &two(count), interleaved, &[], &History::default(), &[])[0];
+        assert_eq!(line.finding, expected, "{count} {interleaved}: {}", line.sentence);
+    }
+    // A study's statistics count unless the command line names others.
+    let named = |names: &[&str]| CaseResult {
+        judge: names.iter().map(|name| (*name).into()).collect(),
+        ..longer.clone()
+    };
+    for (of_study, of_user, expected) in
+        [(&["max"][..], &[][..], &["max"][..]), (&["max"], &["p50", "p99"], &["p50", "p99"])]
+    {
+        let line = &judged(&a, &named(of_study), true, of_user, &History::default(), &[])[0];
+        let names: Vec<&str> = line.statistics.iter().map(|one| one.statistic).collect();
+        assert_eq!(names, expected);
+    }
+    let line = &judged(&a, &named(&["p98"]), true, &[], &History::default(), &[])[0];
+    assert!(line.reasons[0].contains("no statistic `p98` can be judged"), "{:?}", line.reasons);
     // A statistic that is asked for must be there.
     let line =
         &judged(&case(A, 1.0, &vec![]), &longer, true, &["p99"], &History::default(), &[])[0];

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     case::{Analyser, Case, Vary, experiment},
+    judged::Judge,
     run::{self, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
     units::{OneLine, Text},
 };
@@ -44,6 +45,8 @@ pub struct CaseForm {
     deadline: Option<f64>,
     analyser: Option<Analyser>,
     limits: Vec<Limit>,
+    #[serde(default)]
+    judge: Vec<OneLine>,
     published: Vec<Published>,
 }
 
@@ -71,6 +74,7 @@ impl CaseForm {
             deadline: case.deadline,
             analyser: case.analyser,
             limits: case.limits.clone(),
+            judge: case.judge.names(),
             published: case.published.clone(),
         }
     }
@@ -78,7 +82,7 @@ impl CaseForm {
     /// The case, which can be judged but lacks its watchdog.
     ///
     /// # Errors
-    /// If this program does not know the experiment, or the target is none.
+    /// If this program does not know the experiment or a statistic, or the target is none.
     pub fn case(self) -> Result<Case> {
         Ok(Case {
             spec: experiment(&self.experiment)?,
@@ -92,6 +96,7 @@ impl CaseForm {
             deadline: self.deadline,
             analyser: self.analyser,
             limits: self.limits,
+            judge: Judge::read(&self.judge)?,
             published: self.published,
         })
     }

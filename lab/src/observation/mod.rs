@@ -400,6 +400,7 @@ impl Observation {
             log: log.into_iter().map(Text::from).collect(),
             attachments: self.attachments.into_iter().map(text).collect(),
             limits: case.limits.clone(),
+            judge: case.judge.names(),
             published,
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         };

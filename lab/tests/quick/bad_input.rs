@@ -197,6 +197,7 @@ fn a_study() {
             "needs a deadline",
         ),
         ("\"p50\"", "\"p51\"", "line 15: there is no statistic `p51`"),
+        ("repeat = 1\n", "repeat = 1\njudge = [\"p98\"]\n", "no statistic `p98` can be judged"),
         ("[2, 5]\nvalue", "[2, 5, 10]\nvalue", "`P5.switch` has 2 values for 3 places"),
         ("by = \"tasks\"\nat = [2, 5]\n", "", "a row of them needs `by` and `at`"),
         (

@@ -35,7 +35,7 @@ const FLOORS: [&[&str]; 17] = [
     &["machine"],
     &["profile"],
     &["cache", "console", "peer", "signals", "stream", "toml_text"],
-    &["digest", "run"],
+    &["digest", "judged", "run"],
     &["capture", "child"],
     &["statistics"],
     &["units"],

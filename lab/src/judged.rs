@@ -1,11 +1,11 @@
-//! The statistics that a comparison judges, and which of them.
+//! The statistics that a comparison can judge, and which of them it judges.
 
 use anyhow::{Result, bail};
 
 use crate::{
     run::Repetition,
     statistics::{ASSUMED, ASSUMED_IN_TAIL, median},
-    units::words::nearest,
+    units::{OneLine, words::nearest},
 };
 
 /// A statistic of repetitions that a comparison can judge.
@@ -126,6 +126,11 @@ impl Judge {
     /// The named statistics, in the order of [`JUDGED`]; empty for the usual ones.
     pub fn named(&self) -> &[&'static Judged] {
         &self.0
+    }
+
+    /// The names of the named statistics.
+    pub fn names(&self) -> Vec<OneLine> {
+        self.0.iter().map(|judged| judged.name.into()).collect()
     }
 
     /// These statistics, or those of `other` if none was named.
