@@ -5,7 +5,7 @@
 //! anywhere.
 
 use crate::{
-    arch::{self, Mask},
+    arch::Mask,
     kernel::{self, KERNEL, masked},
     shared::Masked,
     task::{Header, Life, Task},
@@ -24,7 +24,8 @@ impl Me<'_> {
     ///
     /// # Panics
     /// If the future is one of Tandem's own, or contains one that waits: those are for coroutines.
-    /// A thread has calls that block instead.
+    /// A thread has calls that block instead. If it must wait in a critical section.
+    #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         let me = masked(|m| KERNEL.current(m));
@@ -37,13 +38,14 @@ impl Me<'_> {
                 masked(|m| me.again.set(m, true));
                 return output;
             }
-            let m = arch::mask();
+            let (mask, m) = Mask::set();
             if !me.again.get(m) {
+                kernel::assert_may_wait(mask, "Me::block_on");
                 me.life.set(m, Life::Awaiting);
                 me.waiter.set(m, None);
                 kernel::block(m, me);
             }
-            arch::unmask(m);
+            mask.restore();
         }
     }
 }

@@ -7,17 +7,20 @@
 //! the guard, since its stack is its own.
 //!
 //! # Soundness
-//! `busy` excludes a second user whatever priorities the users have: it is tested and set with
-//! interrupts masked, and cleared when the closure has returned or the guard is dropped. The
-//! ceiling only makes sure that a correct program never finds it set.
+//! - The lock's owner excludes a second user whatever priorities the users have: it is tested and
+//!   set with interrupts masked, and cleared when the closure has returned or the guard is dropped.
+//!   The ceiling only makes sure that a correct program never finds it set.
+//! - A lock is in its user's list of held locks until its use ends. The closure's lock is borrowed
+//!   as long, and a guard's is static.
 
 use crate::{
-    arch::{self, Mask},
+    arch::Mask,
     kernel::{self, KERNEL},
-    mutex::settle,
-    shared::{Masked, Shared},
-    task::{Level, Priority, Task},
+    mutex::{Lock, settle},
+    shared::Masked,
+    task::{Priority, Task},
     thread::Me,
+    trace::{self, Event},
 };
 use core::{
     cell::UnsafeCell,
@@ -27,95 +30,111 @@ use core::{
 
 /// A value for tasks up to a given priority, its ceiling.
 pub struct Ceiling<T> {
-    level: Level,
-    busy: Shared<bool>,
+    lock: Lock,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `busy` lets one user at a time reach the value, which may move between tasks.
+// SAFETY: the lock lets one user at a time reach the value, which may move between tasks.
 unsafe impl<T: Send> Sync for Ceiling<T> {}
 
 impl<T> Ceiling<T> {
     /// A value with the ceiling `ceiling`: the priority of the most urgent task that uses it.
     #[must_use]
     pub const fn new(ceiling: Priority, value: T) -> Self {
-        Self { level: ceiling.level(), busy: Shared::new(false), value: UnsafeCell::new(value) }
+        Self { lock: Lock::new(ceiling.level()), value: UnsafeCell::new(value) }
     }
 
     /// Uses the value, at the priority of the ceiling. Never waits.
     ///
-    /// For tasks; in a handler, [`try_with`](Self::try_with) is the one to call. Not before
-    /// `start`. Raising and lowering the priority takes a step for each mutex that the task holds.
-    /// `body` must not block.
+    /// For tasks and, before `start`, the main program; in a handler,
+    /// [`try_with`](Self::try_with) is the one to call. Raising and lowering the priority takes a
+    /// step for each lock that the task holds. `body` must not block.
     ///
     /// # Panics
-    /// If the value is in use: by an enclosing closure, by a thread that blocked in its closure, or
-    /// because the caller is more urgent than the ceiling or is a handler.
+    /// If the value is in use: by an enclosing closure, by a thread that blocked in its closure, by
+    /// a guard that was forgotten, or because the caller is more urgent than the ceiling or is a
+    /// handler.
     #[inline]
+    #[track_caller]
     pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         match self.try_with(body) {
             Some(result) => result,
-            None => panic!("a value with a ceiling is in use"),
+            None => in_use(),
         }
     }
 
     /// Uses the value if it is not in use. Returns `None` if it is. Never waits.
     ///
-    /// For handlers, which may have interrupted its user, and for tasks. Not before `start`. Where
-    /// interrupts are masked and in handlers, the priority is not raised.
+    /// For handlers, which may have interrupted its user, and for tasks. Where interrupts are
+    /// masked, in handlers and before `start`, the priority is not raised.
     #[inline]
     pub fn try_with<R>(&self, body: impl FnOnce(&mut T) -> R) -> Option<R> {
         let (mask, m) = Mask::set();
-        if self.busy.get(m) {
+        if !self.lock.is_free(m) {
             mask.restore();
             return None;
         }
-        self.busy.set(m, true);
-        let me = KERNEL.current(m);
-        let (base, rise) = (me.base(m), mask.allows_switch());
-        if rise {
-            self.raise(m, me);
+        let me = KERNEL.started(m).filter(|_| mask.allows_switch());
+        match me {
+            Some(me) => raise(m, me, &self.lock),
+            None => self.lock.lend(m),
         }
         mask.restore();
-        // SAFETY: `busy` was clear and has been set with interrupts masked, so no other reference
-        // exists.
+        // SAFETY: the lock was free and has been taken with interrupts masked, so no other
+        // reference exists.
         let result = body(unsafe { &mut *self.value.get() });
         let (mask, m) = Mask::set();
-        self.busy.set(m, false);
-        if rise {
-            me.use_ceiling(m, false);
-            me.set_base(m, base);
-            settle(m, me);
-            kernel::reschedule(m, mask);
+        match me {
+            Some(me) => lower(m, mask, me, &self.lock),
+            None => self.lock.free(m),
         }
         mask.restore();
         Some(result)
     }
 
-    /// Locks the value for the thread until the guard is dropped. Never waits. Guards must be
-    /// dropped in reverse order.
+    /// Locks the value for the thread until the guard is dropped. Never waits. Guards may be
+    /// dropped in any order.
     ///
-    /// Not in a critical section. A guard that is forgotten keeps the value in use and the priority
-    /// raised.
+    /// A guard that is forgotten keeps the value in use for ever, and the priority raised until the
+    /// thread ends.
     ///
     /// # Panics
     /// As [`with`](Self::with).
     #[inline]
+    #[track_caller]
     pub fn lock(&'static self, _: &Me) -> CeilingGuard<T> {
-        let m = arch::mask();
-        assert!(!self.busy.get(m), "a value with a ceiling is in use");
-        self.busy.set(m, true);
-        let me = KERNEL.current(m);
-        let base = me.base(m);
-        self.raise(m, me);
-        arch::unmask(m);
-        CeilingGuard { ceiling: self, base, _not_send: PhantomData }
+        let (mask, m) = Mask::set();
+        if !self.lock.is_free(m) {
+            in_use();
+        }
+        raise(m, KERNEL.current(m), &self.lock);
+        mask.restore();
+        CeilingGuard { ceiling: self, _not_send: PhantomData }
     }
+}
 
-    fn raise(&self, m: Masked, me: Task) {
-        me.use_ceiling(m, true);
-        me.set_base(m, me.base(m).min(self.level));
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn in_use() -> ! {
+    panic!("task {}: a value with a ceiling is in use", kernel::current().name())
+}
+
+/// Begins a use, in the running task.
+fn raise(m: Masked, me: Task, lock: &Lock) {
+    lock.give_to(m, me);
+    if lock.ceiling() < me.level.get(m) {
         settle(m, me);
+    }
+}
+
+/// Ends a use, in the running task.
+fn lower(m: Masked, mask: Mask, me: Task, lock: &Lock) {
+    lock.unlink(m, me);
+    lock.free(m);
+    trace::emit(Event::Unlock, me);
+    if settle(m, me) {
+        kernel::reschedule(m, mask);
     }
 }
 
@@ -123,15 +142,13 @@ impl<T> Ceiling<T> {
 /// sent to another thread.
 pub struct CeilingGuard<T: 'static> {
     ceiling: &'static Ceiling<T>,
-    /// The thread's own level before the lock.
-    base: Level,
     _not_send: PhantomData<*mut ()>,
 }
 
 impl<T> Deref for CeilingGuard<T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: `lock` found `busy` clear and set it, so the guard's thread alone refers to the
+        // SAFETY: `lock` found the lock free and took it, so the guard's thread alone refers to the
         // value.
         unsafe { &*self.ceiling.value.get() }
     }
@@ -148,12 +165,7 @@ impl<T> Drop for CeilingGuard<T> {
     #[inline]
     fn drop(&mut self) {
         let (mask, m) = Mask::set();
-        let me = KERNEL.current(m);
-        self.ceiling.busy.set(m, false);
-        me.use_ceiling(m, false);
-        me.set_base(m, self.base);
-        settle(m, me);
-        kernel::reschedule(m, mask);
+        lower(m, mask, KERNEL.current(m), &self.ceiling.lock);
         mask.restore();
     }
 }

@@ -7,13 +7,12 @@
 //! - A future is written in place, polled in place and dropped in place, so it stays pinned.
 //!   Storage is static.
 //! - A waker is the address of a static header. Waking a task that has ended does nothing.
-//! - Not excluded: a waker or embassy timer left over from an earlier coroutine of the same storage
-//!   that takes effect between `claim` and `begin`. It would make the task ready before its future
-//!   is in place.
+//! - A waker or timer left over from an earlier coroutine of the same storage has no effect until
+//!   `begin`, which gives the task the bit of its level and its poll function at once.
 
 use crate::{
     arch::Mask,
-    kernel::{self, KERNEL},
+    kernel,
     task::{Header, Info, Priority, StillAlive, Task},
 };
 use core::{
@@ -59,11 +58,9 @@ impl<const SIZE: usize> Coroutine<SIZE> {
     /// Starts a coroutine that runs `future`. If it is more urgent than the caller, it runs at
     /// once.
     ///
-    /// For tasks, handlers and the set-up of [`start`](crate::start); not before that. `name`
-    /// appears in panics and traces. Moves the future into the storage; otherwise constant time.
-    ///
-    /// When the storage is used again, wakers and timers of the coroutine that ended must not take
-    /// effect during this call.
+    /// For tasks, handlers and the main program; a coroutine spawned before
+    /// [`start`](crate::start) is polled from then on. `name` appears in panics and traces. Moves
+    /// the future into the storage; otherwise constant time.
     ///
     /// # Errors
     /// If the coroutine that uses this storage has not ended. The future is then dropped.
@@ -99,9 +96,9 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 #[inline(never)]
 fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
+    header.admit(m);
     header.poll.set(m, Some(poll));
-    KERNEL.share_stack(m, header);
-    kernel::wake_and_preempt(m, mask, header);
+    kernel::launch_coroutine(m, mask, header);
     mask.restore();
 }
 

@@ -8,7 +8,7 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::{self, KERNEL},
+    kernel::{self, KERNEL, assert_may_wait},
     shared::{Masked, Shared},
     task::{Task, masked},
     thread::Me,
@@ -115,19 +115,23 @@ impl Event {
     /// Takes the flags; blocks the thread until one is raised. Constant time besides the wait.
     ///
     /// # Panics
-    /// If another task waits for this event.
+    /// If another task waits for this event, or if it must wait in a critical section.
     #[inline]
+    #[track_caller]
     pub fn wait(&self, _: &Me) -> u32 {
-        let m = arch::mask();
+        let (mask, m) = Mask::set();
         let mut flags = self.take(m);
         if flags == 0 {
+            assert_may_wait(mask, "Event::wait");
             let (me, listener) = (KERNEL.current(m), Listener::new());
             self.register(m, &listener, me);
             me.waiter.set(m, None);
             kernel::block(m, me);
             flags = listener.flags.get(m);
+            arch::unmask(m);
+            return flags;
         }
-        arch::unmask(m);
+        mask.restore();
         flags
     }
 
@@ -138,12 +142,14 @@ impl Event {
     /// If the wait has lasted until `due`.
     ///
     /// # Panics
-    /// If another task waits for this event.
+    /// If another task waits for this event, or if it must wait in a critical section.
+    #[track_caller]
     pub fn wait_until(&self, _: &Me, due: u64) -> Result<u32, TimedOut> {
         let (mask, mut m) = Mask::set();
         let me = KERNEL.current(m);
         let mut flags = self.take(m);
         if flags == 0 {
+            assert_may_wait(mask, "Event::wait_until");
             let (timer, listener) = (Timer::new(me), Listener::new());
             self.register(m, &listener, me);
             me.waiter.set(m, None);
@@ -155,14 +161,14 @@ impl Event {
             self.withdraw(m, &listener);
             flags = listener.flags.get(m);
         }
-        arch::unmask(m);
+        mask.restore();
         if flags == 0 { Err(TimedOut) } else { Ok(flags) }
     }
 
     /// Takes the flags; the coroutine waits until one is raised. Dropping the future ends the wait;
     /// flags that it has been handed are raised again.
     ///
-    /// The future must not be polled again after it has completed.
+    /// Polled again after it has completed, the future waits again.
     ///
     /// # Panics
     /// When polled while another task waits for this event, or with a waker that is not a
@@ -202,6 +208,8 @@ impl Future for Signalled<'_> {
         let (mask, m) = Mask::set();
         let flags = event.take(m);
         if flags == 0 {
+            // Those of an earlier wait have been reported.
+            this.listener.flags.set(m, 0);
             event.register(m, &this.listener, task_of(context));
             this.waits = true;
             mask.restore();

@@ -8,15 +8,16 @@
 //! checks it in debug builds.
 //!
 //! # Soundness
-//! - `current` is `None` only before [`start`], and [`Kernel::current`] is called only afterwards:
-//!   from tasks, from handlers of a started kernel, or with a `Me`. The caller of [`start`] keeps
-//!   this for code that runs earlier (see the crate's documentation).
+//! - `current` is `None` only before [`start`]. [`Kernel::current`] is called only afterwards: with
+//!   a `Me`, in a poll, or for a task that waits or has been taken from a timer, none of which
+//!   exists earlier. All other code asks [`Kernel::started`] first.
 //! - A ready task is suspended (`saved` exists), running, or a coroutine between two polls (`poll`
 //!   is set). So a switch to any ready task is valid. `spawn` and the switch keep this.
 //! - Interrupts are masked wherever a [`Masked`] is in scope, except while another context runs.
 
 use crate::{
     arch::{self, Mask},
+    mutex,
     ready::Ready,
     shared::{Masked, Shared},
     task::{Header, IDLE_LEVEL, Info, Life, Task},
@@ -76,9 +77,26 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn current(&'static self, m: Masked) -> Task {
         debug_assert!(self.current.get(m).is_some(), "the kernel has not been started");
-        // SAFETY: `start` sets it before any task or handler of the kernel runs, and nothing clears
-        // it. Callers run after `start`.
+        // SAFETY: `start` sets it before any task runs, and nothing clears it. Callers run after
+        // `start`: see the head of this file.
         unsafe { self.current.get(m).unwrap_unchecked() }
+    }
+
+    /// The running task. `None` before the kernel has been started.
+    #[inline(always)]
+    pub(crate) fn started(&'static self, m: Masked) -> Option<Task> {
+        self.current.get(m)
+    }
+
+    /// Forgets that the kernel has been started.
+    #[cfg(test)]
+    pub(crate) fn stop(&'static self, m: Masked) {
+        self.current.set(m, None);
+    }
+
+    /// A task that never holds a mutex, waits or ends.
+    pub(crate) fn nobody(&'static self) -> Task {
+        &self.idle
     }
 
     /// The running task. Before the kernel has been started, the idle task.
@@ -137,12 +155,16 @@ impl<const SIZE: usize> Default for SharedStack<SIZE> {
     }
 }
 
-/// Starts the kernel. Runs `set_up` with interrupts masked, then the most urgent task that it
-/// spawned. The calling code becomes the idle task, which sleeps until an interrupt.
+/// Runs once the stack of coroutines is known: prepares those that were spawned before `start`.
+static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
+
+/// Starts the kernel. Runs `set_up` with interrupts masked, then the most urgent task that has been
+/// spawned by it or earlier. The calling code becomes the idle task, which sleeps until an
+/// interrupt. Unmasks interrupts.
 ///
-/// To be called once, from the main program in thread mode, not from a handler. `set_up` spawns the
-/// first tasks and enables the application's interrupts; nothing it wakes runs before it returns.
-/// From then on, the stack of the main program serves interrupt handlers.
+/// To be called once, from the main program in thread mode, not from a handler. `set_up` spawns
+/// tasks and enables the application's interrupts; nothing it wakes runs before it returns. From
+/// then on, the stack of the main program serves interrupt handlers.
 ///
 /// # Panics
 /// If the kernel has been started before.
@@ -154,6 +176,9 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
     arch::set_up(m, &KERNEL.idle, low);
+    if let Some(prepare) = EARLY.get(m) {
+        prepare(m);
+    }
     set_up();
     // SAFETY: the stack is aligned by its type. The kernel is started once, so nothing else uses
     // it. Interrupts are masked by `mask` above.
@@ -256,21 +281,74 @@ pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     unsafe { arch::switch(from, to) };
 }
 
+/// Makes a claimed task ready for the first time. Before [`start`], nothing runs yet.
+#[inline(always)]
+pub(crate) fn launch(m: Masked, mask: Mask, task: Task) {
+    if KERNEL.started(m).is_some() {
+        wake_and_preempt(m, mask, task);
+    } else {
+        arch::insert(m, task);
+    }
+}
+
+/// Before [`start`], a coroutine does not know the guard of its stack. Has `start` tell it.
+pub(crate) fn launch_coroutine(m: Masked, mask: Mask, task: Task) {
+    if KERNEL.started(m).is_none() {
+        EARLY.set(m, Some(share_stack_with_all));
+    }
+    KERNEL.share_stack(m, task);
+    launch(m, mask, task);
+}
+
+fn share_stack_with_all(m: Masked) {
+    KERNEL.ready.for_each(m, |task| {
+        if task.poll.get(m).is_some() {
+            KERNEL.share_stack(m, task);
+        }
+    });
+}
+
 /// Lets the next thread or coroutine of the running thread's priority run, if there is another that
-/// is ready.
+/// is ready. No effect if interrupts are masked.
 ///
 /// # Safety
-/// The caller is a thread, with interrupts on.
-#[cfg(not(target_arch = "riscv32"))]
+/// The caller is a thread.
+#[cfg(any(
+    not(any(target_arch = "riscv32", target_arch = "arm")),
+    all(target_arch = "arm", any(feature = "trace", feature = "time-slice"))
+))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
-    let m = arch::mask();
+    let (mask, m) = Mask::set();
+    if !mask.is_open() {
+        return;
+    }
     let me = KERNEL.current(m);
     let next = KERNEL.ready.rotate(m, me);
     if !next.is(me) {
         switch(m, me, next);
     }
     arch::unmask(m);
+}
+
+/// Ends the program if a thread would wait where interrupts were masked before the call: nothing
+/// could wake it, or the critical section would be opened.
+///
+/// # Panics
+/// Unless `mask`, the state before, has interrupts on. Names the task, `call`, and the caller.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn assert_may_wait(mask: Mask, call: &str) {
+    if !mask.is_open() {
+        refuse_wait(call);
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refuse_wait(call: &str) -> ! {
+    panic!("task {}: {call} would wait in a critical section", current().name())
 }
 
 /// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
@@ -297,9 +375,16 @@ pub(crate) fn leave(m: Masked, me: Task) -> Task {
 }
 
 /// Ends the running thread. Its stack is free for another life once the switch is made.
+///
+/// # Panics
+/// If another thread waits for a mutex whose guard this one has forgotten.
 pub(crate) fn end_thread() -> ! {
     let m = arch::mask();
-    bury(m, KERNEL.current(m));
+    let me = KERNEL.current(m);
+    if me.held.get(m).is_some() {
+        mutex::abandon(m, me);
+    }
+    bury(m, me);
     // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
     // polls; the one task that was running has just left the ready set.
     unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
@@ -403,12 +488,20 @@ fn poll(m: Masked, task: Task) {
 pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    reset();
+    turn
+}
+
+/// Forgets all tasks and timers.
+#[cfg(test)]
+pub(crate) fn reset() {
+    arch::reset();
     let (mask, m) = Mask::set();
+    KERNEL.ready.reset(m);
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
     mask.restore();
-    turn
 }
 
 /// The switch to a coroutine where there is no assembly: polls `task` on top of the running poll.

@@ -8,8 +8,11 @@
 //! # Soundness
 //! - The value is reached only through a [`Guard`], which exists once per locked mutex and stays
 //!   with the owner's thread.
-//! - A task's list of held mutexes contains only locked ones, since a guard's drop removes its own.
-//!   A mutex that can be locked is static, so links to it stay valid.
+//! - A task's list of held locks contains only locked ones, since the end of a use removes its own.
+//!   A mutex that can be locked is static, and a [`Ceiling`](crate::Ceiling) is borrowed as long as
+//!   it is in use, so links stay valid.
+//! - A guard may be forgotten. When its thread ends, the lock's owner becomes the idle task, which
+//!   never ends, waits or unlocks. So an owner is a live task, or the idle task.
 //! - `waiter` in the header of a live task that is not ready is `None`, or the waiter of its
 //!   current wait: each blocking call sets it before it blocks.
 
@@ -17,7 +20,7 @@ use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::{Level, Task},
+    task::{IDLE_LEVEL, Level, Task},
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
     trace::{self, Event},
@@ -31,12 +34,15 @@ use core::{
     ptr::NonNull,
 };
 
-/// The part of a mutex that does not depend on the type of its value.
+/// The part of a mutex, or of a ceiling, that does not depend on the type of its value.
 pub(crate) struct Lock {
+    /// The task that uses the value. The idle task, if nobody will ever unlock.
     owner: Shared<Option<Task>>,
     waiters: WaitQueue,
-    /// The next in the owner's list of held mutexes.
+    /// The next in the owner's list of held locks.
     next: Shared<Option<NonNull<Lock>>>,
+    /// The level to which the owner is raised in any case: `IDLE_LEVEL` for a mutex.
+    ceiling: Level,
 }
 
 /// A value that one thread at a time may use, with priority inheritance.
@@ -53,30 +59,30 @@ impl<T> Mutex<T> {
     /// An unlocked mutex with the given value.
     #[must_use]
     pub const fn new(value: T) -> Self {
-        let lock =
-            Lock { owner: Shared::new(None), waiters: WaitQueue::new(), next: Shared::new(None) };
-        Self { lock, value: UnsafeCell::new(value) }
+        Self { lock: Lock::new(IDLE_LEVEL), value: UnsafeCell::new(value) }
     }
 
     /// Locks the mutex; blocks the thread while another owns it.
     ///
     /// Constant time if the mutex is free. If it must wait: 32 steps with interrupts masked, and
-    /// one step for each mutex in the chain of owners, with interrupts on between two steps. Not in
-    /// a critical section.
+    /// one step for each mutex in the chain of owners, with interrupts on between two steps.
     ///
     /// # Panics
-    /// If the thread owns the mutex already, in builds with debug assertions; in others it waits
-    /// for ever.
+    /// If the thread owns the mutex already; if it must wait in a critical section; or if the owner
+    /// has ended without dropping its guard.
     #[inline]
+    #[track_caller]
     pub fn lock(&'static self, _: &Me) -> Guard<T> {
-        let m = arch::mask();
+        let (mask, m) = Mask::set();
         let me = KERNEL.current(m);
-        if self.lock.owner.get(m).is_some() {
+        if let Some(owner) = self.lock.owner.get(m) {
+            self.lock.assert_may_wait(mask, me, owner, "Mutex::lock");
+            assert!(!owner.is(KERNEL.nobody()), "a mutex whose owner has ended is locked");
             self.lock.wait(m, me, None);
         } else {
             self.lock.give_to(m, me);
         }
-        arch::unmask(m);
+        mask.restore();
         Guard(self, PhantomData)
     }
 
@@ -86,28 +92,30 @@ impl<T> Mutex<T> {
     /// If another thread owned it until `due`.
     ///
     /// # Panics
-    /// As [`lock`](Self::lock).
+    /// If the thread owns the mutex already, or if it must wait in a critical section.
+    #[track_caller]
     pub fn lock_until(&'static self, _: &Me, due: u64) -> Result<Guard<T>, TimedOut> {
-        let m = arch::mask();
+        let (mask, m) = Mask::set();
         let me = KERNEL.current(m);
-        let locked = if self.lock.owner.get(m).is_some() {
+        let locked = if let Some(owner) = self.lock.owner.get(m) {
+            self.lock.assert_may_wait(mask, me, owner, "Mutex::lock_until");
             self.lock.wait(m, me, Some(due))
         } else {
             self.lock.give_to(m, me);
             true
         };
-        arch::unmask(m);
+        mask.restore();
         if locked { Ok(Guard(self, PhantomData)) } else { Err(TimedOut) }
     }
 
-    /// Locks the mutex if it is free. Never waits, constant time. Not in a critical section.
+    /// Locks the mutex if it is free. Never waits, constant time.
     pub fn try_lock(&'static self, _: &Me) -> Option<Guard<T>> {
-        let m = arch::mask();
+        let (mask, m) = Mask::set();
         let free = self.lock.owner.get(m).is_none();
         if free {
             self.lock.give_to(m, KERNEL.current(m));
         }
-        arch::unmask(m);
+        mask.restore();
         // `then`, not `then_some`: a guard made in vain would unlock the mutex when dropped.
         free.then(|| Guard(self, PhantomData))
     }
@@ -116,8 +124,7 @@ impl<T> Mutex<T> {
 /// Access to the value of a locked [`Mutex`]. Dropping it unlocks the mutex and wakes the most
 /// urgent waiter. Cannot be sent to another thread.
 ///
-/// A guard must not be forgotten: its mutex would stay locked, and the thread must not end while it
-/// holds one.
+/// If a guard is forgotten, its mutex stays locked for ever.
 pub struct Guard<T: 'static>(&'static Mutex<T>, PhantomData<*mut ()>);
 
 impl<T> Deref for Guard<T> {
@@ -145,7 +152,43 @@ impl<T> Drop for Guard<T> {
 }
 
 impl Lock {
-    fn give_to(&self, m: Masked, task: Task) {
+    pub(crate) const fn new(ceiling: Level) -> Self {
+        Self {
+            owner: Shared::new(None),
+            waiters: WaitQueue::new(),
+            next: Shared::new(None),
+            ceiling,
+        }
+    }
+
+    pub(crate) fn is_free(&self, m: Masked) -> bool {
+        self.owner.get(m).is_none()
+    }
+
+    /// The level to which the owner is raised in any case.
+    pub(crate) fn ceiling(&self) -> Level {
+        self.ceiling
+    }
+
+    /// Lends the lock to a context that has no list of held locks: a handler, or code that runs
+    /// before `start`.
+    pub(crate) fn lend(&self, m: Masked) {
+        self.owner.set(m, Some(KERNEL.nobody()));
+    }
+
+    /// Ends a use. The lock is in no list.
+    pub(crate) fn free(&self, m: Masked) {
+        self.owner.set(m, None);
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn assert_may_wait(&self, mask: Mask, me: Task, owner: Task, call: &str) {
+        assert!(!owner.is(me), "a thread locks a mutex that it has locked");
+        kernel::assert_may_wait(mask, call);
+    }
+
+    pub(crate) fn give_to(&self, m: Masked, task: Task) {
         self.owner.set(m, Some(task));
         self.next.set(m, task.held.get(m));
         task.held.set(m, Some(NonNull::from(self)));
@@ -153,11 +196,8 @@ impl Lock {
     }
 
     /// Blocks the thread until the lock is handed to it. Returns `false` if `due` came first.
+    /// Interrupts were on before they were masked.
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
-        debug_assert!(
-            !self.owner.get(m).is_some_and(|owner| owner.is(me)),
-            "a thread locks its mutex twice"
-        );
         let mut place = MaybeUninit::uninit();
         let waiter = Waiter::in_place(&mut place, me);
         let timer = ManuallyDrop::new(Timer::new(me));
@@ -189,7 +229,7 @@ impl Lock {
 
     fn unlock(&self, m: Masked, mask: Mask) {
         let me = KERNEL.current(m);
-        self.forget(m, me);
+        self.unlink(m, me);
         trace::emit(Event::Unlock, me);
         let heir = self.waiters.pop(m).map(Waiter::task);
         self.owner.set(m, None);
@@ -201,13 +241,13 @@ impl Lock {
         }
     }
 
-    /// Removes the lock from its owner's list. A step for each mutex locked later and still held.
-    fn forget(&self, m: Masked, owner: Task) {
+    /// Removes the lock from its owner's list. A step for each lock taken later and still held.
+    pub(crate) fn unlink(&self, m: Masked, owner: Task) {
         let this = Some(NonNull::from(self));
         let mut link = &owner.held;
         while link.get(m) != this {
             match link.get(m) {
-                // SAFETY: mutexes in the list are static.
+                // SAFETY: locks in the list are static or borrowed by their use.
                 Some(lock) => link = unsafe { &(*lock.as_ptr()).next },
                 None => return,
             }
@@ -224,20 +264,56 @@ impl Lock {
             // SAFETY: a mutex that a thread waits for is static.
             let owner = unsafe { this.as_ref() }.owner.get(m);
             lock = owner
+                .filter(|owner| !owner.is(KERNEL.nobody()))
                 .and_then(|owner| if settle(m, owner) { owner.waits_for.get(m) } else { None });
             mask.restore();
         }
     }
 }
 
-/// Updates a task's priority: its own, or that of its most urgent waiter if higher. Returns whether
-/// it has changed. A step for each mutex that the task holds.
+/// Ends a task's hold of the locks whose guards it has forgotten. They stay locked for ever.
+///
+/// # Panics
+/// If a thread waits for one of them.
+#[cold]
+#[inline(never)]
+pub(crate) fn abandon(m: Masked, task: Task) {
+    while let Some(lock) = task.held.get(m) {
+        // SAFETY: locks in the list are static: those that are borrowed have been released.
+        let lock = unsafe { lock.as_ref() };
+        lock.unlink(m, task);
+        lock.owner.set(m, Some(KERNEL.nobody()));
+        if let Some(waiter) = lock.waiters.first(m) {
+            let (name, waiting) = (task.name(m), waiter.task().name(m));
+            panic!("task {name} has ended with a mutex locked, for which task {waiting} waits");
+        }
+    }
+}
+
+/// Returns whether a task uses a ceiling. A step for each lock that it holds.
+#[cfg(feature = "time-slice")]
+pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
+    let mut link = task.held.get(m);
+    while let Some(lock) = link {
+        // SAFETY: locks in the list are static or borrowed by their use.
+        let lock = unsafe { lock.as_ref() };
+        if lock.ceiling < IDLE_LEVEL {
+            return true;
+        }
+        link = lock.next.get(m);
+    }
+    false
+}
+
+/// Updates a task's priority: its own, or that of a ceiling in use or of its most urgent waiter, if
+/// higher. Returns whether it has changed. A step for each lock that the task holds.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
     let mut level: Level = task.base(m);
     let mut link = task.held.get(m);
     while let Some(lock) = link {
-        // SAFETY: mutexes in the list are static.
+        // SAFETY: locks in the list are static or borrowed by their use.
         let lock = unsafe { lock.as_ref() };
+        level = level.min(lock.ceiling);
         level = lock.waiters.top_level(m).map_or(level, |top| top.min(level));
         link = lock.next.get(m);
     }

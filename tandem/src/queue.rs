@@ -19,7 +19,7 @@ pub use futures::{Received, Sent};
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel::{self, KERNEL, assert_may_wait},
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
@@ -225,8 +225,11 @@ impl<T, const N: usize> Queue<T, N> {
     /// Sends a message; blocks the thread while the queue is full.
     ///
     /// At most 32 steps with interrupts masked if it must wait, besides the move of the message.
-    /// Not in a critical section.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
     #[inline]
+    #[track_caller]
     pub fn send(&self, _: &Me, message: T) {
         if let Err(message) = self.try_send(message) {
             let _ = self.send_late(message, None);
@@ -237,11 +240,19 @@ impl<T, const N: usize> Queue<T, N> {
     ///
     /// # Errors
     /// Returns the message if the queue was full until `due`.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
+    #[track_caller]
     pub fn send_until(&self, _: &Me, message: T, due: u64) -> Result<(), T> {
-        self.try_send(message).or_else(|message| self.send_late(message, Some(due)))
+        match self.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(message) => self.send_late(message, Some(due)),
+        }
     }
 
     #[inline(never)]
+    #[track_caller]
     fn send_late(&self, message: T, due: Option<u64>) -> Result<(), T> {
         let message = ManuallyDrop::new(message);
         let (mask, m) = Mask::set();
@@ -255,6 +266,7 @@ impl<T, const N: usize> Queue<T, N> {
             mask.restore();
             return Ok(());
         }
+        assert_may_wait(mask, "Queue::send");
         let served = wait(&self.senders, m, mask, (&raw const *message).cast_mut().cast(), due);
         if served == Served::Directly { Ok(()) } else { Err(ManuallyDrop::into_inner(message)) }
     }
@@ -262,8 +274,11 @@ impl<T, const N: usize> Queue<T, N> {
     /// Receives a message; blocks the thread while the queue is empty.
     ///
     /// At most 32 steps with interrupts masked if it must wait, besides the move of the message.
-    /// Not in a critical section.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
     #[inline]
+    #[track_caller]
     pub fn receive(&self, me: &Me) -> T {
         match self.receive_or_wait(me, None) {
             Some(message) => message,
@@ -278,11 +293,16 @@ impl<T, const N: usize> Queue<T, N> {
     ///
     /// # Errors
     /// If the queue was empty until `due`.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
+    #[track_caller]
     pub fn receive_until(&self, me: &Me, due: u64) -> Result<T, TimedOut> {
         self.receive_or_wait(me, Some(due)).ok_or(TimedOut)
     }
 
     #[inline(always)]
+    #[track_caller]
     fn receive_or_wait(&self, _: &Me, due: Option<u64>) -> Option<T> {
         let mut place = MaybeUninit::<T>::uninit();
         let (mask, m) = Mask::set();
@@ -292,6 +312,7 @@ impl<T, const N: usize> Queue<T, N> {
             mask.restore();
             true
         } else {
+            assert_may_wait(mask, "Queue::receive");
             match wait(&self.receivers, m, mask, place.as_mut_ptr().cast(), due) {
                 Served::No => false,
                 Served::Directly => true,

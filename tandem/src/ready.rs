@@ -35,6 +35,11 @@ impl Ready {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn reset(&self, m: Masked) {
+        self.bitmap.set(m, 0);
+    }
+
     pub(crate) fn set_idle(&self, m: Masked, idle: Task) {
         idle.set_base(m, IDLE_LEVEL);
         idle.set_level(m, IDLE_LEVEL);
@@ -128,6 +133,24 @@ impl Ready {
         self.head_of(m, task).set(m, Some(task));
     }
 
+    /// Calls `visit` for every ready task. A step for each, so only where no interrupt waits.
+    pub(crate) fn for_each(&self, m: Masked, visit: impl Fn(Task)) {
+        let mut bitmap = self.bitmap.get(m);
+        while bitmap != 0 {
+            let level = bitmap.leading_zeros();
+            bitmap &= !(0x8000_0000 >> level);
+            let head = neighbour(m, self.head(level));
+            let mut task = head;
+            loop {
+                visit(task);
+                task = neighbour(m, &task.next);
+                if task.is(head) {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Removes a ready task.
     #[inline(always)]
     pub(crate) fn remove(&self, m: Masked, task: Task) {
@@ -168,6 +191,7 @@ impl Ready {
     }
 
     /// Moves `task`, the head of its ring, to the end. Returns the new head.
+    #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);

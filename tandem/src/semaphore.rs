@@ -3,7 +3,7 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::KERNEL,
+    kernel::{KERNEL, assert_may_wait},
     queue::wait_until,
     shared::Shared,
     task::masked,
@@ -70,24 +70,34 @@ impl Semaphore {
 
     /// Takes one; blocks the thread while the count is 0.
     ///
-    /// At most 32 steps with interrupts masked if it must wait. Not in a critical section.
+    /// At most 32 steps with interrupts masked if it must wait.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
     #[inline(always)]
+    #[track_caller]
     pub fn take(&self, _: &Me) {
-        let m = arch::mask();
+        let (mask, m) = Mask::set();
         let count = self.count.get(m);
         if count > 0 {
             self.count.set(m, count - 1);
+            mask.restore();
         } else {
+            assert_may_wait(mask, "Semaphore::take");
             // SAFETY: a `Me` exists only in a running thread, and interrupts are masked above.
             unsafe { arch::wait_in(&self.waiters) };
+            arch::unmask(m);
         }
-        arch::unmask(m);
     }
 
     /// Takes one; blocks the thread until `due` at the latest, in ticks of the board's clock.
     ///
     /// # Errors
     /// If the wait has lasted until `due`.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
+    #[track_caller]
     pub fn take_until(&self, _: &Me, due: u64) -> Result<(), TimedOut> {
         let (mask, m) = Mask::set();
         let count = self.count.get(m);
@@ -95,6 +105,7 @@ impl Semaphore {
             self.count.set(m, count - 1);
             true
         } else {
+            assert_may_wait(mask, "Semaphore::take_until");
             let me = KERNEL.current(m);
             let mut place = MaybeUninit::uninit();
             let waiter = Waiter::in_place(&mut place, me);

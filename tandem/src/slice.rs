@@ -9,6 +9,7 @@
 use crate::{
     arch,
     kernel::KERNEL,
+    mutex::uses_ceiling,
     ready::neighbour,
     shared::{Masked, Shared},
     task::{Task, masked},
@@ -68,7 +69,7 @@ pub(crate) fn expire(now: u64) {
         if !is_shared(m, me) {
             return;
         }
-        if me.ceilings.get(m) == 0 && me.level.get(m) == me.base(m) {
+        if !uses_ceiling(m, me) && me.level.get(m) == me.base(m) {
             KERNEL.ready.rotate(m, me);
             arch::pend(m, None);
         } else {

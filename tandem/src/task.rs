@@ -78,23 +78,19 @@ pub(crate) struct Header {
     /// on Cortex-M, nothing.
     #[cfg(target_arch = "riscv32")]
     pub(crate) head: Shared<Option<NonNull<Shared<Option<Task>>>>>,
-    /// The task's own level, or the ceiling it uses. A byte, as are the next two fields, so that
-    /// they share a word.
+    /// The task's own level. A byte, as are the next two fields, so that they share a word.
     base: Shared<u8>,
     /// For a coroutine: woken since its poll started, so to be polled again. `false` between two
     /// polls. For a thread in `block_on`: woken since the last poll.
     pub(crate) again: Shared<bool>,
     pub(crate) life: Shared<Life>,
-    /// The number of ceilings in use.
-    #[cfg(feature = "time-slice")]
-    pub(crate) ceilings: Shared<u8>,
     name: Shared<Option<&'static str>>,
     /// The waiter of the queue in which the task waits, so that a change of level moves it. `None`
     /// in waits without a queue; outdated when the task does not wait.
     pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
     /// The mutex for which the task waits.
     pub(crate) waits_for: Shared<Option<NonNull<Lock>>>,
-    /// The list of the mutexes that the task holds.
+    /// The list of the mutexes that the task holds and of the ceilings that it uses.
     pub(crate) held: Shared<Option<NonNull<Lock>>>,
     #[cfg(feature = "count")]
     pub(crate) switches: Shared<u32>,
@@ -126,8 +122,6 @@ impl Header {
             base: Shared::new(0),
             again: Shared::new(false),
             life: Shared::new(Life::Over),
-            #[cfg(feature = "time-slice")]
-            ceilings: Shared::new(0),
             name: Shared::new(None),
             waiter: Shared::new(None),
             waits_for: Shared::new(None),
@@ -139,7 +133,9 @@ impl Header {
         }
     }
 
-    /// Begins a life of the task, linked to itself and not yet ready.
+    /// Begins a life of the task, linked to itself and not yet ready. Until
+    /// [`admit`](Self::admit), the task has no bit for a level, so a waker of its earlier life has
+    /// no effect.
     ///
     /// # Errors
     /// If the task is alive.
@@ -159,10 +155,16 @@ impl Header {
             self.prev.set(m, Some(self));
             self.again.set(m, false);
             self.set_base(m, priority.level());
-            self.set_level(m, priority.level());
+            self.level.set(m, priority.level());
             trace::emit(trace::Event::Created, self);
             Ok(())
         })
+    }
+
+    /// Lets a claimed task become ready: gives it the bit of its level.
+    #[inline(always)]
+    pub(crate) fn admit(&self, m: Masked) {
+        self.set_level(m, self.level.get(m));
     }
 
     #[inline(always)]
@@ -181,16 +183,6 @@ impl Header {
 
     pub(crate) fn base(&self, m: Masked) -> Level {
         Level::from(self.base.get(m))
-    }
-
-    /// Counts the beginning or the end of the use of a ceiling.
-    #[inline(always)]
-    pub(crate) fn use_ceiling(&'static self, m: Masked, begins: bool) {
-        trace::emit(if begins { trace::Event::Lock } else { trace::Event::Unlock }, self);
-        #[cfg(feature = "time-slice")]
-        self.ceilings
-            .set(m, if begins { self.ceilings.get(m) + 1 } else { self.ceilings.get(m) - 1 });
-        let _ = m;
     }
 
     pub(crate) fn set_base(&self, m: Masked, level: Level) {
@@ -259,6 +251,7 @@ impl Info {
 
 /// Runs `body` with interrupts masked, and restores their state.
 #[inline(always)]
+#[cfg_attr(test, track_caller)]
 pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
     let (mask, m) = Mask::set();
     let result = body(m);

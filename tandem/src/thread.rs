@@ -16,16 +16,38 @@ use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 /// Permission to block, lent to a thread's body. Blocking calls need it; a handler or a coroutine
 /// has none, so a blocking call there does not compile.
 ///
-/// Calls that take a `Me` unmask interrupts when they return. Do not call them in a critical
-/// section.
+/// In a critical section, calls that take a `Me` leave interrupts masked. A call that would have to
+/// wait there panics with the names of the task and the call.
 pub struct Me<'a>(PhantomData<*mut &'a ()>);
 
 impl Me<'_> {
-    /// Lets the next ready task of the same priority run, if there is one. Constant time.
+    /// Lets the next ready task of the same priority run, if there is one. Constant time. No effect
+    /// in a critical section.
     #[inline(always)]
     pub fn yield_now(&self) {
         // SAFETY: a `Me` exists only in a running thread.
         unsafe { arch::give_way() };
+    }
+
+    /// The bytes of the thread's stack between the running function's frame and the guard.
+    #[must_use]
+    pub fn stack_left(&self) -> usize {
+        kernel::masked(|m| arch::stack_left(m, kernel::KERNEL.current(m)))
+    }
+
+    /// Ends the program if fewer than `bytes` bytes of stack are left. About 20 instructions.
+    ///
+    /// The guard finds an overflow when it is touched. A function whose frame is larger than the
+    /// guard, 32 bytes, may pass over it without touching it: call this before such a function.
+    ///
+    /// # Panics
+    /// If less stack is left. Names the task and the caller.
+    #[track_caller]
+    pub fn assert_stack(&self, bytes: usize) {
+        let left = self.stack_left();
+        if left < bytes {
+            panic!("task {}: {left} bytes of stack are left of {bytes}", self.info().name());
+        }
     }
 
     /// The running thread.
@@ -72,9 +94,9 @@ impl<const STACK: usize> Thread<STACK> {
 
     /// Starts a thread that runs `body`. If it is more urgent than the caller, it runs at once.
     ///
-    /// For tasks, handlers and the set-up of [`start`](crate::start); not before that. `name`
-    /// appears in panics and traces. The thread ends when `body` returns. Moves the body to the
-    /// stack; otherwise constant time.
+    /// For tasks, handlers and the main program; a thread spawned before [`start`](crate::start)
+    /// runs from then on. `name` appears in panics and traces. The thread ends when `body` returns.
+    /// Moves the body to the stack; otherwise constant time.
     ///
     /// # Errors
     /// If the thread that uses this storage has not ended. The body is then dropped.
@@ -115,9 +137,10 @@ impl<const STACK: usize> Thread<STACK> {
 #[inline(never)]
 unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" fn(*mut ()) -> !) {
     let (mask, m) = Mask::set();
+    header.admit(m);
     // SAFETY: the stack is unused, by this function's contract.
     unsafe { header.saved.prepare(m, low, high, entry, high as *mut ()) };
-    kernel::wake_and_preempt(m, mask, header);
+    kernel::launch(m, mask, header);
     mask.restore();
 }
 

@@ -16,7 +16,7 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::{self, KERNEL, masked},
+    kernel::{self, KERNEL, assert_may_wait, masked},
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
@@ -325,11 +325,15 @@ impl Me<'_> {
     /// Blocks the thread until `due`, in ticks of the board's clock. Returns at once if `due` has
     /// come.
     ///
-    /// Insertion takes a step for each earlier timer, mostly with interrupts on. Not in a critical
-    /// section.
+    /// Insertion takes a step for each earlier timer, mostly with interrupts on.
+    ///
+    /// # Panics
+    /// If it must wait in a critical section.
+    #[track_caller]
     pub fn delay_until(&self, due: u64) {
         let (mask, m) = Mask::set();
         if due > _tandem_now() {
+            assert_may_wait(mask, "Me::delay_until");
             let me = KERNEL.current(m);
             let timer = ManuallyDrop::new(Timer::new(me));
             let m = TIMERS.set(m, mask, &timer, due);

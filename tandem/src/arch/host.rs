@@ -54,6 +54,15 @@ thread_local! {
     static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
 }
 
+/// Unmasks interrupts and forgets what is pending, after a test that has failed on purpose.
+#[cfg(test)]
+pub(crate) fn reset() {
+    HANDLER.with(|handler| handler.try_borrow_mut().map(|mut handler| *handler = None)).ok();
+    MASKED.set(false);
+    IN_HANDLER.set(false);
+    PENDING.set(false);
+}
+
 #[cfg(test)]
 /// Sets the handler to run whenever interrupts are unmasked.
 pub(crate) fn set_handler(handler: Option<Handler>) {
@@ -61,6 +70,7 @@ pub(crate) fn set_handler(handler: Option<Handler>) {
 }
 
 /// Simulates an interrupt: runs the handler, then the switch that it has asked for.
+#[cfg_attr(test, track_caller)]
 fn interrupts() {
     if MASKED.get() || IN_HANDLER.get() {
         return;
@@ -86,6 +96,7 @@ pub(crate) const HANDLERS_NEST: bool = true;
 pub(crate) struct Mask(bool);
 
 impl Mask {
+    #[cfg_attr(test, track_caller)]
     pub(crate) fn set() -> (Self, Masked) {
         interrupts();
         let before = MASKED.replace(true);
@@ -94,9 +105,14 @@ impl Mask {
         (Self(before), unsafe { Masked::assume() })
     }
 
+    #[cfg_attr(test, track_caller)]
     pub(crate) fn restore(self) {
         MASKED.set(self.0);
         interrupts();
+    }
+
+    pub(crate) fn is_open(self) -> bool {
+        !self.0
     }
 
     pub(crate) fn allows_switch(self) -> bool {
@@ -104,6 +120,7 @@ impl Mask {
     }
 }
 
+#[cfg_attr(test, track_caller)]
 pub(crate) fn mask() -> Masked {
     interrupts();
     assert!(!MASKED.replace(true), "masked twice");
@@ -111,6 +128,7 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
+#[cfg_attr(test, track_caller)]
 pub(crate) fn unmask(_: Masked) {
     assert!(MASKED.replace(false), "let in twice");
     interrupts();
@@ -118,6 +136,11 @@ pub(crate) fn unmask(_: Masked) {
 
 pub(crate) fn pend(_: Masked, _: Option<Task>) {
     PENDING.set(true);
+}
+
+/// Adds a task to the ready set before the kernel has been started.
+pub(crate) fn insert(m: Masked, task: Task) {
+    KERNEL.ready.insert(m, task);
 }
 
 /// Polls `to` and every more urgent coroutine on top of `from`. Returns when `from` is the most
@@ -136,6 +159,10 @@ pub(crate) unsafe fn switch(from: Task, to: Task) {
 }
 
 pub(crate) unsafe fn load(_: Task) -> ! {
+    unreachable!("the host has no threads");
+}
+
+pub(crate) fn stack_left(_: Masked, _: Task) -> usize {
     unreachable!("the host has no threads");
 }
 

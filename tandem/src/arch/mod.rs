@@ -15,7 +15,10 @@ use crate::wait::{WaitQueue, Waiter};
 use core::ptr::NonNull;
 
 /// Lets the next of the ring run, on processors without a version in assembly.
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(any(
+    not(any(target_arch = "riscv32", target_arch = "arm")),
+    all(target_arch = "arm", any(feature = "trace", feature = "time-slice"))
+))]
 pub(crate) use crate::kernel::give_way;
 
 /// Serves the first waiter and restores the interrupt state.

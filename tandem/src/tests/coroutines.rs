@@ -271,6 +271,70 @@ fn flags_handed_to_a_future_that_is_dropped_go_back() {
     assert!(!coroutine.info().is_alive());
 }
 
+/// Flags of an earlier wait do not end a later one, and the listener leaves the event.
+#[test]
+fn an_event_s_future_may_be_polled_after_its_end() {
+    let _turn = kernel::begin_test();
+    let (event, coroutine) = (leak(Event::new()), leak(Coroutine::<512>::new()));
+    let body = async {
+        {
+            let mut future = std::pin::pin!(event.signalled());
+            for flags in 1..4 {
+                assert!(poll_once(future.as_mut()).await.is_pending());
+                assert!(poll_once(future.as_mut()).await.is_pending());
+                event.signal(flags);
+                assert_eq!(poll_once(future.as_mut()).await, Poll::Ready(flags));
+            }
+            assert!(poll_once(future.as_mut()).await.is_pending());
+        }
+        event.signal(8);
+        assert_eq!(event.try_wait(), 8);
+    };
+    coroutine.spawn(Priority::new(3), "listener", body).unwrap();
+    assert!(!coroutine.info().is_alive());
+}
+
+/// A waker of an ended coroutine is called wherever interrupts are unmasked while the next one of
+/// its storage is being made.
+#[test]
+fn a_late_waker_does_not_reach_a_coroutine_that_is_being_made() {
+    let _turn = kernel::begin_test();
+    let (coroutine, polls) = (leak(Coroutine::<256>::new()), leak(AtomicU32::new(0)));
+    let kept = leak(std::sync::Mutex::new(None::<Waker>));
+    let first = async {
+        *kept.lock().unwrap() = Some(waker().await);
+    };
+    coroutine.spawn(Priority::new(3), "first", first).unwrap();
+    let waker = kept.lock().unwrap().take().unwrap();
+    // Not while the new coroutine runs: then it is polled once more, as it must allow.
+    arch::set_handler(Some(Box::new(move || {
+        if polls.load(Relaxed) == 0 {
+            waker.wake_by_ref();
+        }
+    })));
+    let value = Box::new(17);
+    let body = std::future::poll_fn(move |_| {
+        assert_eq!(*value, 17);
+        polls.fetch_add(1, Relaxed);
+        Poll::<()>::Pending
+    });
+    coroutine.spawn(Priority::new(3), "second", body).unwrap();
+    arch::set_handler(None);
+    assert!(coroutine.info().is_alive() && (1..3).contains(&polls.load(Relaxed)));
+}
+
+#[test]
+fn calls_before_the_kernel_starts() {
+    let _turn = kernel::begin_test();
+    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(3), 0);
+    masked(|m| KERNEL.stop(m));
+    CEILING.with(|value| *value += 1);
+    let early = leak(Coroutine::<128>::new());
+    early.spawn(Priority::new(2), "early", async {}).unwrap();
+    assert!(early.info().is_alive(), "nothing runs before `start`");
+    assert_eq!(CEILING.try_with(|value| *value), Some(1));
+}
+
 #[test]
 fn wakes_before_a_poll_are_one() {
     let _turn = kernel::begin_test();

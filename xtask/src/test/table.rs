@@ -191,8 +191,9 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 8] = [
+const IMAGES: [(&str, &[&str]); 9] = [
     ("checked/hello", &[]),
+    ("checked/faults", &[]),
     ("checked/registers", &[]),
     ("checked/inheritance", &[]),
     ("checked/traced", &[]),

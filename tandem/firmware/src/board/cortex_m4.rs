@@ -57,7 +57,10 @@ macro_rules! interrupts {
     ($($handler:expr),*) => {
         #[unsafe(link_section = ".vector_table.interrupts")]
         #[unsafe(no_mangle)]
-        static __INTERRUPTS: [extern "C" fn(); <[&str]>::len(&[$(stringify!($handler)),*])] = [$($handler),*];
+        static __INTERRUPTS: [extern "C" fn(); INTERRUPT_COUNT] = [$($handler),*];
+        #[unsafe(no_mangle)]
+        static INTERRUPT_COUNT_OF_BOARD: usize = INTERRUPT_COUNT;
+        const INTERRUPT_COUNT: usize = <[&str]>::len(&[$(stringify!($handler)),*]);
     };
 }
 
@@ -72,18 +75,27 @@ macro_rules! alarm {
     };
 }
 
+// SAFETY: `interrupts!` defines it, with this type.
+unsafe extern "C" {
+    safe static INTERRUPT_COUNT_OF_BOARD: usize;
+}
+
 /// Enables an interrupt.
+///
+/// # Panics
+/// If `interrupts!` defines no handler for it.
 pub fn enable_interrupt(number: usize) {
+    assert!(number < INTERRUPT_COUNT_OF_BOARD, "interrupt {number} has no handler");
     const ISER: *mut u32 = 0xe000_e100 as *mut u32;
     // SAFETY: the interrupt's handler is in the vector table.
     unsafe { ISER.add(number / 32).write_volatile(1 << (number % 32)) };
 }
 
-/// Raises an interrupt in software.
+/// Raises an interrupt in software. No effect unless it is enabled.
 #[inline(always)]
 pub fn raise(number: usize) {
     const STIR: *mut u32 = 0xe000_ef00 as *mut u32;
-    // SAFETY: the interrupt's handler is in the vector table.
+    // SAFETY: an interrupt that is enabled has a handler.
     unsafe { STIR.write_volatile(number as u32) };
 }
 
@@ -93,6 +105,15 @@ pub fn mask_by_hand(body: impl FnOnce()) {
     body();
     // SAFETY: interrupts were on before.
     unsafe { cortex_m::interrupt::enable() };
+}
+
+/// Unmasks all interrupts, whatever masks them.
+pub fn unmask() {
+    // SAFETY: the caller ends every critical section.
+    unsafe {
+        cortex_m::register::basepri::write(0);
+        cortex_m::interrupt::enable();
+    }
 }
 
 /// The kernel's clock: counts instructions at 1 GHz. Its alarm is SysTick, at 168 MHz.

@@ -5,6 +5,8 @@
 mod chip;
 
 pub use chip::*;
+use core::{cell::Cell, fmt};
+use critical_section::Mutex;
 use tandem::time::Driver;
 
 /// Converts nanoseconds to ticks of the kernel's clock.
@@ -17,8 +19,52 @@ pub extern "C" fn stray() {
     panic!("stray interrupt")
 }
 
+/// The text that the next panic is to have in its report, and whether it has come.
+static EXPECTED: Mutex<Cell<(Option<&str>, bool)>> = Mutex::new(Cell::new((None, false)));
+
+/// Has the next panic of a thread, if its report contains `text`, end that thread instead of the
+/// program: it spins at its priority from then on.
+pub fn expect_panic(text: &'static str) {
+    critical_section::with(|token| EXPECTED.borrow(token).set((Some(text), false)));
+}
+
+/// Returns whether the expected panic has come. No other is expected from here on.
+pub fn has_panicked() -> bool {
+    critical_section::with(|token| EXPECTED.borrow(token).replace((None, false)).1)
+}
+
+/// The beginning of a report, as text.
+struct Report {
+    text: [u8; 256],
+    len: usize,
+}
+
+impl fmt::Write for Report {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes().take(self.text.len() - self.len) {
+            self.text[self.len] = byte;
+            self.len += 1;
+        }
+        Ok(())
+    }
+}
+
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
+    let expected = critical_section::with(|token| EXPECTED.borrow(token).get());
+    if let (Some(text), false) = expected {
+        let mut report = Report { text: [0; 256], len: 0 };
+        // Writing to memory cannot fail.
+        let _ = fmt::write(&mut report, format_args!("{info}"));
+        let bytes = &report.text[..report.len];
+        if bytes.windows(text.len()).any(|part| part == text.as_bytes()) {
+            critical_section::with(|token| EXPECTED.borrow(token).set((None, true)));
+            unmask();
+            loop {
+                core::hint::spin_loop();
+            }
+        }
+    }
     crate::println!("task {}: {}", tandem::current().name(), info);
     exit(false)
 }

@@ -2,7 +2,7 @@
 //!
 //! # Soundness
 //! Registers are accessed at the addresses of QEMU's documentation. Interrupts are enabled only if
-//! they have a handler. Callers of `raise` pass the index of a handler that they have defined.
+//! they have a handler. `raise` stores the index of a handler.
 
 use core::fmt;
 pub use riscv_rt::entry;
@@ -58,7 +58,10 @@ macro_rules! interrupts {
     };
     ($($handler:expr),*) => {
         #[unsafe(no_mangle)]
-        static INTERRUPTS: [extern "C" fn(); <[&str]>::len(&[$(stringify!($handler)),*])] = [$($handler),*];
+        static INTERRUPTS: [extern "C" fn(); INTERRUPT_COUNT] = [$($handler),*];
+        #[unsafe(no_mangle)]
+        static INTERRUPT_COUNT_OF_BOARD: usize = INTERRUPT_COUNT;
+        const INTERRUPT_COUNT: usize = <[&str]>::len(&[$(stringify!($handler)),*]);
     };
 }
 
@@ -73,8 +76,10 @@ macro_rules! alarm {
     };
 }
 
+// SAFETY: `interrupts!` defines both: the first of the handlers, and their number.
 unsafe extern "C" {
     static INTERRUPTS: extern "C" fn();
+    safe static INTERRUPT_COUNT_OF_BOARD: usize;
 }
 
 /// The number of the interrupt that was raised.
@@ -91,13 +96,21 @@ extern "C" fn MachineSoft() {
 }
 
 /// Enables an interrupt.
-pub fn enable_interrupt(_: usize) {
+///
+/// # Panics
+/// If `interrupts!` defines no handler for it.
+pub fn enable_interrupt(number: usize) {
+    assert!(number < INTERRUPT_COUNT_OF_BOARD, "interrupt {number} has no handler");
     enable(SOFTWARE);
 }
 
 /// Raises an interrupt in software.
+///
+/// # Panics
+/// If `interrupts!` defines no handler for it.
 #[inline(always)]
 pub fn raise(number: usize) {
+    assert!(number < INTERRUPT_COUNT_OF_BOARD, "interrupt {number} has no handler");
     critical_section::with(|_| {
         RAISED.store(number, portable_atomic::Ordering::Relaxed);
         // SAFETY: the interrupt's handler is in the table.
@@ -111,6 +124,12 @@ pub fn mask_by_hand(body: impl FnOnce()) {
     unsafe { core::arch::asm!("csrci mstatus, 8", options(nostack, preserves_flags)) };
     body();
     // SAFETY: as above.
+    unsafe { core::arch::asm!("csrsi mstatus, 8", options(nostack, preserves_flags)) };
+}
+
+/// Unmasks all interrupts.
+pub fn unmask() {
+    // SAFETY: the caller ends every critical section.
     unsafe { core::arch::asm!("csrsi mstatus, 8", options(nostack, preserves_flags)) };
 }
 

@@ -33,7 +33,8 @@ pub(super) const fn value(low: usize) -> u32 {
     low as u32 | VALID | REGION
 }
 
-pub(super) fn set_up() {
+/// Enables the guards. The tasks' guard begins at `low`, the low end of the stack of coroutines.
+pub(super) fn set_up(low: usize) {
     const MPU_CTRL: *mut u32 = 0xe000_ed94 as *mut u32;
     const MPU_RNR: *mut u32 = 0xe000_ed98 as *mut u32;
     const MPU_RBAR: *mut u32 = 0xe000_ed9c as *mut u32;
@@ -46,10 +47,12 @@ pub(super) fn set_up() {
     const DEFAULT_MAP_ELSEWHERE: u32 = 1 << 2 | 1;
     const MEMORY_FAULT: u32 = 1 << 16;
     // SAFETY: every ARMv7-M has these registers; without an MPU they ignore writes. The handlers'
-    // region covers memory that nothing uses. The tasks' region keeps the base that the register
-    // holds until the first switch sets it.
+    // region covers memory that nothing uses, and the tasks' region begins at the guard of a stack
+    // that is not in use yet, whatever the register held. Both are set up with the MPU off.
     unsafe {
+        MPU_CTRL.write_volatile(0);
         MPU_RNR.write_volatile(REGION);
+        MPU_RBAR.write_volatile(value(low));
         MPU_RASR.write_volatile(no_access(GUARD as u32));
         if let Some(low) = handlers_guard() {
             MPU_RBAR.write_volatile(low | VALID | HANDLERS_REGION);
@@ -57,6 +60,7 @@ pub(super) fn set_up() {
         }
         SHCSR.write_volatile(SHCSR.read_volatile() | MEMORY_FAULT);
         MPU_CTRL.write_volatile(DEFAULT_MAP_ELSEWHERE);
+        core::arch::asm!("dsb", "isb", options(nostack, preserves_flags));
     }
 }
 

@@ -19,7 +19,7 @@ mod switch;
 
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
-pub(crate) use paths::{hand_over, wait_in, wake};
+pub(crate) use paths::{give_way, hand_over, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
 use crate::{
@@ -125,6 +125,12 @@ impl Mask {
         unsafe { asm!("msr primask, {}", in(reg) self.0, options(nostack, preserves_flags)) };
     }
 
+    /// Returns whether interrupts were on.
+    #[inline(always)]
+    pub(crate) fn is_open(self) -> bool {
+        self.0 == 0
+    }
+
     /// Returns whether a switch may take place here: in thread mode, outside of any critical
     /// section.
     #[inline(always)]
@@ -136,6 +142,15 @@ impl Mask {
         };
         exception | self.0 == 0
     }
+}
+
+/// The bytes between the stack pointer and the guard of the running task.
+pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
+    let stack: usize;
+    // SAFETY: reads the stack pointer.
+    unsafe { asm!("mov {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags)) };
+    let low = task.saved.guard.get(m) as usize & !(GUARD - 1);
+    stack.saturating_sub(low + GUARD)
 }
 
 /// Masks interrupts where they are known to be on, or where they will never be restored.
@@ -165,6 +180,18 @@ pub(crate) fn pend(_: Masked, _: Option<Task>) {
     unsafe { ICSR.write_volatile(PENDSVSET) };
 }
 
+/// Adds a task to the ready set before the kernel has been started: as from a critical section,
+/// without the switch.
+pub(crate) fn insert(_: Masked, task: Task) {
+    const PENDSVCLR: u32 = 1 << 27;
+    // SAFETY: interrupts are masked, shown by the `Masked` argument, and so PendSV is not taken
+    // before it is cleared. Every Cortex-M has this register.
+    unsafe {
+        super::wake(task, Mask(1));
+        ICSR.write_volatile(PENDSVCLR);
+    }
+}
+
 #[cfg(not(feature = "spin"))]
 macro_rules! sleep {
     () => {
@@ -183,9 +210,11 @@ macro_rules! sleep {
 /// # Safety
 /// `low..high` is as for `Saved::prepare`; interrupts are masked; the caller is the main program,
 /// in thread mode on the main stack.
+#[inline(always)]
 pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) -> ! {
     debug_assert!(KERNEL.is_idle(m));
     let _ = low;
+    pend(m, None); // for tasks that were spawned before `start`
     // SAFETY: the main stack belongs to handlers from here on, and nothing of this frame is used
     // again.
     unsafe {
@@ -212,6 +241,6 @@ pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
     // SAFETY: every ARMv7-M has this register, a byte of SHPR3. SVC keeps the highest priority.
     unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
     KERNEL.literals.set(m, switch::literals());
-    guard::set_up();
+    guard::set_up(low);
     idle.saved.guard.set(m, guard::value(low));
 }

@@ -22,7 +22,64 @@ use crate::{
     task::{Header, Task},
     wait::{self, WaitQueue, Waiter},
 };
-use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
+use core::{
+    arch::{asm, naked_asm},
+    mem::offset_of,
+    ptr::NonNull,
+};
+
+/// Lets the next of the running thread's ring run, if there is another that is ready. No effect if
+/// interrupts are masked.
+///
+/// # Safety
+/// The caller is a thread.
+#[inline(always)]
+pub(crate) unsafe fn give_way() {
+    // SAFETY: the caller is a thread. The routine is a function by the C calling convention, whose
+    // scratch registers are declared as changed. It returns with interrupts masked, and skips the
+    // second instruction if they were masked before.
+    unsafe {
+        asm!(
+            "bl {rotate}",
+            "cpsie i",
+            rotate = sym rotate,
+            out("r0") _, out("r1") _, out("r2") _, out("r3") _, out("r12") _, out("lr") _,
+            out("d0") _, out("d1") _, out("d2") _, out("d3") _,
+            out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+        );
+    }
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn rotate() {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "mrs r0, primask",
+        "cbnz r0, 3f",
+        "cpsid i",
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldr r10, [r4, #{current}]",
+        "ldrd r9, r3, [r10, #{next}]", // and `level`
+        "cmp r9, r10",
+        "beq 2f", // alone
+        "str r9, [r4, r3, lsl #2]",
+        "str r9, [r4, #{current}]",
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        "2: pop {{r3-r11, pc}}",
+        "3: adds lr, #{LENGTH_OF_CPSIE}",
+        "bx lr",
+        constants!(),
+        LENGTH_OF_CPSIE = const 2,
+        kernel = sym KERNEL,
+        current = const CURRENT,
+        next = const offset_of!(Header, next),
+        resume = const RESUME,
+        switches = const SWITCHES,
+    )
+}
 
 /// Makes a task ready and, if it is the most urgent, lets it run: at once, or at the end of the
 /// handler or critical section. The same as `kernel::wake_here`.
@@ -201,15 +258,14 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "bne 3f", // an equal is ready
         "ldr r12, [r10, #{bit}]",
         "bic r1, r1, r12",
-        "clz r2, r1",
-        "ldr r9, [r4, r2, lsl #2]",
+        "clz r12, r1",
+        "ldr r9, [r4, r12, lsl #2]",
         "4:",
         "strd r1, r9, [r4, #{bitmap}]",
         suspend!(),
         "subs r7, #{waiter_size}",
-        "movs r6, #0",
         "mov r11, #{leading}",
-        "stm r7, {{r0, r6-r8, r10, r11}}", // queue, down, next, level, task, state
+        "stm r7, {{r0, r2, r7, r8, r10, r11}}", // queue, down (0), next, level, task, state
         "str r7, [r0]",
         "str r7, [r10, #{waiter}]",
         count_switch!("r9"),

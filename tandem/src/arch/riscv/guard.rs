@@ -53,6 +53,11 @@ const fn address(value: u32) -> usize {
     (value << 2) as usize & !(SIZE - 1)
 }
 
+/// The end of the range of a guard's value: the lowest address that the task may use.
+pub(super) const fn end(value: u32) -> usize {
+    address(value) + SIZE
+}
+
 #[cfg(feature = "unguarded")]
 pub(super) fn set_up() {}
 

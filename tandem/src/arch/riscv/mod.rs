@@ -153,12 +153,26 @@ impl Mask {
         unsafe { asm!("csrw mstatus, {}", in(reg) self.0, options(nostack, preserves_flags)) };
     }
 
+    /// Returns whether interrupts were on.
+    #[inline(always)]
+    pub(crate) fn is_open(self) -> bool {
+        self.0 & MIE != 0
+    }
+
     /// Returns whether a switch may take place here: in a task, outside of any critical section. In
     /// handlers interrupts are masked.
     #[inline(always)]
     pub(crate) fn allows_switch(self) -> bool {
-        self.0 & MIE != 0
+        self.is_open()
     }
+}
+
+/// The bytes between the stack pointer and the guard of the running task.
+pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
+    let stack: usize;
+    // SAFETY: reads the stack pointer.
+    unsafe { asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags)) };
+    stack.saturating_sub(guard::end(task.saved.guard.get(m)))
 }
 
 /// Masks interrupts where they are known to be on, or where they will never be restored.
@@ -189,6 +203,11 @@ pub(crate) fn pend(m: Masked, next: Option<Task>) {
     };
     let in_handler = before > 1;
     KERNEL.wanted.set(m, next.filter(|_| in_handler));
+}
+
+/// Adds a task to the ready set before the kernel has been started.
+pub(crate) fn insert(m: Masked, task: Task) {
+    KERNEL.ready.insert(m, task);
 }
 
 struct CriticalSection;

@@ -162,16 +162,19 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "addi sp, sp, {FRAME}",
         "ret",
         // Lets the next task of the running thread's ring run. Changes all registers but s0, s1 and
-        // sp.
+        // sp. If interrupts were masked, changes nothing and skips the caller's next instruction,
+        // which would unmask them.
         ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
         ".global tandem_give_way",
         "tandem_give_way:",
         "lw a0, {current}(tp)", // the current task is the same before and after an interrupt
-        "csrci mstatus, {MIE}",
+        "csrrci a2, mstatus, {MIE}",
         "lw a1, {next}(a0)",
+        "andi a2, a2, {MIE}",
         ".option norvc", // aligns the instructions that follow
         "lw a3, {head}(a0)",
         ".option rvc",
+        "beqz a2, 4f",
         "sw a1, 0(a3)",
         "beq a1, a0, 3f",
         // Suspends a0, to continue behind the call with the present sp, and resumes a1.
@@ -187,6 +190,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         "tandem_resume:",
         resume!("2f"),
         "3: ret",
+        "4: jr {LENGTH_OF_CSRSI}(ra)",
         // A coroutine between two polls: start its poll on the shared stack, above the top
         // suspended one.
         ".global tandem_start_poll",
@@ -222,6 +226,7 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         CONTEXT = const CONTEXT,
         FRAME = const FRAME,
         WITH_WAITER = const WITH_WAITER,
+        LENGTH_OF_CSRSI = const 4,
         MIE = const super::MIE,
     )
 }
@@ -247,17 +252,17 @@ pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
     )
 }
 
-/// Lets the next of the running thread's ring run, as `kernel::give_way` on other processors. All
-/// in assembly, so that the compiler keeps no value of the kernel's in a register across the
+/// Lets the next of the running thread's ring run, as `kernel::give_way` on other processors. No
+/// effect if interrupts are masked. All in assembly, so that the compiler keeps no value of the kernel's in a register across the
 /// switch. It saves those of `s2` to `s11` that it uses: in a loop, once for all iterations.
 /// (`call` reaches any address, also from code in RAM; `jal` would take a cycle less.)
 ///
 /// # Safety
-/// The caller is a thread, with interrupts on.
+/// The caller is a thread.
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
     // SAFETY: the caller is a thread. The routine preserves `s0`, `s1` and `sp`, and all others are
-    // declared as changed.
+    // declared as changed. It skips the second instruction if interrupts were masked.
     unsafe {
         asm!(
             "call tandem_give_way",

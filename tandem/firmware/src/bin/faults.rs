@@ -1,0 +1,323 @@
+//! Safe calls that once broke the kernel. A call that must end with a report makes it in a thread of
+//! its own, which then spins, less urgent than all others.
+#![no_std]
+#![no_main]
+
+use core::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
+use critical_section::Mutex as Section;
+use portable_atomic::{AtomicU32, Ordering::Relaxed};
+use tandem::{
+    Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
+    delay_until, time,
+};
+use tandem_firmware::{
+    board::{self, nanoseconds},
+    println,
+};
+
+static SHARED: SharedStack<2048> = SharedStack::new();
+static DIRECTOR: Thread<4096> = Thread::new();
+static THREADS: [Thread<1024>; 1] = [const { Thread::new() }; 1];
+static SPINNING: [Thread<1536>; 14] = [const { Thread::new() }; 14];
+static COROUTINES: [Coroutine<512>; 2] = [const { Coroutine::new() }; 2];
+static UNITS: Semaphore = Semaphore::new(0);
+static EMPTY: Semaphore = Semaphore::new(0);
+static DONE: Semaphore = Semaphore::new(0);
+static MUTEX: Mutex<u32> = Mutex::new(0);
+static EVENT: Event = Event::new();
+static NO_EVENT: Event = Event::new();
+static QUEUE: Queue<u32, 1> = Queue::new();
+static FULL: Queue<u32, 1> = Queue::new();
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+static EARLY: AtomicU32 = AtomicU32::new(0);
+
+const MS: u64 = nanoseconds(1_000_000);
+/// More urgent than the threads that spin.
+const LOW: Priority = Priority::new(16);
+const DIRECTING: Priority = Priority::new(20);
+
+fn count(what: &AtomicU32) {
+    what.fetch_add(1, Relaxed);
+}
+
+fn pause(me: &Me) {
+    me.delay_until(time::now() + MS);
+}
+
+/// A call in a critical section leaves interrupts masked: the handler runs behind the section.
+fn closed(body: impl FnOnce()) {
+    let before = HANDLED.load(Relaxed);
+    critical_section::with(|_| {
+        board::raise(0);
+        body();
+        for _ in 0..50 {
+            assert_eq!(HANDLED.load(Relaxed), before, "a handler ran in a critical section");
+        }
+    });
+    assert_eq!(HANDLED.load(Relaxed), before + 1);
+}
+
+fn sections_stay_closed(me: &Me) {
+    static CEILING: Ceiling<u32> = Ceiling::new(Priority::HIGHEST, 0);
+    closed(|| me.yield_now());
+    UNITS.give();
+    closed(|| UNITS.take(me));
+    UNITS.give();
+    closed(|| assert_eq!(UNITS.take_until(me, 0), Ok(())));
+    closed(|| drop(MUTEX.lock(me)));
+    closed(|| drop(MUTEX.lock_until(me, 0)));
+    closed(|| drop(MUTEX.try_lock(me)));
+    closed(|| drop(CEILING.lock(me)));
+    closed(|| CEILING.with(|value| *value += 1));
+    EVENT.signal(1);
+    closed(|| assert_eq!(EVENT.wait(me), 1));
+    EVENT.signal(2);
+    closed(|| assert_eq!(EVENT.wait_until(me, 0), Ok(2)));
+    closed(|| QUEUE.send(me, 1));
+    closed(|| assert_eq!(QUEUE.receive(me), 1));
+    closed(|| me.delay_until(0));
+    closed(|| me.block_on(async {}));
+    println!("sections stay closed: ok");
+}
+
+/// Runs `body` in a thread that must end with a report that contains `text`.
+fn reports(me: &Me, spinning: &mut usize, text: &'static str, body: fn(&Me)) {
+    board::expect_panic(text);
+    // More urgent than those that spin already.
+    let priority = Priority::new(*spinning as u8);
+    let spawned = SPINNING[*spinning].spawn(priority, "culprit", body);
+    assert!(spawned.is_ok());
+    *spinning += 1;
+    pause(me);
+    assert!(board::has_panicked(), "no report: {text}");
+}
+
+/// A part of the expected report, and the body of the thread that ends with it.
+type Call = (&'static str, fn(&Me));
+
+fn waits_in_sections_are_reported(me: &Me, spinning: &mut usize) {
+    assert_eq!(FULL.try_send(1), Ok(()));
+    let held = MUTEX.lock(me);
+    let calls: [Call; 10] = [
+        ("culprit: Semaphore::take would wait", |me| critical_section::with(|_| EMPTY.take(me))),
+        ("culprit: Semaphore::take_until would wait", |me| {
+            critical_section::with(|_| _ = EMPTY.take_until(me, u64::MAX));
+        }),
+        ("culprit: Mutex::lock would wait", |me| {
+            critical_section::with(|_| drop(MUTEX.lock(me)));
+        }),
+        ("culprit: Mutex::lock_until would wait", |me| {
+            critical_section::with(|_| drop(MUTEX.lock_until(me, u64::MAX)));
+        }),
+        ("culprit: Event::wait would wait", |me| {
+            critical_section::with(|_| _ = NO_EVENT.wait(me));
+        }),
+        ("culprit: Event::wait_until would wait", |me| {
+            critical_section::with(|_| _ = NO_EVENT.wait_until(me, u64::MAX));
+        }),
+        ("culprit: Queue::send would wait", |me| critical_section::with(|_| FULL.send(me, 2))),
+        ("culprit: Queue::receive would wait", |me| {
+            critical_section::with(|_| _ = QUEUE.receive(me));
+        }),
+        ("culprit: Me::delay_until would wait", |me| {
+            critical_section::with(|_| me.delay_until(u64::MAX));
+        }),
+        ("culprit: Me::block_on would wait", |me| {
+            critical_section::with(|_| me.block_on(core::future::pending::<()>()));
+        }),
+    ];
+    for (text, body) in calls {
+        reports(me, spinning, text, body);
+    }
+    drop(held);
+    println!("waits in sections are reported: ok");
+}
+
+/// What `main` did before `start`.
+fn early_calls_worked(me: &Me) {
+    pause(me);
+    assert_eq!(EARLY.load(Relaxed), 111);
+    assert!(!THREADS[0].info().is_alive() && !COROUTINES[0].info().is_alive());
+    println!("calls before start: ok");
+}
+
+fn before_start() {
+    static CEILING: Ceiling<u32> = Ceiling::new(LOW, 0);
+    CEILING.with(|value| *value += 1);
+    assert_eq!(CEILING.try_with(|value| *value), Some(1));
+    UNITS.give();
+    assert!(UNITS.try_take());
+    assert_eq!((QUEUE.try_send(1), QUEUE.try_receive()), (Ok(()), Some(1)));
+    EVENT.signal(1);
+    assert_eq!(EVENT.try_wait(), 1);
+    time::expire();
+    let thread = THREADS[0].spawn(LOW, "early thread", |me| {
+        me.yield_now();
+        EARLY.fetch_add(10, Relaxed);
+    });
+    let coroutine = COROUTINES[0].spawn(LOW, "early coroutine", async {
+        delay_until(time::now() + MS / 10).await;
+        EARLY.fetch_add(100, Relaxed);
+    });
+    assert!(thread.is_ok() && coroutine.is_ok());
+    EARLY.fetch_add(1, Relaxed);
+    assert_eq!(EARLY.load(Relaxed), 1, "nothing runs before `start`");
+}
+
+/// A thread forgets its guards and ends. They stay locked, and nothing of the dead thread is used.
+fn forgotten_guards(me: &Me, spinning: &mut usize) {
+    static FORGOTTEN: Mutex<u32> = Mutex::new(0);
+    static OWN: Mutex<u32> = Mutex::new(0);
+    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(17), 0);
+    EMPTY.give();
+    let forgets = THREADS[0].spawn(LOW, "forgets", |me| {
+        me.delay_until(time::now() + MS / 10);
+        EMPTY.take(me);
+        core::mem::forget(FORGOTTEN.lock(me));
+        core::mem::forget(CEILING.lock(me));
+        assert_eq!(me.info().priority(), Some(Priority::new(17)));
+        UNITS.take(me);
+    });
+    assert!(forgets.is_ok());
+    pause(me);
+    UNITS.give();
+    pause(me);
+    assert!(!THREADS[0].info().is_alive());
+    assert!(FORGOTTEN.try_lock(me).is_none());
+    assert!(FORGOTTEN.lock_until(me, time::now() + MS).is_err());
+    reports(me, spinning, "whose owner has ended", |me| drop(FORGOTTEN.lock(me)));
+    assert!(CEILING.try_with(|_| ()).is_none());
+    // The storage serves another thread, with a priority of its own.
+    let next = THREADS[0].spawn(LOW, "next", |me| {
+        assert_eq!(me.info().priority(), Some(LOW));
+        drop(MUTEX.lock(me));
+        DONE.give();
+    });
+    assert!(next.is_ok());
+    DONE.take(me);
+    reports(me, spinning, "locks a mutex that it has locked", |me| {
+        let _held = OWN.lock(me);
+        drop(OWN.lock(me));
+    });
+    println!("forgotten guards: ok");
+}
+
+fn ceilings_end_in_any_order(me: &Me) {
+    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(21), 0);
+    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    let priority = || me.info().priority().map(Priority::value);
+    let (first, second) = (FIRST.lock(me), SECOND.lock(me));
+    assert_eq!(priority(), Some(25));
+    drop(first);
+    assert_eq!(priority(), Some(25));
+    drop(second);
+    assert_eq!(priority(), Some(20));
+    let first = SECOND.lock(me);
+    FIRST.with(|_| drop(first));
+    assert_eq!(priority(), Some(20));
+    println!("ceilings end in any order: ok");
+}
+
+/// A future of an event may be polled again after its end.
+fn an_event_s_future_waits_again(me: &Me) {
+    static AGAIN: Event = Event::new();
+    static SEEN: Section<Cell<u32>> = Section::new(Cell::new(0));
+    let listens = COROUTINES[1].spawn(LOW, "listens", async {
+        {
+            let mut signalled = pin!(AGAIN.signalled());
+            for _ in 0..3 {
+                let flags = poll_fn(|context| match signalled.as_mut().poll(context) {
+                    // As for a task that is woken for another reason.
+                    Poll::Pending => signalled.as_mut().poll(context),
+                    ready => ready,
+                });
+                let flags = flags.await;
+                critical_section::with(|token| SEEN.borrow(token).set(flags));
+            }
+        }
+        DONE.give();
+    });
+    assert!(listens.is_ok());
+    for flags in [1, 2, 4] {
+        pause(me);
+        AGAIN.signal(flags);
+        pause(me);
+        assert_eq!(critical_section::with(|token| SEEN.borrow(token).get()), flags);
+    }
+    DONE.take(me);
+    // The future is gone: nothing of it is left in the event.
+    AGAIN.signal(8);
+    assert_eq!(AGAIN.try_wait(), 8);
+    println!("an event's future waits again: ok");
+}
+
+#[inline(never)]
+fn large_frame() {
+    core::hint::black_box([0_u8; 1680]);
+}
+
+/// A frame that would pass over the guard is announced.
+fn large_frames_are_announced(me: &Me, spinning: &mut usize) {
+    assert!((1000..4096).contains(&me.stack_left()));
+    me.assert_stack(1000);
+    reports(me, spinning, "bytes of stack are left of 1680", |me| {
+        me.assert_stack(1680);
+        large_frame();
+    });
+    println!("large frames are announced: ok");
+}
+
+/// Memory to which the MPU's register for the tasks' guard points before `start`.
+#[repr(align(32))]
+struct Aimed(AtomicU32);
+static AIMED: Aimed = Aimed(AtomicU32::new(0));
+
+fn aim_the_guard() {
+    #[cfg(target_arch = "arm")]
+    // SAFETY: the region is not enabled.
+    unsafe {
+        (0xe000_ed98 as *mut u32).write_volatile(7);
+        (0xe000_ed9c as *mut u32).write_volatile((&raw const AIMED) as u32);
+    }
+}
+
+fn direct(me: &Me) {
+    let mut spinning = 0;
+    early_calls_worked(me);
+    sections_stay_closed(me);
+    ceilings_end_in_any_order(me);
+    an_event_s_future_waits_again(me);
+    forgotten_guards(me, &mut spinning);
+    large_frames_are_announced(me, &mut spinning);
+    waits_in_sections_are_reported(me, &mut spinning);
+    board::exit(true)
+}
+
+#[board::entry]
+fn main() -> ! {
+    board::set_up();
+    before_start();
+    aim_the_guard();
+    tandem::start(&SHARED, || {
+        board::enable_interrupt(0);
+        AIMED.0.store(1, Relaxed);
+        assert!(DIRECTOR.spawn(DIRECTING, "director", direct).is_ok());
+    })
+}
+
+extern "C" fn on_raise() {
+    count(&HANDLED);
+}
+
+fn on_alarm() {
+    board::stop_alarm();
+    time::expire();
+}
+
+tandem_firmware::alarm!(on_alarm);
+tandem_firmware::interrupts![on_raise];
