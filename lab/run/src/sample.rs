@@ -61,6 +61,7 @@ pub fn full() -> Run {
         at_least: Some(Quantity(1.0)),
     };
     first.limits = vec![limit(50e3)];
+    first.judge = vec!["p50".into()];
     let by_pin = Published { instrument: Instrument::Pin, ..published("p50", 7000.0) };
     first.published = vec![Published { same_clock: true, ..published("mean", 3595.2) }, by_pin];
     let spent = Spent { name: "suspend".into(), cycles: 70, retired: 50 };
