@@ -126,7 +126,8 @@ fn a_real_time_caller_waits_for_who_competes_with_its_server_unless_it_lends_its
     for case in [without, with] {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
     }
-    let [without, with] = [without, with].map(|case| statistic(case, "p90"));
+    // How many calls wait depends on the phase of the hogs' time slices; that some wait does not.
+    let [without, with] = [without, with].map(|case| statistic(case, "max"));
     assert!(without > 3.0 * with, "{without} ns without, {with} ns with a boost");
 }
 
