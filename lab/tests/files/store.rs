@@ -245,7 +245,7 @@ fn an_interrupted_run_keeps_what_is_complete() {
     let mut line = String::new();
     for _ in 0..2 {
         line.clear();
-        while !line.contains(" %  switch") {
+        while !line.contains(" left  switch") {
             line.clear();
             assert!(stderr.read_line(&mut line).unwrap() > 0, "the run ended early");
         }
