@@ -6,7 +6,7 @@ use chronoscope_statistics::{Case, Comparison, Rules, SplitMix64, Verdict, compa
 
 use crate::{
     Effort, Row,
-    draw::{Repetitions, lognormal, uniform},
+    draw::{Repetitions, lognormal},
 };
 
 /// The cases of a study, as in `vm-load`.
@@ -55,8 +55,8 @@ fn study(random: &mut SplitMix64, noise: f64, ratio: f64, pairs: usize) -> Vec<S
 /// Slows 7 % of all repetitions by 5 to 50 %, as neighbours on a shared machine do.
 fn disturb(random: &mut SplitMix64, study: &mut [Sides]) {
     for value in study.iter_mut().flat_map(|(a, b)| a.iter_mut().chain(b)) {
-        if uniform(random) < 0.07 {
-            *value *= 1.05 + 0.45 * uniform(random);
+        if random.unit() < 0.07 {
+            *value *= 1.05 + 0.45 * random.unit();
         }
     }
 }
@@ -147,7 +147,7 @@ fn coverage(effort: Effort) -> Vec<Row> {
             // A third of the repetitions has a tail: exponential on the logarithmic scale.
             let value = |random: &mut SplitMix64| {
                 let tail =
-                    if uniform(random) < 0.33 { -0.5 * (1.0 - uniform(random)).ln() } else { 0.0 };
+                    if random.unit() < 0.33 { -0.5 * (1.0 - random.unit()).ln() } else { 0.0 };
                 lognormal(random, 0.05) * tail.exp()
             };
             let sides: Vec<(f64, f64)> =

@@ -7,7 +7,7 @@ use chronoscope_statistics::{
 
 use crate::{
     Effort, Row,
-    chain::{correlated, normal, uniform},
+    draw::{correlated, normal},
     recorded::{RECORDINGS, Recording},
 };
 
@@ -29,12 +29,12 @@ const KINDS: [Kind; 5] = [
     Kind { name: "lognormal", draw: |random| normal(random).exp(), median: 1.0 },
     Kind {
         name: "Pareto",
-        draw: |random| uniform(random).powf(-0.5),
+        draw: |random| random.unit().powf(-0.5),
         median: std::f64::consts::SQRT_2,
     },
     Kind {
         name: "one of two paths",
-        draw: |random| if uniform(random) < 0.6 { 100.0 } else { 130.0 },
+        draw: |random| if random.unit() < 0.6 { 100.0 } else { 130.0 },
         median: 100.0,
     },
     Kind { name: "correlated samples", draw: repetition, median: 1.0 },
@@ -159,7 +159,7 @@ fn limits(effort: Effort) -> Vec<Row> {
         let holds = |_: &usize| {
             let mut samples = Accumulator::new();
             for at in 0..count {
-                samples.push(at, (1_000.0 * uniform(&mut random).powf(-1.0 / PARETO)) as u64);
+                samples.push(at, (1_000.0 * random.unit().powf(-1.0 / PARETO)) as u64);
             }
             samples.quantile_limit(q).is_some_and(|limit| limit as f64 >= truth.floor())
         };

@@ -7,20 +7,28 @@ use crate::recorded::RECORDINGS;
 /// Samples of a repetition that is cut from a recording.
 const SAMPLES: usize = 2_000;
 
-/// Returns a number above 0 and below 1.
-pub fn uniform(random: &mut SplitMix64) -> f64 {
-    ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-}
-
 /// Returns a standard normal number, by the method of Box and Muller.
 pub fn normal(random: &mut SplitMix64) -> f64 {
-    let radius = (-2.0 * uniform(random).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(random)).cos()
+    let radius = (-2.0 * random.unit().ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.unit()).cos()
 }
 
 /// Returns a number around 1 whose logarithm has the standard deviation `noise`.
 pub fn lognormal(random: &mut SplitMix64, noise: f64) -> f64 {
     (noise * normal(random)).exp()
+}
+
+/// Returns standard normal numbers, each with this correlation to the one before: a stationary
+/// autoregressive process of order 1. `correlation` must lie between −1 and 1.
+pub fn correlated(random: &mut SplitMix64, correlation: f64, count: usize) -> Vec<f64> {
+    let fresh = (1.0 - correlation * correlation).sqrt();
+    let mut last = normal(random);
+    let mut next = || {
+        let this = last;
+        last = correlation * last + fresh * normal(random);
+        this
+    };
+    (0..count).map(|_| next()).collect()
 }
 
 /// The p50 and the p99 of consecutive repetitions, for each recording.
@@ -98,5 +106,20 @@ impl Repetitions {
             }
         }
         sides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_standard_and_correlated() {
+        let mut random = SplitMix64::new(1);
+        let values = correlated(&mut random, 0.6, 200_000);
+        let mean = |of: &dyn Fn(usize) -> f64| (0..199_999).map(of).sum::<f64>() / 199_999.0;
+        assert!(mean(&|i| values[i]).abs() < 0.02);
+        assert!((mean(&|i| values[i] * values[i]) - 1.0).abs() < 0.02);
+        assert!((mean(&|i| values[i] * values[i + 1]) - 0.6).abs() < 0.02);
     }
 }

@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod alerts;
-mod chain;
 mod comparisons;
 mod coverage;
 mod draw;
