@@ -169,9 +169,21 @@ static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
 /// # Panics
 /// If the kernel has been started before.
 pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl FnOnce()) -> ! {
+    // SAFETY: the stack is aligned by its type, and `start_on` uses it once.
+    unsafe { start_on(stack.guard.get() as usize, stack.room.get() as usize + SIZE, set_up) }
+}
+
+/// As [`start`], with the guard and the shared stack in `low..high`.
+///
+/// # Panics
+/// If the kernel has been started before.
+///
+/// # Safety
+/// Nothing else uses that memory. It is aligned to 32 at its low end and to 8 at its high end.
+#[inline(always)]
+pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) -> ! {
     let m = arch::mask();
     assert!(KERNEL.current.get(m).is_none(), "the kernel runs already");
-    let (low, high) = (stack.guard.get() as usize, stack.room.get() as usize + SIZE);
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
@@ -180,8 +192,8 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
         prepare(m);
     }
     set_up();
-    // SAFETY: the stack is aligned by its type. The kernel is started once, so nothing else uses
-    // it. Interrupts are masked by `mask` above.
+    // SAFETY: the stack is unused and aligned, by this function's contract. Interrupts are masked
+    // by `mask` above.
     unsafe { arch::become_idle(m, &KERNEL.idle, low, high) }
 }
 

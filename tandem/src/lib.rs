@@ -33,6 +33,8 @@ mod event;
 mod kernel;
 mod mutex;
 mod queue;
+#[cfg(feature = "raw")]
+pub mod raw;
 mod ready;
 mod semaphore;
 mod shared;

@@ -119,6 +119,24 @@ impl<T> Mutex<T> {
         // `then`, not `then_some`: a guard made in vain would unlock the mutex when dropped.
         free.then(|| Guard(self, PhantomData))
     }
+
+    /// Unlocks a mutex whose guard has been forgotten, as a binding to another language does.
+    ///
+    /// # Panics
+    /// If the thread does not own the mutex.
+    ///
+    /// # Safety
+    /// The guard, and every reference taken from it, is used no more.
+    #[cfg(feature = "raw")]
+    #[track_caller]
+    pub unsafe fn force_unlock(&'static self, me: &Me) {
+        let (mask, m) = Mask::set();
+        if !self.lock.owner.get(m).is_some_and(|owner| owner.is(KERNEL.current(m))) {
+            panic!("task {}: unlocks a mutex that it has not locked", me.info().name());
+        }
+        self.lock.unlock(m, mask);
+        mask.restore();
+    }
 }
 
 /// Access to the value of a locked [`Mutex`]. Dropping it unlocks the mutex and wakes the most

@@ -3,13 +3,13 @@
 //! # Soundness
 //! A stack belongs to `spawn` from a successful `claim` until `begin`, and to the thread from then
 //! until `end_thread`, which leaves it with interrupts masked. A [`Me`] exists only on the stack of
-//! the thread that it stands for: `run` creates it and lends it to the body, and it is neither
-//! `Send` nor `Sync`. So whoever has a [`Me`] is the running thread, in thread mode.
+//! the thread that it stands for: `run` lends it to the body, [`Me::current`] makes it in thread
+//! mode where a thread runs, and it is neither `Send` nor `Sync`. So whoever has a [`Me`] is the running thread, in thread mode.
 
 use crate::{
     arch::{self, Mask},
-    kernel,
-    task::{Header, Info, Priority, StillAlive, Task},
+    kernel::{self, KERNEL},
+    task::{Header, IDLE_LEVEL, Info, Priority, StillAlive, Task},
 };
 use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 
@@ -21,6 +21,27 @@ use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 pub struct Me<'a>(PhantomData<*mut &'a ()>);
 
 impl Me<'_> {
+    /// The running thread's `Me`, for code that has been lent none, such as a binding to another
+    /// language. `None` in a coroutine, a handler, a critical section, and before
+    /// [`start`](crate::start). About 15 instructions.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        let (mask, m) = Mask::set();
+        let is_thread = mask.allows_switch()
+            && KERNEL
+                .started(m)
+                .is_some_and(|task| task.poll.get(m).is_none() && task.level.get(m) != IDLE_LEVEL);
+        mask.restore();
+        is_thread.then_some(Self(PhantomData))
+    }
+
+    /// # Safety
+    /// The caller is the body of a thread, or has been called by it.
+    #[cfg(feature = "raw")]
+    pub(crate) const unsafe fn assume() -> Self {
+        Self(PhantomData)
+    }
+
     /// Lets the next ready task of the same priority run, if there is one. Constant time. No effect
     /// in a critical section.
     #[inline(always)]
@@ -32,7 +53,7 @@ impl Me<'_> {
     /// The bytes of the thread's stack between the running function's frame and the guard.
     #[must_use]
     pub fn stack_left(&self) -> usize {
-        kernel::masked(|m| arch::stack_left(m, kernel::KERNEL.current(m)))
+        kernel::masked(|m| arch::stack_left(m, KERNEL.current(m)))
     }
 
     /// Ends the program if fewer than `bytes` bytes of stack are left. About 20 instructions.
@@ -113,13 +134,9 @@ impl<const STACK: usize> Thread<STACK> {
         const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
         self.header.claim(name, priority)?;
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
-        let place = (high - size_of::<F>()) & !7;
-        // SAFETY: the address is aligned, and within the stack since the body fits. The thread had
-        // ended, and `claim` has given the stack to this call.
-        unsafe { (place as *mut F).write(body) };
-        // SAFETY: `low..place` is the rest of that stack. `low` is aligned to 32 by the type,
-        // `place` to 8, and the body is at `place`.
-        unsafe { begin(&self.header, low, place, run::<F>) };
+        // SAFETY: the thread had ended, and `claim` has given the stack to this call. `low` is
+        // aligned to 32 by the type, and the body fits.
+        unsafe { launch(&self.header, low, high, body) };
         Ok(())
     }
 
@@ -127,6 +144,23 @@ impl<const STACK: usize> Thread<STACK> {
     pub fn info(&'static self) -> Info {
         Info(&self.header)
     }
+}
+
+/// Moves `body` to the high end of a claimed thread's stack, and makes the thread ready.
+///
+/// # Safety
+/// `low..high` is a stack that nothing else uses, aligned as for `Saved::prepare`, with space for
+/// the body and a context.
+#[inline(always)]
+pub(crate) unsafe fn launch<F>(header: Task, low: usize, high: usize, body: F)
+where
+    F: FnOnce(&Me) + Send + 'static,
+{
+    let place = (high - size_of::<F>()) & !7;
+    // SAFETY: the address is aligned, and within the stack by this function's contract.
+    unsafe { (place as *mut F).write(body) };
+    // SAFETY: `low..place` is the rest of that stack, and the body is at `place`.
+    unsafe { begin(header, low, place, run::<F>) };
 }
 
 /// Makes a claimed thread ready: its context calls `entry` with the high end of its stack.

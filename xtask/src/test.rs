@@ -3,6 +3,7 @@
 //! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are
 //! cores. A missing tool is installed or fails its step; no step is ever skipped.
 
+mod c;
 mod emulate;
 mod measure;
 mod miri;
@@ -75,6 +76,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
             emulate::run(triple, image, Some(message))
         }
         ["soak twice", triple] => emulate::soak_twice(triple),
+        ["c"] => c::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["sizes", triple] => emulate::sizes(triple),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),

@@ -52,6 +52,19 @@ pub fn run(triple: &str, image: &str, message: Option<&str>) -> Result<()> {
     }
 }
 
+/// Runs an image to its end and prints its output, which must contain `text`.
+pub fn run_image(triple: &str, image: &str, text: &str, succeeds: bool) -> Result<()> {
+    let (status, output) = emulate(triple, image)?;
+    print!("{output}");
+    if status.success() != succeeds {
+        bail!("{image} ended with {status}");
+    }
+    if !output.contains(text) {
+        bail!("{image} did not print: {text}");
+    }
+    Ok(())
+}
+
 /// Runs the soak twice: both runs must print the same bytes.
 pub fn soak_twice(triple: &str) -> Result<()> {
     let [first, second] = [(); 2].map(|()| emulate(triple, "checked/soak"));

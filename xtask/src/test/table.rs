@@ -12,8 +12,8 @@ use crate::{
 
 /// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
 /// needs it.
-pub const PACKAGES: [&str; 6] =
-    ["test", "vm", "qemu-system-arm", "qemu-system-riscv32", "bench", "pip"];
+pub const PACKAGES: [&str; 7] =
+    ["test", "vm", "qemu-system-arm", "qemu-system-riscv32", "arm-none-eabi-gcc", "bench", "pip"];
 
 /// The chips' triples, and the steps that build tandem's images for them.
 const CHIPS: [(&str, &str); 2] = [
@@ -253,7 +253,15 @@ fn tandem(xtask: &str) -> Vec<Step> {
         ];
         let costs = all(Stage::Full, format!("tandem: costs on {chip}"), &costs);
         steps.push(costs.after(&["packages"]).lock("firmware"));
+        let c = [
+            [&cargo("clippy")[..], &["tandem-c", "--release", "--", "-D", "warnings"]].concat(),
+            [&cargo("build")[..], &["tandem-c", "--release"]].concat(),
+        ];
+        let c = all(Stage::Full, format!("tandem: library for C on {chip}"), &c);
+        steps.push(c.after(&["packages"]).lock("firmware"));
     }
+    let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
+    steps.push(c.after(&["packages"]).lock("firmware"));
     steps
 }
 

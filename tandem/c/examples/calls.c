@@ -1,0 +1,209 @@
+/* Every call of tandem.h, with each of its results. */
+#include "board.h"
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            print("line %u: " #condition "\n", __LINE__); \
+            leave(false); \
+        } \
+    } while (0)
+
+static tandem_task director_task, other_task;
+TANDEM_STACK(director_stack, 1024);
+TANDEM_STACK(other_stack, 1024);
+TANDEM_STACK(idle_stack, 256);
+static tandem_semaphore semaphore;
+static tandem_mutex mutex;
+static tandem_event event;
+static tandem_queue words, odd;
+static uint32_t word_storage[2];
+static struct {
+    char text[7];
+} odd_storage[3];
+static unsigned steps;
+
+/* Starts the other thread when its earlier one has ended. */
+static void spawn_other(unsigned priority, void (*body)(void *), void *argument)
+{
+    while (tandem_is_alive(&other_task))
+        tandem_delay(MILLISECOND);
+    CHECK(tandem_spawn(&other_task, other_stack, sizeof other_stack, priority, "other", body,
+                       argument));
+}
+
+static uint64_t soon(void)
+{
+    return tandem_now() + MILLISECOND;
+}
+
+static void count(void *by)
+{
+    steps += (unsigned)(uintptr_t)by;
+}
+
+static void threads(void)
+{
+    spawn_other(9, count, (void *)3);
+    CHECK(steps == 3 && !tandem_is_alive(&other_task)); /* it was more urgent */
+    spawn_other(5, count, (void *)4);
+    CHECK(steps == 3 && tandem_is_alive(&other_task));
+    CHECK(!tandem_spawn(&other_task, other_stack, sizeof other_stack, 5, "other", count, NULL));
+    CHECK(tandem_priority(&other_task) == 5 && tandem_priority(&director_task) == 5);
+    tandem_yield();
+    CHECK(steps == 7 && !tandem_is_alive(&other_task));
+    uint64_t before = tandem_now();
+    tandem_delay(MILLISECOND);
+    CHECK(tandem_now() - before >= MILLISECOND && tandem_now() - before < 2 * MILLISECOND);
+    tandem_delay_until(before);
+}
+
+static void give_twice(void *unused)
+{
+    (void)unused;
+    tandem_semaphore_give(&semaphore);
+    tandem_semaphore_give(&semaphore);
+}
+
+void handler_0(void)
+{
+    tandem_semaphore_give(&semaphore);
+}
+
+static void semaphores(void)
+{
+    CHECK(tandem_semaphore_try_take(&semaphore) && !tandem_semaphore_try_take(&semaphore));
+    CHECK(!tandem_semaphore_take_until(&semaphore, soon()));
+    spawn_other(3, give_twice, NULL);
+    tandem_semaphore_take(&semaphore);
+    CHECK(tandem_semaphore_take_until(&semaphore, soon()));
+    uint32_t outer = tandem_enter();
+    uint32_t inner = tandem_enter();
+    raise_interrupt(0);
+    tandem_exit(inner);
+    CHECK(!tandem_semaphore_try_take(&semaphore)); /* the section is closed still */
+    tandem_exit(outer);
+    CHECK(tandem_semaphore_try_take(&semaphore));
+}
+
+static void hold(void *priority)
+{
+    tandem_mutex_lock(&mutex);
+    tandem_semaphore_take(&semaphore);
+    CHECK(tandem_priority(&other_task) == (uintptr_t)priority);
+    tandem_mutex_unlock(&mutex);
+}
+
+static void delay_and_give(void *unused)
+{
+    (void)unused;
+    tandem_delay(MILLISECOND);
+    tandem_semaphore_give(&semaphore);
+}
+
+static void spawn_giver(void)
+{
+    static tandem_task giver;
+    TANDEM_STACK(giver_stack, 512);
+    CHECK(tandem_spawn(&giver, giver_stack, sizeof giver_stack, 9, "giver", delay_and_give, NULL));
+}
+
+static void mutexes(void)
+{
+    CHECK(tandem_mutex_try_lock(&mutex));
+    tandem_mutex_unlock(&mutex);
+    spawn_other(9, hold, (void *)9);
+    CHECK(!tandem_mutex_try_lock(&mutex) && !tandem_mutex_lock_until(&mutex, soon()));
+    tandem_semaphore_give(&semaphore);
+    spawn_other(2, hold, (void *)5); /* inherited from this thread */
+    tandem_delay(MILLISECOND);
+    spawn_giver();
+    tandem_mutex_lock(&mutex);
+    tandem_mutex_unlock(&mutex);
+    CHECK(tandem_mutex_lock_until(&mutex, 0));
+    tandem_mutex_unlock(&mutex);
+}
+
+static void signal_6(void *unused)
+{
+    (void)unused;
+    tandem_event_signal(&event, 6);
+}
+
+static void events(void)
+{
+    CHECK(tandem_event_try_wait(&event) == 0 && tandem_event_wait_until(&event, soon()) == 0);
+    tandem_event_signal(&event, 1);
+    tandem_event_signal(&event, 8);
+    CHECK(tandem_event_wait(&event) == 9);
+    spawn_other(2, signal_6, NULL);
+    CHECK(tandem_event_wait(&event) == 6);
+    spawn_other(2, signal_6, NULL);
+    CHECK(tandem_event_wait_until(&event, soon()) == 6);
+    signal_6(NULL);
+    CHECK(tandem_event_try_wait(&event) == 6);
+}
+
+static void send_three(void *unused)
+{
+    (void)unused;
+    for (uint32_t word = 1; word <= 3; word++)
+        tandem_queue_send(&words, &word);
+}
+
+static void queues(void)
+{
+    uint32_t word = 7;
+    CHECK(!tandem_queue_try_receive(&words, &word) && word == 7);
+    CHECK(!tandem_queue_receive_until(&words, &word, soon()));
+    spawn_other(9, send_three, NULL); /* it waits with the third */
+    CHECK(tandem_is_alive(&other_task));
+    for (uint32_t i = 1; i <= 3; i++) {
+        tandem_queue_receive(&words, &word);
+        CHECK(word == i);
+    }
+    CHECK(tandem_queue_send_until(&words, &word, 0) && tandem_queue_try_send(&words, &word));
+    CHECK(!tandem_queue_try_send(&words, &word));
+    CHECK(!tandem_queue_send_until(&words, &word, soon()));
+    CHECK(tandem_queue_receive_until(&words, &word, 0) && tandem_queue_try_receive(&words, &word));
+    /* Messages of a size that is no multiple of a word. */
+    char text[7] = "message";
+    for (char i = 0; i < 20; i++) {
+        text[6] = i;
+        tandem_queue_send(&odd, text);
+        if (i >= 2) {
+            char first[7];
+            tandem_queue_receive(&odd, first);
+            CHECK(first[0] == 'm' && first[5] == 'g' && first[6] == i - 2);
+        }
+    }
+}
+
+static void direct(void *unused)
+{
+    (void)unused;
+    threads();
+    semaphores();
+    mutexes();
+    events();
+    queues();
+    print("all calls: ok\n");
+    leave(true);
+}
+
+static void set_up(void)
+{
+    CHECK(tandem_spawn(&director_task, director_stack, sizeof director_stack, 5, "director",
+                       direct, NULL));
+}
+
+int main(void)
+{
+    board_set_up();
+    tandem_semaphore_init(&semaphore, 1);
+    tandem_mutex_init(&mutex);
+    tandem_event_init(&event);
+    tandem_queue_init(&words, word_storage, sizeof word_storage[0], 2);
+    tandem_queue_init(&odd, odd_storage, sizeof odd_storage[0], 3);
+    tandem_start(idle_stack, sizeof idle_stack, set_up);
+}

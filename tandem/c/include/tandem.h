@@ -1,0 +1,187 @@
+/* Tandem: a real-time kernel for one core. The interface for C programs.
+ *
+ * Link with libtandem_c.a, which contains the kernel. The program defines the three functions under
+ * "What the program defines", and calls tandem_expire in the handler of its alarm. With a start-up
+ * file whose handlers have CMSIS names, link cmsis.ld as well.
+ *
+ * Words used below:
+ *   thread        a task with a stack of its own, which may wait
+ *   handler       the handler of an interrupt
+ *   priority      0 to 31; a higher number is more urgent
+ *   due           a time in ticks of tandem_board_now
+ *
+ * Objects (tandem_task, tandem_semaphore ...) are initialized once, before their first use, and
+ * stay in place from then on, in static memory. Their content belongs to the kernel.
+ *
+ * "Waits" means that the call may block the thread. Such a call ends the program by tandem_panic in
+ * a handler, in a critical section and before tandem_start. All other calls may be made anywhere.
+ */
+#ifndef TANDEM_H
+#define TANDEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define TANDEM_NORETURN [[noreturn]]
+#else
+#define TANDEM_NORETURN _Noreturn
+#endif
+
+/* The sizes of the objects, in words. The library does not compile if one is too small. */
+#define TANDEM_TASK_WORDS 16
+#define TANDEM_SEMAPHORE_WORDS 2
+#define TANDEM_MUTEX_WORDS 4
+#define TANDEM_EVENT_WORDS 3
+#define TANDEM_QUEUE_WORDS 9
+
+typedef struct { uintptr_t word[TANDEM_TASK_WORDS]; } tandem_task;
+typedef struct { uintptr_t word[TANDEM_SEMAPHORE_WORDS]; } tandem_semaphore;
+typedef struct { uintptr_t word[TANDEM_MUTEX_WORDS]; } tandem_mutex;
+typedef struct { uintptr_t word[TANDEM_EVENT_WORDS]; } tandem_event;
+typedef struct { uintptr_t word[TANDEM_QUEUE_WORDS]; } tandem_queue;
+
+/* ---- What the program defines ---- */
+
+/* The time in ticks: monotonic, never wraps. Called with interrupts masked. */
+uint64_t tandem_board_now(void);
+
+/* Sets the alarm, in place of an earlier one: an interrupt at due, at once if that has come. Its
+ * handler clears the interrupt's cause and calls tandem_expire. Called with interrupts masked. */
+void tandem_board_arm(uint64_t due);
+
+/* Ends the program, with a message of length bytes: misuse of a call, or a stack overflow. */
+TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
+
+/* ---- The kernel ---- */
+
+/* The low end of every stack, in bytes: no access is allowed there while the stack is in use. */
+#ifdef __riscv
+#define TANDEM_GUARD 64
+#else
+#define TANDEM_GUARD 32
+#endif
+
+/* Defines NAME, storage for a stack of BYTES bytes: a multiple of 8. */
+#define TANDEM_STACK(NAME, BYTES) \
+    static uint8_t NAME[TANDEM_GUARD + (BYTES)] __attribute__((aligned(32)))
+
+/* Starts the kernel: runs set_up with interrupts masked, then the most urgent thread. stack is for
+ * the idle task, of at least 128 bytes and one interrupt's frame. From here on, the stack of main
+ * serves handlers. Once. */
+TANDEM_NORETURN void tandem_start(void *stack, size_t size, void (*set_up)(void));
+
+/* Wakes the threads whose time has come, and sets the alarm for the next. For the alarm's handler. */
+void tandem_expire(void);
+
+/* The time in ticks. */
+uint64_t tandem_now(void);
+
+/* Masks interrupts, and restores their state. Sections nest. */
+uint32_t tandem_enter(void);
+void tandem_exit(uint32_t state);
+
+/* ---- Threads ---- */
+
+/* Starts a thread that runs body(argument) and ends when that returns. A more urgent one than the
+ * caller runs at once. stack is defined by TANDEM_STACK, size is its sizeof; name stays valid.
+ * Returns false if the task's earlier thread has not ended. */
+bool tandem_spawn(tandem_task *task, void *stack, size_t size, unsigned priority, const char *name,
+                  void (*body)(void *argument), void *argument);
+
+/* An alive task has been spawned and has not ended. A record is zeroed before its first use, as
+ * static memory is. */
+bool tandem_is_alive(const tandem_task *task);
+
+/* The priority, with what is inherited. */
+unsigned tandem_priority(const tandem_task *task);
+
+/* Lets the next ready thread of the same priority run. In a handler or a critical section, no
+ * effect. */
+void tandem_yield(void);
+
+/* Waits until due. */
+void tandem_delay_until(uint64_t due);
+
+/* Waits for a number of ticks. */
+void tandem_delay(uint64_t ticks);
+
+/* ---- Semaphores: a count, or the threads that wait for it ---- */
+
+void tandem_semaphore_init(tandem_semaphore *semaphore, uint32_t count);
+
+/* Adds one to the count, or hands it to the most urgent waiter. */
+void tandem_semaphore_give(tandem_semaphore *semaphore);
+
+/* Takes one if the count is not 0. */
+bool tandem_semaphore_try_take(tandem_semaphore *semaphore);
+
+/* Takes one; waits while the count is 0. */
+void tandem_semaphore_take(tandem_semaphore *semaphore);
+
+/* Returns false if the count was 0 until due. */
+bool tandem_semaphore_take_until(tandem_semaphore *semaphore, uint64_t due);
+
+/* ---- Mutexes, with priority inheritance; for threads ---- */
+
+void tandem_mutex_init(tandem_mutex *mutex);
+
+/* Waits while another thread owns the mutex. Ends the program if the caller owns it already, or if
+ * the owner has ended. */
+void tandem_mutex_lock(tandem_mutex *mutex);
+
+/* Returns false if another thread owned it until due. */
+bool tandem_mutex_lock_until(tandem_mutex *mutex, uint64_t due);
+
+/* Returns false if the mutex is owned. For threads; ends the program elsewhere. */
+bool tandem_mutex_try_lock(tandem_mutex *mutex);
+
+/* Ends the program if the caller does not own the mutex. */
+void tandem_mutex_unlock(tandem_mutex *mutex);
+
+/* ---- Events: 32 flags for one thread ---- */
+
+void tandem_event_init(tandem_event *event);
+
+/* Raises flags, and wakes the thread that waits. */
+void tandem_event_signal(tandem_event *event, uint32_t flags);
+
+/* Takes the flags that are raised; waits for one. Ends the program if another thread waits. */
+uint32_t tandem_event_wait(tandem_event *event);
+
+/* Returns 0 if no flag was raised until due. */
+uint32_t tandem_event_wait_until(tandem_event *event, uint64_t due);
+
+/* Takes the flags that are raised; 0 if there are none. */
+uint32_t tandem_event_try_wait(tandem_event *event);
+
+/* ---- Queues of messages, which are copied, with interrupts masked ---- */
+
+/* Makes a queue of at most count messages of size bytes, in storage of count * size bytes. */
+void tandem_queue_init(tandem_queue *queue, void *storage, size_t size, size_t count);
+
+/* Sends the message at the address; waits while the queue is full. */
+void tandem_queue_send(tandem_queue *queue, const void *message);
+
+/* Returns false if the queue was full until due. */
+bool tandem_queue_send_until(tandem_queue *queue, const void *message, uint64_t due);
+
+/* Returns false if the queue is full. */
+bool tandem_queue_try_send(tandem_queue *queue, const void *message);
+
+/* Receives a message into the address; waits while the queue is empty. */
+void tandem_queue_receive(tandem_queue *queue, void *message);
+
+/* Returns false if the queue was empty until due. */
+bool tandem_queue_receive_until(tandem_queue *queue, void *message, uint64_t due);
+
+/* Returns false if the queue is empty. */
+bool tandem_queue_try_receive(tandem_queue *queue, void *message);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+//! Checks at compile time that the objects of `tandem.h` have space for the kernel's types.
+
+use crate::queue::Queue;
+use tandem::{Event, Mutex, Semaphore, raw::Task};
+
+const HEADER: &[u8] = include_bytes!("../include/tandem.h");
+
+/// The number that follows `name` and a space in the header.
+const fn defined(name: &str) -> usize {
+    let name = name.as_bytes();
+    let mut start = 0;
+    loop {
+        let mut matched = 0;
+        while matched < name.len() && HEADER[start + matched] == name[matched] {
+            matched += 1;
+        }
+        let mut at = start + matched;
+        if matched == name.len() && HEADER[at] == b' ' {
+            let mut number = 0;
+            at += 1;
+            while HEADER[at].is_ascii_digit() {
+                number = number * 10 + (HEADER[at] - b'0') as usize;
+                at += 1;
+            }
+            return number;
+        }
+        start += 1;
+    }
+}
+
+const fn words<T>() -> usize {
+    assert!(align_of::<T>() <= align_of::<usize>());
+    size_of::<T>() / size_of::<usize>()
+}
+
+const _: () = assert!(words::<Task>() <= defined("TANDEM_TASK_WORDS"));
+const _: () = assert!(words::<Semaphore>() <= defined("TANDEM_SEMAPHORE_WORDS"));
+const _: () = assert!(words::<Mutex<()>>() <= defined("TANDEM_MUTEX_WORDS"));
+const _: () = assert!(words::<Event>() <= defined("TANDEM_EVENT_WORDS"));
+const _: () = assert!(words::<Queue>() <= defined("TANDEM_QUEUE_WORDS"));
+const _: () = {
+    // The header has a line for RV32 and, behind it, one for the others.
+    let is_rv32 = cfg!(target_arch = "riscv32");
+    assert!(tandem::raw::GUARD == if is_rv32 { defined("TANDEM_GUARD") } else { 32 });
+};

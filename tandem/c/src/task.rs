@@ -1,0 +1,67 @@
+//! The start of the kernel, threads, and delays.
+
+use crate::{me, thread};
+use core::ffi::{CStr, c_char, c_void};
+use tandem::{Me, Priority, raw, raw::Task, time};
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tandem_start(stack: *mut u8, size: usize, set_up: extern "C" fn()) -> ! {
+    // SAFETY: the stack's memory is the kernel's from here on, by the header.
+    unsafe { raw::start(stack, size, || set_up()) }
+}
+
+/// An argument that may move to the thread it is for.
+struct Argument(*mut c_void);
+
+// SAFETY: the C program passes it to the thread.
+unsafe impl Send for Argument {}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tandem_spawn(
+    task: &'static Task,
+    stack: *mut u8,
+    size: usize,
+    priority: u32,
+    name: *const c_char,
+    body: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+) -> bool {
+    assert!(priority <= 31, "tandem_spawn: a priority is 0 to 31");
+    // SAFETY: the name is a string that stays valid, by the header.
+    let name = unsafe { CStr::from_ptr::<'static>(name) }.to_str().unwrap_or("?");
+    let argument = Argument(argument);
+    let body = move |_: &Me| {
+        let Argument(argument) = { argument };
+        // SAFETY: the program's function, with the program's argument.
+        unsafe { body(argument) }
+    };
+    // SAFETY: nothing else uses the stack's memory until the thread has ended, by the header.
+    unsafe { task.spawn(stack, size, Priority::new(priority as u8), name, body) }.is_ok()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_is_alive(task: &'static Task) -> bool {
+    task.info().is_alive()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_priority(task: &'static Task) -> u32 {
+    task.info().priority().map_or(0, |priority| priority.value().into())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_yield() {
+    if let Some(me) = thread() {
+        me.yield_now();
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_delay_until(due: u64) {
+    me("tandem_delay_until").delay_until(due);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_delay(ticks: u64) {
+    me("tandem_delay").delay_until(time::now().saturating_add(ticks));
+}

@@ -1,0 +1,109 @@
+//! What a binding to another language builds on: tasks and stacks in memory of the caller's choice.
+//!
+//! `tandem/c` is such a binding. Rust programs use [`Thread`](crate::Thread) and
+//! [`start`](crate::start), which need no `unsafe`.
+//!
+//! # Soundness
+//! The functions pass memory to the kernel that the caller answers for; the rest is the same code
+//! as that of the safe calls.
+
+use crate::{
+    arch,
+    kernel::{self, SharedStack},
+    task::{Header, Info, Priority, StillAlive},
+    thread::{self, Me},
+};
+
+/// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple of 32.
+pub const GUARD: usize = arch::GUARD;
+
+/// The kernel's record of a thread, apart from its stack. All zeros is a record without a thread.
+#[repr(transparent)]
+pub struct Task(Header);
+
+impl Default for Task {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Task {
+    /// A record without a thread.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Header::new())
+    }
+
+    /// Starts a thread that runs `body` on the stack of `size` bytes from `stack` on, of which the
+    /// low [`GUARD`] bytes are its guard. Otherwise as [`Thread::spawn`](crate::Thread::spawn).
+    ///
+    /// # Errors
+    /// If the thread of this record has not ended. The body is then dropped.
+    ///
+    /// # Panics
+    /// If `stack` is not a multiple of 32, or `size` not one of 8, or the stack too small for the
+    /// guard, the body and a context.
+    ///
+    /// # Safety
+    /// Nothing else uses the stack's memory until the thread has ended.
+    pub unsafe fn spawn<F>(
+        &'static self,
+        stack: *mut u8,
+        size: usize,
+        priority: Priority,
+        name: &'static str,
+        body: F,
+    ) -> Result<(), StillAlive>
+    where
+        F: FnOnce(&Me) + Send + 'static,
+    {
+        const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
+        let low = stack.expose_provenance();
+        check(low, size, GUARD + size_of::<F>() + 128);
+        self.0.claim(name, priority)?;
+        // SAFETY: the thread had ended, so by this function's contract nothing uses the stack. It
+        // is aligned and large enough, as checked above.
+        unsafe { thread::launch(&self.0, low, low + size, body) };
+        Ok(())
+    }
+
+    /// A handle to the thread of this record.
+    #[must_use]
+    pub fn info(&'static self) -> Info {
+        Info(&self.0)
+    }
+}
+
+/// Starts the kernel with the shared stack of `size` bytes from `stack` on, of which the low
+/// [`GUARD`] bytes are its guard. Otherwise as [`start`](crate::start).
+///
+/// # Panics
+/// If the kernel has been started before. If `stack` is not a multiple of 32, or `size` not one of
+/// 8, or less than `GUARD` + 128.
+///
+/// # Safety
+/// Nothing else uses the stack's memory from here on.
+pub unsafe fn start(stack: *mut u8, size: usize, set_up: impl FnOnce()) -> ! {
+    let low = stack.expose_provenance();
+    check(low, size, size_of::<SharedStack<128>>());
+    // SAFETY: the memory is aligned, as checked, and unused, by this function's contract.
+    unsafe { kernel::start_on(low, low + size, set_up) }
+}
+
+/// The running thread's [`Me`]. As [`Me::current`], without the check.
+///
+/// # Safety
+/// The caller is the body of a thread, or has been called by it.
+#[must_use]
+pub const unsafe fn me() -> Me<'static> {
+    // SAFETY: this function's contract.
+    unsafe { Me::assume() }
+}
+
+fn check(low: usize, size: usize, least: usize) {
+    assert!(
+        low.is_multiple_of(32) && size.is_multiple_of(8),
+        "a stack begins at a multiple of 32, and has a multiple of 8 bytes"
+    );
+    assert!(size >= least, "the stack is too small");
+}
