@@ -97,6 +97,7 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
     header.admit(m);
+    kernel::breach("begin");
     header.poll.set(m, Some(poll));
     kernel::launch_coroutine(m, mask, header);
     mask.restore();

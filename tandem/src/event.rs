@@ -208,6 +208,7 @@ impl Future for Signalled<'_> {
         let (mask, m) = Mask::set();
         let flags = event.take(m);
         if flags == 0 {
+            kernel::breach("signalled");
             // Those of an earlier wait have been reported.
             this.listener.flags.set(m, 0);
             event.register(m, &this.listener, task_of(context));

@@ -494,6 +494,14 @@ fn poll(m: Masked, task: Task) {
     unsafe { poll(task) }
 }
 
+/// A point within a masked window, which a test opens on purpose to show that the test of all
+/// interleavings finds it.
+#[inline(always)]
+pub(crate) fn breach(_window: &str) {
+    #[cfg(test)]
+    arch::breach(_window);
+}
+
 /// Makes the calling test the idle task of the kernel, and excludes other tests until the guard is
 /// dropped.
 #[cfg(test)]
@@ -509,6 +517,7 @@ pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
 pub(crate) fn reset() {
     arch::reset();
     let (mask, m) = Mask::set();
+    crate::time::TIMERS.reset(m);
     KERNEL.ready.reset(m);
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));

@@ -82,6 +82,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
         let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
+        crate::kernel::breach("insert");
         // A bit above the whole bitmap means that the ring is empty, so the task is not ready
         // either.
         if bit > bitmap {

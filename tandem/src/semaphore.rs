@@ -3,7 +3,7 @@
 use crate::{
     arch::{self, Mask},
     coroutine::task_of,
-    kernel::{KERNEL, assert_may_wait},
+    kernel::{self, KERNEL, assert_may_wait},
     queue::wait_until,
     shared::Shared,
     task::masked,
@@ -44,7 +44,9 @@ impl Semaphore {
         let (mask, m) = Mask::set();
         match self.waiters.first(m) {
             None => {
-                self.count.set(m, self.count.get(m).wrapping_add(1));
+                let count = self.count.get(m);
+                kernel::breach("give");
+                self.count.set(m, count.wrapping_add(1));
                 mask.restore();
             }
             // SAFETY: interrupts are masked by `Mask::set` above.
@@ -173,6 +175,7 @@ impl Future for Taken<'_> {
         let (mask, m) = Mask::set();
         let count = semaphore.count.get(m);
         if count == 0 {
+            kernel::breach("take");
             Waiter::enter(
                 &mut this.waiter,
                 m,

@@ -1,17 +1,24 @@
 //! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
 //! Timers form a list in the order in which they are due. Removal takes constant time. Insertion
-//! takes a step for each earlier timer; it unmasks interrupts after every 8 steps, and
-//! starts again if a timer was removed meanwhile. So no other task or handler waits for a search,
-//! and interrupts are masked for a constant time.
+//! takes a step for each earlier timer, and unmasks interrupts after every 8 steps. So no other
+//! task or handler waits for a search, and interrupts are masked for a constant time.
+//!
+//! While interrupts are on during a search, the new timer itself is in the list, behind the timers
+//! that the search has passed. Whatever timers are set or removed meanwhile, the search continues
+//! from there. So it passes each timer once, and ends however often others begin and end a wait.
+//! If [`expire`] finds such a timer first in the list, all that it has passed are gone; it is taken
+//! out, and the search continues from the first timer.
 //!
 //! Times are in ticks of the board's clock, counted by [`now`].
 //!
 //! # Soundness
-//! A timer is in the pinned future, on the stack of the thread that waits, or in a task's header.
-//! It stays in place until it has left the list: `expire` removes it, the thread cancels it, or its
-//! drop does. Links are followed only with interrupts masked. After a window with interrupts on,
-//! the search continues from a timer only if none has been removed.
+//! - A timer is in the pinned future, on the stack of the thread that waits, or in a task's header.
+//!   It stays in place until it has left the list: `expire` removes it, the thread cancels it, or
+//!   its drop does. A search ends before its task goes on, so a timer that is searching stays in
+//!   place too. Links are followed only with interrupts masked.
+//! - A timer that is searching has no task and is due at 0, so that other searches pass it. Besides
+//!   these, `expire` and `arm_again` read the two fields.
 
 use crate::{
     arch::{self, Mask},
@@ -90,27 +97,37 @@ pub fn now() -> u64 {
 pub struct TimedOut;
 
 /// Steps of a search between two windows with interrupts on.
-const STEPS: usize = 8;
+const STEPS: usize = if cfg!(test) { 2 } else { 8 };
 
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// The task to be woken. `Some` whenever the timer is in the list.
+    /// The task to be woken. `Some` whenever the timer is set; `None` while it is searching.
     pub(crate) task: Shared<Option<Task>>,
+    /// 0 while the timer is searching.
     due: Shared<u64>,
-    linked: Shared<bool>,
+    state: Shared<State>,
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
     _pinned: PhantomPinned,
 }
 
-pub(crate) struct Timers {
-    first: Shared<Option<NonNull<Timer>>>,
-    /// The number of timers removed, so that a search notices removals. Wraps.
-    removals: Shared<u32>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum State {
+    /// Not in the list.
+    Off = 0,
+    /// In the list, at its place.
+    Set = 1,
+    /// In the list, behind the timers that the search for its place has passed.
+    Searching = 2,
 }
 
-pub(crate) static TIMERS: Timers = Timers { first: Shared::new(None), removals: Shared::new(0) };
+pub(crate) struct Timers {
+    first: Shared<Option<NonNull<Timer>>>,
+}
+
+pub(crate) static TIMERS: Timers = Timers { first: Shared::new(None) };
 
 /// The timer that a link leads to.
 #[inline(always)]
@@ -137,7 +154,7 @@ impl Timer {
         Self {
             task: Shared::new(task),
             due: Shared::new(0),
-            linked: Shared::new(false),
+            state: Shared::new(State::Off),
             next: Shared::new(None),
             prev: Shared::new(None),
             _pinned: PhantomPinned,
@@ -147,7 +164,7 @@ impl Timer {
     /// Returns whether the timer is in the list: set, and neither expired nor cancelled.
     #[inline(always)]
     pub(crate) fn is_set(&self, m: Masked) -> bool {
-        self.linked.get(m)
+        self.state.get(m) != State::Off
     }
 
     /// Like `is_set`, read without masking interrupts. `true` may be outdated; a timer that is not
@@ -155,7 +172,7 @@ impl Timer {
     #[inline(always)]
     fn may_be_set(&self) -> bool {
         // SAFETY: a byte. An outdated `true` has the owner check again.
-        unsafe { self.linked.peek() }
+        unsafe { self.state.peek() != State::Off }
     }
 
     #[cfg(any(test, feature = "embassy-time"))]
@@ -171,37 +188,78 @@ impl Timer {
 }
 
 impl Timers {
-    /// Sets a timer for `due`. Interrupts are masked before and after, and unmasked during the
-    /// search if `mask` allows.
+    /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after, and
+    /// unmasked during the search if `mask` allows.
     pub(crate) fn set(&self, mut m: Masked, mut mask: Mask, timer: &Timer, due: u64) -> Masked {
-        timer.due.set(m, due);
-        'search: loop {
-            let (mut before, mut after) = (None, self.first.get(m));
-            loop {
-                for _ in 0..STEPS {
-                    match after.map(|link| at(m, link)) {
-                        Some(later) if later.due.get(m) <= due => {
-                            (before, after) = (after, later.next.get(m))
-                        }
-                        _ => {
-                            self.link(m, timer, before, after);
-                            return m;
-                        }
+        let (mut before, mut after) = (None, self.first.get(m));
+        loop {
+            for _ in 0..STEPS {
+                match after.map(|link| at(m, link)) {
+                    Some(later) if later.due.get(m) <= due => {
+                        (before, after) = (after, later.next.get(m))
+                    }
+                    _ => {
+                        self.settle(m, timer, due, before, after);
+                        return m;
                     }
                 }
-                let removals = self.removals.get(m);
-                mask.restore();
-                (mask, m) = Mask::set();
-                if self.removals.get(m) != removals {
-                    continue 'search;
-                }
-                // Timers may have been inserted meanwhile; the search continues behind the last one
-                // passed.
-                after = before.and_then(|link| at(m, link).next.get(m));
             }
+            (mask, m) = self.open_window(m, mask, timer, before, after);
+            (before, after) = if timer.is_set(m) {
+                self.remove(m, timer);
+                kernel::breach("search");
+                (timer.prev.get(m), timer.next.get(m))
+            } else {
+                (None, self.first.get(m))
+            };
         }
     }
 
+    /// Unmasks interrupts for a moment, if `mask` allows, during the search for a timer's place.
+    /// The timer marks the position meanwhile.
+    #[inline(never)]
+    fn open_window(
+        &self,
+        m: Masked,
+        mask: Mask,
+        timer: &Timer,
+        before: Option<NonNull<Timer>>,
+        after: Option<NonNull<Timer>>,
+    ) -> (Mask, Masked) {
+        let task = timer.task.get(m);
+        timer.task.set(m, None);
+        timer.due.set(m, 0);
+        timer.state.set(m, State::Searching);
+        self.link(m, timer, before, after);
+        mask.restore();
+        let (mask, m) = Mask::set();
+        timer.task.set(m, task);
+        (mask, m)
+    }
+
+    /// Puts a timer at its place, and sets the alarm if it is the first.
+    #[inline(always)]
+    fn settle(
+        &self,
+        m: Masked,
+        timer: &Timer,
+        due: u64,
+        before: Option<NonNull<Timer>>,
+        after: Option<NonNull<Timer>>,
+    ) {
+        timer.due.set(m, due);
+        kernel::breach("settle");
+        timer.state.set(m, State::Set);
+        timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
+        self.link(m, timer, before, after);
+        match before.map(|before| at(m, before).state.get(m)) {
+            Some(State::Searching) => arm(m, 0), // perhaps the first: `expire` finds out
+            Some(_) => {}
+            None => arm(m, due),
+        }
+    }
+
+    #[inline(always)]
     fn link(
         &self,
         m: Masked,
@@ -210,18 +268,14 @@ impl Timers {
         after: Option<NonNull<Timer>>,
     ) {
         let this = Some(NonNull::from(timer));
-        timer.linked.set(m, true);
-        timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
         timer.prev.set(m, before);
         timer.next.set(m, after);
         if let Some(after) = after {
             at(m, after).prev.set(m, this);
         }
-        if let Some(before) = before {
-            at(m, before).next.set(m, this);
-        } else {
-            self.first.set(m, this);
-            arm(m, timer.due.get(m));
+        match before {
+            Some(before) => at(m, before).next.set(m, this),
+            None => self.first.set(m, this),
         }
     }
 
@@ -229,19 +283,29 @@ impl Timers {
     #[cfg(test)]
     pub(crate) fn check(&self, m: Masked) -> Option<u64> {
         let (mut before, mut link) = (None, self.first.get(m));
+        let (mut first, mut latest) = (None, 0);
         while let Some(timer) = link.map(|link| at(m, link)) {
             assert!(timer.is_set(m) && timer.prev.get(m) == before);
-            assert!(before.is_none_or(|before| at(m, before).due.get(m) <= timer.due.get(m)));
+            if timer.state.get(m) == State::Set {
+                assert!(latest <= timer.due.get(m) && timer.task.get(m).is_some());
+                latest = timer.due.get(m);
+                first = first.or(Some(latest));
+            }
             (before, link) = (link, timer.next.get(m));
         }
-        self.first.get(m).map(|first| at(m, first).due.get(m))
+        first
+    }
+
+    /// Forgets all timers.
+    #[cfg(test)]
+    pub(crate) fn reset(&self, m: Masked) {
+        self.first.set(m, None);
     }
 
     #[inline(always)]
     fn remove(&self, m: Masked, timer: &Timer) {
         let (prev, next) = (timer.prev.get(m), timer.next.get(m));
-        timer.linked.set(m, false);
-        self.removals.set(m, self.removals.get(m).wrapping_add(1));
+        timer.state.set(m, State::Off);
         if let Some(next) = next {
             at(m, next).prev.set(m, prev);
         }
@@ -293,13 +357,13 @@ pub fn expire() {
             arm(m, first.due.get(m));
             return mask.restore();
         }
+        kernel::breach("expire");
         TIMERS.remove(m, first);
-        let task = first.task.get(m);
-        debug_assert!(task.is_some());
-        // SAFETY: a timer has a task before it is inserted into the list.
-        let task = unsafe { task.unwrap_unchecked() };
-        trace::emit(Event::TimerExpired, task);
-        wake(m, mask, first, task);
+        // Without a task, it is searching, and its search has nothing to pass any more.
+        if let Some(task) = first.task.get(m) {
+            trace::emit(Event::TimerExpired, task);
+            wake(m, mask, first, task);
+        }
         if !arch::HANDLERS_NEST {
             // On RV32 interrupts stay masked until the handler ends, so the next timer has a
             // handler run of its own, at once if it is due.

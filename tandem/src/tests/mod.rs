@@ -1,6 +1,7 @@
 //! Tests of the parts that do not depend on a processor, against simple models.
 
 mod coroutines;
+mod interleavings;
 mod ready;
 mod timers;
 mod waiters;

@@ -5,7 +5,10 @@ use crate::{
     task::Task,
     time::{self, TIMERS, Timer},
 };
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 /// Timers expire in order, whatever happens in the windows of a search, and the alarm is always set
 /// for the first.
@@ -54,4 +57,45 @@ fn timers_expire_in_order() {
         }
         assert!(last.is_none_or(|last| NOW.get() == last));
     }
+}
+
+/// A search passes each timer once, although the first timer is replaced in each of its windows.
+#[test]
+fn a_search_ends_whatever_happens_in_its_windows() {
+    const TIMERS_PASSED: u64 = 40;
+    let over: Task = super::task(20);
+    over.bit.set(super::proof(), 0);
+    let _turn = kernel::begin_test();
+    NOW.set(0);
+    let timer = || &*Box::leak(Box::new(Timer::new(over)));
+    let set = |timer, due| {
+        let (mask, m) = Mask::set();
+        TIMERS.set(m, mask, timer, due);
+        mask.restore();
+    };
+    (0..TIMERS_PASSED).for_each(|due| set(timer(), 100 + due));
+    let (urgent, windows) = (timer(), Rc::new(Cell::new(0)));
+    let count = Rc::clone(&windows);
+    arch::set_handler(Some(Box::new(move || {
+        count.set(count.get() + 1);
+        assert!(count.get() < 2 * TIMERS_PASSED, "the search does not end");
+        kernel::masked(|m| urgent.cancel(m));
+        set(urgent, 1);
+    })));
+    set(timer(), 1000);
+    arch::set_handler(None);
+    assert!(windows.get() > TIMERS_PASSED / 4, "the search has opened windows");
+    // `expire` takes a searching timer out if it is the first; the search begins again behind none.
+    let late = timer();
+    let once = Cell::new(true);
+    arch::set_handler(Some(Box::new(move || {
+        if kernel::masked(|m| late.is_set(m)) && once.replace(false) {
+            NOW.set(2000);
+            time::expire();
+        }
+    })));
+    set(late, 3000);
+    arch::set_handler(None);
+    assert_eq!(kernel::masked(|m| TIMERS.check(m)), Some(3000));
+    assert_eq!(ARMED.get(), 3000);
 }

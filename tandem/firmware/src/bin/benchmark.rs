@@ -374,7 +374,7 @@ fn sleepers(me: &Me) {
         }
     });
     join(me, 1);
-    report("tick -> sleeping thread", 110);
+    report("tick -> sleeping thread", 90);
     coroutine(0, HIGH, async {
         for _ in 0..ROUNDS {
             delay_until(time::now() + nanoseconds(100_000)).await;

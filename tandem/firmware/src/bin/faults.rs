@@ -6,14 +6,15 @@
 use core::{
     cell::Cell,
     future::{Future, poll_fn},
-    pin::pin,
+    pin::{Pin, pin},
     task::Poll,
 };
 use critical_section::Mutex as Section;
-use portable_atomic::{AtomicU32, Ordering::Relaxed};
+use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
     Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
-    delay_until, time,
+    delay_until,
+    time::{self, Delay},
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -23,6 +24,7 @@ use tandem_firmware::{
 static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<4096> = Thread::new();
 static THREADS: [Thread<1024>; 1] = [const { Thread::new() }; 1];
+static LOWER: Thread<1024> = Thread::new();
 static SPINNING: [Thread<1536>; 14] = [const { Thread::new() }; 14];
 static COROUTINES: [Coroutine<512>; 2] = [const { Coroutine::new() }; 2];
 static UNITS: Semaphore = Semaphore::new(0);
@@ -256,6 +258,50 @@ fn an_event_s_future_waits_again(me: &Me) {
     println!("an event's future waits again: ok");
 }
 
+/// Many sleepers, and an urgent task that ends a wait while another searches its timer's place.
+fn searches_end(me: &Me) {
+    const SLEEPERS: usize = 200;
+    static SLEEPING: Coroutine<{ SLEEPERS * size_of::<Delay>() + 256 }> = Coroutine::new();
+    static WAKE: Event = Event::new();
+    static OVER: AtomicBool = AtomicBool::new(false);
+    let later = time::now() + 1000 * MS;
+    let sleeps = SLEEPING.spawn(LOW, "sleeps", async move {
+        let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
+        for i in 0..SLEEPERS {
+            // SAFETY: the array is pinned, and a delay is not moved out of it.
+            let delay = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
+            // SAFETY: as above.
+            let mut delay = unsafe { Pin::new_unchecked(delay.insert(delay_until(later))) };
+            let polled = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
+            assert!(polled.is_pending());
+        }
+        WAKE.signalled().await;
+    });
+    assert!(sleeps.is_ok());
+    let urgent = COROUTINES[1].spawn(Priority::new(18), "urgent", async {
+        while !OVER.load(Relaxed) {
+            delay_until(time::now() + nanoseconds(1_500)).await;
+        }
+    });
+    assert!(urgent.is_ok());
+    let waits = THREADS[0].spawn(LOW, "waits", move |me| {
+        assert_eq!(EMPTY.take_until(me, later + MS), Ok(()));
+        DONE.give();
+    });
+    assert!(waits.is_ok());
+    let lower = LOWER.spawn(Priority::new(15), "lower", |_| DONE.give());
+    assert!(lower.is_ok());
+    let runs = DONE.take_until(me, time::now() + 20 * MS);
+    assert!(runs.is_ok(), "a search does not end while an urgent task waits again and again");
+    OVER.store(true, Relaxed);
+    EMPTY.give();
+    DONE.take(me);
+    WAKE.signal(1);
+    pause(me);
+    assert!(!SLEEPING.info().is_alive() && !COROUTINES[1].info().is_alive());
+    println!("searches end: ok");
+}
+
 #[inline(never)]
 fn large_frame() {
     core::hint::black_box([0_u8; 1680]);
@@ -292,6 +338,7 @@ fn direct(me: &Me) {
     sections_stay_closed(me);
     ceilings_end_in_any_order(me);
     an_event_s_future_waits_again(me);
+    searches_end(me);
     forgotten_guards(me, &mut spinning);
     large_frames_are_announced(me, &mut spinning);
     waits_in_sections_are_reported(me, &mut spinning);
