@@ -1,10 +1,39 @@
-//! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
-//! the application defines none.
+//! Tells the sources what the processor has, by its target's name, and writes the linker script
+//! `tandem.x` for RISC-V: a default handler for every interrupt for which the application defines
+//! none.
 
 use std::{env, fmt::Write, fs, path::PathBuf};
 
+/// Cortex-M processors, by the beginning of their targets' names: whether the instruction set is
+/// ARMv6-M's, whether tasks may use an FPU, and what guards the stacks.
+const CORTEX_M: [(&str, bool, bool, &str); 7] = [
+    ("thumbv6m", true, false, "software"),
+    ("thumbv7m", false, false, "mpu"),
+    ("thumbv7em", false, true, "mpu"),
+    ("thumbv8m.base", true, false, "software"),
+    ("thumbv8m.main-none-eabihf", false, true, "limit"),
+    ("thumbv8m.main-unknown-none-eabihf", false, true, "limit"),
+    ("thumbv8m.main", false, false, "limit"),
+];
+
+/// Sets `cfg(thumb1)`, `cfg(fpu)` and `cfg(guard = "…")`.
+fn describe_processor() {
+    println!("cargo::rustc-check-cfg=cfg(thumb1)");
+    println!("cargo::rustc-check-cfg=cfg(fpu)");
+    println!("cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"software\"))");
+    let target = env::var("TARGET").expect("cargo sets it");
+    let row = CORTEX_M.iter().find(|(name, ..)| target.starts_with(name));
+    if let Some((_, thumb1, fpu, guard)) = row {
+        println!("cargo::rustc-cfg=guard=\"{guard}\"");
+        for (name, _) in [("thumb1", thumb1), ("fpu", fpu)].iter().filter(|(_, has)| **has) {
+            println!("cargo::rustc-cfg={name}");
+        }
+    }
+}
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    describe_processor();
     if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "riscv32") {
         let machine = ["MachineSoft", "MachineTimer", "MachineExternal"].map(String::from);
         let local = (16..32).map(|line| format!("Local{line}"));

@@ -242,7 +242,7 @@ pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
@@ -327,7 +327,7 @@ fn share_stack_with_all(m: Masked) {
 /// The caller is a thread.
 #[cfg(any(
     not(any(target_arch = "riscv32", target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", feature = "time-slice"))
+    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", thumb1))
 ))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
@@ -365,7 +365,7 @@ fn refuse_wait(call: &str) -> ! {
 
 /// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
 /// the assembly of `arch` too, with interrupts masked or from PendSV.
-#[cfg(any(feature = "trace", feature = "time-slice", not(target_arch = "arm")))]
+#[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
 pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);
     #[cfg(feature = "time-slice")]
@@ -444,7 +444,7 @@ pub(crate) fn end_coroutine(task: Task) {
 ///
 /// # Safety
 /// The caller runs on the shared stack, and the poll of `task` has just returned there.
-#[cfg(not(target_arch = "arm"))]
+#[cfg(any(not(target_arch = "arm"), thumb1))]
 pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
         let (_, m) = Mask::set();
@@ -467,7 +467,7 @@ pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task 
 
 /// Takes a coroutine out of the ready set after a poll, or moves it behind its equals if it is to
 /// be polled again. Returns the most urgent task.
-#[cfg(not(target_arch = "arm"))]
+#[cfg(any(not(target_arch = "arm"), thumb1))]
 #[inline(always)]
 fn put_away(m: Masked, task: Task) -> Task {
     task.saved.clear(m);
@@ -480,7 +480,7 @@ fn put_away(m: Masked, task: Task) -> Task {
 }
 
 /// Polls a coroutine, with interrupts on.
-#[cfg(not(target_arch = "arm"))]
+#[cfg(any(not(target_arch = "arm"), thumb1))]
 #[inline(always)]
 fn poll(m: Masked, task: Task) {
     let poll = task.poll.get(m);

@@ -192,7 +192,7 @@ impl Ready {
     }
 
     /// Moves `task`, the head of its ring, to the end. Returns the new head.
-    #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
+    #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);

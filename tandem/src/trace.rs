@@ -74,7 +74,7 @@ pub(crate) fn emit(event: Event, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked, and `task` is the running coroutine.
-#[cfg(all(feature = "trace", target_arch = "arm"))]
+#[cfg(all(feature = "trace", target_arch = "arm", not(thumb1)))]
 pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
     emit(Event::Blocked, task);
 }

@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-#[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice"))))]
+#[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice", thumb1))))]
 impl Waiter {
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
     #[cfg(target_arch = "riscv32")]

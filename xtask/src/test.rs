@@ -4,6 +4,7 @@
 //! cores. A missing tool is installed or fails its step; no step is ever skipped.
 
 mod c;
+mod chip;
 mod emulate;
 mod measure;
 mod miri;
@@ -17,6 +18,7 @@ use std::process;
 
 use anyhow::{Result, bail};
 
+use self::chip::Chip;
 use crate::{packages, repository::target, rust::Toolchain};
 
 pub const USAGE: &str = "test [quick|long] FILTER…  \
@@ -62,7 +64,7 @@ pub fn tandem(arguments: &[String]) -> Result<()> {
 }
 
 pub const TANDEM_USAGE: &str = "tandem [benchmark]  \
-    checks the kernel on this host and on two emulated chips; or prints its tables of costs alone";
+    checks the kernel on this host and on emulated chips; or prints its tables of costs alone";
 
 /// Does the work of a step that is more than one command; see [`table`].
 pub fn step(arguments: &[String]) -> Result<()> {
@@ -71,14 +73,17 @@ pub fn step(arguments: &[String]) -> Result<()> {
         ["packages"] => packages::install(&table::PACKAGES),
         ["scipy"] => scipy::write_figures(),
         ["miri"] => miri::run(),
-        ["emulate", triple, image] => emulate::run(triple, image, None),
-        ["emulate", triple, image, "fails with", message] => {
-            emulate::run(triple, image, Some(message))
+        ["chip", name, command, features, ref arguments @ ..] => {
+            Chip::find(name)?.cargo(command, features, arguments)
         }
-        ["soak twice", triple] => emulate::soak_twice(triple),
+        ["emulate", chip, image] => emulate::run(Chip::find(chip)?, image, None),
+        ["emulate", chip, image, "fails with", message] => {
+            emulate::run(Chip::find(chip)?, image, Some(message))
+        }
+        ["soak twice", chip] => emulate::soak_twice(Chip::find(chip)?),
         ["c"] => c::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
-        ["sizes", triple] => emulate::sizes(triple),
+        ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),
     }
 }

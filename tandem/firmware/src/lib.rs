@@ -1,5 +1,4 @@
-//! The emulated boards on which this folder's firmware runs: QEMU's `netduinoplus2`, an STM32F405,
-//! and QEMU's `virt`, an RV32IMC.
+//! The emulated boards on which this folder's firmware runs. `build.rs` has the table of them.
 #![no_std]
 
 pub mod board;

@@ -17,7 +17,7 @@ use core::ptr::NonNull;
 /// Lets the next of the ring run, on processors without a version in assembly.
 #[cfg(any(
     not(any(target_arch = "riscv32", target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", feature = "time-slice"))
+    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", thumb1))
 ))]
 pub(crate) use crate::kernel::give_way;
 
@@ -37,17 +37,20 @@ pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first:
 #[cfg(not(target_arch = "riscv32"))]
 #[inline(always)]
 pub(crate) fn leading_zeros(word: u32) -> u32 {
-    word.leading_zeros()
+    #[cfg(not(thumb1))]
+    return word.leading_zeros();
+    #[cfg(thumb1)]
+    return chosen::leading_zeros(word);
 }
 
 /// The frequent paths in Rust, for processors without a version in assembly, and for builds that
 /// trace or slice time: the versions in assembly report no events.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice"))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
 pub(crate) use crate::kernel::wake_here as wake;
 
 #[cfg(all(
     not(target_arch = "riscv32"),
-    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice")
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 pub(crate) use crate::wait::hand_over;
 
@@ -56,7 +59,7 @@ pub(crate) use crate::wait::hand_over_and_restore;
 
 #[cfg(all(
     not(target_arch = "riscv32"),
-    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice")
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 pub(crate) use crate::wait::wait_in;
 
@@ -65,11 +68,14 @@ pub(crate) use crate::wait::wait_in;
 pub(crate) mod offset {
     use crate::{kernel::Kernel, task::Header};
 
-    #[cfg(any(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))))]
+    #[cfg(all(
+        any(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))),
+        not(thumb1)
+    ))]
     pub(crate) const BITMAP: usize = CURRENT - 4;
     pub(crate) const CURRENT: usize = Kernel::CURRENT;
     pub(crate) const TOP: usize = Kernel::TOP;
-    #[cfg(target_arch = "arm")]
+    #[cfg(all(target_arch = "arm", not(thumb1)))]
     pub(crate) const AGAIN: usize = core::mem::offset_of!(Header, again);
     pub(crate) const POLL: usize = core::mem::offset_of!(Header, poll);
     #[cfg(feature = "count")]

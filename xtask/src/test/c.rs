@@ -4,13 +4,13 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use super::emulate;
+use super::{chip::Chip, emulate};
 use crate::{
     firmware, packages,
     repository::{root, target},
 };
 
-const TRIPLE: &str = "thumbv7em-none-eabihf";
+const CHIP: &str = "cortex-m4";
 const COMPILER: &str = "arm-none-eabi-gcc";
 
 /// The compiler's options, as `docs/tandem-c.md` gives them to users.
@@ -52,24 +52,25 @@ const MISUSE: [(&str, &str); 6] = [
 /// Builds and runs every example, and prints their output.
 pub fn run() -> Result<()> {
     packages::need(&[COMPILER], COMPILER)?;
-    let mut cargo = firmware::cargo(TRIPLE, "build", &target()?)?;
+    let chip = Chip::find(CHIP)?;
+    let mut cargo = firmware::cargo(chip.triple, "build", &target()?)?;
     cargo.args(["--release", "--locked", "--package", "tandem-c", "--features", "spin"]);
     if !cargo.status().context("cannot start cargo")?.success() {
         bail!("tandem's library for C does not build");
     }
     for (example, text) in EXAMPLES {
-        emulate::run_image(TRIPLE, &compile(example, &[])?, text, true)?;
+        emulate::run_image(chip, &compile(chip, example, &[])?, text, true)?;
     }
     for (case, report) in MISUSE {
-        let image = compile("misuse", &[&format!("-DCASE={case}")])?;
-        emulate::run_image(TRIPLE, &image, report, false)?;
+        let image = compile(chip, "misuse", &[&format!("-DCASE={case}")])?;
+        emulate::run_image(chip, &image, report, false)?;
     }
     Ok(())
 }
 
 /// Compiles an example. Returns the name of the image in the chip's folder.
-fn compile(example: &str, more: &[&str]) -> Result<String> {
-    let folder = target()?.join("firmware").join(TRIPLE);
+fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
+    let folder = target()?.join("firmware").join(chip.triple);
     fs::create_dir_all(folder.join("c"))?;
     let image = format!("c/{example}");
     let c = root().join("tandem/c");

@@ -1,48 +1,14 @@
-//! tandem's own images on emulated chips. An instruction takes 1 ns: one tick of the STM32's timer,
-//! one count of RV32's mcycle.
+//! tandem's own images on emulated chips.
 
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::repository::target;
-
-/// Each emulator's options, for triples that begin with the first word.
-const EMULATORS: [(&str, &[&str]); 2] = [
-    (
-        "thumb",
-        &[
-            "qemu-system-arm",
-            "-M",
-            "netduinoplus2",
-            "-icount",
-            "shift=0",
-            "-serial",
-            "null",
-            "-semihosting-config",
-            "enable=on,target=native",
-        ],
-    ),
-    (
-        "riscv32",
-        &[
-            "qemu-system-riscv32",
-            "-M",
-            "virt",
-            "-bios",
-            "none",
-            // Without sleep=off, virtual time begins when the host says.
-            "-icount",
-            "shift=0,sleep=off",
-            "-serial",
-            "stdio",
-        ],
-    ),
-];
+use super::chip::Chip;
 
 /// Runs an image to its end and prints its output. With a message, the image must fail with it.
-pub fn run(triple: &str, image: &str, message: Option<&str>) -> Result<()> {
-    let (status, output) = emulate(triple, image)?;
+pub fn run(chip: &Chip, image: &str, message: Option<&str>) -> Result<()> {
+    let (status, output) = emulate(chip, image)?;
     print!("{output}");
     match message {
         None if !status.success() => bail!("{image} ended with {status}"),
@@ -53,8 +19,8 @@ pub fn run(triple: &str, image: &str, message: Option<&str>) -> Result<()> {
 }
 
 /// Runs an image to its end and prints its output, which must contain `text`.
-pub fn run_image(triple: &str, image: &str, text: &str, succeeds: bool) -> Result<()> {
-    let (status, output) = emulate(triple, image)?;
+pub fn run_image(chip: &Chip, image: &str, text: &str, succeeds: bool) -> Result<()> {
+    let (status, output) = emulate(chip, image)?;
     print!("{output}");
     if status.success() != succeeds {
         bail!("{image} ended with {status}");
@@ -66,8 +32,8 @@ pub fn run_image(triple: &str, image: &str, text: &str, succeeds: bool) -> Resul
 }
 
 /// Runs the soak twice: both runs must print the same bytes.
-pub fn soak_twice(triple: &str) -> Result<()> {
-    let [first, second] = [(); 2].map(|()| emulate(triple, "checked/soak"));
+pub fn soak_twice(chip: &Chip) -> Result<()> {
+    let [first, second] = [(); 2].map(|()| emulate(chip, "checked/soak"));
     let (first, second) = (first?, second?);
     print!("{}", first.1);
     if !first.0.success() || first != second {
@@ -76,21 +42,19 @@ pub fn soak_twice(triple: &str) -> Result<()> {
     Ok(())
 }
 
-fn emulate(triple: &str, image: &str) -> Result<(ExitStatus, String)> {
-    let fits = |(start, _): &&(&str, &[&str])| triple.starts_with(start);
-    let (_, options) = EMULATORS.iter().find(fits).context("no emulator for this chip")?;
-    let image = target()?.join("firmware").join(triple).join(image);
+fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
     let mut emulator = Command::new("timeout");
-    emulator.arg("900").args(*options);
-    emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(image).stdin(Stdio::null());
+    emulator.arg("900").args(chip.emulator);
+    emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(chip.image(image)?);
+    emulator.stdin(Stdio::null());
     let output = emulator.output().context("cannot start timeout")?;
     let text = [output.stdout, output.stderr].concat();
     Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// Prints the size of each section of the smallest image.
-pub fn sizes(triple: &str) -> Result<()> {
-    let image = target()?.join("firmware").join(triple).join("release/smallest");
+pub fn sizes(chip: &Chip) -> Result<()> {
+    let image = chip.image("release/smallest")?;
     let output = Command::new("readelf")
         .args(["--section-headers", "--wide"])
         .arg(image)

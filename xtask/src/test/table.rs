@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 
 use anyhow::Result;
 
-use super::Stage;
+use super::{
+    Stage,
+    chip::{CHIPS, Chip},
+};
 use crate::{
     images,
     repository::{root, target},
@@ -14,12 +17,6 @@ use crate::{
 /// needs it.
 pub const PACKAGES: [&str; 7] =
     ["test", "vm", "qemu-system-arm", "qemu-system-riscv32", "arm-none-eabi-gcc", "bench", "pip"];
-
-/// The chips' triples, and the steps that build tandem's images for them.
-const CHIPS: [(&str, &str); 2] = [
-    ("thumbv7em-none-eabihf", "tandem: images for thumbv7em"),
-    ("riscv32imc-unknown-none-elf", "tandem: images for riscv32imc"),
-];
 
 /// A check: commands that run one after the other, in a process group of their own.
 pub struct Step {
@@ -163,7 +160,7 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
         }
         steps.push(step);
     };
-    for (chip, _) in CHIPS {
+    for &Chip { triple: chip, .. } in CHIPS.iter().filter(|chip| chip.is_main) {
         let cargo = |command| [xtask, "firmware", chip, command, "--locked", "--package"];
         let deny = ["--", "-D", "warnings"];
         let suite = [&cargo("build")[..], &["chronoscope-suite", "--release"]].concat();
@@ -206,6 +203,15 @@ const IMAGES: [(&str, &[&str]); 9] = [
     ),
 ];
 
+/// The images that check the switch, the guards and the rules of every chip in the full test.
+const HARD: [&str; 5] = [
+    "checked/faults",
+    "checked/registers",
+    "checked/inheritance",
+    "checked/checks",
+    "checked/handler_overflow",
+];
+
 /// The features of each build: an image has those it asks for, and no build renews another's. The
 /// emulated RV32 has supervisor mode, and so may know the PMP by heart: `fence`.
 const BUILDS: [(&str, &[&str]); 4] = [
@@ -224,44 +230,69 @@ fn tandem(xtask: &str) -> Vec<Step> {
         Step::new(Stage::Full, "tandem: tests", &test).lock("dev"),
         Step::new(Stage::Full, "tandem: Miri", &[xtask, "step", "miri"]).lock("miri"),
     ];
-    for (chip, built) in CHIPS {
-        let cargo = |command| [xtask, "firmware", chip, command, "--locked", "--package"];
-        let package = |command| [&cargo(command)[..], &["tandem-firmware"]].concat();
-        let images = BUILDS.map(|(features, only)| {
-            let checked = ["--profile", "checked", "--features", features];
-            [&package("build")[..], &checked, only].concat()
-        });
-        let images = all(Stage::Full, built.to_owned(), &images);
-        steps.push(images.after(&["packages"]).lock("firmware"));
-        let clippy = LINTED.map(|features| {
-            [&package("clippy")[..], &["--features", features, "--", "-D", "warnings"]].concat()
-        });
-        let name = format!("tandem: clippy for {chip}");
-        steps.push(all(Stage::Full, name, &clippy).after(&["packages"]).lock("firmware"));
-        let emulate = [xtask, "step", "emulate", chip];
-        let soak = [&emulate[..], &["checked/soak"]].concat();
-        let soak = Step::new(Stage::Full, format!("tandem: soak on {chip}"), &soak);
-        let twice = [xtask, "step", "soak twice", chip];
-        let twice = Step::new(Stage::Long, format!("tandem: two soaks on {chip}"), &twice);
-        let images = IMAGES.map(|(image, fails)| [&emulate[..], &[image], fails].concat());
-        let images = all(Stage::Full, format!("tandem: images on {chip}"), &images);
-        steps.extend([soak, images, twice].map(|step| step.after(&[built])));
-        let costs = [
-            [&package("build")[..], &["--release"]].concat(),
-            [&emulate[..], &["release/benchmark"]].concat(),
-            vec![xtask, "step", "sizes", chip],
-        ];
-        let costs = all(Stage::Full, format!("tandem: costs on {chip}"), &costs);
-        steps.push(costs.after(&["packages"]).lock("firmware"));
+    CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
+    let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
+    steps.push(c.after(&["packages"]).lock("firmware"));
+    steps
+}
+
+/// tandem's own images on a chip. Of a chip that is not a main one, the full test runs those of
+/// [`HARD`]; the rest takes the time that it saves.
+fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
+    let Chip { name, built, .. } = *chip;
+    let rest = if chip.is_main { Stage::Full } else { Stage::Long };
+    let cargo = |command, features| vec![xtask, "step", "chip", name, command, features];
+    let build = |(features, only): (&'static str, &[&'static str])| {
+        [cargo("build", features), vec!["--profile", "checked"], only.to_vec()].concat()
+    };
+    let emulate = [xtask, "step", "emulate", name];
+    let run = |(image, fails): &(&'static str, &[&'static str])| {
+        [&emulate[..], &[*image], fails].concat()
+    };
+    let applies =
+        |image: &&(&'static str, &'static [&'static str])| !chip.without.contains(&image.0);
+    let is_hard = |(image, _): &(&str, &[&str])| HARD.contains(image);
+    let (hard, others): (Vec<_>, Vec<_>) =
+        IMAGES.iter().filter(applies).partition(|image| is_hard(image));
+    let mut steps = Vec::new();
+    let mut add =
+        |step: Step, after: &'static str, lock| steps.push(step.after(&[after]).lock(lock));
+    // Where only some images are built for the full test, the long one builds the others later.
+    let bins: Vec<&str> =
+        HARD.iter().flat_map(|image| ["--bin", image.trim_start_matches("checked/")]).collect();
+    let first =
+        if chip.is_main { BUILDS.map(build).to_vec() } else { vec![build((BUILDS[0].0, &bins))] };
+    add(all(Stage::Full, built.to_owned(), &first), "packages", "firmware");
+    let images: Vec<_> = hard.into_iter().map(run).collect();
+    add(all(Stage::Full, format!("tandem: hard tests on {name}"), &images), built, "");
+    let images: Vec<_> = others.into_iter().map(run).collect();
+    let builds = if chip.is_main { Vec::new() } else { BUILDS.map(build).to_vec() };
+    let images = [builds, images].concat();
+    let lock = if chip.is_main { "" } else { "firmware" };
+    add(all(rest, format!("tandem: other images on {name}"), &images), built, lock);
+    let soak = if chip.is_main { vec![] } else { vec![build((BUILDS[0].0, &["--bin", "soak"]))] };
+    let soak = [soak, vec![[&emulate[..], &["checked/soak"]].concat()]].concat();
+    add(all(rest, format!("tandem: soak on {name}"), &soak), built, lock);
+    if chip.is_main {
+        let twice = [xtask, "step", "soak twice", name];
+        add(Step::new(Stage::Long, format!("tandem: two soaks on {name}"), &twice), built, "");
+        let cargo = |command| [xtask, "firmware", chip.triple, command, "--locked", "--package"];
         let c = [
             [&cargo("clippy")[..], &["tandem-c", "--release", "--", "-D", "warnings"]].concat(),
             [&cargo("build")[..], &["tandem-c", "--release"]].concat(),
         ];
-        let c = all(Stage::Full, format!("tandem: library for C on {chip}"), &c);
-        steps.push(c.after(&["packages"]).lock("firmware"));
+        let c = all(Stage::Full, format!("tandem: library for C on {name}"), &c);
+        add(c, "packages", "firmware");
     }
-    let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
-    steps.push(c.after(&["packages"]).lock("firmware"));
+    let clippy =
+        LINTED.map(|features| [cargo("clippy", features), vec!["--", "-D", "warnings"]].concat());
+    add(all(rest, format!("tandem: clippy for {name}"), &clippy), "packages", "firmware");
+    let costs = [
+        [cargo("build", ""), vec!["--release"]].concat(),
+        [&emulate[..], &["release/benchmark"]].concat(),
+        vec![xtask, "step", "sizes", name],
+    ];
+    add(all(rest, format!("tandem: costs on {name}"), &costs), "packages", "firmware");
     steps
 }
 

@@ -12,7 +12,7 @@ use tandem::{
     yield_now,
 };
 use tandem_firmware::{
-    board::{self, nanoseconds, ticks},
+    board::{self, instructions, mark, nanoseconds},
     println,
 };
 
@@ -28,15 +28,16 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 #[inline(always)]
 fn start() {
-    START.store(ticks(), Relaxed);
+    START.store(mark(), Relaxed);
 }
 
 #[inline(always)]
 fn end() {
-    END.store(ticks(), Relaxed);
+    END.store(mark(), Relaxed);
     let n = TAKEN.load(Relaxed);
     if n < ROUNDS {
-        SAMPLES[n].store(END.load(Relaxed).wrapping_sub(START.load(Relaxed)), Relaxed);
+        let at = |mark: &AtomicU32| instructions(mark.load(Relaxed));
+        SAMPLES[n].store(at(&END).wrapping_sub(at(&START)), Relaxed);
         TAKEN.store(n + 1, Relaxed);
     }
 }
@@ -85,7 +86,7 @@ static Q2: Queue<u32, 4> = Queue::new();
 
 /// Uses the FPU, where there is one, so that a switch must preserve its registers.
 fn use_fpu() {
-    #[cfg(target_arch = "arm")]
+    #[cfg(fpu)]
     // SAFETY: changes no register's value.
     unsafe {
         core::arch::asm!("vmov.f32 s0, s0")

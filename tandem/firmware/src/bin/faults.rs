@@ -324,7 +324,7 @@ struct Aimed(AtomicU32);
 static AIMED: Aimed = Aimed(AtomicU32::new(0));
 
 fn aim_the_guard() {
-    #[cfg(target_arch = "arm")]
+    #[cfg(chip = "stm32")]
     // SAFETY: the region is not enabled.
     unsafe {
         (0xe000_ed98 as *mut u32).write_volatile(7);

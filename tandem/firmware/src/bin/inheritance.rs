@@ -4,8 +4,8 @@
 #![no_std]
 #![no_main]
 
-use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use tandem::{Me, Mutex, Priority, SharedStack, Thread, time};
+use portable_atomic::{AtomicU32, Ordering::Relaxed};
+use tandem::{Me, Mutex, Priority, Semaphore, SharedStack, Thread, time};
 use tandem_firmware::{
     board::{self, nanoseconds, ticks},
     println,
@@ -19,7 +19,8 @@ static DIRECTOR: Thread<2048> = Thread::new();
 static OWNERS: [Thread<1024>; LINKS] = [const { Thread::new() }; LINKS];
 static HOG: Thread<1024> = Thread::new();
 static MUTEXES: [Mutex<()>; LINKS] = [const { Mutex::new(()) }; LINKS];
-static GO: AtomicBool = AtomicBool::new(false);
+/// Lets owner 0 go on, from the same instruction in every run.
+static GO: Semaphore = Semaphore::new(0);
 static HOGGED: AtomicU32 = AtomicU32::new(0);
 /// The time at which the last owner ran again.
 static RAN: AtomicU32 = AtomicU32::new(0);
@@ -29,14 +30,12 @@ fn spin(n: u32) {
     while ticks().wrapping_sub(start) < n {}
 }
 
-/// Owner 0 runs. Every other owner waits for the mutex of the one before, and holds the mutex for
+/// Owner 0 is ready. Every other owner waits for the mutex of the one before, and holds the mutex for
 /// which the next one waits.
 fn own(me: &Me, i: usize) {
     let own = MUTEXES[i].lock(me);
     if i == 0 {
-        while !GO.load(Relaxed) {
-            core::hint::spin_loop();
-        }
+        GO.take(me);
         RAN.store(ticks(), Relaxed);
         spin(HELD);
     } else {
@@ -48,7 +47,6 @@ fn own(me: &Me, i: usize) {
 /// Waits behind `links` owners. Returns the instructions until the last owner ran, and until the
 /// mutex was locked.
 fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
-    GO.store(false, Relaxed);
     for (i, owner) in OWNERS[..links].iter().enumerate() {
         assert!(owner.spawn(Priority::new(i as u8), "owner", move |me| own(me, i)).is_ok());
         me.delay_until(time::now() + nanoseconds(100_000));
@@ -59,7 +57,7 @@ fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
         HOGGED.fetch_add(1, Relaxed);
     };
     assert!(HOG.spawn(Priority::new(10), "hog", hog).is_ok());
-    GO.store(true, Relaxed);
+    GO.give();
     let start = ticks();
     drop(MUTEXES[links - 1].lock(me));
     let waited = ticks().wrapping_sub(start);

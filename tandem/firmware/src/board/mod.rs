@@ -1,6 +1,6 @@
 //! The board: one module for each chip, with the same interface.
 
-#[cfg_attr(target_arch = "arm", path = "cortex_m4.rs")]
+#[cfg_attr(target_arch = "arm", path = "cortex_m.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "rv32.rs")]
 mod chip;
 

@@ -1,4 +1,4 @@
-//! The board of QEMU's `virt`, an RV32IMC: CLINT, a UART, and the device that ends the emulation.
+//! The board of QEMU's `virt`, an RV32IMC or RV32IMAC: CLINT, a UART, and the device that ends the emulation.
 //!
 //! # Soundness
 //! Registers are accessed at the addresses of QEMU's documentation. Interrupts are enabled only if
@@ -30,6 +30,21 @@ pub fn ticks() -> u32 {
         core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags))
     };
     count
+}
+
+/// A reading of the clock in the fewest instructions, for [`instructions`].
+pub type Mark = u32;
+
+/// Reads the clock.
+#[inline(always)]
+pub fn mark() -> Mark {
+    ticks()
+}
+
+/// The number of instructions executed at a mark.
+#[inline(always)]
+pub fn instructions(mark: Mark) -> u32 {
+    mark
 }
 
 /// Sets the low word of the clock to `count`, to test that it may wrap.

@@ -33,6 +33,11 @@ pub(super) const fn value(low: usize) -> u32 {
     low as u32 | VALID | REGION
 }
 
+/// The lowest address that a task with this value may use.
+pub(super) const fn end(value: u32) -> usize {
+    (value as usize & !(GUARD - 1)) + GUARD
+}
+
 /// Enables the guards. The tasks' guard begins at `low`, the low end of the stack of coroutines.
 pub(super) fn set_up(low: usize) {
     const MPU_CTRL: *mut u32 = 0xe000_ed94 as *mut u32;

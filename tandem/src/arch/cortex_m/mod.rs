@@ -1,24 +1,38 @@
-//! Cortex-M4 and M7, with or without FPU: threads on the process stack, handlers on the main stack.
+//! Cortex-M: threads on the process stack, handlers on the main stack.
+//!
+//! | processor | `cfg` | stack guard | FPU |
+//! |---|---|---|---|
+//! | M0, M0+, M23 | `thumb1`, `guard = "software"` | none: compared at each switch | – |
+//! | M3 | `guard = "mpu"` | a region of the MPU | – |
+//! | M4, M7 | `guard = "mpu"` | a region of the MPU | `fpu` |
+//! | M33, M55, M85 | `guard = "limit"` | PSPLIM, MSPLIM | `fpu` with the target's `hf` |
+//!
+//! `build.rs` sets these by the name of the target. On a `thumb1` processor, only the switch is in
+//! assembly.
 //!
 //! Interrupts are masked by PRIMASK alone. A critical section by BASEPRI or FAULTMASK is not
 //! recognized: a switch may take place in it.
 //!
 //! # Soundness
-//! - The kernel uses PendSV, SVC and, for its guards, two regions of the MPU. `set_up` gives PendSV
-//!   the lowest priority, so it never interrupts a handler, and leaves SVC the highest.
+//! - The kernel uses PendSV, SVC and, for its guards, two regions of the MPU or the stack limits.
+//!   `set_up` gives PendSV the lowest priority, so it never interrupts a handler, and leaves SVC
+//!   the highest.
 //! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
 //!   pre-empted task is resumed by an exception return.
 //! - NMI and fault handlers are not masked, so they must not call the kernel. An NMI's frame is
 //!   pushed below the running task's stack pointer, so nothing may be kept there, except with no
 //!   NMI in use (see `paths::wait_in`).
 
+#[cfg_attr(guard = "limit", path = "guard/limit.rs")]
+#[cfg_attr(guard = "software", path = "guard/software.rs")]
 mod guard;
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
 mod paths;
+#[cfg_attr(thumb1, path = "switch/thumb1.rs")]
 mod switch;
 
 pub(crate) use guard::GUARD;
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
 pub(crate) use paths::{give_way, hand_over, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
@@ -32,7 +46,7 @@ use core::{arch::asm, mem::offset_of};
 /// A suspended context. Field order is known to the assembly.
 #[repr(C)]
 pub(crate) struct Saved {
-    /// The value for MPU_RBAR that guards the low end of the stack.
+    /// The value that guards the low end of the stack, for the register of the guard.
     guard: Shared<u32>,
     /// The code that restores the context.
     resume: Shared<Option<unsafe extern "C" fn()>>,
@@ -79,15 +93,14 @@ impl Saved {
         entry: unsafe extern "C" fn(*mut ()) -> !,
         argument: *mut (),
     ) {
-        // In the order in which they are restored: r3 to r11, pc. The words not written are
-        // restored to registers that `begin_thread` does not read.
+        // The words not written are restored to registers that `begin_thread` does not read.
         const WORDS: usize = 10;
         let stack = high - WORDS * size_of::<usize>();
         let words = stack as *mut usize;
         // SAFETY: the words are within the stack, which is aligned and which nothing else uses.
         unsafe {
-            words.add(1).write(entry as usize);
-            words.add(2).write(argument as usize);
+            words.add(switch::R4).write(entry as usize);
+            words.add(switch::R4 + 1).write(argument as usize);
             words.add(9).write(switch::begin_thread as *const () as usize);
         }
         self.resume.set(m, Some(switch::restore));
@@ -149,8 +162,7 @@ pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
     let stack: usize;
     // SAFETY: reads the stack pointer.
     unsafe { asm!("mov {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags)) };
-    let low = task.saved.guard.get(m) as usize & !(GUARD - 1);
-    stack.saturating_sub(low + GUARD)
+    stack.saturating_sub(guard::end(task.saved.guard.get(m)))
 }
 
 /// Masks interrupts where they are known to be on, or where they will never be restored.
@@ -236,11 +248,44 @@ pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) ->
 /// Prepares the processor for the kernel: the priority of PendSV, the guards, and the record of the
 /// idle task.
 pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
+    make_pendsv_least_urgent();
+    KERNEL.literals.set(m, switch::literals());
+    guard::set_up(low);
+    idle.saved.guard.set(m, guard::value(low));
+}
+
+#[cfg(not(thumb1))]
+fn make_pendsv_least_urgent() {
     const PENDSV_PRIORITY: *mut u8 = 0xe000_ed22 as *mut u8;
     const LOWEST: u8 = 0xff;
     // SAFETY: every ARMv7-M has this register, a byte of SHPR3. SVC keeps the highest priority.
     unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
-    KERNEL.literals.set(m, switch::literals());
-    guard::set_up(low);
-    idle.saved.guard.set(m, guard::value(low));
+}
+
+/// ARMv6-M accesses the register by words alone.
+#[cfg(thumb1)]
+fn make_pendsv_least_urgent() {
+    const SHPR3: *mut u32 = 0xe000_ed20 as *mut u32;
+    const LOWEST: u32 = 0xff << 16;
+    // SAFETY: every Cortex-M has this register. SVC keeps the highest priority.
+    unsafe { SHPR3.write_volatile(SHPR3.read_volatile() | LOWEST) };
+}
+
+/// The number of zeros above the highest bit that is set; 32 for 0. ARMv6-M has no instruction for
+/// it.
+#[cfg(thumb1)]
+#[inline]
+pub(crate) fn leading_zeros(word: u32) -> u32 {
+    static OF_BYTE: [u8; 256] = {
+        let (mut table, mut byte) = ([0; 256], 0);
+        while byte < 256 {
+            table[byte] = (byte as u8).leading_zeros() as u8;
+            byte += 1;
+        }
+        table
+    };
+    let (half, zeros) = if word >> 16 != 0 { (word >> 16, 0) } else { (word, 16) };
+    let (byte, zeros) = if half >> 8 != 0 { (half >> 8, zeros) } else { (half, zeros + 8) };
+    // The index is less than 256: `byte` has the highest eight bits that may be set.
+    zeros + u32::from(OF_BYTE[(byte & 0xff) as usize])
 }

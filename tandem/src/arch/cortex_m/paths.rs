@@ -11,7 +11,7 @@
 
 use super::{
     RESUME,
-    switch::{constants, count_switch, resume, suspend},
+    switch::{constants, count_switch, enter_stack, resume, suspend, suspend_without_fpu},
 };
 use crate::{
     arch::{

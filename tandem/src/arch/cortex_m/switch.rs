@@ -124,6 +124,7 @@ use crate::trace::emit_blocked;
 use check_order as emit_blocked;
 
 /// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7.
+#[cfg(fpu)]
 macro_rules! suspend {
     () => {
         "
@@ -137,20 +138,193 @@ macro_rules! suspend {
         strd r6, r7, [r10, #{resume}]"
     };
 }
-
-/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
-macro_rules! resume {
+#[cfg(not(fpu))]
+macro_rules! suspend {
     () => {
         "
-        ldm r9, {{r2, r3, r12}}
+        ldr r6, =tandem_restore
+        mov r7, sp
+        strd r6, r7, [r10, #{resume}]"
+    };
+}
+
+/// Moves the guard, to the value in r2, and the stack pointer, to r12. r5 is as [`constants`] loads
+/// it. Where the guard is PSPLIM, there is no limit in between, and r6 is changed.
+#[cfg(guard = "mpu")]
+macro_rules! enter_stack {
+    () => {
+        "
         str r2, [r5]
+        mov sp, r12"
+    };
+}
+#[cfg(guard = "limit")]
+macro_rules! enter_stack {
+    () => {
+        "
+        movs r6, #0
+        msr psplim, r6
         mov sp, r12
-        bx r3
+        msr psplim, r2"
+    };
+}
+
+/// Continues [`suspend`] for a task that has not used the FPU.
+#[cfg(fpu)]
+macro_rules! suspend_without_fpu {
+    () => {
+        "
         8:
         ldr r6, =tandem_restore
         b 7b"
     };
 }
+#[cfg(not(fpu))]
+macro_rules! suspend_without_fpu {
+    () => {
+        "\n// every task"
+    };
+}
+
+/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
+macro_rules! resume {
+    () => {
+        concat!("ldm r9, {{r2, r3, r12}}", enter_stack!(), "\nbx r3", suspend_without_fpu!())
+    };
+}
+
+/// Notes that the task has not used the FPU: privileged, on the process stack. Changes a register.
+#[cfg(fpu)]
+macro_rules! clear_fpca {
+    ($register:literal) => {
+        concat!("movs ", $register, ", #2\nmsr control, ", $register)
+    };
+}
+#[cfg(not(fpu))]
+macro_rules! clear_fpca {
+    ($register:literal) => {
+        "// no FPU"
+    };
+}
+
+/// Stores s16-s31 below r0 if the interrupted task has used the FPU, by EXC_RETURN in lr. Also
+/// completes the lazy stacking of s0-s15.
+#[cfg(fpu)]
+macro_rules! save_fpu {
+    () => {
+        "
+        tst lr, #16
+        it eq
+        vstmdbeq r0!, {{s16-s31}}"
+    };
+}
+#[cfg(not(fpu))]
+macro_rules! save_fpu {
+    () => {
+        "// no FPU"
+    };
+}
+
+/// Loads s16-s31 from the stack if the interrupted task had used the FPU, by EXC_RETURN in lr.
+#[cfg(fpu)]
+macro_rules! load_fpu {
+    () => {
+        "
+        tst lr, #16
+        it eq
+        vpopeq {{s16-s31}}"
+    };
+}
+#[cfg(not(fpu))]
+macro_rules! load_fpu {
+    () => {
+        "// no FPU"
+    };
+}
+
+/// Keeps EXC_RETURN for the exit from PendSV, as for a task that has not used the FPU. On ARMv8-M
+/// its value depends on the security state. Changes r2.
+#[cfg(guard = "mpu")]
+macro_rules! keep_return {
+    () => {
+        "// 0xfffffffd: to thread mode, process stack, frame without FPU registers"
+    };
+}
+#[cfg(guard = "limit")]
+macro_rules! keep_return {
+    () => {
+        "orr r2, lr, #16\npush {{r1, r2}}"
+    };
+}
+
+/// Leaves PendSV. `r0` is restored from the frame.
+#[cfg(guard = "mpu")]
+macro_rules! leave {
+    () => {
+        "ldr pc, =0xfffffffd"
+    };
+}
+#[cfg(guard = "limit")]
+macro_rules! leave {
+    () => {
+        "pop {{r0, pc}}"
+    };
+}
+
+/// Ends the program unless the context of the interrupted task fits between r0 and the limit of
+/// its stack. The MPU's guard faults at the store instead. Changes r1.
+#[cfg(guard = "mpu")]
+macro_rules! check_room {
+    () => {
+        "// {no_room}"
+    };
+}
+#[cfg(all(guard = "limit", fpu))]
+macro_rules! check_room {
+    () => {
+        "
+        mrs r1, psplim
+        adds r1, #40
+        tst lr, #16
+        it eq
+        addeq r1, #64
+        cmp r0, r1
+        bhs 3f
+        bl {no_room}
+        3:"
+    };
+}
+#[cfg(all(guard = "limit", not(fpu)))]
+macro_rules! check_room {
+    () => {
+        "
+        mrs r1, psplim
+        adds r1, #40
+        cmp r0, r1
+        bhs 3f
+        bl {no_room}
+        3:"
+    };
+}
+
+/// Moves the guard to the value in r0, in PendSV.
+#[cfg(guard = "mpu")]
+macro_rules! move_guard {
+    () => {
+        "str r0, [r9]"
+    };
+}
+#[cfg(guard = "limit")]
+macro_rules! move_guard {
+    () => {
+        "msr psplim, r0"
+    };
+}
+
+#[cfg(guard = "limit")]
+use super::guard::no_room;
+#[cfg(guard = "mpu")]
+use check_order as no_room;
 
 /// The addresses of the kernel's record and of MPU_RBAR, for `ldrd r4, r5`.
 macro_rules! constants {
@@ -160,7 +334,7 @@ macro_rules! constants {
 }
 
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
-pub(super) use {constants, count_switch, resume, suspend};
+pub(super) use {constants, count_switch, enter_stack, resume, suspend, suspend_without_fpu};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
@@ -211,10 +385,11 @@ pub(crate) unsafe fn load(to: Task) -> ! {
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_restore")]
 pub(super) unsafe extern "C" fn restore() {
-    naked_asm!("movs r2, #2", "msr control, r2", "pop {{r3-r11, pc}}")
+    naked_asm!(clear_fpca!("r2"), "pop {{r3-r11, pc}}")
 }
 
 /// Restores a context with FPU registers. Loading them sets FPCA.
+#[cfg(fpu)]
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_restore_with_fpu")]
 unsafe extern "C" fn restore_with_fpu() {
@@ -237,8 +412,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "ldr r4, [r6, #{top}]",
         "ldr r0, [r4, #{resume} + 4]", // its stack pointer
         "mov sp, r0",
-        "movs r0, #2",
-        "msr control, r0", // the poll has not used the FPU
+        clear_fpca!("r0"),
         "ldr r7, =tandem_start_poll",
         "mov r8, #0",
         "mov r0, r5",
@@ -336,9 +510,9 @@ unsafe extern "C" fn PendSV() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "mrs r0, psp",
-        "tst lr, #16", // EXC_RETURN; clear: the task had used the FPU
-        "it eq",
-        "vstmdbeq r0!, {{s16-s31}}", // also completes the lazy stacking of s0-s15
+        keep_return!(),
+        check_room!(),
+        save_fpu!(),
         "stmdb r0!, {{r3-r11, lr}}",
         "ldr r12, ={kernel} + {bitmap}",
         "ldm r12, {{r1, r3, r4, r6-r10, r12, lr}}", // `bitmap`, `current`, `top`, `literals`
@@ -346,7 +520,7 @@ unsafe extern "C" fn PendSV() {
         "ldr r5, [r6, r1, lsl #2]",
         "strd lr, r0, [r3, #{resume}]", // and stack
         "ldm r5, {{r0, r1, r2, r11}}", // guard, code that restores, stack, poll
-        "str r0, [r9]",
+        move_guard!(),
         "cbnz r2, 2f",
         // A coroutine between two polls. Its poll starts above the top suspended one and returns
         // into the loop.
@@ -358,7 +532,7 @@ unsafe extern "C" fn PendSV() {
         "bic r11, r11, #1", // an exception frame has no Thumb bit in pc
         "stmdb r2!, {{r5-r12}}", // as r0-r3, r12, lr, pc and xPSR
         "msr psp, r2",
-        "ldr pc, =0xfffffffd", // to thread mode, process stack, frame without FPU registers
+        leave!(),
         "2:",
         "str r5, [r6, #{current}]",
         count_switch!("r5"),
@@ -367,9 +541,10 @@ unsafe extern "C" fn PendSV() {
         "stmdb r2!, {{r5-r12}}",
         "msr psp, r2",
         "cpsid i", // as a context is resumed with interrupts masked
-        "ldr pc, =0xfffffffd",
+        leave!(),
         check_order = sym check_order,
         kernel = sym KERNEL,
+        no_room = sym no_room,
         on_run = sym on_run,
         bitmap = const BITMAP,
         current = const CURRENT,
@@ -390,13 +565,10 @@ unsafe extern "C" fn restore_preempted() {
     naked_asm!(
         ".fpu fpv4-sp-d16",
         "pop {{r3-r11, lr}}",
-        "tst lr, #16",
-        "it eq",
-        "vpopeq {{s16-s31}}",
+        load_fpu!(),
         "movs r0, #0xff",
         "msr basepri, r0",
-        "movs r0, #2",
-        "msr control, r0",
+        clear_fpca!("r0"),
         "cpsie i",
         "isb", // otherwise SVC might find interrupts still masked and become a hard fault
         "svc 0",
@@ -418,6 +590,9 @@ unsafe extern "C" fn SVCall() {
         "bx lr",
     )
 }
+
+/// The position of r4 among the ten words of a context; r5 follows.
+pub(super) const R4: usize = 1;
 
 /// The start of a thread: calls r4 with r5 as the argument, with interrupts on.
 #[unsafe(naked)]

@@ -1,17 +1,16 @@
-//! The Cortex-M4F's part of the check: general registers, FPU registers, flags and the state of an
+//! The part of a Cortex-M with an FPU in the check: general registers, FPU registers, flags and the state of an
 //! IT block.
 
 use core::arch::{asm, naked_asm};
+
+#[path = "cortex_m.rs"]
+mod cortex_m;
+pub use cortex_m::{offset, sweep};
 
 pub const WORDS: usize = 46;
 /// The number of the probe's instructions at which it is to be interrupted.
 pub const BODY: usize = 6 * 8 + 33;
 pub const BODY_BYTES: usize = 14 * 8 + 4 * 32 + 2;
-
-/// The reload values of SysTick, and the number of instructions that the probe waits.
-pub fn sweep() -> impl Iterator<Item = (u32, u32)> {
-    (4..60).flat_map(|reload| (0..12).map(move |shift| (reload, shift)))
-}
 
 /// The name and the expected value of the word number `i`.
 pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
@@ -26,23 +25,6 @@ pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
 pub fn run(pattern: u32, found: &mut [u32; WORDS], reload: u32, shift: u32) {
     // SAFETY: the array has the length that the probe writes.
     unsafe { probe(pattern, found.as_mut_ptr(), reload, shift) };
-}
-
-/// The offset in bytes of the interrupted instruction in the probe's body, if it is there. For the
-/// alarm's handler.
-pub fn offset() -> Option<usize> {
-    unsafe extern "C" {
-        static probe_body: u8;
-    }
-    let stack: *const u32;
-    // SAFETY: reads the process stack pointer, which points to the exception frame of the
-    // interrupted task.
-    let at = unsafe {
-        asm!("mrs {}, psp", out(reg) stack, options(nomem, nostack, preserves_flags));
-        *stack.add(6)
-    };
-    let offset = at.wrapping_sub((&raw const probe_body).addr() as u32 & !1) as usize;
-    (offset < BODY_BYTES).then_some(offset)
 }
 
 /// Fills every register from `pattern`, runs the body, and stores every register to `out`: s0-s31,

@@ -1,50 +1,36 @@
-//! The board of QEMU's `netduinoplus2`, an STM32F405: timers, interrupts, and semihosting for
-//! output.
+//! The boards with a Cortex-M: interrupts, the alarm, and semihosting for output. Each chip's clock
+//! is a module of its own.
 //!
 //! # Soundness
-//! Registers are accessed at the addresses of the STM32F405's manual, as words. Interrupts that
-//! callers enable have a handler in the vector table. The clock's extension is accessed with
-//! interrupts masked.
+//! Registers are accessed at the addresses of Arm's manuals, as words. Interrupts that callers
+//! enable have a handler in the vector table.
 
-use core::cell::UnsafeCell;
+#[cfg_attr(chip = "stm32", path = "cortex_m/stm32.rs")]
+#[cfg_attr(not(chip = "stm32"), path = "cortex_m/scaled.rs")]
+mod clock;
+
+pub use clock::{Mark, instructions, mark, set_ticks, ticks};
 // For its implementation of critical sections.
 use cortex_m as _;
 pub use cortex_m_rt::entry;
 use cortex_m_semihosting::debug;
 use tandem::time::Driver;
 
-/// The 32-bit timer TIM5. With `-icount shift=0`, it counts one tick per instruction.
-const TIM5: *mut u32 = 0x4000_0c00 as *mut u32;
-const CR1: usize = 0;
-const CNT: usize = 9;
-const ARR: usize = 11;
-
 const SYST_CSR: *mut u32 = 0xe000_e010 as *mut u32;
 const SYST_RVR: *mut u32 = 0xe000_e014 as *mut u32;
 const SYST_CVR: *mut u32 = 0xe000_e018 as *mut u32;
 
-/// The number of instructions executed. Wraps at 2³².
-#[inline(always)]
-pub fn ticks() -> u32 {
-    // SAFETY: a register of the timer; reading it has no effect.
-    unsafe { TIM5.add(CNT).read_volatile() }
-}
-
-/// Sets the low word of the clock to `count`, to test that it may wrap.
-pub fn set_ticks(count: u32) {
-    // SAFETY: a register of the timer, and any count is allowed.
-    unsafe { TIM5.add(CNT).write_volatile(count) };
-}
-
-/// Starts the timer and enables the FPU.
+/// Starts the clock and enables the FPU.
 pub fn set_up() {
-    const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;
-    // SAFETY: registers of the timer, and CPACR, which allows access to coprocessors 10 and 11.
-    unsafe {
-        TIM5.add(ARR).write_volatile(u32::MAX);
-        TIM5.add(CR1).write_volatile(1);
-        CPACR.write_volatile(0xf << 20);
-        core::arch::asm!("dsb", "isb");
+    clock::start();
+    #[cfg(fpu)]
+    {
+        const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;
+        // SAFETY: allows access to coprocessors 10 and 11.
+        unsafe {
+            CPACR.write_volatile(0xf << 20);
+            core::arch::asm!("dsb", "isb");
+        }
     }
 }
 
@@ -92,11 +78,21 @@ pub fn enable_interrupt(number: usize) {
 }
 
 /// Raises an interrupt in software. No effect unless it is enabled.
+#[cfg(not(thumb1))]
 #[inline(always)]
 pub fn raise(number: usize) {
     const STIR: *mut u32 = 0xe000_ef00 as *mut u32;
     // SAFETY: an interrupt that is enabled has a handler.
     unsafe { STIR.write_volatile(number as u32) };
+}
+
+/// Raises an interrupt in software, with a number less than 32. No effect unless it is enabled.
+#[cfg(thumb1)]
+#[inline(always)]
+pub fn raise(number: usize) {
+    const ISPR: *mut u32 = 0xe000_e200 as *mut u32;
+    // SAFETY: an interrupt that is enabled has a handler.
+    unsafe { ISPR.write_volatile(1 << number) };
 }
 
 /// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
@@ -111,21 +107,19 @@ pub fn mask_by_hand(body: impl FnOnce()) {
 pub fn unmask() {
     // SAFETY: the caller ends every critical section.
     unsafe {
+        #[cfg(not(thumb1))]
         cortex_m::register::basepri::write(0);
         cortex_m::interrupt::enable();
     }
 }
 
-/// The kernel's clock: counts instructions at 1 GHz. Its alarm is SysTick, at 168 MHz.
+/// The kernel's clock: counts instructions at 1 GHz. Its alarm is SysTick.
 pub struct Clock;
 
 tandem::drive_time_with!(Clock);
 
-/// The clock's upper half, and the last reading of its lower half.
-struct Extension(UnsafeCell<(u32, u32)>);
-// SAFETY: accessed only with interrupts masked.
-unsafe impl Sync for Extension {}
-static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
+/// SysTick's ticks in 1000 instructions.
+pub const SYSTICK_PER_1000: u32 = clock::SYSTICK_PER_1000;
 
 impl Driver for Clock {
     const HERTZ: u64 = 1_000_000_000;
@@ -133,21 +127,18 @@ impl Driver for Clock {
     #[inline(always)]
     fn now() -> u64 {
         // SAFETY: interrupts are masked, by the contract of `Driver::now`.
-        let (high, last) = unsafe { &mut *EXTENSION.0.get() };
-        let low = ticks();
-        if low < *last {
-            *high += 1;
-        }
-        *last = low;
-        u64::from(*high) << 32 | u64::from(low)
+        unsafe { clock::now() }
     }
 
     #[inline]
     fn arm(due: u64) {
+        /// The longest alarm in instructions: SysTick has 24 bits. One that comes early is set
+        /// again.
+        const LONGEST: u64 = 1 << ((1_u64 << 24) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
+        const PER_64_TIMES_256: u32 = (SYSTICK_PER_1000 * 64 * 256).div_ceil(1000);
         let left = due.saturating_sub(Self::now());
-        // From ticks of 1 GHz to ticks of 168 MHz, rounded up. SysTick has 24 bits; an alarm that
-        // comes early is set again.
-        let reload = (left.min(0x400_0000) as u32 >> 6) * 2753 / 256 + 12;
+        let left = left.min(LONGEST) as u32 >> 6;
+        let reload = left * PER_64_TIMES_256 / 256 + SYSTICK_PER_1000 * 64 / 1000 + 2;
         // SAFETY: registers of SysTick, whose handler calls `expire`.
         unsafe {
             SYST_RVR.write_volatile(reload);

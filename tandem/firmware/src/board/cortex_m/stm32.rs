@@ -1,0 +1,74 @@
+//! The clock of an STM32F205 or STM32F405: the timer TIM5. With `-icount shift=0`, it counts one
+//! tick per instruction.
+//!
+//! # Soundness
+//! The clock's extension is accessed with interrupts masked.
+
+use core::cell::UnsafeCell;
+
+const TIM5: *mut u32 = 0x4000_0c00 as *mut u32;
+const CR1: usize = 0;
+const CNT: usize = 9;
+const ARR: usize = 11;
+
+/// SysTick counts at the processor's clock, 168 MHz on the STM32F405 and 120 MHz on the STM32F205.
+pub const SYSTICK_PER_1000: u32 = if cfg!(fpu) { 168 } else { 120 };
+
+/// A reading of the clock in the fewest instructions, for [`instructions`].
+pub type Mark = u32;
+
+/// Reads the clock.
+#[inline(always)]
+pub fn mark() -> Mark {
+    ticks()
+}
+
+/// The number of instructions executed at a mark.
+#[inline(always)]
+pub fn instructions(mark: Mark) -> u32 {
+    mark
+}
+
+/// The number of instructions executed. Wraps at 2³².
+#[inline(always)]
+pub fn ticks() -> u32 {
+    // SAFETY: a register of the timer; reading it has no effect.
+    unsafe { TIM5.add(CNT).read_volatile() }
+}
+
+/// Sets the low word of the clock to `count`, to test that it may wrap.
+pub fn set_ticks(count: u32) {
+    // SAFETY: a register of the timer, and any count is allowed.
+    unsafe { TIM5.add(CNT).write_volatile(count) };
+}
+
+/// Starts the timer.
+pub fn start() {
+    // SAFETY: registers of the timer.
+    unsafe {
+        TIM5.add(ARR).write_volatile(u32::MAX);
+        TIM5.add(CR1).write_volatile(1);
+    }
+}
+
+/// The clock's upper half, and the last reading of its lower half.
+struct Extension(UnsafeCell<(u32, u32)>);
+// SAFETY: accessed only with interrupts masked.
+unsafe impl Sync for Extension {}
+static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
+
+/// The number of instructions executed.
+///
+/// # Safety
+/// Interrupts are masked.
+#[inline(always)]
+pub unsafe fn now() -> u64 {
+    // SAFETY: interrupts are masked, by this function's contract.
+    let (high, last) = unsafe { &mut *EXTENSION.0.get() };
+    let low = ticks();
+    if low < *last {
+        *high += 1;
+    }
+    *last = low;
+    u64::from(*high) << 32 | u64::from(low)
+}
