@@ -92,7 +92,8 @@ pub fn exercise(open: Open, bytes: &[u8]) -> bool {
                 .all(|(read, wrote)| read.edges.len() == wrote.edges.len())
         );
     }
-    for channels in all.chunks(8) {
+    // Each measure reads the file again, and 2 KB can define a thousand channels.
+    for channels in all.chunks(8).take(2) {
         let channels = channels.iter().map(|place| capture.channels[*place].name.clone()).collect();
         let request = Request { channels, measures: Measure::ALL.to_vec(), ..Request::default() };
         let analysis = analyse(&mut *again(), &request).unwrap();

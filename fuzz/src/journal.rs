@@ -17,7 +17,7 @@ use super::{file, one_line, told};
 const MAGIC: &[u8] = b"chronoscope\n1\n";
 
 /// A whole journal; or its frames without their checksums, which mutations would break.
-pub(super) fn read(bytes: &[u8]) {
+pub fn read(bytes: &[u8]) {
     let path = file("journal");
     let journal = if bytes.starts_with(MAGIC) { bytes.to_vec() } else { framed(bytes) };
     fs::write(&path, journal).expect("room for a file");

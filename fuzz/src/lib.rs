@@ -3,12 +3,14 @@
 //! functions, and so does `lab/tests/files/corpus.rs` with the files in `fuzz/corpus`.
 
 pub mod capture;
-mod journal;
+pub mod journal;
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process, thread,
+    process,
+    sync::LazyLock,
+    thread,
 };
 
 use anyhow::Result;
@@ -39,7 +41,7 @@ pub const READERS: [(&str, Reader); 13] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
-    ("baseline", read_baseline),
+    ("baseline", baseline),
     ("run", run),
     ("store", store),
     ("journal", journal::read),
@@ -76,19 +78,31 @@ fn one_line<T>(outcome: Result<T>) -> Option<T> {
         .ok()
 }
 
-fn case() -> Case {
+/// A case whose observations the readers take in.
+static CASE: LazyLock<Case> = LazyLock::new(|| {
     let target = "linux@host".parse().expect("a target");
     let plan = Plan { repeat: 2, deadline: Some(1e3), ..Plan::default() };
     let spec = experiment("switch").expect("an experiment");
     expand(spec, &target, &Default::default(), &plan).expect("a case").remove(0)
-}
+});
+
+/// A run that baselines judge.
+static RUN: LazyLock<Run> = LazyLock::new(sample::run);
+
+/// A run of one case, which traces are attached to.
+static TRACED: LazyLock<Run> = LazyLock::new(|| {
+    let mut run = sample::run();
+    run.cases.truncate(1);
+    run.cases[0].attachments.clear();
+    run
+});
 
 /// Ends an observation as the runner does, and checks that its result survives being stored.
 fn finish(mut observation: Observation, outcome: Result<()>) {
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(&case());
+    let result = observation.finish(&CASE);
     let reasons = &result.verdict.reasons;
     assert!(reasons.iter().all(|reason| !reason.contains(char::is_control)), "{reasons:?}");
     let text = serde_json::to_string(&result).expect("JSON");
@@ -97,8 +111,8 @@ fn finish(mut observation: Observation, outcome: Result<()>) {
 }
 
 /// The bytes of two repetitions, separated by two zeros.
-fn stream(bytes: &[u8]) {
-    let mut observation = Observation::new(&case(), true);
+pub fn stream(bytes: &[u8]) {
+    let mut observation = Observation::new(&CASE, true);
     let cut = bytes.windows(2).position(|two| two == [0, 0]);
     let (first, second) =
         cut.map_or((bytes, None), |cut| (&bytes[..=cut], Some(&bytes[cut + 2..])));
@@ -115,8 +129,8 @@ fn stream(bytes: &[u8]) {
 
 /// Records without frames and checksums, which mutations would break. A new repetition begins after
 /// each end.
-fn records(mut bytes: &[u8]) {
-    let mut observation = Observation::new(&case(), true);
+pub fn records(mut bytes: &[u8]) {
+    let mut observation = Observation::new(&CASE, true);
     let mut decoder = Decoder::default();
     let mut outcome = Ok(());
     while let (true, Ok((record, rest))) =
@@ -133,7 +147,7 @@ fn records(mut bytes: &[u8]) {
     finish(observation, outcome);
 }
 
-fn study(bytes: &[u8]) {
+pub fn study(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let cases = study::parse(text).and_then(|study| study.plan(&Overrides::default()));
     if let Some((cases, _)) = told(cases) {
@@ -143,16 +157,16 @@ fn study(bytes: &[u8]) {
     }
 }
 
-fn read_baseline(bytes: &[u8]) {
+pub fn baseline(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     if let Some(baseline) = told(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        baseline.check(&sample::run(), &Judge::default(), 0.05, &History::default());
+        baseline.check(&RUN, &Judge::default(), 0.05, &History::default());
     }
 }
 
-fn run(bytes: &[u8]) {
+pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Some(run) = told(reference::parse(text)) else { return };
     let shown = table::render(&run, Paint::Plain);
@@ -183,7 +197,7 @@ fn file(extension: &str) -> PathBuf {
 }
 
 /// A database file.
-fn store(bytes: &[u8]) {
+pub fn store(bytes: &[u8]) {
     let path = file("sqlite");
     fs::write(&path, bytes).expect("room for a file");
     if let Some(store) = one_line(Store::open(&path)) {
@@ -197,13 +211,11 @@ fn store(bytes: &[u8]) {
 }
 
 /// The trace of Linux's tracer, or behind a line `---` the events of tandem's.
-fn ftrace(bytes: &[u8]) {
+pub fn ftrace(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (trace, tandem) = text.split_once("---\n").unwrap_or((&text, ""));
-    let mut run = sample::run();
-    run.cases.truncate(1);
+    let mut run = TRACED.clone();
     let attachments = &mut run.cases[0].attachments;
-    attachments.clear();
     for (name, text) in [("trace", trace), ("tandem", tandem)] {
         if !text.is_empty() {
             attachments.insert(name.into(), text.to_owned());
@@ -213,7 +225,7 @@ fn ftrace(bytes: &[u8]) {
 }
 
 /// The profile of a bench, and behind a line `---` the trace of all instructions.
-fn retirement(bytes: &[u8]) {
+pub fn retirement(bytes: &[u8]) {
     // A 32-bit ELF image for RISC-V, without sections.
     const IMAGE: [u8; 52] = {
         let mut image = [0; 52];

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::read("run", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::run(bytes));

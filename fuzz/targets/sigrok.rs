@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::read("sigrok", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::capture::sigrok(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::read("store", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::store(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::read("vcd", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chronoscope_fuzz::capture::vcd(bytes));

@@ -5,15 +5,12 @@
 //! latest mark, and an event that fires at each mark. String variables are not in the standard, but
 //! viewers support them. Flows are left out.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType, Writer};
 
 use crate::{
-    capture::vcd::{identifier, unlike},
+    capture::vcd::{Taken, identifier},
     timeline::{NameId, Timeline, What},
 };
 
@@ -111,9 +108,9 @@ impl<W: Write> Definitions<'_, W> {
     fn define_siblings(&mut self, mut places: Vec<usize>) -> io::Result<()> {
         let tracks = self.timeline.tracks();
         places.sort_by_key(|place| tracks[*place].rank);
-        let mut taken = BTreeSet::new();
+        let mut taken = Taken::new('_', []);
         for place in places {
-            let name = unlike(&mut taken, &identifier(&tracks[place].name));
+            let name = taken.unlike(&identifier(&tracks[place].name));
             let below = std::mem::take(&mut self.children[place]);
             if !below.is_empty() {
                 self.writer.add_module(&name)?;
@@ -127,7 +124,7 @@ impl<W: Write> Definitions<'_, W> {
             self.variables[place].is_pin = is_pin;
             if tracks[place].has_marks {
                 let [mark, when] =
-                    ["mark", "marked"].map(|what| unlike(&mut taken, &format!("{name}_{what}")));
+                    ["mark", "marked"].map(|what| taken.unlike(&format!("{name}_{what}")));
                 let mark = self.writer.add_var(VarType::String, 1, &mark, None)?;
                 self.variables[place].mark =
                     Some((mark, self.writer.add_var(VarType::Event, 1, &when, None)?));

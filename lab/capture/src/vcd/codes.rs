@@ -59,9 +59,11 @@ pub(super) struct Codes {
     ends: Vec<usize>,
 }
 
-/// The mark of a code that is defined but not wanted, and of a code that is not defined.
-const UNWANTED: u32 = u32::MAX - 1;
-const UNKNOWN: u32 = u32::MAX;
+/// The mark of a code that is not defined, and of a code that is defined but not wanted. Other codes
+/// have their index in `ends` plus `FIRST`. Memory of zeros costs nothing until it is written.
+const UNKNOWN: u32 = 0;
+const UNWANTED: u32 = 1;
+const FIRST: u32 = 2;
 
 impl Codes {
     /// `wanted` holds the channels that are wanted; one may be there several times.
@@ -94,7 +96,7 @@ impl Codes {
                 UNWANTED
             } else {
                 codes.ends.push(codes.wanted.len());
-                codes.ends.len() as u32 - 1
+                codes.ends.len() as u32 - 1 + FIRST
             };
             match short(code) {
                 Some(number) => codes.short[number] = place,
@@ -120,7 +122,7 @@ impl Codes {
             UNKNOWN => None,
             UNWANTED => Some(&[]),
             place => {
-                let place = place as usize;
+                let place = (place - FIRST) as usize;
                 let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
                 Some(&self.wanted[start..self.ends[place]])
             }

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashSet, io::Read};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::{parse_hertz, printable};
 
-use super::{OURS, codes::Variables};
+use super::{OURS, codes::Variables, names::Taken};
 use crate::{Names, Sampling, Tick, words::Words};
 
 /// The most variables of a dump, and the most bytes of their names; the largest dumps of whole
@@ -265,15 +265,13 @@ fn numbered(names: Names) -> Names {
     if !repeated.contains(&true) {
         return names;
     }
-    let mut taken: HashSet<Cow<'_, str>> = names.iter().map(Cow::Borrowed).collect();
+    let mut taken = Taken::new('#', names.iter());
     let mut seen = HashSet::new();
-    let unlike = |(place, name): (usize, &'_ str)| {
+    let unlike = |(place, name): (usize, &str)| {
         if !repeated[place] || seen.insert(name.to_owned()) {
             return name.to_owned();
         }
-        let numbered = (2..).map(|number| format!("{name}#{number}"));
-        let free = numbered.into_iter().find(|name| taken.insert(Cow::Owned(name.clone())));
-        free.unwrap_or_default()
+        taken.unlike(name)
     };
     names.iter().enumerate().map(unlike).collect()
 }

@@ -15,7 +15,7 @@ mod names;
 mod read;
 mod write;
 
-pub use names::{identifier, unlike};
+pub use names::{Taken, identifier};
 pub use read::Reader;
 pub use write::Writer;
 

@@ -1,16 +1,13 @@
 //! Writes a dump through the crate `vcd`, edge by edge. The choice of the timescale is made here.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use anyhow::Result;
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value};
 
 use super::{
     OURS,
-    names::{identifier, unlike},
+    names::{Taken, identifier},
 };
 use crate::{
     Sampling, Tick,
@@ -51,8 +48,8 @@ impl<'a> Writer<'a> {
             writer.comment(&format!("{OURS} sampled {hertz}"))?;
         }
         writer.add_module("capture")?;
-        let mut taken = BTreeSet::new();
-        let names = header.channels.iter().map(|name| unlike(&mut taken, &identifier(name)));
+        let mut taken = Taken::new('_', []);
+        let names = header.channels.iter().map(|name| taken.unlike(&identifier(name)));
         let codes = names.map(|name| writer.add_wire(1, &name)).collect::<io::Result<_>>()?;
         writer.upscope()?;
         writer.enddefinitions()?;

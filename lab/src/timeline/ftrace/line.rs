@@ -13,6 +13,9 @@ pub(crate) use crate::timeline::schedule::Task;
 /// The most processors of a machine; a greater number is not a processor.
 const PROCESSORS: u32 = 1 << 13;
 
+/// The longest line in bytes; the kernel's buffer of a line holds 8 KiB at most.
+const LONGEST: usize = 1 << 13;
+
 /// A parsed line.
 #[derive(Debug, PartialEq)]
 pub enum Line<'a> {
@@ -74,6 +77,10 @@ pub fn read(line: &str) -> Line<'_> {
     }
     if let Some(lost) = lost(line) {
         return lost;
+    }
+    // The next search takes the square of a line's length at worst.
+    if line.len() > LONGEST {
+        return Line::Malformed;
     }
     // A task's name may contain brackets like those around a processor's number.
     for (at, _) in line.match_indices('[') {
@@ -283,5 +290,20 @@ mod tests {
         ] {
             assert_eq!(read(text), Line::Malformed, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_longer_than_the_kernel_s_buffer_is_malformed() {
+        let begin = std::time::Instant::now();
+        assert_eq!(read(&"[001] ".repeat(200_000)), Line::Malformed);
+        // The search for a processor takes minutes.
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+        let mark = |length: usize| {
+            let line = " a-1 [000] d... 1.0: tracing_mark_write: ".to_owned();
+            let rest = "x".repeat(length - line.len());
+            line + &rest
+        };
+        assert!(matches!(read(&mark(LONGEST)), Line::Event(_)));
+        assert_eq!(read(&mark(LONGEST + 1)), Line::Malformed);
     }
 }
