@@ -18,6 +18,7 @@ fn assert_same(measured: &[Value], own: &[Value]) {
     assert_eq!(measured.len(), own.len());
     for (measured, own) in measured.iter().zip(own) {
         let [measured, own] = [measured, own].map(without_statements);
+        assert_eq!(measured["verdict"], own["verdict"]);
         for (name, value) in measured.as_object().unwrap() {
             let same = *value == own[name] || ["target", "parameters"].contains(&name.as_str());
             assert!(
