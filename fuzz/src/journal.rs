@@ -6,7 +6,7 @@ use std::{fs, time::Duration};
 use chronoscope::{
     journal::Unfinished,
     reference,
-    report::{Paint, json, table},
+    report::{Screen, answer, json, table},
     runner,
 };
 use flate2::Crc;
@@ -24,7 +24,8 @@ pub fn read(bytes: &[u8]) {
     let opened = one_line(Unfinished::open(&path, Duration::ZERO)).flatten();
     let recovered = opened.and_then(|journal| told(runner::recovered(&journal)));
     for run in recovered.into_iter().flatten().filter(|run| !run.cases.is_empty()) {
-        table::render(&run, Paint::Plain);
+        table::render(&run, &Screen::plain());
+        answer::terminal::render(&run, &Screen::plain());
         let written = json::render(&run).expect("JSON");
         reference::parse(&written).expect("a run as it was recovered");
     }

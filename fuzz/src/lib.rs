@@ -22,8 +22,8 @@ use chronoscope::{
     profile::Retirement,
     reference,
     report::{
-        Paint, csv, github, google_benchmark, html, json, junit, outcomes::Outcomes, perfetto,
-        table, vcd,
+        Screen, answer, csv, github, google_benchmark, html, json, junit, outcomes::Outcomes,
+        perfetto, table, vcd,
     },
     run::{CaseResult, Run, sample},
     store::Store,
@@ -169,7 +169,10 @@ pub fn baseline(bytes: &[u8]) {
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Some(run) = told(reference::parse(text)) else { return };
-    let shown = table::render(&run, Paint::Plain);
+    let screen = Screen::plain();
+    let shown = table::render(&run, &screen)
+        + &answer::terminal::render(&run, &screen)
+        + &answer::explain::render(&run, &screen);
     assert!(!shown.contains('\u{1b}'), "an escape sequence reaches the terminal: {shown:?}");
     html::render(&[(String::new(), &run)]);
     csv::render(&run);
@@ -204,7 +207,7 @@ pub fn store(bytes: &[u8]) {
         one_line(store.runs(None, 20));
         one_line(store.cases("switch", None, 20));
         if let Some(run) = one_line(store.newest(0).and_then(|newest| store.run(newest))) {
-            table::render(&run, Paint::Plain);
+            table::render(&run, &Screen::plain());
         }
     }
     fs::remove_file(&path).expect("the file is still there");

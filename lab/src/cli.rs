@@ -6,7 +6,9 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::{
-    report::format::{BenchmarkFormat, ComparisonFormat, RunFormat, TraceFormat},
+    report::format::{
+        BenchmarkFormat, ComparisonFormat, EVIDENCE, EXPLANATION, FULL, RunFormat, TraceFormat,
+    },
     store,
 };
 
@@ -156,9 +158,18 @@ pub struct Run {
 
 #[derive(Args)]
 pub struct Output {
-    /// How to print the result [default: table; html for a file named so].
+    /// How to print the result [default: answer; html for a file named so].
     #[arg(long, value_enum)]
     pub format: Option<RunFormat>,
+    /// Print all figures: --format table.
+    #[arg(long, conflicts_with_all = ["format", "evidence", "explain"])]
+    pub full: bool,
+    /// Print the evidence and the conditions of the machine.
+    #[arg(long, conflicts_with_all = ["format", "explain"])]
+    pub evidence: bool,
+    /// Print the reasons for the answer: its trust, and why cases measured nothing.
+    #[arg(long, conflicts_with = "format")]
+    pub explain: bool,
     /// Google Benchmark's name of --format.
     #[arg(
         long = "benchmark_format",
@@ -179,7 +190,10 @@ pub struct Output {
 impl Output {
     /// The format of either flag, or else the one that the file's name selects.
     pub fn format(&self) -> RunFormat {
-        let requested = self.benchmark_format.map(RunFormat::from).or(self.format);
+        let named = self.benchmark_format.map(RunFormat::from).or(self.format);
+        let flags = [(self.full, FULL), (self.evidence, EVIDENCE), (self.explain, EXPLANATION)];
+        let flag = flags.into_iter().find_map(|(given, format)| given.then_some(format));
+        let requested = named.or(flag);
         requested.unwrap_or_else(|| RunFormat::of_file(self.output.as_deref()))
     }
 }

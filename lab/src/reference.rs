@@ -94,6 +94,15 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
+    /// The word that names the run on the command line.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Last(0) => "last".to_owned(),
+            Self::Last(_) | Self::File(_) => self.to_string(),
+        }
+    }
+
     /// Returns whether the run is in the store.
     pub fn is_in_store(&self) -> bool {
         !matches!(self, Self::File(_))

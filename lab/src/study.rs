@@ -15,7 +15,7 @@ use crate::{
     case::{self, Analyser, Case, Plan, Settings, Vary},
     judged::Judge,
     machine::serial,
-    run::{Limit, Published, Target},
+    run::{Answering, Limit, Published, Target},
     toml_text::{self, from_toml, list, word},
     units::{self, OneLine, Text, file, words},
 };
@@ -30,6 +30,9 @@ pub struct Study {
     /// Shown under the table: how to read it, and how the study differs from its source.
     #[serde(default)]
     pub notes: Text,
+    /// The rules by which the question is answered.
+    #[serde(default, rename = "answer")]
+    pub answering: Option<Answering>,
     /// Repetitions of each case, unless the case says otherwise.
     #[serde(default = "five")]
     pub repeat: usize,
@@ -134,6 +137,7 @@ impl Study {
             name: "".into(),
             title: names.join(", ").into(),
             notes: "".into(),
+            answering: None,
             repeat: five(),
             vary: Vary::default(),
             judge: Vec::new(),
@@ -387,7 +391,9 @@ pub fn load(path: &Path) -> Result<Study> {
 /// Reads a study from text.
 ///
 /// # Errors
-/// The text is not a study; the message has the line.
+/// The text is not a study, with the line; or a sentence of its answer cannot be read.
 pub fn parse(text: &str) -> Result<Study> {
-    from_toml(text)
+    let study: Study = from_toml(text)?;
+    study.answering.as_ref().map_or(Ok(()), Answering::check)?;
+    Ok(study)
 }

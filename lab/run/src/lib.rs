@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+pub mod answer;
 mod case;
 mod context;
 mod cycles;
@@ -29,6 +30,7 @@ use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
 pub use agreement::{Agreement, Alternation};
+pub use answer::Answering;
 pub use case::{CaseResult, Clock};
 pub use context::Context;
 pub use cycles::{Cycles, Spent};
@@ -66,6 +68,9 @@ pub struct Run {
     pub title: OneLine,
     /// Notes on reading the study, and on its differences from its source; may be empty.
     pub notes: Text,
+    /// The rules by which the study's question is answered, if the study has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answering: Option<Answering>,
     pub cases: Vec<CaseResult>,
     /// The results of other tools, measured in pairs with cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -9,9 +9,10 @@ use chronoscope_statistics::{
 use chronoscope_units::OneLine;
 
 use crate::{
-    CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult, Instrument, Limit,
-    Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA, SeriesResult, Spent,
-    Status, Unit, Verdict,
+    Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
+    Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
+    SeriesResult, Spent, Status, Unit, Verdict,
+    answer::{Layout, Pick, Sentence},
 };
 
 pub fn run() -> Run {
@@ -37,6 +38,7 @@ pub fn run() -> Run {
         study: "sample".into(),
         title: "Is this a sample?".into(),
         notes: "".into(),
+        answering: None,
         cases: vec![
             case("switch", "pair=thread-thread tasks=2"),
             stolen_from(case("switch", "pair=process-process tasks=2")),
@@ -75,8 +77,39 @@ pub fn full() -> Run {
         Some(Bursts { tested: 100, dispersion: Some(1.25), p: Some(0.2), episodes: 0, longest: 0 });
     series.samples = vec![(17.0, 2_900.0)];
     run.peers = vec![peer()];
+    run.answering = Some(answering());
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
     run
+}
+
+/// Rules in which every field has a value.
+fn answering() -> Answering {
+    let pick = Pick {
+        name: "a switch".into(),
+        group: "switch".into(),
+        experiment: "switch".into(),
+        target: "linux@host".into(),
+        when: BTreeMap::from([("tasks".into(), "2".into())]),
+        series: "switch".into(),
+        statistic: "p50".into(),
+        untimed: true,
+        contrast: true,
+        cost: "the smallest image".into(),
+    };
+    let sentence =
+        |text: &str| Sentence { conditions: vec!["a switch > 1 us".into()], text: text.into() };
+    Answering {
+        question: "Is it a sample?".into(),
+        layout: Layout::Auto,
+        subject: "linux".into(),
+        floor: "bare".into(),
+        machine: "host".into(),
+        rows: vec![pick.clone()],
+        values: vec![pick],
+        title: vec![sentence("A switch takes {a switch}")],
+        also: vec![sentence("at p99 {a switch p99}")],
+        next: vec![sentence("compare it with another kernel")],
+    }
 }
 
 fn peer() -> PeerResult {

@@ -76,7 +76,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         arguments.print.format(),
         arguments.print.output.as_deref(),
     );
-    let stored = fresh.map_or(Ok(()), |(keeper, runs)| keeper.store(&runs));
+    let stored = fresh.map_or(Ok(None), |(keeper, runs)| keeper.store(&runs));
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
 }
@@ -349,6 +349,7 @@ fn take_turns(
         study: study.name.clone(),
         titles: [&arguments.a, &arguments.b].map(title).to_vec(),
         notes: study.notes.clone(),
+        answering: study.answering.clone(),
         keep_samples: false,
         cases: cases.iter().map(CaseForm::of).collect(),
         peers: Vec::new(),

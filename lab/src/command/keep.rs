@@ -41,17 +41,18 @@ impl Keeper {
     }
 
     /// Stores the runs that hold anything, each with a page beside the store, and says under which
-    /// numbers; then removes the journal.
+    /// numbers; then removes the journal. Returns the first number, if a run is stored.
     ///
     /// # Errors
     /// If the store or a page cannot be written. Without the store, the journal stays.
-    pub fn store(self, runs: &[Run]) -> Result<()> {
+    pub fn store(self, runs: &[Run]) -> Result<Option<i64>> {
         let Self { store, mut journal, quiet } = self;
-        let Some(mut store) = store else { return Ok(()) };
+        let Some(mut store) = store else { return Ok(None) };
         let numbers = add(&mut store, runs, |stored| journal.storing(stored))
             .context("`chronoscope recover` stores what was measured once that is mended")?;
         journal.remove();
-        publish(&store, runs, &numbers, quiet)
+        publish(&store, runs, &numbers, quiet)?;
+        Ok(numbers.first().copied())
     }
 }
 

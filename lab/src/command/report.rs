@@ -10,17 +10,17 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
     for word in &arguments.runs {
         let reference = Reference::try_from(word.as_os_str())?;
         let (found, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
-        runs.push((found.to_string(), run));
+        runs.push((found, run));
     }
     let (format, file) = (arguments.output.format(), arguments.output.output.as_deref());
     if let Some(horizon) = &arguments.extrapolate {
         let [(_, run)] = runs.as_slice() else { bail!("--extrapolate is for one run") };
         let (words, seconds) = self::horizon(horizon)?;
         report::write_extrapolated(run, seconds, words, format, file)?;
-    } else if let [(_, run)] = runs.as_slice() {
-        report::write(run, format, file)?;
+    } else if let [(found, run)] = runs.as_slice() {
+        report::write(run, format, file, Some(&found.word()))?;
     } else {
-        let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run)).collect();
+        let runs: Vec<_> = runs.iter().map(|(found, run)| (found.to_string(), run)).collect();
         report::write_several(&runs, format, file)?;
     }
     Ok(0)

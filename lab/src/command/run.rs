@@ -72,6 +72,7 @@ impl Prepared {
             study: study.name,
             titles: vec![study.title],
             notes: study.notes,
+            answering: study.answering,
             keep_samples: arguments.samples,
             cases: cases.iter().map(CaseForm::of).collect(),
             peers: peers.iter().map(pairs::form).collect(),
@@ -103,9 +104,11 @@ impl Prepared {
         let run = runs.first().context("a title makes a run")?;
         // Both are tried even if one fails, so that measurements are not lost.
         let output = &arguments.output;
-        let written = report::write(run, output.format(), output.output.as_deref());
         let stored = keeper.store(&runs);
-        written.and(stored)?;
+        let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
+        let (format, file) = (output.format(), output.output.as_deref());
+        let written = report::write(run, format, file, name.as_deref());
+        written.and(stored.map(drop))?;
         if run.context.interrupted {
             let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
             console::remark(&format!("interrupted: {complete} of {all} cases are complete"));

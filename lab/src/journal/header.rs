@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     case::{Analyser, Case, Vary, experiment},
     judged::Judge,
-    run::{self, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
+    run::{self, Answering, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
     units::{OneLine, Text},
 };
 
@@ -23,6 +23,8 @@ pub struct Header {
     /// The title of each run.
     pub titles: Vec<OneLine>,
     pub notes: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answering: Option<Answering>,
     /// Every sample is kept in the result.
     pub keep_samples: bool,
     /// The cases; the case at place `i` belongs to the run `i % titles.len()`.
@@ -140,6 +142,7 @@ impl Header {
             study: self.study.clone(),
             title: title.clone(),
             notes: self.notes.clone(),
+            answering: self.answering.clone(),
             cases: Vec::new(),
             peers: Vec::new(),
         };

@@ -61,6 +61,7 @@ fn header() -> Header {
         study: "s".into(),
         titles: vec!["t".into()],
         notes: "".into(),
+        answering: None,
         keep_samples: false,
         cases: cases.iter().map(CaseForm::of).collect(),
         peers: Vec::new(),

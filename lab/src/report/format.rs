@@ -10,8 +10,8 @@ use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 
 use super::{
-    Paint, capture, comparison, csv, github, google_benchmark, google_benchmark_console, html,
-    json, junit, outcomes::Outcomes, perfetto, table, vcd,
+    Screen, answer, capture, comparison, csv, github, google_benchmark, google_benchmark_console,
+    html, json, junit, outcomes::Outcomes, perfetto, table, vcd,
 };
 use crate::{
     capture::measure::Analysis, comparison::Comparison, run::Run, store::CaseRow,
@@ -41,14 +41,15 @@ pub type RunFormat = Format<RunWriter>;
 
 #[derive(Clone, Copy)]
 pub enum RunWriter {
-    One(fn(&Run, Paint) -> Result<String>),
+    One(fn(&Run, &Screen) -> Result<String>),
     /// Shows one run, or several under their names.
     Several(fn(&[(String, &Run)]) -> String),
 }
 
 impl Writer for RunWriter {
     const FORMATS: &'static [RunFormat] = &[
-        Format::new("table", Self::One(|run, paint| Ok(table::render(run, paint)))),
+        Format::new("answer", Self::One(|run, screen| Ok(answer::terminal::render(run, screen)))),
+        FULL,
         Format::new("json", Self::One(|run, _| json::render(run))),
         Format::new("google-benchmark", GOOGLE_BENCHMARK),
         Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE),
@@ -56,8 +57,24 @@ impl Writer for RunWriter {
         Format::new("junit", Self::One(|run, _| Ok(junit::render(&Outcomes::of_run(run))))),
         Format::new("github", Self::One(|run, _| Ok(github::render(&Outcomes::of_run(run))))),
         Format::new("html", Self::Several(html::render)).for_files("html"),
+        EVIDENCE,
+        EXPLANATION,
     ];
 }
+
+/// All figures: `--full`.
+pub const FULL: RunFormat =
+    Format::new("table", RunWriter::One(|run, screen| Ok(table::render(run, screen))));
+
+/// The evidence and the conditions of the machine: `--evidence`.
+pub const EVIDENCE: RunFormat =
+    Format::new("evidence", RunWriter::One(|run, screen| Ok(table::proofs(run, screen.paint))));
+
+/// The reasons for an answer: `--explain`.
+pub const EXPLANATION: RunFormat = Format::new(
+    "explanation",
+    RunWriter::One(|run, screen| Ok(answer::explain::render(run, screen))),
+);
 
 const GOOGLE_BENCHMARK: RunWriter = RunWriter::One(|run, _| google_benchmark::render(run));
 const GOOGLE_BENCHMARK_CONSOLE: RunWriter =
@@ -187,9 +204,9 @@ impl<W: Writer> ValueEnum for Format<W> {
 }
 
 impl RunFormat {
-    /// Returns whether the format is the table for terminals, the default.
+    /// Returns whether the format is for terminals, with figures in a table.
     pub fn is_table(&self) -> bool {
-        self.name == RunWriter::FORMATS[0].name
+        [RunWriter::FORMATS[0].name, FULL.name].contains(&self.name)
     }
 }
 
@@ -227,11 +244,12 @@ mod tests {
 
     #[test]
     fn a_file_s_extension_selects_the_page_and_nothing_else() {
-        for (file, name) in [("a.html", "html"), ("a.json", "table"), ("html", "table")] {
-            assert_eq!(RunFormat::of_file(Some(Path::new(file))).name, name);
-            assert_eq!(ComparisonFormat::of_file(Some(Path::new(file))).name, name);
+        for (file, is_page) in [("a.html", true), ("a.json", false), ("html", false)] {
+            let [run, comparison] = if is_page { ["html"; 2] } else { ["answer", "table"] };
+            assert_eq!(RunFormat::of_file(Some(Path::new(file))).name, run);
+            assert_eq!(ComparisonFormat::of_file(Some(Path::new(file))).name, comparison);
         }
-        assert_eq!(RunFormat::of_file(None).name, "table");
+        assert_eq!(RunFormat::of_file(None).name, "answer");
         assert_eq!(TraceFormat::default().name, "perfetto");
     }
 
@@ -241,7 +259,7 @@ mod tests {
         let format = RunFormat::from(BenchmarkFormat::from_str("json", false).unwrap());
         let RunWriter::One(write) = format.writer else { panic!("a page") };
         let run = crate::run::sample::run();
-        let text = write(&run, Paint::Plain).unwrap();
+        let text = write(&run, &Screen::plain()).unwrap();
         assert_eq!(text, google_benchmark::render(&run).unwrap());
     }
 }

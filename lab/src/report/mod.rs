@@ -1,6 +1,7 @@
 //! Renders runs, comparisons, captures and timelines, one module for each format. Modules here read
 //! results and never change them; measuring and judging happen below.
 
+pub mod answer;
 pub mod capture;
 pub mod capture_files;
 pub mod comparison;
@@ -20,6 +21,7 @@ mod paint;
 pub mod perfetto;
 pub mod plan;
 pub mod progress;
+mod screen;
 pub mod table;
 pub mod text_table;
 pub mod vcd;
@@ -37,6 +39,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceFormat};
 pub use paint::Paint;
+pub use screen::Screen;
 
 use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
 
@@ -48,13 +51,14 @@ pub fn check(file: Option<&Path>) -> Result<()> {
     file.map_or(Ok(()), file::check)
 }
 
-/// Writes a run in the requested format, to a file or to standard output.
+/// Writes a run in the requested format, to a file or to standard output. `name` is the word by
+/// which a command names the run, if it is kept.
 ///
 /// # Errors
 /// When rendering fails, or the output cannot be written.
-pub fn write(run: &Run, format: RunFormat, file: Option<&Path>) -> Result<()> {
+pub fn write(run: &Run, format: RunFormat, file: Option<&Path>, name: Option<&str>) -> Result<()> {
     let text = match format.writer {
-        RunWriter::One(render) => render(run, Paint::for_output(file))?,
+        RunWriter::One(render) => render(run, &Screen::for_output(file, name))?,
         RunWriter::Several(render) => render(&[(String::new(), run)]),
     };
     emit(&text, file)
@@ -74,8 +78,9 @@ pub fn write_extrapolated(
     let found = extrapolation::of(run, seconds);
     let text = match format.writer {
         RunWriter::Several(_) => html::render_extrapolated(run, &found, words),
-        RunWriter::One(render) if format.is_table() => {
-            render(run, Paint::for_output(file))? + &extrapolation::section(&found, words)
+        RunWriter::One(_) if format.is_table() => {
+            let screen = Screen::for_output(file, None);
+            table::render(run, &screen) + &extrapolation::section(&found, words)
         }
         RunWriter::One(_) => bail!("--extrapolate is for the table and the page (-o FILE.html)"),
     };

@@ -9,7 +9,7 @@ use std::{
 use crate::run::Status;
 
 /// How verdicts are printed: as plain words, or in colour.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     Plain,
     Coloured,
@@ -36,9 +36,14 @@ impl Paint {
             Status::Inconclusive => 33,
             Status::Mixed | Status::Regression | Status::LimitMissed | Status::Error => 31,
         };
+        self.in_colour(&colour.to_string(), status.words())
+    }
+
+    /// A text in the colour of an ANSI code.
+    pub fn in_colour(self, code: &str, text: &str) -> String {
         match self {
-            Self::Plain => status.words().to_owned(),
-            Self::Coloured => format!("\x1b[{colour}m{}\x1b[0m", status.words()),
+            Self::Plain => text.to_owned(),
+            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
         }
     }
 }

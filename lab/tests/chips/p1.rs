@@ -67,7 +67,7 @@ fn each_line_of_p1_is_told_by_both_instruments() {
             "{case:#}"
         );
     }
-    let table = chronoscope(&["report", &file]);
+    let table = chronoscope(&["report", &file, "--full"]);
     for line in [
         "P1.delay.pin",
         "P1.delay.timer",

@@ -213,7 +213,8 @@ fn it_is_installed_with_the_images() {
     copy_program(program_path(), folder.path("chronoscope"));
     let case = || {
         let mut program = Command::new(folder.path("chronoscope"));
-        program.args(["run", "interrupt", "--repeat", "1", "-q", "--no-store"]);
+        program.args(["run", "interrupt", "--repeat", "1", "-q", "--no-store", "--full"]);
+        program.env("COLUMNS", "1000");
         program.args(["--target", "bare@cortex-m4", "--set", "pins=yes"]);
         run(program.env("CHRONOSCOPE_IMAGES", &installed))
     };

@@ -41,10 +41,11 @@ pub fn program_path() -> PathBuf {
     env::var_os("CHRONOSCOPE_TEST_PROGRAM").map_or_else(own, PathBuf::from)
 }
 
-/// The program under test, with a store of its own: tests do not touch the user's.
+/// The program under test, with a store of its own: tests do not touch the user's. Its screen is so
+/// wide that no message is broken.
 pub fn program() -> Command {
     let mut program = Command::new(program_path());
-    program.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    program.env("COLUMNS", "1000").env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     program
 }
 

@@ -55,7 +55,7 @@ impl Lab {
     pub fn command(&self, words: &[&str]) -> Command {
         // Half a gigabyte must suffice, whatever a port sends.
         let mut command = Command::new("sh");
-        command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+        command.env("COLUMNS", "1000").env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
             .args(["-c", "ulimit -v 500000; exec \"$@\"", "sh", &self.0.path("chronoscope")])
             .args(words);

@@ -138,7 +138,7 @@ fn csv_has_a_row_for_each_series() {
 
 #[test]
 fn the_table_shows_evidence_and_is_plain_in_a_pipe() {
-    let text = short(&[]).stdout;
+    let text = short(&["--full"]).stdout;
     assert!(text.contains("Evidence\nswitch\n  start: ") && text.contains("✓ switches "), "{text}");
     assert!(!text.contains('\x1b'), "{text}");
 }

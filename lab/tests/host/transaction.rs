@@ -28,7 +28,9 @@ fn every_transport_brings_back_what_was_sent() {
 
 #[test]
 fn workers_share_services() {
-    run(&["--set", SERVED, "--set", "workers=3", "--set", "services=2"]).exits(0).shows("worker 2");
+    run(&["--full", "--set", SERVED, "--set", "workers=3", "--set", "services=2"])
+        .exits(0)
+        .shows("worker 2");
 }
 
 #[test]

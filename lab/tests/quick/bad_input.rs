@@ -69,7 +69,7 @@ fn the_command_line() {
         (&["run", "switch", "--set", "tasks=2", "--set", "tasks=5"], "set twice"),
         (&["run", "switch", "-t", "2", "--set", "tasks=5"], "set twice"),
         (&["run", "switch", "-i", "0"], "interval_us"),
-        (&["run", "--format", "xml"], "possible values: table, json"),
+        (&["run", "--format", "xml"], "possible values: answer, table, json"),
         (&["run", "switch", "-o", "/nonexistent/x"], "cannot write /nonexistent/x"),
         (&["run", "--study", "quik"], "there is no study `quik`; did you mean `quick`?"),
         (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),

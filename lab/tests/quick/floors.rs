@@ -57,7 +57,7 @@ const RUN_FLOORS: [&[&str]; 10] = [
     &["limit"],
     &["statistic"],
     &["published", "series"],
-    &["context", "cycles", "names", "target", "verdict", "words"],
+    &["answer", "context", "cycles", "names", "target", "verdict", "words"],
 ];
 
 impl House {

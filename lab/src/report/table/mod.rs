@@ -1,4 +1,4 @@
-//! The table that `run` prints: one line for each series with the verdict last, followed by the
+//! The table of all figures, `--full`: one line for each series with the verdict last, followed by the
 //! reasons of verdicts, the evidence, cycles by function, published figures, peers and the
 //! machine's conditions. Each section is a submodule.
 
@@ -10,7 +10,7 @@ mod peers;
 pub(in crate::report) mod published;
 
 use crate::{
-    report::Paint,
+    report::{Paint, Screen},
     run::{CaseResult, Run},
 };
 
@@ -22,8 +22,9 @@ pub(in crate::report) const INTERVAL: &str = "p50, 93 %";
 const WIDTH: usize = 120;
 
 /// Renders a run as text for a terminal.
-pub fn render(run: &Run, paint: Paint) -> String {
-    let mut sections = vec![
+pub fn render(run: &Run, screen: &Screen) -> String {
+    let paint = screen.paint;
+    joined(vec![
         run.title.to_string(),
         figures::section(run, paint),
         reasons(run, paint),
@@ -33,7 +34,16 @@ pub fn render(run: &Run, paint: Paint) -> String {
         peers::section(run, paint),
         conditions::section(run),
         run.notes.trim().to_owned(),
-    ];
+    ])
+}
+
+/// Renders the evidence of a run, the reasons of its verdicts and the conditions of its machines.
+pub fn proofs(run: &Run, paint: Paint) -> String {
+    joined(vec![reasons(run, paint), evidence::section(run), conditions::section(run)])
+}
+
+/// The sections that hold anything, with an empty line between them.
+fn joined(mut sections: Vec<String>) -> String {
     sections.retain(|section| !section.trim().is_empty());
     sections
         .iter()
@@ -120,7 +130,7 @@ mod tests {
     use crate::run::{Status, sample};
 
     fn text(run: &Run) -> String {
-        render(run, Paint::Plain)
+        render(run, &Screen::plain())
     }
 
     /// The first line that holds all these words.
@@ -266,7 +276,8 @@ mod tests {
     fn colours_only_where_they_are_wanted() {
         let run = sample::run();
         assert!(!text(&run).contains('\x1b'));
-        let coloured = render(&run, Paint::Coloured);
+        let screen = Screen { paint: Paint::Coloured, ..Screen::plain() };
+        let coloured = render(&run, &screen);
         assert!(coloured.contains("\x1b[32mpass\x1b[0m"));
         let bare = ["\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"]
             .iter()

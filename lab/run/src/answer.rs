@@ -1,0 +1,244 @@
+//! The rules by which the answer to a study's question is written. A study's file has them, and a
+//! run keeps them, so that a stored run can be answered without the file.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use chronoscope_units::{OneLine, parse_time};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The rules for the answer of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Answering {
+    /// The study's question, shorter than its title.
+    pub question: OneLine,
+    pub layout: Layout,
+    /// The kernel whose limits and wins the title of a ranking counts; the best one if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub subject: OneLine,
+    /// The kernel of a ranking that is shown, but not ranked.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub floor: OneLine,
+    /// The machine whose cases are ranked; all if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub machine: OneLine,
+    /// The rows of the answer, in order; chosen from the cases if there are none.
+    #[serde(rename = "row", skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Pick>,
+    /// The values that sentences name.
+    #[serde(rename = "value", skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Pick>,
+    /// The title: the first sentence whose conditions hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub title: Vec<Sentence>,
+    /// Lines below the rows: all sentences whose conditions hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Sentence>,
+    /// What to do next: all sentences whose conditions hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Sentence>,
+}
+
+/// The form of an answer's rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// A ranking where several kernels ran the same cases, else latencies.
+    #[default]
+    Auto,
+    /// A latency a row, on one logarithmic axis.
+    Latencies,
+    /// An operation a row, a kernel a column, with ratios to the best one.
+    Ranking,
+    /// A limit a row.
+    Limits,
+    /// A published figure a row, beside the measured one.
+    Published,
+    /// A statistic of a peer tool a row.
+    Peers,
+}
+
+/// Figures of a run: those of the cases that fit, in the words of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Pick {
+    /// The words of a row, or the name of a value in sentences.
+    pub name: OneLine,
+    /// The word above rows that follow each other; may be empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub group: OneLine,
+    pub experiment: OneLine,
+    /// The target, or the kernel; any if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub target: OneLine,
+    /// The parameters of the cases.
+    #[serde(deserialize_with = "words", skip_serializing_if = "BTreeMap::is_empty")]
+    pub when: BTreeMap<OneLine, OneLine>,
+    /// The series; the first measured one if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub series: OneLine,
+    /// The statistic or figure; the median if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub statistic: OneLine,
+    /// A figure that is no time: no win counts, and the row's floor is not its best.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub untimed: bool,
+    /// The row is a contrast to the others, such as an ordinary task among real-time ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub contrast: bool,
+    /// The words with which a title names the subject's cost in this row; empty if it does not.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub cost: OneLine,
+}
+
+/// A sentence with `{value}` or `{value statistic}` in it, and its conditions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Sentence {
+    /// The conditions, as `ordinary p99 > 1 ms`: each must hold in every repetition.
+    #[serde(rename = "if", skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<OneLine>,
+    pub text: OneLine,
+}
+
+impl Answering {
+    /// The value of this name, and the statistic that follows the name after a space.
+    pub fn value<'a>(&'a self, name: &'a str) -> Option<(&'a Pick, &'a str)> {
+        let named = |name: &str| self.values.iter().find(|pick| *pick.name == *name);
+        named(name).map(|pick| (pick, "")).or_else(|| {
+            let (name, statistic) = name.rsplit_once(' ')?;
+            Some((named(name)?, statistic))
+        })
+    }
+
+    /// Checks that all sentences can be read, and name values that the rules have.
+    ///
+    /// # Errors
+    /// A condition cannot be read, or a name is unknown.
+    pub fn check(&self) -> Result<()> {
+        for sentence in self.title.iter().chain(&self.also).chain(&self.next) {
+            let known = |name: &str| match self.value(name) {
+                Some(_) => Ok(()),
+                None => bail!("`{}`: the answer has no value `{name}`", sentence.text),
+            };
+            for condition in &sentence.conditions {
+                let condition = Condition::parse(condition)?;
+                known(condition.value)?;
+                if let Bound::Value(name) = condition.bound {
+                    known(name)?;
+                }
+            }
+            for name in sentence.text.split('{').skip(1) {
+                known(name.split('}').next().unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A condition of a sentence, as `ordinary p99 > 1 ms` or `slow = fast`.
+pub struct Condition<'a> {
+    pub value: &'a str,
+    sign: char,
+    pub bound: Bound<'a>,
+}
+
+/// The right side of a condition.
+pub enum Bound<'a> {
+    /// A plain number, or a time in ns.
+    Number(f64),
+    /// The name of a value.
+    Value(&'a str),
+}
+
+/// The factor up to which two values count as equal.
+const EQUAL: f64 = 1.1;
+
+impl<'a> Condition<'a> {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    /// It has no `<`, `>` or `=`.
+    pub fn parse(text: &'a str) -> Result<Self> {
+        let Some(at) = text.find(['<', '>', '=']) else {
+            bail!(
+                "`{text}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`"
+            );
+        };
+        let bound = text[at + 1..].trim();
+        let number = bound.parse().or_else(|_| parse_time(bound));
+        Ok(Self {
+            value: text[..at].trim(),
+            sign: text[at..].chars().next().unwrap_or('>'),
+            bound: number.map_or(Bound::Value(bound), Bound::Number),
+        })
+    }
+
+    /// Returns whether all values from the least to the greatest one are on the right side of all
+    /// bounds, or none differs from the bounds by more than a tenth.
+    pub fn holds(&self, (low, high): (f64, f64), (least, most): (f64, f64)) -> bool {
+        match self.sign {
+            '>' => low > most,
+            '<' => high < least,
+            _ => high.max(most) <= EQUAL * low.min(least),
+        }
+    }
+}
+
+/// Reads values of parameters, which may be numbers, as words.
+fn words<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<OneLine, OneLine>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "write a word or a whole number")]
+    enum Word {
+        Whole(i64),
+        Text(OneLine),
+    }
+    let read = BTreeMap::<OneLine, Word>::deserialize(deserializer)?;
+    let word = |word| match word {
+        Word::Whole(number) => number.to_string().into(),
+        Word::Text(text) => text,
+    };
+    Ok(read.into_iter().map(|(name, value)| (name, word(value))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn rules_are_written_as_they_are_read() {
+        let written = json!({
+            "question": "Is it?", "layout": "latencies",
+            "row": [{ "name": "a task", "experiment": "period", "when": { "tasks": "2" } }],
+            "title": [{ "if": ["a > 1 ms"], "text": "yes: {a p99}" }],
+        });
+        let mut numbered = written.clone();
+        numbered["row"][0]["when"]["tasks"] = json!(2);
+        let rules: Answering = from_value(numbered).unwrap();
+        assert_eq!(to_value(&rules).unwrap(), written);
+        assert!(from_value::<Answering>(json!({ "rows": [] })).is_err(), "an unknown key");
+    }
+
+    #[test]
+    fn mistakes_are_found_before_a_run() {
+        for (conditions, text, why) in [
+            (&["a is 1"][..], "", "no condition"),
+            (&["a > fast"], "", "no value `fast`"),
+            (&["b > 1"], "", "no value `b`"),
+            (&[], "{a} {p99}", "no value `p99`"),
+        ] {
+            let sentence = json!({ "if": conditions, "text": text });
+            let rules = json!({ "value": [{ "name": "a" }], "title": [sentence] });
+            let error = from_value::<Answering>(rules).unwrap().check().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        let rules =
+            json!({ "value": [{ "name": "a b" }], "also": [{ "text": "{a b} {a b p99}" }] });
+        from_value::<Answering>(rules).unwrap().check().unwrap();
+    }
+}

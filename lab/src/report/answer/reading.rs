@@ -1,0 +1,118 @@
+//! The sentence that reads the result of an experiment: a row of a table for each experiment.
+
+use chronoscope_suite::experiments;
+
+use super::list;
+use crate::run::Run;
+
+/// The sentences by experiment. `{p50}` stands for a statistic of the first measured series, or a
+/// figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
+/// first, such as p99.
+const READINGS: [(&str, &[&str]); 16] = [
+    ("delay", &["a delay ends {p50} late at the median, {max} at worst"]),
+    (
+        "period",
+        &[
+            "a periodic task starts {p50} late at the median, {p99} at p99, {max} at worst",
+            "a periodic task starts {p50} late at the median, {max} at worst",
+        ],
+    ),
+    (
+        "switch",
+        &[
+            "a switch takes {p50} at the median, {p99} at p99, {max} at worst",
+            "a switch takes {p50} at the median, {max} at worst",
+        ],
+    ),
+    ("ticks", &["the executor runs its empty tasks in {p50} at the median, {max} at worst"]),
+    ("spawn", &["a task is made and ended in {p50} at the median, {max} at worst"]),
+    ("interrupt", &["a handler starts {p50} after its interrupt, {max} at worst"]),
+    (
+        "masked",
+        &["interrupts stay off for {masked} at most", "interrupts stay off for {max} at most"],
+    ),
+    ("wakeup", &["a task runs {p50} after the handler that wakes it, {max} at worst"]),
+    ("message", &["a message reaches a more urgent task in {p50}, {max} at worst"]),
+    ("transaction", &["a call to another process takes {p50} at the median, {max} at worst"]),
+    ("latency", &["a call through binder takes {p50} at the median, {max} at worst"]),
+    ("inversion", &["an urgent task waits {p50} for a lock at the median, {max} at worst"]),
+    (
+        "interference",
+        &[
+            "a short program takes {latency stretched} times as long beside another as alone",
+            "a program takes {p50} beside another",
+        ],
+    ),
+    ("log", &["a line of the log costs its task {p50} at the median, {max} at worst"]),
+    ("pipeline", &["a block of work takes {p50} at the median, {max} at worst"]),
+    (
+        "image",
+        &[
+            "the smallest image has {p50} bytes of text",
+            "the smallest image has {max} bytes of text",
+        ],
+    ),
+];
+
+/// The sentence on an experiment of a run, without its first capital; `None` without figures.
+pub fn of(run: &Run, experiment: &str) -> Option<String> {
+    let (_, sentences) = READINGS.iter().find(|(name, _)| *name == experiment)?;
+    sentences.iter().find_map(|sentence| fill(run, experiment, sentence))
+}
+
+fn fill(run: &Run, experiment: &str, sentence: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}')?;
+        text.push_str(before);
+        text.push_str(&list::of_experiment(run, experiment, name)?.words());
+        rest = after;
+    }
+    Some(text + rest)
+}
+
+/// The names of the run's experiments that have a sentence, each once, in the order of the suite.
+pub fn experiments(run: &Run) -> Vec<&'static str> {
+    let has = |name: &str| run.cases.iter().any(|case| case.experiment == name && case.is_proven());
+    experiments::EXPERIMENTS.iter().map(|spec| spec.name).filter(|name| has(name)).collect()
+}
+
+/// The text with its first letter as a capital.
+pub fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + characters.as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::sample;
+
+    #[test]
+    fn every_experiment_has_its_sentence() {
+        let named: Vec<&str> = READINGS.iter().map(|(name, _)| *name).collect();
+        let all: Vec<&str> = experiments::EXPERIMENTS.iter().map(|spec| spec.name).collect();
+        assert_eq!(named, all);
+    }
+
+    #[test]
+    fn a_sentence_has_the_figures_of_all_cases() {
+        let mut run = sample::run();
+        let plain = |run: &Run, name| of(run, name).map(|text| text.replace('\u{a0}', " "));
+        assert_eq!(
+            plain(&run, "switch").unwrap(),
+            "a switch takes 2.90 µs at the median, 4.35 µs at p99, 69.6 µs at worst"
+        );
+        run.cases[1].series[0].summary.p50 = Some(29.0e3);
+        for repetition in &mut run.cases[1].series[0].by_repetition {
+            repetition.p50 = 29.0e3;
+        }
+        assert!(plain(&run, "switch").unwrap().contains("takes 2.9–29 µs at the median"));
+        run.cases[1].series[0].summary.p99 = None;
+        assert_eq!(plain(&run, "interrupt"), None, "it was refused");
+        assert_eq!(experiments(&run), ["delay", "switch", "inversion"]);
+    }
+}
