@@ -65,6 +65,15 @@ impl Event {
     #[inline(always)]
     pub fn signal(&self, flags: u32) {
         let (mask, m) = Mask::set();
+        match self.raise(m, flags) {
+            Some(task) => kernel::wake_and_restore(m, mask, task),
+            None => mask.restore(),
+        }
+    }
+
+    /// Raises flags. Returns the task that has waited for them, to be woken.
+    #[inline(always)]
+    pub(crate) fn raise(&self, m: Masked, flags: u32) -> Option<Task> {
         match self.listener.get(m) {
             Some(listener) if flags != 0 => {
                 // SAFETY: a listener stays in place until it is served or withdrawn, both with
@@ -73,12 +82,11 @@ impl Event {
                 listener.flags.set(m, flags);
                 self.listener.set(m, None);
                 // SAFETY: `register` stores the task before the listener.
-                let task = unsafe { self.task.get(m).unwrap_unchecked() };
-                kernel::wake_and_restore(m, mask, task);
+                Some(unsafe { self.task.get(m).unwrap_unchecked() })
             }
             _ => {
                 self.flags.set(m, self.flags.get(m) | flags);
-                mask.restore();
+                None
             }
         }
     }

@@ -24,13 +24,18 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 mod arch;
+mod async_mutex;
 mod block_on;
+mod callback;
 mod ceiling;
+mod condvar;
 mod coroutine;
 #[cfg(feature = "embassy-time")]
 mod embassy_time;
 mod event;
+mod group;
 mod kernel;
+mod list;
 mod mutex;
 mod queue;
 #[cfg(feature = "raw")]
@@ -38,8 +43,10 @@ pub mod raw;
 mod ready;
 mod semaphore;
 mod shared;
+mod signal;
 #[cfg(feature = "time-slice")]
 mod slice;
+mod stream;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -48,15 +55,21 @@ pub mod time;
 pub mod trace;
 mod wait;
 
+pub use async_mutex::{AsyncGuard, AsyncMutex};
+pub use callback::{Callback, Callbacks};
 pub use ceiling::{Ceiling, CeilingGuard};
+pub use condvar::Condvar;
 pub use coroutine::{Coroutine, Yield, yield_now};
 pub use event::{Event, Signalled};
+pub use group::{Group, Want};
 pub use kernel::{SharedStack, current, start};
 pub use mutex::{Guard, Mutex};
 pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
+pub use signal::{Receiver, Signal, Watch};
 #[cfg(feature = "time-slice")]
 pub use slice::set_time_slice;
+pub use stream::{MessageBuffer, Stream, TooLong};
 pub use task::{Info, Priority, StillAlive};
 pub use thread::{Me, Thread};
 pub use time::{TimedOut, delay_until};

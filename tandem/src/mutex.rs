@@ -145,6 +145,16 @@ impl<T> Mutex<T> {
 /// If a guard is forgotten, its mutex stays locked for ever.
 pub struct Guard<T: 'static>(&'static Mutex<T>, PhantomData<*mut ()>);
 
+impl<T> Guard<T> {
+    /// Unlocks the mutex and returns it. Interrupts are masked, and `mask` is their state before.
+    pub(crate) fn release(self, m: Masked, mask: Mask) -> &'static Mutex<T> {
+        let mutex = self.0;
+        core::mem::forget(self);
+        mutex.lock.unlock(m, mask);
+        mutex
+    }
+}
+
 impl<T> Deref for Guard<T> {
     type Target = T;
     fn deref(&self) -> &T {

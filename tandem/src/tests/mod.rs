@@ -3,6 +3,7 @@
 mod coroutines;
 mod interleavings;
 mod ready;
+mod services;
 mod timers;
 mod waiters;
 mod wakers;

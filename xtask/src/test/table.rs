@@ -188,13 +188,14 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 9] = [
+const IMAGES: [(&str, &[&str]); 10] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
     ("checked/registers", &[]),
     ("checked/inheritance", &[]),
     ("checked/traced", &[]),
     ("checked/slices", &[]),
+    ("checked/services", &[]),
     ("checked/embassy_users", &[]),
     ("checked/checks", &["fails with", "stack overflow in task deep"]),
     (
