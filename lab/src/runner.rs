@@ -30,7 +30,7 @@ use self::{
 use crate::{
     case::Case,
     journal::{Journal, MadeForm, Recorded},
-    machine::{self, Machine, Made, TargetFailed},
+    machine::{self, Machine, Made, SetUpFailed, TargetFailed},
     run::CaseResult,
 };
 
@@ -172,6 +172,16 @@ impl UnderWay<'_> {
         if seen.is_err() && stop.load(Ordering::Relaxed) {
             journal.discard();
             return intake.discard();
+        }
+        if let Err(error) = &seen
+            && error.is::<SetUpFailed>()
+        {
+            let why = format!("{error:#}");
+            journal.discard();
+            intake.discard();
+            journal.begin(place, None);
+            journal.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+            return tally.observation.fail_set_up(why);
         }
         let spent = start.elapsed();
         tally.spent += spent;

@@ -9,6 +9,7 @@ pub mod host;
 mod images;
 pub mod qemu;
 pub mod rtl;
+mod scratch;
 pub mod serial;
 mod setup;
 pub mod vm;
@@ -109,6 +110,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// The port or the machine failed; the message includes the port's own, if it left one.
+    /// [`SetUpFailed`] if the recordings could not be kept.
     fn run(
         &self,
         start: &Start<'_>,
@@ -168,6 +170,19 @@ impl fmt::Display for TargetFailed {
 }
 
 impl std::error::Error for TargetFailed {}
+
+/// The error of a repetition whose recordings could not be kept, since the temporary folder is
+/// missing or full. It is one of the set-up; all other errors of [`Machine::run`] are the target's.
+#[derive(Debug)]
+pub struct SetUpFailed(pub String);
+
+impl fmt::Display for SetUpFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SetUpFailed {}
 
 /// The machine that a target names.
 ///

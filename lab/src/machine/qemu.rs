@@ -17,7 +17,7 @@ use super::{
     family::{Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
-    take,
+    scratch, take,
 };
 use crate::{
     child::{self, Folder},
@@ -124,7 +124,7 @@ impl Machine for Qemu {
         let image = self.image.variant(variant)?;
         // Each start overwrites the files of the one before: the recording left is of a start that
         // agreed with the others.
-        let folder = Folder::new()?;
+        let folder = scratch::folder()?;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = self.chip.command();
@@ -170,6 +170,9 @@ impl Qemu {
             return self.missing();
         }
         let mut loading = ["plugin", "chronoscope's pins"].into_iter();
+        if variant == Variant::Pins && error.to_string().contains("cannot be written: ") {
+            return scratch::remedied(&error);
+        }
         match variant == Variant::Pins && loading.any(|words| error.to_string().contains(words)) {
             true => error.context("pins=yes needs a QEMU that loads plugins, as Debian 12's"),
             false => error,

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     family::{Defaults, Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
-    take,
+    scratch, take,
 };
 use crate::{
     child::{self, Folder},
@@ -143,7 +143,7 @@ impl Machine for Rtl {
     ) -> Result<Recording> {
         let asked = Asked::of(start.request)?;
         let image = self.image.variant(asked.variant())?;
-        let folder = Folder::new()?;
+        let folder = scratch::folder()?;
         let mut command = Command::new(bench(self.core)?);
         command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
@@ -157,7 +157,14 @@ impl Machine for Rtl {
         if asked.trace {
             command.arg("--retired").arg(folder.path("retired"));
         }
-        child::run(&mut command, "chronoscope-bench", start.limit, start.stop, sink)?;
+        let outcome = child::run(&mut command, "chronoscope-bench", start.limit, start.stop, sink);
+        // The bench names a file that it cannot write.
+        let path = folder.as_ref().display().to_string();
+        let is_of_a_file = |error: &Error| error.to_string().contains(&path);
+        outcome.map_err(|error| match is_of_a_file(&error) {
+            true => scratch::remedied(&error),
+            false => error,
+        })?;
         if asked.pins { recording(&folder, &image, asked.trace) } else { Ok(Recording::new()) }
     }
 }

@@ -34,6 +34,8 @@ enum Act {
     Whole(u64, bool),
     /// Fails after the first bytes of it.
     Fails(u64, usize),
+    /// Cannot keep its recordings after the first bytes of it.
+    Unkept(u64, usize),
     /// Ends well after a stream that is cut.
     Cut(u64, usize),
     /// A capture that does not fit the samples.
@@ -86,6 +88,10 @@ impl Machine for Scripted {
             Act::Fails(number, length) => {
                 send(&stream(number)[..length])?;
                 bail!("the port failed: out of luck");
+            }
+            Act::Unkept(number, length) => {
+                send(&stream(number)[..length])?;
+                return Err(SetUpFailed("no room in the folder".to_owned()).into());
             }
             Act::Cut(number, length) => send(&stream(number)[..length])?,
             Act::Misfit(number) => {
@@ -238,6 +244,22 @@ fn a_journal_gives_the_same_bytes() {
         let [live, recovered] = both(name, acts);
         assert!(live.contains(part), "{name}: {live}");
         assert_eq!(live, recovered, "{name}");
+    }
+}
+
+/// The repetition is dropped, and the case ends as one whose set-up failed.
+#[test]
+fn recordings_without_room_are_an_error_of_the_set_up() {
+    for length in [0, stream(2).len()] {
+        for acts in [vec![], vec![Act::Whole(1, true)]] {
+            let whole = acts.len();
+            let acts = acts.into_iter().chain([Act::Unkept(2, length)]).collect();
+            let [live, recovered] = both("unkept", acts);
+            assert_eq!(live, recovered);
+            let case: CaseResult = serde_json::from_str(&live).unwrap();
+            assert_eq!(case.verdict, Verdict::new(Status::Error, "no room in the folder"));
+            assert_eq!(case.repetitions, whole);
+        }
     }
 }
 

@@ -1,30 +1,69 @@
-//! Labs that are killed while they run an emulated chip.
+//! Labs that are interrupted or killed while they run an emulated chip.
 
-use std::{thread, time::Duration};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use rustix::process::Signal;
 
-use crate::victim::{Place, Random, Tally, rounds};
+use crate::victim::{Place, Random, Tally, Victim, rounds};
+
+/// A case without end, whose repetitions take tens of milliseconds.
+const WORDS: [&str; 8] =
+    ["run", "switch", "--target", "tandem@cortex-m4", "--set", "loops=100", "--repeat", "1000000"];
+
+fn place(test: &str) -> Place {
+    Place::new(test, "qemu-system-arm", "/usr/bin/qemu-system-arm")
+}
+
+/// Starts a lab and waits for a random time after its first repetition, which takes two starts that
+/// must agree.
+fn begun<'a>(place: &'a Place, random: &mut Random) -> Victim<'a> {
+    let mut lab = place.start(&WORDS);
+    lab.has_ended(3);
+    thread::sleep(random.below(Duration::from_millis(500)));
+    lab
+}
+
+/// The number of complete repetitions: all starts that came to a good end but the first, and but
+/// those that were left out, which the lab says before their repetition is complete.
+fn complete(place: &Place, lab: &Victim<'_>) -> usize {
+    let said = lab.said();
+    let left_out = said.lines().filter_map(|line| {
+        line.split_once("left out ")?.1.split(' ').next()?.parse::<usize>().ok()
+    });
+    place.ends() - 1 - left_out.sum::<usize>()
+}
+
+#[test]
+fn two_signals_lose_no_repetition() {
+    let place = place("two-signals-m4");
+    let (mut random, mut tally) = (Random(4), Tally::default());
+    for round in 0..rounds() {
+        let mut lab = begun(&place, &mut random);
+        let journaled = place.journaled();
+        let start = Instant::now();
+        lab.signal(if round % 2 == 0 { Signal::INT } else { Signal::TERM });
+        thread::sleep(random.below(Duration::from_millis(100)));
+        lab.signal(Signal::INT);
+        assert_eq!(lab.ended(), 130, "{}", lab.said());
+        let took = start.elapsed();
+        place.is_left_by_all();
+        place.is_clean();
+        let kept = place.take_stored();
+        assert!(kept >= journaled, "{journaled} were in the journal");
+        tally.add(complete(&place, &lab).max(kept), kept, took);
+    }
+    tally.print("double signals on tandem@cortex-m4");
+}
 
 #[test]
 fn a_killed_lab_loses_only_the_repetition_it_was_in() {
-    let place = Place::new("killed-m4", "qemu-system-arm", "/usr/bin/qemu-system-arm");
-    let words = [
-        "run",
-        "switch",
-        "--target",
-        "tandem@cortex-m4",
-        "--set",
-        "loops=100",
-        "--repeat",
-        "1000000",
-    ];
+    let place = place("killed-m4");
     let (mut random, mut tally) = (Random(3), Tally::default());
     for _ in 0..rounds() {
-        let mut lab = place.start(&words);
-        // The first repetition takes two starts, which must agree.
-        lab.has_ended(3);
-        thread::sleep(random.below(Duration::from_millis(500)));
+        let mut lab = begun(&place, &mut random);
         let journaled = place.journaled();
         lab.signal(Signal::KILL);
         assert_eq!(lab.ended(), -9);
@@ -33,14 +72,7 @@ fn a_killed_lab_loses_only_the_repetition_it_was_in() {
         place.is_clean();
         let kept = place.take_stored();
         assert!(kept >= journaled, "{journaled} were in the journal");
-        // A start that was left out says so before its repetition is complete.
-        let said = lab.said();
-        let left_out = said.lines().filter_map(|line| {
-            line.split_once("left out ")?.1.split(' ').next()?.parse::<usize>().ok()
-        });
-        let starts = place.ends();
-        let complete = starts - 1 - left_out.sum::<usize>();
-        tally.add(complete.max(kept), kept, took);
+        tally.add(complete(&place, &lab).max(kept), kept, took);
     }
     tally.print("kills on tandem@cortex-m4");
 }

@@ -9,6 +9,7 @@ mod victim;
 
 mod cortex_m4;
 mod cortex_m4_code;
+mod full_folder;
 mod interrupts;
 mod p1;
 mod plugin;
