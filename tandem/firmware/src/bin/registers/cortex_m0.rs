@@ -60,7 +60,7 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, reload: u32, shift: u32)
         "probe_body:",
         ".rept 8",
         "cmp r0, r1", // lower
-        "bhs 4f", // never, unless the flags are lost
+        "bhs 4f",     // never, unless the flags are lost
         "adds r2, #1",
         "subs r2, #1",
         "4:",
