@@ -1,4 +1,4 @@
-//! Microcontrollers that QEMU emulates: `cortex-m4`, `rv32`. Each repetition of a case is a fresh
+//! Microcontrollers that QEMU emulates, as `cortex-m4` and `rv32`. Each repetition of a case is a fresh
 //! start of the chip with the port's image.
 //!
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.

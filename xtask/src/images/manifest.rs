@@ -41,6 +41,9 @@ pub struct Chip {
     pub triple: String,
     /// The machines that run images for this chip.
     pub machines: Vec<String>,
+    /// The variants of images that the chip does not have.
+    #[serde(default)]
+    pub without: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -44,7 +44,13 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
                 format!("{}: there is no folder chips/{chip}", folder.display())
             })?;
             for machine in &known.machines {
-                let place = Place { kernel: &name, chip, triple: &known.triple, machine };
+                let place = Place {
+                    kernel: &name,
+                    chip,
+                    triple: &known.triple,
+                    machine,
+                    without: &known.without,
+                };
                 plans.extend(place.port(&port));
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest, &port)));
             }
@@ -59,6 +65,8 @@ struct Place<'a> {
     chip: &'a str,
     triple: &'a str,
     machine: &'a str,
+    /// Variants of images that the chip does not have.
+    without: &'a [String],
 }
 
 impl Place<'_> {
@@ -67,7 +75,11 @@ impl Place<'_> {
         let none = Exception::default();
         let exception =
             port.package.metadata.chronoscope.machines.get(self.machine).unwrap_or(&none);
-        let variants = VARIANTS.into_iter().filter(|variant| port.features.contains_key(*variant));
+        let is_here = |variant: &&str| {
+            port.features.contains_key(*variant)
+                && !self.without.iter().any(|missing| missing == variant)
+        };
+        let variants = VARIANTS.into_iter().filter(is_here);
         let plan = |variant: &'static str| {
             let profile = if variant == "plain" { "release" } else { variant };
             let own = (variant != "plain").then(|| variant.to_owned());

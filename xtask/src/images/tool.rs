@@ -22,7 +22,7 @@ pub struct Tool {
 pub const TOOLS: [Tool; 4] = [
     Tool {
         name: "qemu-plugin",
-        machines: &["cortex-m4", "rv32"],
+        machines: &["cortex-m3", "cortex-m4", "rv32"],
         build: &["plugin", "build", "--release", "--locked"],
         file: "qemu-plugin/release/libchronoscope_qemu_plugin.so",
     },

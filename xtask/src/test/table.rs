@@ -179,11 +179,40 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
             add(format!("firmware: {package} for {chip}"), [&lint, &build]);
         }
     }
+    steps.extend(other_machines(xtask)?);
     let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
     let plugin =
         Step::new(Stage::Full, "firmware: QEMU's plugin", &[&[xtask], &plugin[..]].concat())
             .then(&[xtask, "plugin", "build", "--release", "--locked"]);
     steps.push(plugin.lock("plugin"));
+    Ok(steps)
+}
+
+/// The machines of chips that are no main ones: their ports' lints, and some experiments on each.
+fn other_machines(xtask: &str) -> Result<Vec<Step>> {
+    const RUN: [&str; 8] =
+        ["./chronoscope", "run", "switch", "wakeup", "interrupt", "message", "delay", "period"];
+    const TARGETS: [&str; 6] = [
+        "--repeat",
+        "2",
+        "--no-store",
+        "-q",
+        "--target",
+        "tandem@cortex-m0,tandem@cortex-m3,tandem@cortex-m33",
+    ];
+    let mut steps = Vec::new();
+    let is_main = |triple| CHIPS.iter().any(|chip| chip.is_main && chip.triple == triple);
+    for &Chip { triple, .. } in CHIPS.iter().filter(|chip| !is_main(chip.triple)) {
+        for package in images::packages(triple)? {
+            let clippy = [xtask, "firmware", triple, "clippy", "--locked", "--release"];
+            let lint = [&clippy[..], &["--package", &package, "--", "-D", "warnings"]].concat();
+            let name = format!("firmware: {package} for {triple}");
+            steps.push(Step::new(Stage::Long, name, &lint).after(&["packages"]).lock("firmware"));
+        }
+    }
+    let run = [&RUN[..], &TARGETS].concat();
+    let run = Step::new(Stage::Long, "machines of other chips", &run);
+    steps.push(run.after(&["program", "packages"]).lock("firmware"));
     Ok(steps)
 }
 

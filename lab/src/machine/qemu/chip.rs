@@ -12,18 +12,45 @@ pub struct Chip {
     /// Debian's package that contains the program.
     pub package: &'static str,
     arguments: &'static [&'static str],
-    /// The plugin's options that locate the pins.
+    /// The time that an instruction takes, as QEMU's `-icount` has it: 2 to this power, in ns. A
+    /// little longer than a tick of the timers, unless that is 1 ns.
+    instruction: &'static str,
+    /// The plugin's options that locate the pins; empty where no image drives pins.
     pub pins: &'static str,
 }
 
-pub static CHIPS: [Chip; 2] = [
+/// A chip with a Cortex-M, whose instructions take 1 ns.
+const CORTEX_M: Chip = Chip {
+    name: "",
+    program: "qemu-system-arm",
+    package: "qemu-system-arm",
+    arguments: &[],
+    instruction: "shift=0",
+    pins: "",
+};
+
+/// GPIOA's BSRR, through its bit-band alias.
+const STM32_PINS: &str = "pins=0x42400300,exceptions=on";
+
+pub static CHIPS: [Chip; 5] = [
     Chip {
         name: "cortex-m4",
-        program: "qemu-system-arm",
-        package: "qemu-system-arm",
         arguments: &["-machine", "netduinoplus2"],
-        // GPIOA's BSRR, through its bit-band alias.
-        pins: "pins=0x42400300,exceptions=on",
+        pins: STM32_PINS,
+        ..CORTEX_M
+    },
+    Chip { name: "cortex-m3", arguments: &["-machine", "netduino2"], pins: STM32_PINS, ..CORTEX_M },
+    Chip {
+        name: "cortex-m33",
+        arguments: &["-machine", "mps2-an505"],
+        instruction: "shift=6",
+        ..CORTEX_M
+    },
+    Chip {
+        name: "cortex-m0",
+        arguments: &["-machine", "microbit", "-global", "nrf51-soc.sram-size=131072"],
+        instruction: "shift=7",
+        ..CORTEX_M
     },
     Chip {
         name: "rv32",
@@ -41,31 +68,23 @@ pub static CHIPS: [Chip; 2] = [
             "-rtc",
             "base=1970-01-01T00:00:00,clock=vm",
         ],
+        instruction: "shift=0",
         // Two registers of the bench board's, which QEMU ignores.
         pins: "set=0x02003010,clear=0x02003014",
     },
 ];
 
-/// QEMU's arguments for all chips: one instruction takes one tick, a sleeping processor skips to
-/// the next event at once, and the host's user interface is off.
-const ARGUMENTS: [&str; 10] = [
-    "-icount",
-    "shift=0,sleep=off,align=off",
-    "-display",
-    "none",
-    "-monitor",
-    "none",
-    "-serial",
-    "null",
-    "-parallel",
-    "null",
-];
+/// QEMU's arguments for all chips: the host's user interface is off.
+const ARGUMENTS: [&str; 8] =
+    ["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"];
 
 impl Chip {
-    /// The command that starts the chip without an image.
+    /// The command that starts the chip without an image. A sleeping processor skips to the next
+    /// event at once.
     pub fn command(&self) -> Command {
         let mut qemu = Command::new(self.program);
-        qemu.args(self.arguments).args(ARGUMENTS);
+        qemu.args(self.arguments).arg("-icount");
+        qemu.arg(format!("{},sleep=off,align=off", self.instruction)).args(ARGUMENTS);
         qemu
     }
 }

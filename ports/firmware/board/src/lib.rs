@@ -3,7 +3,11 @@
 
 #![no_std]
 
-#[cfg(target_arch = "arm")]
+#[cfg(machine = "cortex-m0")]
+pub use chronoscope_cortex_m0::*;
+#[cfg(machine = "cortex-m4")]
 pub use chronoscope_cortex_m4::*;
-#[cfg(target_arch = "riscv32")]
+#[cfg(machine = "cortex-m33")]
+pub use chronoscope_cortex_m33::*;
+#[cfg(machine = "rv32")]
 pub use chronoscope_rv32::*;

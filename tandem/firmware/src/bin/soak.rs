@@ -20,7 +20,7 @@ use tandem_firmware::{
 };
 
 /// The number of switches; fewer where the emulator is slow.
-const SWITCHES: u32 = if cfg!(target_arch = "arm") { 10_000_000 } else { 1_000_000 };
+const SWITCHES: u32 = if cfg!(chip = "stm32") { 10_000_000 } else { 1_000_000 };
 /// The number of pieces of work that a task does before it ends.
 const LIFE: u32 = 2000;
 const FLAGS: u32 = 0b111;
