@@ -20,11 +20,11 @@ use core::{
 impl Me<'_> {
     /// Runs a future to completion. Blocks the thread whenever the future is pending.
     ///
-    /// For futures of other crates, such as `embassy-time` and `embassy-sync`.
+    /// For futures of other crates, such as `embassy-time` and `embassy-sync`, and for Tandem's own;
+    /// for a single wait of Tandem's, the call that blocks is faster.
     ///
     /// # Panics
-    /// If the future is one of Tandem's own, or contains one that waits: those are for coroutines.
-    /// A thread has calls that block instead. If it must wait in a critical section.
+    /// If it must wait in a critical section.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);

@@ -14,6 +14,7 @@ use crate::{
     arch::Mask,
     kernel,
     task::{Header, Info, Priority, StillAlive, Task},
+    waking::Sleeper,
 };
 use core::{
     cell::UnsafeCell,
@@ -146,24 +147,8 @@ unsafe fn wake(task: *const ()) {
 
 unsafe fn drop_waker(_: *const ()) {}
 
-/// The task of a context's waker.
-///
-/// # Panics
-/// If the waker is not a coroutine's: a combinator in between has passed a waker of its own, or the
-/// future is polled by a thread.
-#[inline(always)]
-pub(crate) fn task_of(context: &Context) -> Task {
-    let waker = context.waker();
-    assert!(core::ptr::eq(waker.vtable(), &VTABLE), "a wait of tandem's under a foreign waker");
-    // SAFETY: only `waker` creates wakers with this table, from a header.
-    unsafe { &*waker.data().cast::<Header>() }
-}
-
 /// Lets the next ready task of the same priority run, if there is one. For coroutines; constant
 /// time.
-///
-/// # Panics
-/// When polled with a waker that is not a coroutine's.
 #[must_use = "futures do nothing unless awaited"]
 pub fn yield_now() -> Yield {
     Yield(false)
@@ -181,10 +166,13 @@ impl Future for Yield {
             return Poll::Ready(());
         }
         self.0 = true;
-        let task = task_of(context);
-        // SAFETY: a byte. Handlers store only `true` here, so overwriting their value loses
-        // nothing. (With another coroutine's waker, that one is polled once more than needed.)
-        unsafe { task.again.poke(true) };
+        let sleeper = Sleeper::behind(context);
+        match sleeper.as_task() {
+            // SAFETY: a byte. Handlers store only `true` here, so overwriting their value loses
+            // nothing. (With another coroutine's waker, that one is polled once more than needed.)
+            Some(task) => unsafe { task.again.poke(true) },
+            None => sleeper.wake_foreign(),
+        }
         Poll::Pending
     }
 }

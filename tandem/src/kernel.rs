@@ -411,6 +411,13 @@ fn bury(m: Masked, task: Task) {
     trace::emit(Event::Ended, task);
 }
 
+/// Calls [`reschedule`] if the kernel has been started.
+pub(crate) fn reschedule_if_started(m: Masked, mask: Mask) {
+    if KERNEL.started(m).is_some() {
+        reschedule(m, mask);
+    }
+}
+
 /// Switches to the most urgent task if it is not the running one, as after a priority was lowered.
 pub(crate) fn reschedule(m: Masked, mask: Mask) {
     let (me, next) = (KERNEL.current(m), KERNEL.ready.most_urgent(m));

@@ -54,6 +54,7 @@ mod thread;
 pub mod time;
 pub mod trace;
 mod wait;
+mod waking;
 
 pub use async_mutex::{AsyncGuard, AsyncMutex};
 pub use callback::{Callback, Callbacks};

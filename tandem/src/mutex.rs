@@ -29,7 +29,7 @@ use crate::{
 use core::{
     cell::UnsafeCell,
     marker::PhantomData,
-    mem::{ManuallyDrop, MaybeUninit},
+    mem::MaybeUninit,
     ops::{Deref, DerefMut},
     ptr::NonNull,
 };
@@ -228,7 +228,7 @@ impl Lock {
     fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
         let mut place = MaybeUninit::uninit();
         let waiter = Waiter::in_place(&mut place, me);
-        let timer = ManuallyDrop::new(Timer::new(me));
+        let timer = Timer::new(me);
         self.waiters.insert(m, waiter);
         me.waiter.set(m, Some(NonNull::from(waiter)));
         me.waits_for.set(m, Some(NonNull::from(self)));
@@ -259,7 +259,7 @@ impl Lock {
         let me = KERNEL.current(m);
         self.unlink(m, me);
         trace::emit(Event::Unlock, me);
-        let heir = self.waiters.pop(m).map(Waiter::task);
+        let heir = self.waiters.pop(m).map(|waiter| waiter.task(m));
         self.owner.set(m, None);
         if let Some(heir) = heir {
             self.give_to(m, heir);
@@ -312,7 +312,7 @@ pub(crate) fn abandon(m: Masked, task: Task) {
         lock.unlink(m, task);
         lock.owner.set(m, Some(KERNEL.nobody()));
         if let Some(waiter) = lock.waiters.first(m) {
-            let (name, waiting) = (task.name(m), waiter.task().name(m));
+            let (name, waiting) = (task.name(m), waiter.task(m).name(m));
             panic!("task {name} has ended with a mutex locked, for which task {waiting} waits");
         }
     }

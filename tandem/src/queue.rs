@@ -90,14 +90,13 @@ impl<T, const N: usize> Queue<T, N> {
         unsafe { self.ring.get().cast::<T>().add(index as usize) }
     }
 
-    /// Moves a message to the most urgent receiver or into the ring. Returns `None` if the ring is
-    /// full, else the task to be woken, if any.
+    /// Moves a message to the most urgent receiver or into the ring.
     ///
     /// # Safety
-    /// `message` is valid for one move out of it. If the result is `Some`, it has been moved: the
-    /// caller forgets it.
+    /// `message` is valid for one move out of it. Unless the result is `Full`, it has been moved:
+    /// the caller forgets it.
     #[inline(always)]
-    unsafe fn put(&self, m: Masked, message: *const T) -> Option<Option<Task>> {
+    unsafe fn put<'a>(&self, m: Masked, message: *const T) -> Put<'a> {
         let receiver = self.receivers.first(m);
         if let Some(receiver) = receiver {
             let place = receiver.cargo.get(m).cast::<T>();
@@ -106,12 +105,12 @@ impl<T, const N: usize> Queue<T, N> {
                 // SAFETY: a waiting thread's cargo is space for one message on its stack, and
                 // `message` is valid.
                 unsafe { place.copy_from_nonoverlapping(message, 1) };
-                return Some(Some(receiver.task()));
+                return Put::Wakes(receiver.task(m));
             }
         }
         let len = self.len.get(m);
         if len == N as u32 {
-            return None;
+            return Put::Full;
         }
         kernel::breach("put");
         // SAFETY: `len` is less than `N`, so the position behind the last message is free, and
@@ -119,11 +118,10 @@ impl<T, const N: usize> Queue<T, N> {
         unsafe { self.place(m, len).copy_from_nonoverlapping(message, 1) };
         self.len.set(m, len + 1);
         // A waiting coroutine is promised the message, which is otherwise unclaimed.
-        Some(receiver.map(|receiver| {
-            self.receivers.serve(m, receiver);
-            self.promised.set(m, self.promised.get(m) + 1);
-            receiver.task()
-        }))
+        let Some(receiver) = receiver else { return Put::Stored };
+        self.receivers.serve(m, receiver);
+        self.promised.set(m, self.promised.get(m) + 1);
+        Put::Serves(receiver)
     }
 
     /// Moves the first message out, and then the message of the most urgent waiting sender in.
@@ -153,24 +151,23 @@ impl<T, const N: usize> Queue<T, N> {
         self.len.set(m, len + 1);
         // There may be receivers waiting, if all messages of a full ring were promised.
         let receiver = self.promise(m);
-        let pressing = kernel::wake(m, sender.task())
-            | receiver.is_some_and(|receiver| kernel::wake(m, receiver));
+        let pressing = sender.rouse(m) | receiver.is_some_and(|receiver| receiver.rouse(m));
         if pressing {
-            kernel::reschedule(m, mask);
+            kernel::reschedule_if_started(m, mask);
         }
     }
 
     /// Promises an unclaimed message, if there is one, to the most urgent waiting receiver. Returns
-    /// its task, to be woken.
+    /// its waiter, to be woken.
     #[inline(always)]
-    fn promise(&self, m: Masked) -> Option<Task> {
+    fn promise<'a>(&self, m: Masked) -> Option<&'a Waiter> {
         if self.len.get(m) == self.promised.get(m) {
             return None;
         }
         let receiver = self.receivers.pop(m)?;
         receiver.cargo.set(m, core::ptr::null_mut());
         self.promised.set(m, self.promised.get(m) + 1);
-        Some(receiver.task())
+        Some(receiver)
     }
 
     /// Takes the message that was promised to the caller.
@@ -192,17 +189,22 @@ impl<T, const N: usize> Queue<T, N> {
     ///
     /// # Errors
     /// Returns the message if the queue is full.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(&self, message: T) -> Result<(), T> {
         let message = ManuallyDrop::new(message);
         let (mask, m) = Mask::set();
         // SAFETY: the message is valid, and is forgotten if it has been moved.
-        let sent = unsafe { self.put(m, &raw const *message) };
-        if let Some(Some(task)) = sent {
-            kernel::wake_and_preempt(m, mask, task);
+        match unsafe { self.put(m, &raw const *message) } {
+            Put::Full => {
+                mask.restore();
+                return Err(ManuallyDrop::into_inner(message));
+            }
+            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Serves(waiter) => waiter.wake(m, mask),
+            Put::Stored => {}
         }
         mask.restore();
-        if sent.is_some() { Ok(()) } else { Err(ManuallyDrop::into_inner(message)) }
+        Ok(())
     }
 
     /// Receives a message if there is an unclaimed one.
@@ -259,17 +261,22 @@ impl<T, const N: usize> Queue<T, N> {
         let (mask, m) = Mask::set();
         // SAFETY: the message is valid, and is forgotten if it has been moved. (There may be space
         // by now.)
-        let sent = unsafe { self.put(m, &raw const *message) };
-        if let Some(task) = sent {
-            if let Some(task) = task {
-                kernel::wake_and_preempt(m, mask, task);
+        match unsafe { self.put(m, &raw const *message) } {
+            Put::Full => {
+                assert_may_wait(mask, "Queue::send");
+                let cargo = (&raw const *message).cast_mut().cast();
+                let served = wait(&self.senders, m, mask, cargo, due);
+                return match served {
+                    Served::Directly => Ok(()),
+                    _ => Err(ManuallyDrop::into_inner(message)),
+                };
             }
-            mask.restore();
-            return Ok(());
+            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Serves(waiter) => waiter.wake(m, mask),
+            Put::Stored => {}
         }
-        assert_may_wait(mask, "Queue::send");
-        let served = wait(&self.senders, m, mask, (&raw const *message).cast_mut().cast(), due);
-        if served == Served::Directly { Ok(()) } else { Err(ManuallyDrop::into_inner(message)) }
+        mask.restore();
+        Ok(())
     }
 
     /// Receives a message; blocks the thread while the queue is empty.
@@ -330,25 +337,34 @@ impl<T, const N: usize> Queue<T, N> {
         served.then(|| unsafe { place.assume_init() })
     }
 
-    /// Receives a message; the coroutine waits while the queue is empty. Dropping the future loses
+    /// Receives a message; the task waits while the queue is empty. Dropping the future loses
     /// no message.
     ///
-    /// # Panics
-    /// When polled with a waker that is not a coroutine's, if it has to wait.
+    /// The future may move to another task or waker between two polls.
     #[inline]
     pub fn received(&self) -> Received<'_, T, N> {
         Received::new(self)
     }
 
-    /// Sends a message; the coroutine waits while the queue is full. A future dropped before it
+    /// Sends a message; the task waits while the queue is full. A future dropped before it
     /// completes may or may not have sent; if it has not, it drops the message.
     ///
-    /// # Panics
-    /// When polled with a waker that is not a coroutine's, if it has to wait.
+    /// The future may move to another task or waker between two polls.
     #[inline]
     pub fn sent(&self, message: T) -> Sent<'_, T, N> {
         Sent::new(self, message)
     }
+}
+
+/// The end of [`Queue::put`].
+enum Put<'a> {
+    /// The ring is full, and the message has not been moved.
+    Full,
+    Stored,
+    /// A waiting thread has the message: it is to be woken.
+    Wakes(Task),
+    /// A future has been promised the message: its task or waker is to be woken.
+    Serves(&'a Waiter),
 }
 
 /// The end of a wait.
@@ -387,7 +403,7 @@ fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u6
 /// Blocks the thread until its waiter is served or `due` has come. Removes the waiter from its
 /// queue, and returns whether it was served.
 pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
-    let timer = ManuallyDrop::new(Timer::new(me));
+    let timer = Timer::new(me);
     let m = TIMERS.set(m, mask, &timer, due);
     // An inherited priority may have come while interrupts were unmasked.
     waiter.move_to_level_of_task(m);

@@ -2,7 +2,6 @@
 
 use crate::{
     arch::{self, Mask},
-    coroutine::task_of,
     kernel::{self, KERNEL, assert_may_wait},
     queue::wait_until,
     shared::Shared,
@@ -10,6 +9,7 @@ use crate::{
     thread::Me,
     time::TimedOut,
     wait::{Phase, WaitQueue, Waiter},
+    waking::Sleeper,
 };
 use core::{
     mem::MaybeUninit,
@@ -122,18 +122,18 @@ impl Semaphore {
     /// Ends a future's wait early. A unit that it has been given and has not reported goes back.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, waiter: &Waiter) {
+    fn give_up(&self, waiter: &Waiter, phase: Phase) {
         masked(|m| waiter.leave(m));
+        waiter.release(phase);
         if waiter.was_served() {
             self.give();
         }
     }
 
-    /// Takes one; the coroutine waits while the count is 0. Dropping the future leaves the queue,
-    /// and returns a unit that it has been given.
+    /// Takes one; the task waits while the count is 0. Dropping the future leaves the queue, and
+    /// returns a unit that it has been given.
     ///
-    /// # Panics
-    /// When polled with a waker that is not a coroutine's, if it has to wait.
+    /// The future may move to another task or waker between two polls.
     #[inline(always)]
     pub fn taken(&self) -> Taken<'_> {
         Taken { semaphore: self, phase: Phase::Free, waiter: MaybeUninit::uninit() }
@@ -149,11 +149,13 @@ pub struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// The waiter, from the beginning of the wait until its end has been reported.
-    #[inline(always)]
-    fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
-        (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
+    /// A poll of a wait that has not ended, or has a foreign waker.
+    #[cold]
+    #[inline(never)]
+    fn poll_again(&mut self, sleeper: Sleeper) -> Poll<()> {
+        // SAFETY: the phase is not `Free`, so `enter` has initialized the waiter.
+        let waiter = unsafe { self.waiter.assume_init_ref() };
+        if waiter.poll_again(&mut self.phase, sleeper) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -164,26 +166,27 @@ impl Future for Taken<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
         // SAFETY: the waiter is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
-        if let Some(waiter) = this.waiter() {
-            if !waiter.was_served() {
-                return Poll::Pending;
-            }
+        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
+        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.was_served() {
             this.phase = Phase::Free;
             return Poll::Ready(());
+        }
+        if this.phase != Phase::Free {
+            return this.poll_again(Sleeper::behind(context));
         }
         let semaphore = this.semaphore;
         let (mask, m) = Mask::set();
         let count = semaphore.count.get(m);
         if count == 0 {
             kernel::breach("take");
-            Waiter::enter(
+            let queue = &semaphore.waiters;
+            this.phase = Waiter::enter(
                 &mut this.waiter,
                 m,
-                &semaphore.waiters,
-                task_of(context),
+                queue,
+                Sleeper::behind(context),
                 core::ptr::null_mut(),
             );
-            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }
@@ -196,8 +199,9 @@ impl Future for Taken<'_> {
 impl Drop for Taken<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(waiter) = self.waiter() {
-            self.semaphore.give_up(waiter);
+        if self.phase != Phase::Free {
+            // SAFETY: as in `poll`.
+            self.semaphore.give_up(unsafe { self.waiter.assume_init_ref() }, self.phase);
         }
     }
 }

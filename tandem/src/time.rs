@@ -22,16 +22,16 @@
 
 use crate::{
     arch::{self, Mask},
-    coroutine::task_of,
     kernel::{self, KERNEL, assert_may_wait, masked},
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
     trace::{self, Event},
+    waking::Sleeper,
 };
 use core::{
     marker::PhantomPinned,
-    mem::ManuallyDrop,
+    mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
     task::{Context, Poll},
@@ -102,13 +102,15 @@ const STEPS: usize = if cfg!(test) { 2 } else { 8 };
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// The task to be woken. `Some` whenever the timer is set; `None` while it is searching.
+    /// The task to be woken. `None` for a foreign waker, and while the timer is searching.
     pub(crate) task: Shared<Option<Task>>,
     /// 0 while the timer is searching.
     due: Shared<u64>,
     state: Shared<State>,
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
+    /// The foreign waker to be called, if the timer is set and has no task. Undefined otherwise.
+    waker: Shared<MaybeUninit<Sleeper>>,
     _pinned: PhantomPinned,
 }
 
@@ -157,6 +159,7 @@ impl Timer {
             state: Shared::new(State::Off),
             next: Shared::new(None),
             prev: Shared::new(None),
+            waker: Shared::new(MaybeUninit::uninit()),
             _pinned: PhantomPinned,
         }
     }
@@ -287,7 +290,7 @@ impl Timers {
         while let Some(timer) = link.map(|link| at(m, link)) {
             assert!(timer.is_set(m) && timer.prev.get(m) == before);
             if timer.state.get(m) == State::Set {
-                assert!(latest <= timer.due.get(m) && timer.task.get(m).is_some());
+                assert!(latest <= timer.due.get(m));
                 latest = timer.due.get(m);
                 first = first.or(Some(latest));
             }
@@ -358,11 +361,12 @@ pub fn expire() {
             return mask.restore();
         }
         kernel::breach("expire");
-        TIMERS.remove(m, first);
-        // Without a task, it is searching, and its search has nothing to pass any more.
         if let Some(task) = first.task.get(m) {
+            TIMERS.remove(m, first);
             trace::emit(Event::TimerExpired, task);
             wake(m, mask, first, task);
+        } else {
+            expire_without_task(m, mask, first);
         }
         if !arch::HANDLERS_NEST {
             // On RV32 interrupts stay masked until the handler ends, so the next timer has a
@@ -371,6 +375,20 @@ pub fn expire() {
             return mask.restore();
         }
         mask.restore();
+    }
+}
+
+/// Takes a timer that is searching out of the list: its search has nothing to pass any more. Or
+/// calls the foreign waker of a timer that has expired.
+#[cold]
+#[inline(never)]
+fn expire_without_task(m: Masked, mask: Mask, timer: &Timer) {
+    let searching = timer.state.get(m) == State::Searching;
+    TIMERS.remove(m, timer);
+    if !searching {
+        // SAFETY: a timer that is set and has no task has a foreign waker.
+        unsafe { timer.waker.get(m).assume_init() }.call(m);
+        kernel::reschedule_if_started(m, mask);
     }
 }
 
@@ -399,7 +417,7 @@ impl Me<'_> {
         if due > _tandem_now() {
             assert_may_wait(mask, "Me::delay_until");
             let me = KERNEL.current(m);
-            let timer = ManuallyDrop::new(Timer::new(me));
+            let timer = Timer::new(me);
             let m = TIMERS.set(m, mask, &timer, due);
             me.waiter.set(m, None);
             while timer.is_set(m) {
@@ -412,11 +430,8 @@ impl Me<'_> {
     }
 }
 
-/// Completes at `due`, in ticks of the board's clock; at once if `due` has come. For coroutines.
-/// Dropping the future cancels its timer.
-///
-/// # Panics
-/// When polled with a waker that is not a coroutine's, if it has to wait.
+/// Completes at `due`, in ticks of the board's clock; at once if `due` has come. Dropping the future
+/// cancels its timer. It may move to another task or waker between two polls.
 #[inline]
 pub fn delay_until(due: u64) -> Delay {
     Delay { due, timer: None }
@@ -437,23 +452,84 @@ impl Future for Delay {
         // SAFETY: the timer is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(timer) = &this.timer {
-            return if timer.may_be_set() { Poll::Pending } else { Poll::Ready(()) };
+            if timer.may_be_set() {
+                timer.follow(Sleeper::behind(context));
+                return Poll::Pending;
+            }
+            return Poll::Ready(());
         }
         let (mask, m) = Mask::set();
         let late = this.due <= _tandem_now();
         if !late {
-            TIMERS.set(m, mask, this.timer.insert(Timer::new(task_of(context))), this.due);
+            let timer = this.timer.insert(Timer::for_task(None));
+            timer.set_sleeper(m, Sleeper::behind(context).keep());
+            TIMERS.set(m, mask, timer, this.due);
         }
         mask.restore();
         if late { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
-impl Drop for Timer {
+impl Timer {
+    #[inline(always)]
+    fn set_sleeper(&self, m: Masked, sleeper: Sleeper) {
+        self.task.set(m, sleeper.as_task());
+        if sleeper.is_foreign() {
+            self.waker.set(m, MaybeUninit::new(sleeper));
+        }
+    }
+
+    /// The task or waker of a future's timer.
+    fn sleeper(&self, m: Masked) -> Sleeper {
+        match self.task.get(m) {
+            Some(task) => Sleeper::task(task),
+            // SAFETY: without a task, `set_sleeper` has stored the waker. The timer is not
+            // searching: its future is being polled or dropped, and a search ends within a poll.
+            None => unsafe { self.waker.get(m).assume_init() },
+        }
+    }
+
+    /// Has the timer of a future wake the sleeper of this poll from here on.
+    #[cold]
+    #[inline(never)]
+    fn follow(&self, sleeper: Sleeper) {
+        let old = masked(|m| self.sleeper(m));
+        if !old.is(sleeper) {
+            let new = sleeper.keep();
+            masked(|m| self.set_sleeper(m, new));
+            old.release();
+            if !self.may_be_set() {
+                // It has expired just now, perhaps for the other.
+                sleeper.wake();
+            }
+        }
+    }
+
+    /// Cancels the timer of a future, and drops a foreign waker.
+    #[inline(always)]
+    fn end(&self) {
+        // SAFETY: a word, which is changed by the future alone, besides a search within its poll.
+        if self.may_be_set() || unsafe { self.task.peek() }.is_none() {
+            self.give_up();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self) {
+        let sleeper = masked(|m| {
+            self.cancel(m);
+            self.sleeper(m)
+        });
+        sleeper.release();
+    }
+}
+
+impl Drop for Delay {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.may_be_set() {
-            masked(|m| self.cancel(m));
+        if let Some(timer) = &self.timer {
+            timer.end();
         }
     }
 }

@@ -13,14 +13,17 @@
 //! - Links and `queue` are followed only with interrupts masked, and only of waiters whose state
 //!   says that they are in a queue.
 //! - Every future or call that waits in a queue borrows the object that contains the queue.
+//! - A waiter without [`FOREIGN`] in its level has the address of a static header. With it, it has
+//!   the parts of a waker that its future owns until the wait has ended (see `waking`).
 
 use crate::{
     arch::Mask,
-    kernel::{self, KERNEL},
+    kernel::{self, KERNEL, masked},
     shared::{Masked, Shared},
-    task::{Level, Task},
+    task::{Header, Level, Task},
+    waking::Sleeper,
 };
-use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull};
+use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull, task::RawWakerVTable};
 
 /// A task's entry in a queue. The assembly of `arch` writes the first six fields at once.
 #[repr(C)]
@@ -29,19 +32,30 @@ pub(crate) struct Waiter {
     queue: Shared<Option<NonNull<WaitQueue>>>,
     /// The next leader, less urgent. `up` is the previous one; it is undefined in the first leader.
     down: Shared<Option<NonNull<Waiter>>>,
-    /// The next waiter of the ring, the waiter itself if alone. `prev` is the previous one; it is
+    /// The next waiter of the ring. In a waiter that is alone, the waiter itself; with a foreign
+    /// waker, [`ALONE`], so that the assembly leaves it to Rust. `prev` is the previous one; it is
     /// undefined in a waiter that is alone.
     next: Shared<NonNull<Waiter>>,
+    /// The level, and [`FOREIGN`] for a foreign waker.
     level: Shared<Level>,
-    task: Task,
+    /// The task, or the data of a foreign waker.
+    task: Shared<*const ()>,
     state: Shared<State>,
     prev: Shared<NonNull<Waiter>>,
     up: Shared<Option<NonNull<Waiter>>>,
     /// For message queues: the address of the message to send, or to receive into; null for a
     /// message that stays in the queue's ring until the receiver runs.
     pub(crate) cargo: Shared<*mut ()>,
+    /// The functions of a foreign waker. Undefined for a task.
+    table: Shared<Option<&'static RawWakerVTable>>,
     _pinned: PhantomPinned,
 }
+
+/// In the level of a waiter: it has a foreign waker.
+const FOREIGN: Level = 1 << 8;
+
+/// The `next` of a waiter with a foreign waker that is alone in its ring. No waiter's address.
+const ALONE: NonNull<Waiter> = NonNull::dangling();
 
 /// The state of a waiter. Any value above `LEADING` means "served"; the waiter's own address is
 /// stored, which is the cheapest value at hand in a register.
@@ -86,48 +100,169 @@ impl Waiter {
             down: Shared::new(None),
             next: Shared::new(NonNull::dangling()),
             level: Shared::new(0),
-            task,
+            task: Shared::new(core::ptr::from_ref(task).cast()),
             state: Shared::new(State::OUTSIDE),
             prev: Shared::new(NonNull::dangling()),
             up: Shared::new(None),
             cargo: Shared::new(core::ptr::null_mut()),
+            table: Shared::new(None),
             _pinned: PhantomPinned,
         }
     }
 
-    /// Makes a waiter in `place`. Writes only the fields that are read before `insert` writes the
+    /// Makes a waiter of a task in `place`. Writes only the fields that are read before `insert` writes the
     /// others.
     #[inline(always)]
     pub(crate) fn in_place(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
         let this = place.as_mut_ptr();
         // SAFETY: `place` is borrowed mutably. Of the fields left out, `cargo` is read only by
-        // message queues, which write it first, and the others only in a queue, where `insert` has
-        // written them.
+        // message queues, which write it first, `table` only for a foreign waker, and the others
+        // only in a queue, where `insert` has written them.
         unsafe {
-            (&raw mut (*this).task).write(task);
+            (&raw mut (*this).task).write(Shared::new(core::ptr::from_ref(task).cast()));
             (&raw mut (*this).state).write(Shared::new(State::OUTSIDE));
             &*this
         }
     }
 
-    /// Enters a future's waiter into `queue`. The future keeps it in place until it has left the
-    /// queue.
+    /// Enters the waiter of a future into `queue`. The future keeps it in place until it has left
+    /// the queue. Returns the future's phase from here on.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(
         place: &mut MaybeUninit<Self>,
         m: Masked,
         queue: &WaitQueue,
-        task: Task,
+        sleeper: Sleeper,
         cargo: *mut (),
-    ) {
-        let waiter = Self::in_place(place, task);
-        waiter.cargo.set(m, cargo);
-        queue.insert(m, waiter);
+    ) -> Phase {
+        let this = place.as_mut_ptr();
+        // SAFETY: as in `in_place`; `insert_sleeper` writes `task`.
+        let waiter = unsafe {
+            (&raw mut (*this).state).write(Shared::new(State::OUTSIDE));
+            (&raw mut (*this).cargo).write(Shared::new(cargo));
+            &*this
+        };
+        waiter.insert_sleeper(m, queue, sleeper.keep())
     }
 
-    pub(crate) fn task(&self) -> Task {
-        self.task
+    #[inline(always)]
+    fn insert_sleeper(&self, m: Masked, queue: &WaitQueue, sleeper: Sleeper) -> Phase {
+        self.task.set(m, sleeper.data());
+        match sleeper.table() {
+            None => {
+                queue.insert(m, self);
+                Phase::Waits
+            }
+            Some(table) => {
+                self.table.set(m, Some(table));
+                queue.insert_foreign(m, self);
+                Phase::Foreign
+            }
+        }
+    }
+
+    /// A further poll of a future whose wait has not ended, or has a foreign waker: has it wake the
+    /// sleeper of this poll from here on. Returns `true` if the wait has ended; the phase is
+    /// `Free` then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn poll_again(&self, phase: &mut Phase, sleeper: Sleeper) -> bool {
+        if !self.was_served() {
+            let old = masked(|m| self.sleeper(m));
+            if old.is(sleeper) {
+                return false;
+            }
+            // The future has moved to another task, or to another waker.
+            let new = sleeper.keep();
+            let moved = masked(|m| {
+                let queue = self.queue.get(m).filter(|_| self.is_waiting(m))?;
+                // SAFETY: as in `leave`.
+                let queue = unsafe { queue.as_ref() };
+                kernel::breach("move");
+                queue.remove(m, self);
+                Some(self.insert_sleeper(m, queue, new))
+            });
+            if let Some(moved) = moved {
+                *phase = moved;
+                old.release();
+                return false;
+            }
+            new.release(); // served just now
+        }
+        self.release(*phase);
+        *phase = Phase::Free;
+        true
+    }
+
+    /// Drops the foreign waker, if there is one. To be called once by the future, after its wait.
+    #[inline(always)]
+    pub(crate) fn release(&self, phase: Phase) {
+        if phase == Phase::Foreign {
+            masked(|m| self.sleeper(m)).release();
+        }
+    }
+
+    #[inline(always)]
+    fn is_foreign(&self, m: Masked) -> bool {
+        self.level.get(m) & FOREIGN != 0
+    }
+
+    /// The level without [`FOREIGN`].
+    #[inline(always)]
+    fn level(&self, m: Masked) -> Level {
+        self.level.get(m) & !FOREIGN
+    }
+
+    /// The task or waker of a future's waiter.
+    fn sleeper(&self, m: Masked) -> Sleeper {
+        let table = if self.is_foreign(m) { self.table.get(m) } else { None };
+        // SAFETY: the parts are those that `insert_sleeper` stored.
+        unsafe { Sleeper::from_parts(self.task.get(m), table) }
+    }
+
+    /// The task of a waiter without a foreign waker.
+    #[inline(always)]
+    pub(crate) fn task(&self, m: Masked) -> Task {
+        // SAFETY: without `FOREIGN`, the address is that of a static header.
+        unsafe { &*self.task.get(m).cast::<Header>() }
+    }
+
+    /// Makes the task of a served waiter ready, or calls its foreign waker. Returns `true` if a
+    /// more urgent task may be ready now: then call `reschedule_if_started`. The waiter may be gone
+    /// on return.
+    pub(crate) fn rouse(&self, m: Masked) -> bool {
+        if self.is_foreign(m) {
+            self.sleeper(m).call(m);
+            return true;
+        }
+        kernel::wake(m, self.task(m))
+    }
+
+    /// The task of a served waiter, for the caller to wake. `None` if it had a foreign waker: that
+    /// has been called, and other tasks may have run.
+    #[inline(always)]
+    fn to_wake(&self, m: Masked, mask: Mask) -> Option<Task> {
+        if self.is_foreign(m) {
+            self.call(m, mask);
+            return None;
+        }
+        Some(self.task(m))
+    }
+
+    /// Wakes the task or waker of a served waiter, and lets the task run if it is the most urgent.
+    #[inline(always)]
+    pub(crate) fn wake(&self, m: Masked, mask: Mask) {
+        if let Some(task) = self.to_wake(m, mask) {
+            kernel::wake_and_preempt(m, mask, task);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call(&self, m: Masked, mask: Mask) {
+        self.sleeper(m).call(m);
+        kernel::reschedule_if_started(m, mask);
     }
 
     /// Returns whether the wait has ended by being served.
@@ -158,10 +293,12 @@ impl Waiter {
         }
     }
 
-    /// Moves to the position of its task's level, if that has changed. At most 32 steps.
+    /// Moves the waiter of a thread to the position of its level, if that has changed. At most 32
+    /// steps.
     pub(crate) fn move_to_level_of_task(&self, m: Masked) {
+        let level = self.task(m).level.get(m);
         if let (true, Some(queue)) =
-            (self.is_waiting(m) && self.level.get(m) != self.task.level.get(m), self.queue.get(m))
+            (self.is_waiting(m) && self.level.get(m) != level, self.queue.get(m))
         {
             // SAFETY: as in `leave`.
             let queue = unsafe { queue.as_ref() };
@@ -181,6 +318,8 @@ pub(crate) enum Phase {
     /// Not in a queue: the wait has not begun, or its end has been reported.
     Free = 1,
     Waits = 2,
+    /// Waits, with a foreign waker.
+    Foreign = 3,
 }
 
 pub(crate) struct WaitQueue {
@@ -213,18 +352,34 @@ impl WaitQueue {
 
     /// The level of the most urgent waiter.
     pub(crate) fn top_level(&self, m: Masked) -> Option<Level> {
-        self.head.get(m).map(|head| at(m, head).level.get(m))
+        self.head.get(m).map(|head| at(m, head).level(m))
     }
 
-    /// Inserts a waiter at its task's level, behind its equals. At most 32 steps.
+    /// Inserts the waiter of a task at its level, behind its equals. At most 32 steps.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, waiter: &Waiter) {
-        let level = waiter.task.level.get(m);
+        let level = waiter.task(m).level.get(m);
         if self.is_empty(m) {
             return self.insert_first(m, waiter, level);
         }
         self.admit(m, waiter, level);
         self.insert_among(m, waiter, level);
+    }
+
+    /// Inserts a waiter with a foreign waker, at the level of the task whose poll has passed that.
+    #[cold]
+    fn insert_foreign(&self, m: Masked, waiter: &Waiter) {
+        let level = KERNEL.current_or_idle(m).level.get(m);
+        if self.is_empty(m) {
+            self.insert_first(m, waiter, level);
+        } else {
+            self.admit(m, waiter, level);
+            self.insert_among(m, waiter, level);
+        }
+        waiter.level.set(m, level | FOREIGN);
+        if waiter.is_alone(m) {
+            waiter.next.set(m, ALONE);
+        }
     }
 
     /// Inserts a waiter into an empty queue.
@@ -247,7 +402,7 @@ impl WaitQueue {
     fn insert_among(&self, m: Masked, waiter: &Waiter, level: Level) {
         let (mut above, mut below) = (None, self.head.get(m));
         while let Some(leader) = below.map(|leader| at(m, leader)) {
-            let its = leader.level.get(m);
+            let its = leader.level(m);
             if its == level {
                 return waiter.join(m, leader);
             } else if its > level {
@@ -274,6 +429,16 @@ impl WaitQueue {
         if first.next.get(m) == this {
             self.head.set(m, first.down.get(m));
         } else {
+            self.replace(m, first);
+        }
+    }
+
+    /// Removes the first waiter, which has equals or a foreign waker.
+    #[inline(never)]
+    fn replace(&self, m: Masked, first: &Waiter) {
+        if first.is_alone(m) {
+            self.head.set(m, first.down.get(m));
+        } else {
             first.abdicate(m, self);
         }
     }
@@ -283,7 +448,7 @@ impl WaitQueue {
         waiter.state.set(m, State::OUTSIDE);
         if state == State::FOLLOWING {
             waiter.unlink(m);
-        } else if waiter.next.get(m) != NonNull::from(waiter) {
+        } else if !waiter.is_alone(m) {
             waiter.abdicate(m, self);
         } else {
             waiter.close_gap(m, waiter.down.get(m), self);
@@ -292,10 +457,16 @@ impl WaitQueue {
 }
 
 impl Waiter {
+    #[inline(always)]
+    fn is_alone(&self, m: Masked) -> bool {
+        let next = self.next.get(m);
+        next == NonNull::from(self) || next == ALONE
+    }
+
     /// Becomes the last of a leader's ring.
     fn join(&self, m: Masked, leader: &Self) {
         let (this, first) = (NonNull::from(self), NonNull::from(leader));
-        let last = if leader.next.get(m) == first { first } else { leader.prev.get(m) };
+        let last = if leader.is_alone(m) { first } else { leader.prev.get(m) };
         self.state.set(m, State::FOLLOWING);
         self.next.set(m, first);
         self.prev.set(m, last);
@@ -324,11 +495,12 @@ impl Waiter {
         }
     }
 
-    /// Leaves its ring.
+    /// Leaves its ring, which has at least one more waiter.
     fn unlink(&self, m: Masked) {
         let (next, prev) = (self.next.get(m), self.prev.get(m));
+        let alone = next == prev && at(m, next).is_foreign(m);
         at(m, next).prev.set(m, prev);
-        at(m, prev).next.set(m, next);
+        at(m, prev).next.set(m, if alone { ALONE } else { next });
     }
 
     /// Leaves its ring and makes the next waiter in it the leader.
@@ -369,9 +541,8 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
-    let task = at(m, first).task();
     queue.serve(m, at(m, first));
-    kernel::wake_and_preempt(m, mask, task);
+    at(m, first).wake(m, mask);
 }
 
 /// Calls `hand_over` and restores the interrupt state, as a tail call: a handler that ends by
@@ -389,9 +560,11 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
-    let task = at(m, first).task();
     queue.serve(m, at(m, first));
-    kernel::wake_and_restore(m, mask, task);
+    match at(m, first).to_wake(m, mask) {
+        Some(task) => kernel::wake_and_restore(m, mask, task),
+        None => mask.restore(),
+    }
 }
 
 /// Blocks the running thread in `queue` until it is served.

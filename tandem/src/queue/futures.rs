@@ -4,13 +4,13 @@
 //! As for `queue` and `wait`. A [`Received`] has no cargo: it takes a promised message when polled.
 //! A [`Sent`] owns its message as long as `whole` is set and its waiter has not been served.
 
-use super::Queue;
+use super::{Put, Queue};
 use crate::{
     arch::Mask,
-    coroutine::task_of,
     kernel,
     task::masked,
     wait::{Phase, Waiter},
+    waking::Sleeper,
 };
 use core::{
     mem::MaybeUninit,
@@ -35,8 +35,29 @@ impl<'a, T, const N: usize> Received<'a, T, N> {
     /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
-        (self.phase == Phase::Waits).then(|| unsafe { self.waiter.assume_init_ref() })
+        // SAFETY: in the other phases, `enter` has initialized the waiter as far as it is read.
+        (self.phase != Phase::Free).then(|| unsafe { self.waiter.assume_init_ref() })
+    }
+}
+
+impl<T, const N: usize> Received<'_, T, N> {
+    /// A poll of a wait that has not ended, or has a foreign waker.
+    #[cold]
+    #[inline(never)]
+    fn poll_again(&mut self, sleeper: Sleeper) -> Poll<T> {
+        // SAFETY: as in `waiter`: the phase is not `Free`.
+        let waiter = unsafe { self.waiter.assume_init_ref() };
+        if !waiter.poll_again(&mut self.phase, sleeper) {
+            return Poll::Pending;
+        }
+        let mut message = MaybeUninit::uninit();
+        let (mask, m) = Mask::set();
+        // SAFETY: the waiter has been served, and so promised a message; its phase is `Free` now,
+        // so the promise is redeemed once.
+        unsafe { self.queue.redeem(m, mask, message.as_mut_ptr()) };
+        mask.restore();
+        // SAFETY: `redeem` wrote it.
+        Poll::Ready(unsafe { message.assume_init() })
     }
 }
 
@@ -50,26 +71,26 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
         let queue = this.queue;
         let mut message = MaybeUninit::uninit();
         let (mask, m) = Mask::set();
-        if let Some(waiter) = this.waiter() {
-            if !waiter.is_served(m) {
-                mask.restore();
-                return Poll::Pending;
-            }
+        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
+        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.is_served(m) {
             // SAFETY: serving a waiter without cargo promises it a message, redeemed here; the
             // phase changes below, so once.
             unsafe { queue.redeem(m, mask, message.as_mut_ptr()) };
+        } else if this.phase != Phase::Free {
+            mask.restore();
+            return this.poll_again(Sleeper::behind(context));
         } else if queue.len.get(m) > queue.promised.get(m) {
             // SAFETY: there are more messages than promises, so the ring is not empty.
             unsafe { queue.get(m, mask, message.as_mut_ptr()) };
         } else {
-            Waiter::enter(
+            let cargo = core::ptr::null_mut();
+            this.phase = Waiter::enter(
                 &mut this.waiter,
                 m,
                 &queue.receivers,
-                task_of(context),
-                core::ptr::null_mut(),
+                Sleeper::behind(context),
+                cargo,
             );
-            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }
@@ -84,16 +105,17 @@ impl<T, const N: usize> Queue<T, N> {
     /// Ends a wait to receive early. A message promised to it goes to the next receiver.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, waiter: &Waiter) {
+    fn give_up(&self, waiter: &Waiter, phase: Phase) {
         let (mask, m) = Mask::set();
         waiter.leave(m);
         if waiter.is_served(m) {
             self.promised.set(m, self.promised.get(m) - 1);
-            if let Some(task) = self.promise(m) {
-                kernel::wake_and_preempt(m, mask, task);
+            if self.promise(m).is_some_and(|next| next.rouse(m)) {
+                kernel::reschedule_if_started(m, mask);
             }
         }
         mask.restore();
+        waiter.release(phase);
     }
 }
 
@@ -101,7 +123,7 @@ impl<T, const N: usize> Drop for Received<'_, T, N> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(waiter) = self.waiter() {
-            self.queue.give_up(waiter);
+            self.queue.give_up(waiter, self.phase);
         }
     }
 }
@@ -113,7 +135,7 @@ pub struct Sent<'a, T, const N: usize> {
     message: MaybeUninit<T>,
     /// The message has not been moved out, as far as the future has seen.
     whole: bool,
-    waits: bool,
+    phase: Phase,
     waiter: MaybeUninit<Waiter>,
 }
 
@@ -124,7 +146,7 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
             queue,
             message: MaybeUninit::new(message),
             whole: true,
-            waits: false,
+            phase: Phase::Free,
             waiter: MaybeUninit::uninit(),
         }
     }
@@ -132,8 +154,16 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
     /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: while `waits`, `enter` has initialized the waiter as far as it is read.
-        self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
+        // SAFETY: in the other phases, `enter` has initialized the waiter as far as it is read.
+        (self.phase != Phase::Free).then(|| unsafe { self.waiter.assume_init_ref() })
+    }
+
+    /// A poll of a wait that has not ended, or has a foreign waker. Returns whether it has ended.
+    #[cold]
+    #[inline(never)]
+    fn is_over(&mut self, sleeper: Sleeper) -> bool {
+        // SAFETY: as in `waiter`: the phase is not `Free`.
+        unsafe { self.waiter.assume_init_ref() }.poll_again(&mut self.phase, sleeper)
     }
 
     /// Leaves the queue, and drops the message unless it has been received.
@@ -141,10 +171,12 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
     #[inline(never)]
     fn give_up(&mut self) {
         let served = self.waiter().is_some_and(|waiter| {
-            masked(|m| {
+            let served = masked(|m| {
                 waiter.leave(m);
                 waiter.is_served(m)
-            })
+            });
+            waiter.release(self.phase);
+            served
         });
         if !served {
             // SAFETY: the message is still here, since the waiter was not served, and no longer can
@@ -162,23 +194,31 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
         // SAFETY: neither the waiter nor the message is moved out of the pinned future, except as a
         // message sent.
         let this = unsafe { self.get_unchecked_mut() };
-        if let Some(waiter) = this.waiter() {
-            if !waiter.was_served() {
+        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
+        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.was_served() {
+            this.phase = Phase::Free;
+        } else if this.phase != Phase::Free {
+            if !this.is_over(Sleeper::behind(context)) {
                 return Poll::Pending;
             }
-            this.waits = false;
         } else if this.whole {
             let queue = this.queue;
             let (mask, m) = Mask::set();
             // SAFETY: the message is initialized as long as `whole`, which is cleared below if it
             // has been moved.
             match unsafe { queue.put(m, this.message.as_ptr()) } {
-                Some(Some(task)) => kernel::wake_and_preempt(m, mask, task),
-                Some(None) => {}
-                None => {
+                Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+                Put::Serves(waiter) => waiter.wake(m, mask),
+                Put::Stored => {}
+                Put::Full => {
                     let cargo = this.message.as_mut_ptr().cast();
-                    Waiter::enter(&mut this.waiter, m, &queue.senders, task_of(context), cargo);
-                    this.waits = true;
+                    this.phase = Waiter::enter(
+                        &mut this.waiter,
+                        m,
+                        &queue.senders,
+                        Sleeper::behind(context),
+                        cargo,
+                    );
                     mask.restore();
                     return Poll::Pending;
                 }

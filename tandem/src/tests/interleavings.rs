@@ -22,15 +22,15 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     rc::Rc,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-    task::{Poll, Waker},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
 };
 
 /// The variable that names a window to be opened in its middle.
 const OPEN: &str = "TANDEM_TEST_OPENS_WINDOW";
-
-/// The interrupts of one run.
-const INTERRUPTS: usize = 2;
 
 /// The runs of one scenario: under Miri, which is slow, the first few.
 const RUNS: usize = if cfg!(miri) { 4 } else { usize::MAX };
@@ -82,6 +82,8 @@ impl Choices {
 
 /// One run: its tasks, what its handlers may do, and what must hold at the end.
 struct Run {
+    /// The number of interrupts.
+    interrupts: usize,
     tasks: Vec<crate::Info>,
     actions: Vec<Box<dyn FnMut()>>,
     /// Gives the tasks whatever they still wait for.
@@ -104,6 +106,7 @@ fn explore(scenario: Scenario) -> (usize, BTreeSet<Site>) {
         NOW.set(0);
         ARMED.set(u64::MAX);
         let mut run = Run {
+            interrupts: 2,
             tasks: Vec::new(),
             actions: Vec::new(),
             finish: Box::new(|| ()),
@@ -113,7 +116,8 @@ fn explore(scenario: Scenario) -> (usize, BTreeSet<Site>) {
         // tasks in `finish`'s first call.
         scenario(&mut run);
         let mut actions = std::mem::take(&mut run.actions);
-        let (left, chance, seen) = (Cell::new(INTERRUPTS), Rc::clone(&choices), Rc::clone(&sites));
+        let (left, chance, seen) =
+            (Cell::new(run.interrupts), Rc::clone(&choices), Rc::clone(&sites));
         arch::set_handler(Some(Box::new(move || {
             if left.get() == 0 {
                 return;
@@ -161,12 +165,12 @@ fn spawn<F: Future<Output = ()> + 'static>(run: &mut Run, priority: u8, body: F)
     unsafe impl<F> Send for Sendable<F> {}
     impl<F: Future<Output = ()>> Future for Sendable<F> {
         type Output = ();
-        fn poll(self: Pin<&mut Self>, context: &mut std::task::Context) -> Poll<()> {
+        fn poll(self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
             // SAFETY: the field is pinned as the whole is.
             unsafe { self.map_unchecked_mut(|whole| &mut whole.0) }.poll(context)
         }
     }
-    let task = leak(Coroutine::<1024>::new());
+    let task = leak(Coroutine::<4096>::new());
     run.tasks.push(task.info());
     let body = Sendable(Local(body).run());
     Box::new(move || task.spawn(Priority::new(priority), "task", body).unwrap())
@@ -339,7 +343,7 @@ fn timers(run: &mut Run) {
             must(NOW.get() >= due);
         }
     };
-    // One is cancelled, in the ring of another or alone.
+    // One is cancelled.
     let cancels = async {
         let mut delay = pin!(delay_until(7));
         let _late = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
@@ -404,6 +408,140 @@ fn units(run: &mut Run) {
     });
 }
 
+/// Waits begin under foreign wakers, end there or go on in the coroutine, or are given up. Each
+/// foreign waker is dropped as often as it was cloned.
+fn moves(run: &mut Run) {
+    struct Count;
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {}
+    }
+    let (semaphore, event, queue) =
+        (leak(Semaphore::new(0)), leak(Event::new()), leak(Queue::<u32, 1>::new()));
+    let count = Arc::new(Count);
+    let body = {
+        let count = Arc::clone(&count);
+        async move {
+            let foreign = Waker::from(count);
+            let mut other = Context::from_waker(&foreign);
+            let (mut taken, mut signalled) = (pin!(semaphore.taken()), pin!(event.signalled()));
+            let mut received = pin!(queue.received());
+            let mut delay = pin!(delay_until(3));
+            if taken.as_mut().poll(&mut other).is_pending()
+                && taken.as_mut().poll(&mut other).is_pending()
+            {
+                taken.await;
+            }
+            if signalled.as_mut().poll(&mut other).is_pending()
+                && signalled.as_mut().poll(&mut other).is_pending()
+            {
+                signalled.await;
+            }
+            if received.as_mut().poll(&mut other).is_pending() {
+                must(received.await == 1);
+            }
+            if delay.as_mut().poll(&mut other).is_pending() {
+                delay.await;
+            }
+            must(NOW.get() >= 3);
+            {
+                let mut given_up = pin!(semaphore.taken());
+                let _ = given_up.as_mut().poll(&mut other);
+                let mut given_up = pin!(event.signalled());
+                let _ = given_up.as_mut().poll(&mut other);
+                let mut given_up = pin!(delay_until(4));
+                let _ = given_up.as_mut().poll(&mut other);
+            }
+            // Two messages fill the queue, so the second waits.
+            let _ = queue.try_send(1);
+            let mut sent = pin!(queue.sent(1));
+            if sent.as_mut().poll(&mut other).is_pending() {
+                sent.await;
+            }
+        }
+    };
+    run.interrupts = 1;
+    let starts = vec![spawn(run, 2, body)];
+    let tick = || {
+        NOW.set(NOW.get() + 1);
+        time::expire();
+    };
+    let give = || {
+        semaphore.give();
+        event.signal(1);
+        let _ = queue.try_send(1);
+    };
+    run.actions = vec![Box::new(give), Box::new(tick)];
+    let (turn, task) = (Cell::new(false), run.tasks[0]);
+    begin(run, starts, move || {
+        tick();
+        if turn.replace(!turn.get()) && task.is_alive() {
+            let _ = queue.try_receive();
+        } else {
+            give();
+        }
+    });
+    run.check = Box::new(move || {
+        assert_eq!(Arc::strong_count(&count), 1, "every clone of the waker has been dropped");
+    });
+}
+
+/// A coroutine polls two waits by wakers of its own, as combinators do.
+fn combinators(run: &mut Run) {
+    struct Part {
+        woken: AtomicBool,
+        whole: Waker,
+    }
+    impl std::task::Wake for Part {
+        fn wake(self: Arc<Self>) {
+            self.woken.store(true, Relaxed);
+            self.whole.wake_by_ref();
+        }
+    }
+    let (semaphore, event, queue) =
+        (leak(Semaphore::new(0)), leak(Event::new()), leak(Queue::<u32, 1>::new()));
+    let body = async move {
+        let whole = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+        let part = || Arc::new(Part { woken: AtomicBool::new(true), whole: whole.clone() });
+        let parts = [part(), part(), part(), part()];
+        let mut left: [Option<Pin<Box<dyn Future<Output = ()>>>>; 4] = [
+            Some(Box::pin(async { semaphore.taken().await })),
+            Some(Box::pin(async { _ = event.signalled().await })),
+            Some(Box::pin(async { must(queue.received().await == 1) })),
+            Some(Box::pin(async {
+                crate::yield_now().await;
+                delay_until(2).await;
+            })),
+        ];
+        poll_fn(|_| {
+            for (part, future) in parts.iter().zip(&mut left) {
+                if part.woken.swap(false, Relaxed)
+                    && let Some(polled) = future
+                    && polled
+                        .as_mut()
+                        .poll(&mut Context::from_waker(&Arc::clone(part).into()))
+                        .is_ready()
+                {
+                    *future = None;
+                }
+            }
+            if left.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    };
+    run.interrupts = 1;
+    let starts = vec![spawn(run, 2, body), spawn(run, 1, async { semaphore.give() })];
+    let tick = || {
+        NOW.set(NOW.get() + 1);
+        time::expire();
+    };
+    run.actions = vec![Box::new(|| event.signal(1)), Box::new(tick)];
+    begin(run, starts, move || {
+        tick();
+        event.signal(1);
+        let _ = queue.try_send(1);
+    });
+}
+
 /// A coroutine ends, and its storage serves another while a waker of the first is called.
 fn storage_again(run: &mut Run) {
     let kept = Rc::new(RefCell::new(None::<Waker>));
@@ -441,7 +579,7 @@ fn storage_again(run: &mut Run) {
 /// Prepares a run.
 type Scenario = fn(&mut Run);
 
-const SCENARIOS: [(&str, Scenario); 8] = [
+const SCENARIOS: [(&str, Scenario); 10] = [
     ("units", units),
     ("semaphores", semaphores),
     ("events", events),
@@ -449,6 +587,8 @@ const SCENARIOS: [(&str, Scenario); 8] = [
     ("messages given up", messages_given_up),
     ("timers", timers),
     ("ceilings", ceilings),
+    ("moves", moves),
+    ("combinators", combinators),
     ("storage again", storage_again),
 ];
 
@@ -477,7 +617,7 @@ fn every_interleaving_is_sound() {
 }
 
 /// The source files whose windows the scenarios pass, by the ends of their paths.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("src/ceiling.rs", include_str!("../ceiling.rs")),
     ("src/coroutine.rs", include_str!("../coroutine.rs")),
     ("src/event.rs", include_str!("../event.rs")),
@@ -486,6 +626,7 @@ const SOURCES: [(&str, &str); 8] = [
     ("queue/futures.rs", include_str!("../queue/futures.rs")),
     ("src/semaphore.rs", include_str!("../semaphore.rs")),
     ("src/time.rs", include_str!("../time.rs")),
+    ("src/wait.rs", include_str!("../wait.rs")),
 ];
 
 /// The functions whose windows only threads pass, which do not exist on the host; tests of images
@@ -527,8 +668,18 @@ fn windows<'a>(file: &'static str, text: &'a str) -> Vec<(Site, &'a str)> {
 #[test]
 #[cfg_attr(miri, ignore = "Miri starts no processes")]
 fn an_open_window_is_found() {
-    let windows =
-        ["take", "give", "signalled", "put", "insert", "settle", "search", "expire", "begin"];
+    let windows = [
+        "take",
+        "give",
+        "signalled",
+        "put",
+        "insert",
+        "settle",
+        "search",
+        "expire",
+        "begin",
+        "move",
+    ];
     let missed = windows.iter().filter(|window| {
         let mut tests = std::process::Command::new(std::env::current_exe().unwrap());
         tests.args(["--exact", "tests::interleavings::every_interleaving_is_sound"]);

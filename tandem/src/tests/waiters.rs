@@ -38,8 +38,8 @@ fn waiters_come_out_by_urgency_then_by_age() {
                 }
                 4 => {
                     let level = random.below(levels) as Level;
-                    let changed = waiter.task().level.get(m) != level;
-                    waiter.task().set_level(m, level);
+                    let changed = waiter.task(m).level.get(m) != level;
+                    waiter.task(m).set_level(m, level);
                     waiter.move_to_level_of_task(m);
                     if waits && changed {
                         model.retain(|other| !core::ptr::eq(*other, waiter));
@@ -48,7 +48,7 @@ fn waiters_come_out_by_urgency_then_by_age() {
                 }
                 _ => {}
             }
-            assert_eq!(queue.top_level(m), model.first().map(|first| first.task().level.get(m)));
+            assert_eq!(queue.top_level(m), model.first().map(|first| first.task(m).level.get(m)));
         }
         for expected in model {
             assert!(queue.pop(m).is_some_and(|served| core::ptr::eq(served, expected)));
@@ -59,8 +59,8 @@ fn waiters_come_out_by_urgency_then_by_age() {
 
 fn insert<'a>(model: &mut Vec<&'a Waiter>, waiter: &'a Waiter) {
     let m = proof();
-    let level = waiter.task().level.get(m);
+    let level = waiter.task(m).level.get(m);
     let place =
-        model.iter().position(|other| other.task().level.get(m) > level).unwrap_or(model.len());
+        model.iter().position(|other| other.task(m).level.get(m) > level).unwrap_or(model.len());
     model.insert(place, waiter);
 }

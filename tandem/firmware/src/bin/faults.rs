@@ -4,17 +4,19 @@
 #![no_main]
 
 use core::{
-    cell::Cell,
+    cell::{Cell, RefCell, UnsafeCell},
     future::{Future, poll_fn},
+    mem::MaybeUninit,
     pin::{Pin, pin},
     task::Poll,
 };
 use critical_section::Mutex as Section;
 use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
-    Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
+    Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Taken, Thread,
     delay_until,
     time::{self, Delay},
+    yield_now,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -25,8 +27,8 @@ static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<4096> = Thread::new();
 static THREADS: [Thread<1024>; 1] = [const { Thread::new() }; 1];
 static LOWER: Thread<1024> = Thread::new();
-static SPINNING: [Thread<1536>; 14] = [const { Thread::new() }; 14];
-static COROUTINES: [Coroutine<512>; 2] = [const { Coroutine::new() }; 2];
+static SPINNING: [Thread<1536>; 17] = [const { Thread::new() }; 17];
+static COROUTINES: [Coroutine<1024>; 2] = [const { Coroutine::new() }; 2];
 static UNITS: Semaphore = Semaphore::new(0);
 static EMPTY: Semaphore = Semaphore::new(0);
 static DONE: Semaphore = Semaphore::new(0);
@@ -40,7 +42,7 @@ static EARLY: AtomicU32 = AtomicU32::new(0);
 
 const MS: u64 = nanoseconds(1_000_000);
 /// More urgent than the threads that spin.
-const LOW: Priority = Priority::new(16);
+const LOW: Priority = Priority::new(18);
 const DIRECTING: Priority = Priority::new(20);
 
 fn count(what: &AtomicU32) {
@@ -175,14 +177,14 @@ fn before_start() {
 fn forgotten_guards(me: &Me, spinning: &mut usize) {
     static FORGOTTEN: Mutex<u32> = Mutex::new(0);
     static OWN: Mutex<u32> = Mutex::new(0);
-    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(17), 0);
+    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(19), 0);
     EMPTY.give();
     let forgets = THREADS[0].spawn(LOW, "forgets", |me| {
         me.delay_until(time::now() + MS / 10);
         EMPTY.take(me);
         core::mem::forget(FORGOTTEN.lock(me));
         core::mem::forget(CEILING.lock(me));
-        assert_eq!(me.info().priority(), Some(Priority::new(17)));
+        assert_eq!(me.info().priority(), Some(Priority::new(19)));
         UNITS.take(me);
     });
     assert!(forgets.is_ok());
@@ -258,6 +260,111 @@ fn an_event_s_future_waits_again(me: &Me) {
     println!("an event's future waits again: ok");
 }
 
+/// A future that one coroutine has polled is awaited by another.
+fn futures_may_move(me: &Me) {
+    struct Place(UnsafeCell<MaybeUninit<Taken<'static>>>);
+    // SAFETY: the thread below takes the address once.
+    unsafe impl Sync for Place {}
+    static PLACE: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+    static MOVED: Queue<Pin<&'static mut Taken<'static>>, 1> = Queue::new();
+    // SAFETY: this function is called once, so nothing else refers to the place.
+    let taken = unsafe { (*PLACE.0.get()).write(UNITS.taken()) };
+    // SAFETY: the future stays in the static for ever.
+    let mut taken = unsafe { Pin::new_unchecked(taken) };
+    let first = COROUTINES[0].spawn(LOW, "first", async move {
+        let polled = poll_fn(|context| Poll::Ready(taken.as_mut().poll(context))).await;
+        assert!(polled.is_pending());
+        assert!(MOVED.try_send(taken).is_ok());
+    });
+    let second = COROUTINES[1].spawn(LOW, "second", async {
+        MOVED.received().await.await;
+        DONE.give();
+    });
+    assert!(first.is_ok() && second.is_ok());
+    pause(me);
+    UNITS.give();
+    assert!(DONE.take_until(me, time::now() + MS).is_ok(), "the second task is not woken");
+    println!("futures may move: ok");
+}
+
+/// A waker that is not the kernel's, as a combinator makes for each of its futures.
+mod part {
+    use super::*;
+    use core::task::{RawWaker, RawWakerVTable, Waker};
+
+    pub static WOKEN: AtomicU32 = AtomicU32::new(0);
+    pub static WHOLE: Section<RefCell<Option<Waker>>> = Section::new(RefCell::new(None));
+    static TABLE: RawWakerVTable = RawWakerVTable::new(|_| raw(), |_| wake(), |_| wake(), |_| ());
+
+    fn raw() -> RawWaker {
+        RawWaker::new(core::ptr::null(), &TABLE)
+    }
+
+    fn wake() {
+        WOKEN.store(1, Relaxed);
+        critical_section::with(|token| {
+            if let Some(whole) = &*WHOLE.borrow_ref(token) {
+                whole.wake_by_ref();
+            }
+        });
+    }
+
+    pub fn waker() -> Waker {
+        // SAFETY: the functions of the table use no data.
+        unsafe { Waker::from_raw(raw()) }
+    }
+}
+
+/// One of each of the kernel's waits.
+async fn every_wait() {
+    UNITS.taken().await;
+    assert_eq!(EVENT.signalled().await, 1);
+    assert_eq!(QUEUE.received().await, 1);
+    QUEUE.sent(2).await;
+    QUEUE.sent(3).await;
+    delay_until(time::now() + MS).await;
+    yield_now().await;
+    DONE.give();
+}
+
+fn end_every_wait(me: &Me) {
+    pause(me);
+    UNITS.give();
+    assert!(!UNITS.try_take(), "the unit has been handed over");
+    pause(me);
+    EVENT.signal(1);
+    pause(me);
+    QUEUE.send(me, 1);
+    pause(me);
+    assert_eq!((QUEUE.receive(me), QUEUE.receive(me)), (2, 3));
+    assert!(DONE.take_until(me, time::now() + 3 * MS).is_ok(), "a waker is not called");
+}
+
+/// Waits in a thread's `block_on`, and by a waker that only marks its future as woken.
+fn any_waker_will_do(me: &Me) {
+    let blocks = THREADS[0].spawn(LOW, "blocks", |me| me.block_on(every_wait()));
+    assert!(blocks.is_ok());
+    end_every_wait(me);
+    let combines = COROUTINES[0].spawn(LOW, "combines", async {
+        let mut inner = pin!(every_wait());
+        part::WOKEN.store(1, Relaxed);
+        poll_fn(|context| {
+            let waker = context.waker().clone();
+            critical_section::with(|token| *part::WHOLE.borrow_ref_mut(token) = Some(waker));
+            if part::WOKEN.swap(0, Relaxed) == 0 {
+                return Poll::Pending;
+            }
+            inner.as_mut().poll(&mut core::task::Context::from_waker(&part::waker()))
+        })
+        .await;
+    });
+    assert!(combines.is_ok());
+    end_every_wait(me);
+    pause(me);
+    assert!(!THREADS[0].info().is_alive() && !COROUTINES[0].info().is_alive());
+    println!("any waker will do: ok");
+}
+
 /// Many sleepers, and an urgent task that ends a wait while another searches its timer's place.
 fn searches_end(me: &Me) {
     const SLEEPERS: usize = 200;
@@ -278,7 +385,7 @@ fn searches_end(me: &Me) {
         WAKE.signalled().await;
     });
     assert!(sleeps.is_ok());
-    let urgent = COROUTINES[1].spawn(Priority::new(18), "urgent", async {
+    let urgent = COROUTINES[1].spawn(Priority::new(19), "urgent", async {
         while !OVER.load(Relaxed) {
             delay_until(time::now() + nanoseconds(1_500)).await;
         }
@@ -289,7 +396,7 @@ fn searches_end(me: &Me) {
         DONE.give();
     });
     assert!(waits.is_ok());
-    let lower = LOWER.spawn(Priority::new(15), "lower", |_| DONE.give());
+    let lower = LOWER.spawn(Priority::new(17), "lower", |_| DONE.give());
     assert!(lower.is_ok());
     let runs = DONE.take_until(me, time::now() + 20 * MS);
     assert!(runs.is_ok(), "a search does not end while an urgent task waits again and again");
@@ -318,6 +425,31 @@ fn large_frames_are_announced(me: &Me, spinning: &mut usize) {
     println!("large frames are announced: ok");
 }
 
+/// A second `start`, a second listener, a value in use, and a lock that nobody will open.
+fn other_misuse_is_reported(me: &Me, spinning: &mut usize) {
+    static SECOND: SharedStack<256> = SharedStack::new();
+    static LOWEST: Ceiling<u32> = Ceiling::new(Priority::LOWEST, 0);
+    static NEVER_OPEN: Mutex<u32> = Mutex::new(0);
+    reports(me, spinning, "the kernel runs already", |_| tandem::start(&SECOND, || ()));
+    reports(me, spinning, "culprit: a value with a ceiling is in use", |_| {
+        LOWEST.with(|_| LOWEST.with(|_| ()));
+    });
+    let listens = THREADS[0].spawn(LOW, "listener", |me| _ = NO_EVENT.wait(me));
+    assert!(listens.is_ok());
+    reports(me, spinning, "culprit: task listener waits for this event", |me| {
+        NO_EVENT.wait(me);
+    });
+    NO_EVENT.signal(1);
+    pause(me);
+    // The last: the culprit spins at the inherited priority.
+    reports(me, spinning, "culprit has ended with a mutex locked, for which task heir", |me| {
+        core::mem::forget(NEVER_OPEN.lock(me));
+        let waits = LOWER.spawn(LOW, "heir", |me| drop(NEVER_OPEN.lock(me)));
+        assert!(waits.is_ok());
+    });
+    println!("other misuse is reported: ok");
+}
+
 /// Memory to which the MPU's register for the tasks' guard points before `start`.
 #[repr(align(32))]
 struct Aimed(AtomicU32);
@@ -338,10 +470,13 @@ fn direct(me: &Me) {
     sections_stay_closed(me);
     ceilings_end_in_any_order(me);
     an_event_s_future_waits_again(me);
+    futures_may_move(me);
+    any_waker_will_do(me);
     searches_end(me);
     forgotten_guards(me, &mut spinning);
     large_frames_are_announced(me, &mut spinning);
     waits_in_sections_are_reported(me, &mut spinning);
+    other_misuse_is_reported(me, &mut spinning);
     board::exit(true)
 }
 

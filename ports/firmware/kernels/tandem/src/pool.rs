@@ -17,7 +17,7 @@ use crate::record::Record;
 pub const STACK: usize = if RISCV { 896 } else { 640 };
 const RISCV: bool = cfg!(target_arch = "riscv32");
 /// Bytes for the future of each coroutine.
-pub const FUTURE: usize = 160;
+pub const FUTURE: usize = 168;
 
 /// Bytes for all tasks: fewer where the recorded events need memory.
 const MEMORY: usize =
