@@ -1,6 +1,6 @@
 //! The command line: commands, flags, help texts, and one-line messages for mistakes.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{env, ffi::OsString, path::PathBuf, process};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -14,31 +14,37 @@ use crate::{
 
 mod baseline;
 mod capture;
+mod help;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 pub use capture::{Capture, Phase};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
-#[command(version, subcommand_required = true, arg_required_else_help = true)]
+#[command(version, subcommand_required = true, arg_required_else_help = true, after_help = help::PROGRAM)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 const COMPARE_HELP: &str = "\
-A and B are both runs (12, last, last-1, or a JSON file), or both variants, which are run now in turn: a target,
-with settings after commas (linux@host,primitive=pipe).
+A and B are both runs (12, last, last-1, or a JSON file), or both variants,
+which are run now in turn: a target, with settings after commas
+(linux@host,primitive=pipe).
 Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
 
 // Made once; its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run experiments, or a study, and show the results.
+    /// Run experiments, or a study, and show the answer.
+    #[command(after_help = help::RUN)]
     Run(Run),
     /// Show a run that is stored, or a JSON file of one, in any format.
+    #[command(after_help = help::REPORT)]
     Report(Report),
+    /// Explain a word of the screen or the page, such as p99, control or evidence.
+    Explain(Explain),
     /// Show the order of events: write a run as a timeline for Perfetto (ui.perfetto.dev) or a
     /// waveform viewer.
     Trace(Trace),
@@ -75,88 +81,98 @@ pub enum Command {
     Doctor(Doctor),
 }
 
+/// The headings of the options of `run`.
+const WHAT: &str = "What to run";
+const HOW: &str = "How to run it";
+const OWN: &str = "Guests and boards of your own";
+const OUTPUT: &str = "Output";
+const KEEP: &str = "Store";
+
 // A number below zero is a wrong value, not an unknown flag.
 #[derive(Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Run {
-    /// Experiments to run [default: all of the study].
+    /// A study by its name, or experiments [default: the quick study, all of it].
+    #[arg(value_name = "STUDY|EXPERIMENT")]
     pub experiments: Vec<String>,
     /// Run this study instead of the quick one: its name, or a file.
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     pub study: Option<PathBuf>,
     /// Run the programs that the study's peers name, after printing each command. Known tools need
     /// no permission.
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     pub allow_programs: bool,
     /// Targets, as linux@host.
-    #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
+    #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE", help_heading = WHAT)]
     pub target: Vec<String>,
-    /// A board on a serial line, with any kernel: short for --target board@ with this value.
-    #[arg(long, value_name = "serial:DEVICE[:BAUD]")]
+    /// A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@ with
+    /// this value.
+    #[arg(long, value_name = "serial:LINE", help_heading = WHAT)]
     pub machine: Option<String>,
     /// Write this image into the board's flash first, with the program probe-rs.
-    #[arg(long, value_name = "IMAGE", requires = "chip")]
+    #[arg(long, value_name = "IMAGE", requires = "chip", help_heading = OWN)]
     pub flash: Option<PathBuf>,
     /// The board's chip, as probe-rs calls it (`probe-rs chip list`).
-    #[arg(long, requires = "flash")]
+    #[arg(long, requires = "flash", help_heading = OWN)]
     pub chip: Option<String>,
     /// Set a parameter; several values make several cases. Can be repeated.
-    #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
+    #[arg(long, value_name = "NAME=VALUE[,…]", help_heading = WHAT)]
     pub set: Vec<String>,
     /// Real-time priority (1 to 91).
-    #[arg(short = 'p', value_name = "PRIO", value_parser = whole)]
+    #[arg(short = 'p', value_name = "PRIO", value_parser = whole, help_heading = HOW)]
     pub priority: Option<u64>,
     /// Interval of periodic experiments, in µs.
-    #[arg(short = 'i', value_name = "US", value_parser = whole)]
+    #[arg(short = 'i', value_name = "US", value_parser = whole, help_heading = HOW)]
     pub interval: Option<u64>,
     /// Samples per case, over all repetitions.
-    #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more)]
+    #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more, help_heading = HOW)]
     pub loops: Option<u64>,
     /// Run each case for at least this time: a number and s, m, h or d.
-    #[arg(short = 'D', value_name = "TIME")]
+    #[arg(short = 'D', value_name = "TIME", help_heading = HOW)]
     pub duration: Option<String>,
     /// Lock memory (the default; --set mlock=no turns it off).
-    #[arg(short = 'm')]
+    #[arg(short = 'm', help_heading = HOW)]
     pub mlock: bool,
     /// The processor to run on.
-    #[arg(short = 'a', value_name = "CPU", value_parser = whole)]
+    #[arg(short = 'a', value_name = "CPU", value_parser = whole, help_heading = HOW)]
     pub affinity: Option<u64>,
     /// The number of tasks.
-    #[arg(short = 't', value_name = "TASKS", value_parser = whole)]
+    #[arg(short = 't', value_name = "TASKS", value_parser = whole, help_heading = HOW)]
     pub tasks: Option<u64>,
     /// Deadline in µs: samples above it are misses.
-    #[arg(short = 'b', value_name = "US", value_parser = one_or_more)]
+    #[arg(short = 'b', value_name = "US", value_parser = one_or_more, help_heading = HOW)]
     pub deadline: Option<u64>,
     /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OWN)]
     pub kernel_image: Option<PathBuf>,
     /// Load all .ko files of this folder into the guest, in the order of their names.
-    #[arg(long, value_name = "DIR", requires = "kernel_image")]
+    #[arg(long, value_name = "DIR", requires = "kernel_image", help_heading = OWN)]
     pub kernel_modules: Option<PathBuf>,
     /// Additional boot arguments of the guest's kernel.
-    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true, help_heading = OWN)]
     pub append: Option<String>,
     /// Repetitions of each case, each a fresh process.
-    #[arg(long, value_name = "N", value_parser = one_or_more)]
+    #[arg(long, value_name = "N", value_parser = one_or_more, help_heading = HOW)]
     pub repeat: Option<u64>,
     /// Start the repetitions from N different states of the kernel: what ran before, the phase of
     /// the tick, the order in which tasks are created. N repetitions, unless --repeat says otherwise.
     /// The same N and SEED give the same states.
-    #[arg(long, value_name = "N[:SEED]")]
+    #[arg(long, value_name = "N[:SEED]", help_heading = HOW)]
     pub vary: Option<String>,
     /// Give a repetition up after this time [default: ten times the expected time].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = HOW)]
     pub watchdog: Option<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
     pub keep: Keep,
-    /// Keep every sample in the JSON.
-    #[arg(long)]
+    /// Keep every sample in the JSON; implied by --set trace=yes.
+    #[arg(long, help_heading = OUTPUT)]
     pub samples: bool,
 }
 
 #[derive(Args)]
+#[command(next_help_heading = OUTPUT)]
 pub struct Output {
     /// How to print the result [default: answer; html for a file named so].
     #[arg(long, value_enum)]
@@ -218,6 +234,7 @@ impl Store {
 
 /// The flags that say whether a new run is stored, and in which store.
 #[derive(Args)]
+#[command(next_help_heading = KEEP)]
 pub struct Keep {
     #[command(flatten)]
     pub store: Store,
@@ -239,6 +256,12 @@ pub struct Report {
     pub output: Output,
     #[command(flatten)]
     pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Explain {
+    /// The word; all words are listed if it is left out.
+    pub word: Option<String>,
 }
 
 #[derive(Args)]
@@ -286,7 +309,7 @@ pub struct Compare {
     #[arg(long, value_name = "N[:SEED]")]
     pub vary: Option<String>,
     /// Variants: set a parameter on both sides. Can be repeated.
-    #[arg(long, value_name = "NAME=VALUE[,VALUE…]")]
+    #[arg(long, value_name = "NAME=VALUE[,…]")]
     pub set: Vec<String>,
     /// Variants: add pairs until every case is settled, or this time is over [default: 10m]. Last on
     /// the line, or with a time: a number and s, m, h or d.
@@ -499,7 +522,8 @@ pub fn parse() -> Result<Cli> {
     Cli::try_parse_from(arguments).map_err(|error| {
         if !error.use_stderr() {
             // Help and version are no errors.
-            error.exit();
+            help::print(&error.to_string());
+            process::exit(0);
         }
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return anyhow!("say what to do: run, list or doctor; `chronoscope --help` tells more");

@@ -63,7 +63,7 @@ impl FromStr for Reference {
         }
         let path = PathBuf::from(text);
         if !path.exists() {
-            bail!("`{text}` is no run: write a number, last, last-1, or the name of a JSON file");
+            bail!("no such file: {text}: write a number, last, last-1, or the name of a JSON file");
         }
         Ok(Self::File(path))
     }
@@ -77,7 +77,7 @@ impl TryFrom<&OsStr> for Reference {
         match word.to_str() {
             Some(text) => text.parse(),
             None if Path::new(word).exists() => Ok(Self::File(word.into())),
-            None => bail!("`{}` is no run: there is no such file", word.display()),
+            None => bail!("no such file: {}: name a JSON file that exists", word.display()),
         }
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         for wrong in
             ["", "0", "-1", "last-", "last-x", "lasting", "no/such.json", "99999999999999999999"]
         {
-            assert!(read(wrong).unwrap_err().to_string().contains("is no run"), "{wrong}");
+            assert!(read(wrong).unwrap_err().to_string().contains("no such file: "), "{wrong}");
         }
     }
 

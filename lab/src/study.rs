@@ -347,6 +347,11 @@ const STUDIES: [(&str, &str); 11] = [
     ("vm-peers", include_str!("../../studies/vm-peers.toml")),
 ];
 
+/// The names of the studies of this version.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    STUDIES.iter().map(|(name, _)| *name)
+}
+
 /// The study that a word of the command line names: one of this version, or a file. A file with the
 /// name of such a study is named with its path, as `./quick`.
 ///

@@ -11,7 +11,7 @@ use crate::{
     limit::Limit,
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
-    verdict::Verdict,
+    verdict::{Status, Verdict},
     words::{Domain, Role},
 };
 
@@ -85,6 +85,14 @@ impl CaseResult {
     /// shown as figures.
     pub fn is_proven(&self) -> bool {
         !self.evidence.is_empty() && self.evidence.iter().all(|evidence| evidence.holds)
+    }
+
+    /// The verdict as people read it: a case without limits is `measured`, and passes nothing.
+    pub fn outcome(&self) -> &'static str {
+        match self.verdict.status {
+            Status::Pass if self.limits.is_empty() => "measured",
+            status => status.words(),
+        }
     }
 
     /// The figure with a name.

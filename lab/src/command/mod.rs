@@ -5,6 +5,7 @@ mod cache;
 mod capture;
 mod compare;
 mod doctor;
+mod explain;
 mod history;
 mod keep;
 mod latency;
@@ -37,6 +38,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),
+        Command::Explain(explain) => explain::execute(&explain),
         Command::History(history) => history::execute(&history),
         Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use chronoscope_suite::experiments;
 
 use super::keep::Keeper;
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     runner::{self, context, pairs},
     signals::{self, INTERRUPTED},
     study::{self, Overrides, Peer, Study},
-    units::OneLine,
+    units::{OneLine, words},
 };
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -51,8 +52,9 @@ impl Prepared {
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
     fn of(arguments: &cli::Run, stop: &AtomicBool) -> Result<Self> {
-        let overrides = overrides(arguments)?;
-        let study = chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
+        let (study, experiments) = named(arguments)?;
+        let overrides = overrides(arguments, experiments)?;
+        let study = chosen_study(study, experiments)?;
         let (cases, peers) = study.plan(&overrides)?;
         report::check(arguments.output.output.as_deref())?;
         if arguments.output.quiet {
@@ -66,6 +68,8 @@ impl Prepared {
         if !arguments.output.quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
+        // A timeline needs the samples beside the trace.
+        let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let header = Header {
             schema: SCHEMA,
             context: Context { doctor, ..context::now() },
@@ -73,7 +77,7 @@ impl Prepared {
             titles: vec![study.title],
             notes: study.notes,
             answering: study.answering,
-            keep_samples: arguments.samples,
+            keep_samples,
             cases: cases.iter().map(CaseForm::of).collect(),
             peers: peers.iter().map(pairs::form).collect(),
         };
@@ -93,7 +97,7 @@ impl Prepared {
         let mut progress = report::progress::new(arguments.output.quiet);
         let start = Instant::now();
         let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-        let outcome = runner::run(&cases, arguments.samples, progress, stop, journal)?;
+        let outcome = runner::run(&cases, header.keep_samples, progress, stop, journal)?;
         let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
         let context = Context {
             interrupted: outcome.interrupted || beside.interrupted,
@@ -156,6 +160,39 @@ fn spoilers() -> Vec<OneLine> {
         .collect()
 }
 
+/// Returns whether a case records what its kernel does.
+fn is_traced(case: &Case) -> bool {
+    case.parameter("trace") == Some("yes")
+}
+
+/// The study and the experiments that the command line names. The first word may be a study.
+///
+/// # Errors
+/// If two studies are named, or a word is neither a study nor an experiment.
+fn named(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
+    let study = arguments.study.as_deref();
+    let Some((first, rest)) = arguments.experiments.split_first() else {
+        return Ok((study, &[]));
+    };
+    let is_file = Path::new(first).extension().is_some_and(|extension| extension == "toml");
+    if study::names().any(|name| name == first) || is_file {
+        if let Some(study) = study {
+            bail!("two studies: {first} and {}: name one of them", study.display());
+        }
+        return Ok((Some(Path::new(first)), rest));
+    }
+    let experiments = experiments::EXPERIMENTS.iter().map(|spec| spec.name);
+    if study.is_none() && experiment(first).is_err() {
+        let near = |name: &str| words::distance(first, name);
+        let study = study::names().min_by_key(|name| near(name));
+        let nearest = experiments.map(near).min().unwrap_or(usize::MAX);
+        if let Some(study) = study.filter(|name| near(name) < nearest && near(name) <= 2) {
+            bail!("no such experiment: {first}: did you mean the study `{study}`?");
+        }
+    }
+    Ok((study, &arguments.experiments))
+}
+
 /// The study that the command line names, by its name or as a file; the experiments, if it names
 /// any without a study; else the quick study.
 pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Result<Study> {
@@ -169,12 +206,12 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
     }
 }
 
-fn overrides(arguments: &cli::Run) -> Result<Overrides> {
-    for name in &arguments.experiments {
+fn overrides(arguments: &cli::Run, experiments: &[String]) -> Result<Overrides> {
+    for name in experiments {
         experiment(name)?;
     }
     Ok(Overrides {
-        experiments: arguments.experiments.clone(),
+        experiments: experiments.to_vec(),
         targets: targets(arguments)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,

@@ -21,7 +21,12 @@ use chronoscope_suite::{Parameter, Spec};
 
 pub use self::builder::is_installed;
 use self::family::{Family, Targets};
-use crate::{child::Limit, profile::Retirement, run::Target, run::names::HOST};
+use crate::{
+    child::Limit,
+    profile::Retirement,
+    run::{Target, names::HOST},
+    units::words,
+};
 
 /// The families of machines, in the order in which their targets are listed.
 static FAMILIES: &[&Family] =
@@ -196,7 +201,8 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     }
     let forms = forms().map(|(form, _)| form.to_owned());
     let known: Vec<String> = targets().chain(forms).collect();
-    bail!("unknown target `{target}`: there is {}", known.join(", "))
+    let near = words::nearest_three(&target.to_string(), known.iter().map(String::as_str));
+    bail!("unknown target `{target}`: did you mean {near}? `chronoscope list` shows all")
 }
 
 /// All targets that can be listed.

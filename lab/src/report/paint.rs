@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::run::Status;
+use crate::run::{CaseResult, Status};
 
 /// How verdicts are printed: as plain words, or in colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +28,14 @@ impl Paint {
         }
     }
 
-    /// The words of a status, wrapped in its ANSI colour when painting in colour.
+    /// The outcome of a case, in its colour.
+    pub fn outcome(self, case: &CaseResult) -> String {
+        self.in_colour(colour(case.verdict.status), case.outcome())
+    }
+
+    /// The words of a status, in its colour.
     pub fn status(self, status: Status) -> String {
-        let colour = match status {
-            Status::Pass => 32,
-            Status::NotOffered => 2,
-            Status::Inconclusive => 33,
-            Status::Mixed | Status::Regression | Status::LimitMissed | Status::Error => 31,
-        };
-        self.in_colour(&colour.to_string(), status.words())
+        self.in_colour(colour(status), status.words())
     }
 
     /// A text in the colour of an ANSI code.
@@ -45,5 +44,15 @@ impl Paint {
             Self::Plain => text.to_owned(),
             Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
         }
+    }
+}
+
+/// The ANSI code of a status.
+fn colour(status: Status) -> &'static str {
+    match status {
+        Status::Pass => "32",
+        Status::NotOffered => "2",
+        Status::Inconclusive => "33",
+        Status::Mixed | Status::Regression | Status::LimitMissed | Status::Error => "31",
     }
 }

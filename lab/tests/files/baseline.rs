@@ -186,7 +186,7 @@ fn mistakes_are_told_in_a_line_and_write_nothing() {
     let write = |run: &str, file: &str| chronoscope(&["baseline", "write", run, "-o", file]);
     write(&few, &new).complains("no baseline is written: switch");
     write(&few, &file).complains("too few repetitions (2 and 2)");
-    write("nowhere.json", &new).complains("`nowhere.json` is no run");
+    write("nowhere.json", &new).complains("no such file: nowhere.json");
     write(&good, &bench.folder.path("no/such")).complains("there is no folder");
     assert!(!fs::exists(&new).unwrap());
     let check = |file: &str| chronoscope(&["baseline", "check", file, &good]);
@@ -196,6 +196,6 @@ fn mistakes_are_told_in_a_line_and_write_nothing() {
     check("/dev/zero").complains("not a regular file");
     check(&bench.folder.file("binary", b"\x7fELF\xff")).complains("cannot read the baseline");
     chronoscope(&["baseline", "check", &file, &good, "--threshold=-1"]).complains("a percentage");
-    chronoscope(&["baseline", "check", &file, "last-x"]).complains("is no run");
+    chronoscope(&["baseline", "check", &file, "last-x"]).complains("no such file: last-x");
     chronoscope(&["baseline"]).complains("");
 }

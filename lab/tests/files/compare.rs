@@ -268,7 +268,7 @@ fn mistakes_are_told_in_a_line() {
     compare(&["linux@host,pad=3", &a])
         .complains("`chronoscope run --target linux@host` stores one");
     compare(&[&a, &a, "--repeat", "3"]).complains("`--repeat` is for variants");
-    compare(&[&a, "nowhere.json"]).complains("`nowhere.json` is no run");
+    compare(&[&a, "nowhere.json"]).complains("no such file: nowhere.json");
     compare(&["linux@host", "linux@hots"]).complains("unknown target");
     compare(&["linux@host", "linux@host,pad"]).complains("settings are NAME=VALUE");
     compare(&["linux@host", "linux@host,pad=many", "switch"]).complains("it is a whole number");

@@ -281,7 +281,7 @@ fn what_cannot_be_shown_is_told_in_a_line() {
         assert!(!fs::exists(&output).unwrap(), "nothing is written");
     }
     trace(&good, &["-o", "/nowhere/at/all"]).complains("there is no folder");
-    trace("no.json", &[]).complains("is no run");
+    trace("no.json", &[]).complains("no such file: no.json");
 }
 
 /// Hostile input: names of a million characters, invalid numbers, times beyond all clocks.

@@ -17,6 +17,19 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// Returns the nearest names, as `a, b or c`: three, or as many as there are.
+pub fn nearest_three<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let mut all: Vec<(usize, &str)> = names.map(|other| (distance(name, other), other)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let near: Vec<&str> = all.into_iter().take(3).map(|(_, other)| other).collect();
+    match near.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
 /// The number of single-character edits between two words (Levenshtein distance).
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -42,5 +55,8 @@ mod tests {
         assert_eq!(nearest("swich", ["switch", "spawn"].into_iter()), "; did you mean `switch`?");
         assert_eq!(nearest("zebra", ["switch", "spawn"].into_iter()), "");
         assert_eq!(distance("kitten", "sitting"), 3);
+        let names = ["ab", "abcd", "abc", "zzzzz", "abc"];
+        assert_eq!(nearest_three("abcd", names.into_iter()), "abcd, abc or ab");
+        assert_eq!(nearest_three("a", [].into_iter()), "");
     }
 }

@@ -20,6 +20,31 @@ pub fn glossary() -> impl Iterator<Item = (&'static str, &'static str)> {
     sections.filter_map(|section| section.split_once('\n')).map(|(term, text)| (term, text.trim()))
 }
 
+/// The text of a term, by its name in any case, by a word of it, or by the name of a column.
+pub fn term(word: &str) -> Option<String> {
+    let word = word.to_lowercase();
+    let word = match &*word {
+        "p50" => "median",
+        "max" | "maximum" => "worst",
+        other => other,
+    };
+    let whole = glossary().find(|(name, _)| *name == word);
+    let part = || glossary().find(|(name, _)| name.split(' ').any(|one| one == word));
+    let (name, text) = whole.or_else(part)?;
+    Some(format!("{name}\n\n{}\n", without_links(text)))
+}
+
+/// A text of the glossary without the targets of its links.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        plain.push_str(&before.replace('[', ""));
+        rest = after.split_once(')').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
 /// The explanation of a run's answer.
 pub fn render(run: &Run, screen: &Screen) -> String {
     let answer = Answer::of(run);
@@ -64,4 +89,35 @@ pub fn render(run: &Run, screen: &Screen) -> String {
         screen.again("--evidence")
     ));
     text.replace(['\u{a0}', '\u{202f}'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_by_their_names() {
+        for (word, start) in [
+            ("p99", "p99\n\nOf 100 samples"),
+            ("P50", "median\n"),
+            ("max", "worst\n"),
+            ("inversion", "priority inversion\n"),
+            ("control", "control\n"),
+            ("evidence", "evidence\n"),
+        ] {
+            assert!(term(word).unwrap().starts_with(start), "{word}");
+        }
+        assert_eq!(term("nothing of it"), None);
+        assert!(WORDS.iter().all(|word| glossary().any(|(name, _)| name == *word)));
+        let answer = term("answer").unwrap();
+        assert!(answer.contains("chosen (report.md)") && !answer.contains(']'), "{answer}");
+    }
+
+    #[test]
+    fn the_glossary_fits_a_screen() {
+        for (name, text) in glossary() {
+            assert!(!text.is_empty() && name.chars().count() <= 30, "{name}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}");
+        }
+    }
 }

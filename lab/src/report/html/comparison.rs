@@ -82,7 +82,7 @@ fn section(comparison: &Comparison) -> String {
         finding(comparison.finding),
         side("A", &comparison.a),
         side("B", &comparison.b),
-        status_counts(&statuses),
+        status_counts(&statuses.iter().map(|one| (*one, one.words())).collect::<Vec<_>>()),
         escape(&how),
         list("reasons", "Reasons and notes", &reasons),
         charts(comparison),

@@ -4,7 +4,7 @@ use super::text::{escape, joined};
 use crate::{
     comparison::Finding,
     report::{Paint, table},
-    run::{Run, Status},
+    run::{CaseResult, Run, Status},
     units::digits,
 };
 
@@ -27,6 +27,12 @@ pub fn verdict(status: Status) -> String {
     format!("<span class=\"verdict {class}\">{sign} {}</span>", status.words())
 }
 
+/// The outcome of a case as a coloured label.
+pub fn outcome(case: &CaseResult) -> String {
+    let (sign, class) = sign(case.verdict.status);
+    format!("<span class=\"verdict {class}\">{sign} {}</span>", case.outcome())
+}
+
 /// A finding of a comparison as a coloured label.
 pub fn finding(finding: Finding) -> String {
     let (sign, class) = match finding {
@@ -36,23 +42,15 @@ pub fn finding(finding: Finding) -> String {
     format!("<span class=\"verdict {class}\">{sign} {}</span>", finding.words())
 }
 
-/// The number of verdicts by status, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
-pub fn status_counts(statuses: &[Status]) -> String {
-    let order = [
-        Status::Error,
-        Status::LimitMissed,
-        Status::Regression,
-        Status::Mixed,
-        Status::Inconclusive,
-        Status::NotOffered,
-        Status::Pass,
-    ];
-    let counts = order
-        .into_iter()
-        .map(|status| (status, statuses.iter().filter(|one| **one == status).count()));
-    let chips = counts.filter(|(_, count)| *count > 0).map(|(status, count)| {
-        let (sign, class) = sign(status);
-        format!("<span class=\"verdict {class}\">{sign} {count} {}</span>", status.words())
+/// The number of verdicts by their words, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
+pub fn status_counts(outcomes: &[(Status, &str)]) -> String {
+    let mut order = outcomes.to_vec();
+    order.sort_by_key(|(status, words)| (std::cmp::Reverse(*status), *words));
+    order.dedup();
+    let chips = order.iter().map(|outcome| {
+        let (sign, class) = sign(outcome.0);
+        let count = outcomes.iter().filter(|one| *one == outcome).count();
+        format!("<span class=\"verdict {class}\">{sign} {count} {}</span>", outcome.1)
     });
     format!("<p class=\"verdicts\">{}</p>\n", chips.collect::<Vec<_>>().join(" "))
 }
@@ -76,12 +74,13 @@ pub fn html(name: &str, run: &Run) -> String {
     let length =
         format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
     text.push_str(&line("when", &joined(&[context.date.as_str(), &length, &context.program])));
-    let cases = run.cases.iter().map(|case| case.verdict.status);
-    let statuses: Vec<Status> =
-        cases.chain(run.peers.iter().map(|peer| peer.verdict.status)).collect();
+    let cases = run.cases.iter().map(|case| (case.verdict.status, case.outcome()));
+    let peers = run.peers.iter().map(|peer| peer.verdict.status);
+    let statuses: Vec<(Status, &str)> =
+        cases.chain(peers.map(|status| (status, status.words()))).collect();
     text.push_str(&status_counts(&statuses));
     text.push_str(&remarks(run));
-    let all_pass = statuses.iter().all(|status| *status == Status::Pass);
+    let all_pass = statuses.iter().all(|(status, _)| *status == Status::Pass);
     let reasons = if all_pass { "Notes from targets" } else { "Reasons and notes from targets" };
     text.push_str(&list("reasons", reasons, &table::reasons(run, Paint::Plain)));
     text

@@ -6,7 +6,7 @@ use super::{
     case_figures,
     figure::Figure,
     frame::number,
-    overview::verdict,
+    overview::outcome,
     panel::{Panel, Subject},
     rules,
     text::{escape, grouped, joined},
@@ -87,7 +87,7 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
         let mut words = vec![if many { *subject } else { "" }, &case.target, &case.label];
         words.retain(|word| !word.is_empty());
         let name = escape(&joined(&words));
-        let verdict = verdict(case.verdict.status);
+        let verdict = outcome(case);
         let shown =
             case.series.iter().filter(|series| !series.role.is_control() && case.is_proven());
         let shown: Vec<&SeriesResult> = shown.collect();

@@ -118,7 +118,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn add(&self, table: &mut TextTable, label: &str) {
-        let status = self.paint.status(self.case.verdict.status);
+        let status = self.paint.outcome(self.case);
         // Samples without evidence are not figures of the case.
         if !self.case.is_proven() || self.case.measured().next().is_none() {
             let label = if label.is_empty() { "this case" } else { label };

@@ -154,7 +154,10 @@ mod tests {
         run.cases[0].find_intervals();
         let text = text(&run);
         for cell in ["20–48 µs", "drifts", "14 ms"] {
-            assert!(line(&text, &["pair=thread-thread", "pass"]).contains(cell), "{cell}\n{text}");
+            assert!(
+                line(&text, &["pair=thread-thread", "measured"]).contains(cell),
+                "{cell}\n{text}"
+            );
         }
         line(&text, &["p99: one of 5 repetitions makes it; that of the others is 60 µs at most"]);
         line(&text, &["drifts: neighbouring repetitions"]);
@@ -173,7 +176,7 @@ mod tests {
         series.summary.mean = Some(2_980.0);
         case.find_intervals();
         let text = text(&run);
-        assert!(line(&text, &["pair=thread-thread", "pass"]).contains(" exact "), "{text}");
+        assert!(line(&text, &["pair=thread-thread", "measured"]).contains(" exact "), "{text}");
         line(&text, &["alternates between 2900 (60 %) and 3100 (40 %): mean 2980 instr"]);
         assert!(!text.contains("confidence"), "{text}");
     }
@@ -188,12 +191,12 @@ mod tests {
     #[test]
     fn verdicts_are_last_and_numbers_have_their_units() {
         let text = text(&sample::run());
-        let switch = line(&text, &["pair=thread-thread", "pass"]);
+        let switch = line(&text, &["pair=thread-thread", "measured"]);
         for cell in ["5000", "11.6 µs", "2.90 µs", "2.85…2.95", "4.35 µs", "69.6 µs", "10.5 ns"]
         {
             assert!(switch.contains(cell), "{cell} in {switch}");
         }
-        assert!(switch.ends_with("pass"));
+        assert!(switch.ends_with("measured"));
         assert!(line(&text, &["interrupt", "wall"]).contains("linux@host"));
     }
 
@@ -201,7 +204,7 @@ mod tests {
     fn words_common_to_all_cases_are_shown_once() {
         let text = text(&sample::run());
         assert!(line(&text, &["switch ·", "wall"]).contains("tasks=2"));
-        assert!(!line(&text, &["pair=thread-thread", "pass"]).contains("tasks=2"));
+        assert!(!line(&text, &["pair=thread-thread", "measured"]).contains("tasks=2"));
     }
 
     #[test]
@@ -210,8 +213,8 @@ mod tests {
         assert!(line(&text, &["task 1"]).contains("50 ms + 61.2 µs"));
         assert!(line(&text, &["task 2"]).contains("50 ms + 75.1 µs"));
         assert!(
-            line(&text, &["task 1"]).ends_with("pass")
-                && !line(&text, &["task 2"]).contains("pass")
+            line(&text, &["task 1"]).ends_with("measured")
+                && !line(&text, &["task 2"]).contains("measured")
         );
     }
 
@@ -252,9 +255,9 @@ mod tests {
     #[test]
     fn steal_marks_the_maximum() {
         let text = text(&sample::run());
-        assert!(line(&text, &["pair=process-process", "pass"]).contains("69.6 µs *"));
+        assert!(line(&text, &["pair=process-process", "measured"]).contains("69.6 µs *"));
         assert!(text.contains("\n* the hypervisor took up to 20 ms"));
-        assert!(line(&text, &["pair=thread-thread", "pass"]).contains("69.6 µs  "));
+        assert!(line(&text, &["pair=thread-thread", "measured"]).contains("69.6 µs  "));
     }
 
     #[test]
@@ -278,7 +281,7 @@ mod tests {
         assert!(!text(&run).contains('\x1b'));
         let screen = Screen { paint: Paint::Coloured, ..Screen::plain() };
         let coloured = render(&run, &screen);
-        assert!(coloured.contains("\x1b[32mpass\x1b[0m"));
+        assert!(coloured.contains("\x1b[32mmeasured\x1b[0m"));
         let bare = ["\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"]
             .iter()
             .fold(coloured, |text, code| text.replace(code, ""));

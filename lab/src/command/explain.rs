@@ -1,0 +1,26 @@
+//! `chronoscope explain`: the words of the screen and the page.
+
+use anyhow::{Result, bail};
+
+use crate::{
+    cli, console,
+    report::answer::explain::{glossary, term},
+    units::{printable, words},
+};
+
+pub fn execute(arguments: &cli::Explain) -> Result<u8> {
+    let Some(word) = arguments.word.as_deref() else {
+        let names: Vec<&str> = glossary().map(|(name, _)| name).collect();
+        console::print(&format!("chronoscope explain WORD, of these:\n\n{}\n", names.join("\n")))?;
+        return Ok(0);
+    };
+    let Some(text) = term(word) else {
+        let near = words::nearest_three(word, glossary().map(|(name, _)| name));
+        bail!(
+            "there is no word `{}`: did you mean {near}? `chronoscope explain` lists all",
+            printable(word)
+        );
+    };
+    console::print(&text)?;
+    Ok(0)
+}
