@@ -13,14 +13,118 @@
 //! once, or when the handler or critical section ends in which it was woken. Tasks of one priority
 //! run in the order in which they became ready.
 //!
+//! # A program
+//! Storage is static; a program spawns its tasks, and starts the kernel.
+//!
+//! ```no_run
+//! use tandem::{Coroutine, Priority, Queue, Semaphore, SharedStack, Thread};
+//!
+//! static STACK: SharedStack<1024> = SharedStack::new(); // of all coroutines
+//! static WORKER: Thread<1024> = Thread::new();
+//! static SAMPLER: Coroutine<128> = Coroutine::new();
+//! static READY: Semaphore = Semaphore::new(0);
+//! static SAMPLES: Queue<u32, 4> = Queue::new();
+//!
+//! fn main() -> ! {
+//!     WORKER
+//!         .spawn(Priority::new(1), "worker", |me| {
+//!             loop {
+//!                 let _sample = SAMPLES.receive(me); // blocks this thread
+//!             }
+//!         })
+//!         .unwrap();
+//!     SAMPLER
+//!         .spawn(Priority::new(2), "sampler", async {
+//!             for sample in 0.. {
+//!                 READY.taken().await;
+//!                 SAMPLES.sent(sample).await;
+//!             }
+//!         })
+//!         .unwrap();
+//!     tandem::start(&STACK, || {
+//!         // enable interrupts here
+//!     })
+//! }
+//!
+//! /// The handler of an interrupt.
+//! extern "C" fn on_sample() {
+//!     READY.give();
+//! }
+//! # struct Clock;
+//! # tandem::drive_time_with!(Clock);
+//! # impl tandem::time::Driver for Clock {
+//! #     const HERTZ: u64 = 1_000_000;
+//! #     fn now() -> u64 { 0 }
+//! #     fn arm(_: u64) {}
+//! # }
+//! ```
+//!
+//! # The board
+//! A program tells the kernel the time, and has its alarm call [`time::expire`]:
+//!
+//! ```no_run
+//! struct Clock;
+//! tandem::drive_time_with!(Clock);
+//!
+//! impl tandem::time::Driver for Clock {
+//!     const HERTZ: u64 = 1_000_000;
+//!     fn now() -> u64 {
+//!         // read a timer that counts microseconds, extended to 64 bits
+//! #       0
+//!     }
+//!     fn arm(due: u64) {
+//!         // set a comparator to `due`; its handler calls `tandem::time::expire()`
+//! #       let _ = due;
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! # Waiting
+//! Each wait has a blocking form that takes a [`Me`], one with a time limit, `..._until`, and a
+//! future. Times are absolute, in ticks of the board's clock.
+//!
+//! ```no_run
+//! # use tandem::{Me, Semaphore, TimedOut, delay_until, time};
+//! # static READY: Semaphore = Semaphore::new(0);
+//! fn in_a_thread(me: &Me) -> Result<(), TimedOut> {
+//!     READY.take_until(me, time::now() + 500)
+//! }
+//!
+//! async fn in_a_coroutine() {
+//!     READY.taken().await;
+//!     delay_until(time::now() + 500).await;
+//! }
+//! # struct Clock;
+//! # tandem::drive_time_with!(Clock);
+//! # impl tandem::time::Driver for Clock {
+//! #     const HERTZ: u64 = 1_000_000;
+//! #     fn now() -> u64 { 0 }
+//! #     fn arm(_: u64) {}
+//! # }
+//! # fn main() {}
+//! ```
+//!
+//! # Which object
+//! | need | object |
+//! |---|---|
+//! | count, or hand over units | [`Semaphore`] |
+//! | messages of one type; of any length; bytes | [`Queue`]; [`MessageBuffer`]; [`Stream`] |
+//! | flags for one task; for many | [`Event`]; [`Group`] |
+//! | the latest value, taken by one task; seen by many | [`Signal`]; [`Watch`] |
+//! | a value shared by threads | [`Mutex`], with [`Condvar`] to wait for a change |
+//! | a value shared with coroutines or handlers | [`Ceiling`] |
+//! | a value held across an await | [`AsyncMutex`] |
+//! | a function called at a time | [`Callback`] |
+//!
 //! # Interrupts and critical sections
-//! Every call masks interrupts for a bounded time. Calls that never wait restore the previous
-//! state. Calls that take a [`Me`] unmask interrupts when they return, so they must not be made
-//! inside a critical section.
+//! Every call masks interrupts for a bounded time, and restores the state that it found: a critical
+//! section stays closed whatever is called in it. A call that would have to wait there panics with
+//! the names of the task and the call.
 //!
 //! # Before `start`
-//! The kernel has no running task before [`start`]. Spawn tasks, use a [`Ceiling`] and enable
-//! interrupts whose handlers do so only in the set-up closure of [`start`] or later.
+//! The kernel has no running task before [`start`]. Tasks that are spawned earlier run from then
+//! on; calls that need no [`Me`] work.
 #![cfg_attr(target_os = "none", no_std)]
 
 mod arch;

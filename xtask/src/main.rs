@@ -4,6 +4,7 @@
 //! it by hand. This file only chooses a subcommand: each is one module and one row of the table.
 
 mod bench;
+mod example;
 mod firmware;
 mod guest;
 mod images;
@@ -23,12 +24,13 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 8] = [
+static SUBCOMMANDS: [Subcommand; 9] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
     Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
+    Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },

@@ -263,6 +263,15 @@ fn tandem(xtask: &str) -> Vec<Step> {
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
     let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
     steps.push(c.after(&["packages"]).lock("firmware"));
+    let board = [xtask, "firmware", "thumbv7em-none-eabihf"];
+    let lint = ["--locked", "--package", "tandem-stm32f4", "--release", "--", "-D", "warnings"];
+    let examples = [
+        [&board[..], &["clippy"], &lint].concat(),
+        vec!["./chronoscope", "example", "tandem", "blinky"],
+        vec!["./chronoscope", "example", "tandem", "rs485"],
+    ];
+    let examples = all(Stage::Full, "tandem: examples for the STM32F4".to_owned(), &examples);
+    steps.push(examples.after(&["packages"]).lock("firmware"));
     steps
 }
 
