@@ -46,12 +46,12 @@ pub static CHIPS: [Chip; 7] = [
             "-semihosting-config",
             SEMIHOSTING,
         ],
-        ..chip("cortex-m4", "thumbv7em-none-eabihf", "tandem: images for cortex-m4")
+        ..chip("cortex-m4", "thumbv7em-none-eabihf", "tandem: cortex-m4's images")
     },
     Chip {
         is_main: true,
         emulator: VIRT,
-        ..chip("rv32", "riscv32imc-unknown-none-elf", "tandem: images for rv32")
+        ..chip("rv32", "riscv32imc-unknown-none-elf", "tandem: rv32's images")
     },
     Chip {
         emulator: &[
@@ -65,7 +65,7 @@ pub static CHIPS: [Chip; 7] = [
             "-semihosting-config",
             SEMIHOSTING,
         ],
-        ..chip("cortex-m3", "thumbv7m-none-eabi", "tandem: images for cortex-m3")
+        ..chip("cortex-m3", "thumbv7m-none-eabi", "tandem: cortex-m3's images")
     },
     Chip {
         emulator: &[
@@ -79,7 +79,7 @@ pub static CHIPS: [Chip; 7] = [
             "-semihosting-config",
             SEMIHOSTING,
         ],
-        ..chip("cortex-m33", "thumbv8m.main-none-eabihf", "tandem: images for cortex-m33")
+        ..chip("cortex-m33", "thumbv8m.main-none-eabihf", "tandem: cortex-m33's images")
     },
     Chip {
         // Nothing limits the handlers' stack.
@@ -98,7 +98,7 @@ pub static CHIPS: [Chip; 7] = [
             "-semihosting-config",
             SEMIHOSTING,
         ],
-        ..chip("cortex-m0", "thumbv6m-none-eabi", "tandem: images for cortex-m0")
+        ..chip("cortex-m0", "thumbv6m-none-eabi", "tandem: cortex-m0's images")
     },
     Chip {
         own: Some(("cortex-m7", "-C target-cpu=cortex-m7")),
@@ -113,11 +113,11 @@ pub static CHIPS: [Chip; 7] = [
             "-semihosting-config",
             SEMIHOSTING,
         ],
-        ..chip("cortex-m7", "thumbv7em-none-eabihf", "tandem: images for cortex-m7")
+        ..chip("cortex-m7", "thumbv7em-none-eabihf", "tandem: cortex-m7's images")
     },
     Chip {
         emulator: VIRT,
-        ..chip("rv32imac", "riscv32imac-unknown-none-elf", "tandem: images for rv32imac")
+        ..chip("rv32imac", "riscv32imac-unknown-none-elf", "tandem: rv32imac's images")
     },
 ];
 

@@ -206,7 +206,7 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
         for package in images::packages(triple)? {
             let clippy = [xtask, "firmware", triple, "clippy", "--locked", "--release"];
             let lint = [&clippy[..], &["--package", &package, "--", "-D", "warnings"]].concat();
-            let name = format!("firmware: {package} for {triple}");
+            let name = format!("clippy of {package} for {triple}");
             steps.push(Step::new(Stage::Long, name, &lint).after(&["packages"]).lock("firmware"));
         }
     }
