@@ -8,9 +8,11 @@
 //! - `name`: the experiment and the requested parameters, as `switch/pair:thread-thread/tasks:2`;
 //!   then the target if the run has several, and the series if the case has several. `transaction`
 //!   is named as by Android's benchmarks: `BM_sendVec_binderize/64`.
-//! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark, including the
-//!   nominal part: 50.06 ms for a delay of 50 ms. The counters `p50`, `p99` and `max` add the
-//!   distribution; `p99` is present when every repetition has enough samples for it.
+//! - `real_time`: the **mean** of the repetition's samples, as in Google Benchmark, without the
+//!   nominal part: 0.06 ms for a delay of 50 ms that took 50.06 ms, so that twice the lateness is
+//!   twice the time. The counter `nominal` has the nominal part of a series that has one. The
+//!   counters `p50`, `p99` and `max` add the distribution, likewise; `p99` is present when every
+//!   repetition has enough samples for it.
 //! - `cpu_time`: the mean of the case's series `processor time` if the experiment has one
 //!   (`transaction`); otherwise equal to `real_time`, because compare.py requires it.
 //! - `iterations`: the number of samples in the repetition.
@@ -229,7 +231,7 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
         .iter()
         .enumerate()
         .map(|(index, repetition)| {
-            let mean = repetition.mean + series.nominal;
+            let mean = repetition.mean;
             Entry {
                 repetition_index: Some(index),
                 iterations: repetition.count,
@@ -245,18 +247,19 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
 }
 
 /// The counters of a repetition: the headline statistics that every repetition of the series has,
-/// with the nominal part.
+/// and the nominal part, which is in none of them.
 fn counters(
     series: &SeriesResult,
     repetition: &Repetition,
 ) -> impl Iterator<Item = (&'static str, f64)> {
-    Statistic::headlines().filter_map(|statistic| {
+    let nominal = (series.nominal != 0.0).then_some(("nominal", series.nominal));
+    let headlines = Statistic::headlines().filter_map(|statistic| {
         let of = statistic.headline?;
-        let nominal = if statistic.is_duration() { series.nominal } else { 0.0 };
         let value =
             of(repetition).filter(|_| series.by_repetition.iter().all(|one| of(one).is_some()));
-        Some((statistic.name, value? + nominal))
-    })
+        Some((statistic.name, value?))
+    });
+    headlines.chain(nominal)
 }
 
 type OverRepetitions = fn(&[f64]) -> f64;

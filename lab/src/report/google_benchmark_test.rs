@@ -108,11 +108,23 @@ fn a_case_without_figures_has_a_reason() {
 }
 
 #[test]
-fn nominal_parts_count_and_other_units_are_labelled() {
+fn a_delay_is_its_lateness_and_other_units_are_labelled() {
     let mut run = sample::run();
-    let file = rendered(&run);
-    let delay = entries(&file).iter().find(|entry| entry["name"] == "delay/task 1").unwrap();
-    assert!(delay["p50"].as_f64().unwrap() > 50e6);
+    let entry = |run: &Run| {
+        let file = rendered(run);
+        entries(&file).iter().find(|entry| entry["name"] == "delay/task 1").unwrap().clone()
+    };
+    let time = |entry: &Value, name: &str| entry[name].as_f64().unwrap();
+    let delay = entry(&run);
+    assert_eq!(delay["nominal"], 50e6);
+    assert!(time(&delay, "real_time") < 1e6 && time(&delay, "p50") < 1e6, "{delay}");
+    // Twice as late is twice the time.
+    for case in run.cases.iter_mut().filter(|case| case.experiment.as_str() == "delay") {
+        for repetition in case.series.iter_mut().flat_map(|series| &mut series.by_repetition) {
+            repetition.mean *= 2.0;
+        }
+    }
+    assert_eq!(time(&entry(&run), "real_time"), 2.0 * time(&delay, "real_time"));
     run.cases[0].series[0].unit = Unit::Cycles;
     let first = &rendered(&run)["benchmarks"][0];
     assert_eq!(first["label"], "in cycles, not ns");
