@@ -67,8 +67,19 @@ fn doubts(case: &CaseResult) -> Vec<OneLine> {
 /// Judges a peer: each median ratio must be within its tolerance.
 pub fn judge_peer(statistics: &[Paired]) -> Verdict {
     let missed: Vec<OneLine> = statistics.iter().filter_map(missed).map(OneLine::from).collect();
-    let status = if missed.is_empty() { Status::Pass } else { Status::LimitMissed };
-    Verdict { status, reasons: missed }
+    if !missed.is_empty() {
+        return Verdict { status: Status::LimitMissed, reasons: missed };
+    }
+    let unknown: Vec<OneLine> = statistics.iter().filter_map(unknown).map(OneLine::from).collect();
+    let status = if unknown.is_empty() { Status::Pass } else { Status::Inconclusive };
+    Verdict { status, reasons: unknown }
+}
+
+/// A statistic with a tolerance of which no pair has both values.
+fn unknown(paired: &Paired) -> Option<String> {
+    let is_judged = paired.within.is_some() && !paired.ours_is.is_empty();
+    (is_judged && !paired.theirs_is.is_empty() && paired.ratio.is_none())
+        .then(|| format!("no pair has {}", paired.name()))
 }
 
 fn missed(paired: &Paired) -> Option<String> {
@@ -109,9 +120,18 @@ mod tests {
         ] {
             assert_eq!(judge_peer(&[paired(&[ours; 3], &[100.0; 3], Some(0.25))]).status, status);
         }
-        assert_eq!(
-            judge_peer(&[paired(&ours, &theirs, None), paired(&ours, &[], Some(0.01))]).status,
-            Status::Pass
-        );
+        let shown = [paired(&ours, &theirs, None), paired(&ours, &[], None)];
+        assert_eq!(judge_peer(&shown).status, Status::Pass);
+    }
+
+    #[test]
+    fn a_tolerance_without_a_value_is_no_pass() {
+        let near = paired(&[100.0; 3], &[100.0; 3], Some(0.1));
+        let far = paired(&[200.0; 3], &[100.0; 3], Some(0.1));
+        let none = paired(&[], &[], Some(0.1));
+        let verdict = judge_peer(&[near, none.clone()]);
+        assert_eq!(verdict.status, Status::Inconclusive);
+        assert_eq!(verdict.reasons, ["no pair has p50"]);
+        assert_eq!(judge_peer(&[far, none]).status, Status::LimitMissed);
     }
 }

@@ -105,11 +105,14 @@ pub enum PairOutcome {
 }
 
 /// The values of a statistic in a pair; a side without the statistic is `None`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairValue {
     pub ours: Option<f64>,
     pub theirs: Option<f64>,
     pub unit: String,
+    /// Why this pair has no value of the statistic; both sides are `None` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// A pair, as a frame.

@@ -132,7 +132,9 @@ fn peer_rows(peer: &PeerResult, paired: &Paired) -> String {
                 "experiment" => peer.experiment.to_string(),
                 "target" => peer.target.to_string(),
                 "parameters" => parameters(&peer.parameters),
-                "repetitions" | "count" => peer.pairs.to_string(),
+                "repetitions" => peer.pairs.to_string(),
+                // Pairs without the statistic are left out of it.
+                "count" => paired.ours.len().max(paired.theirs.len()).to_string(),
                 "series" => format!("{}: {}", peer.name, paired.name()),
                 "role" => role.to_owned(),
                 "unit" => unit.to_owned(),

@@ -20,6 +20,9 @@ pub(super) struct PairTally {
     duration: Option<Duration>,
     spent: Duration,
     failures: Vec<String>,
+    /// The statistics that single pairs lack: for each, its place, the pair's number from 1, and
+    /// the reason.
+    gaps: Vec<(usize, usize, String)>,
     /// Why no more pairs are run, if there is a reason.
     trouble: Option<Verdict>,
 }
@@ -32,6 +35,7 @@ impl PairTally {
             duration: form.duration,
             spent: Duration::ZERO,
             failures: Vec::new(),
+            gaps: Vec::new(),
             trouble: form.is_given_up.then(|| form.result.verdict.clone()),
         }
     }
@@ -60,16 +64,21 @@ impl PairTally {
         }
     }
 
-    /// Takes in a pair. One that failed is run again; the third that failed is the last.
+    /// Takes in a pair. One that failed is run again; the third that failed is the last. A statistic
+    /// that the pair lacks is left out of it.
     pub(super) fn add(&mut self, pair: Pair) {
         // A journal's pair may have taken any time.
         self.spent = self.spent.saturating_add(pair.spent);
         match pair.outcome {
             PairOutcome::Values(values) => {
-                for (paired, value) in self.result.statistics.iter_mut().zip(values) {
-                    add(paired, value);
-                }
                 self.result.pairs += 1;
+                let statistics = self.result.statistics.iter_mut().enumerate();
+                for ((place, paired), value) in statistics.zip(values) {
+                    match value.missing {
+                        Some(why) => self.gaps.push((place, self.result.pairs, why)),
+                        None => add(paired, value),
+                    }
+                }
             }
             PairOutcome::Unprepared(why) => {
                 self.trouble = Some(Verdict::new(Status::Error, why));
@@ -94,7 +103,11 @@ impl PairTally {
         if self.trouble.is_none() {
             let again = self.failures.iter();
             let again = again.map(|why| format!("A pair failed and was run again: {why}\n"));
-            result.note = (again.collect::<String>() + &result.note).into();
+            let gaps = self.gaps.iter().map(|(place, pair, why)| {
+                let name = result.statistics[*place].name();
+                format!("Pair {pair} is left out of {name}: {why}\n")
+            });
+            result.note = (again.chain(gaps).collect::<String>() + &result.note).into();
         }
         if is_cut {
             let all = self.repeat.max(pairs);

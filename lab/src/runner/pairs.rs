@@ -5,7 +5,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 
 use super::{
     pair_tally::PairTally,
@@ -112,10 +112,13 @@ impl<'a> UnderWay<'a> {
         self.tally.add(pair);
     }
 
-    /// Runs a pair; the values of its statistics.
+    /// Runs a pair; the values of its statistics. A statistic that this pair lacks has none.
+    ///
+    /// # Errors
+    /// A side failed, or the pair has not a single statistic.
     fn values(&self, stop: &AtomicBool) -> Result<Vec<PairValue>> {
         let (ours, theirs) = self.both(stop)?;
-        self.peer.beside.iter().map(|beside| value(beside, &ours, &theirs)).collect()
+        values(&self.peer.beside, &ours, &theirs)
     }
 
     fn both(&self, stop: &AtomicBool) -> Result<(CaseResult, Vec<Reading>)> {
@@ -213,9 +216,24 @@ fn unmeasured(beside: &Beside) -> Paired {
     }
 }
 
-/// The values of one pair.
+/// The values of all statistics of one pair.
+///
+/// # Errors
+/// If no statistic has a value; the first reason.
+fn values(beside: &[Beside], ours: &CaseResult, theirs: &[Reading]) -> Result<Vec<PairValue>> {
+    let mut found: Vec<Result<PairValue>> =
+        beside.iter().map(|beside| value(beside, ours, theirs)).collect();
+    if !found.is_empty() && found.iter().all(Result::is_err) {
+        found.swap_remove(0)?;
+    }
+    let missing =
+        |error: Error| PairValue { missing: Some(format!("{error:#}")), ..PairValue::default() };
+    Ok(found.into_iter().map(|value| value.unwrap_or_else(missing)).collect())
+}
+
+/// The value of a statistic in one pair.
 fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairValue> {
-    let mut value = PairValue { ours: None, theirs: None, unit: String::new() };
+    let mut value = PairValue::default();
     let mut units = Vec::new();
     if let Some(statistic) = &beside.ours {
         let (of_ours, unit) = of_ours(ours, statistic, &beside.series)?;
@@ -286,4 +304,32 @@ fn missing(peer: &Peer) -> Option<String> {
     }
     (!machine::is_installed(&peer.command[0]))
         .then(|| format!("{} is not installed", peer.command[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::sample;
+
+    #[test]
+    fn a_statistic_that_is_missing_leaves_the_others() {
+        let case = &sample::run().cases[0];
+        let beside = |theirs: &str| Beside {
+            ours: Some("p50".to_owned()),
+            series: Vec::new(),
+            theirs: Some(theirs.to_owned()),
+            scale: 1.0,
+            within: None,
+        };
+        let both = [beside("p50"), beside("p99")];
+        let median = Reading { name: "p50", unit: Unit::Nanoseconds, value: 10.0 };
+        let found = values(&both, case, &[median]).unwrap();
+        assert!(found[0].missing.is_none() && found[0].theirs == Some(10.0));
+        assert_eq!(found[1].missing.as_deref(), Some("theirs has no `p99` this time"));
+        assert!(found[1].ours.is_none() && found[1].theirs.is_none());
+        // A ratio to 0 is missing, too.
+        let zero = Reading { name: "p99", value: 0.0, ..median };
+        assert!(values(&both, case, &[median, zero]).unwrap()[1].missing.is_some());
+        assert!(values(&both, case, &[]).is_err(), "a pair without any statistic has failed");
+    }
 }

@@ -376,6 +376,35 @@ fn peer() -> PeerForm {
     PeerForm { result, repeat: 3, duration: None, is_given_up: false }
 }
 
+fn pair_value(ours: f64, theirs: f64) -> PairValue {
+    let unit = "ns".to_owned();
+    PairValue { ours: Some(ours), theirs: Some(theirs), unit, missing: None }
+}
+
+#[test]
+fn a_statistic_that_a_pair_lacks_costs_that_pair_and_that_statistic() {
+    let mut form = peer();
+    let tail = Paired { ours_is: "p99".into(), ..form.result.statistics[0].clone() };
+    form.result.statistics.push(tail);
+    let mut tally = pair_tally::PairTally::new(&form);
+    let missing = Some("theirs has no `p99` this time".to_owned());
+    for number in 0..3 {
+        let tail = match number {
+            1 => PairValue { missing: missing.clone(), ..PairValue::default() },
+            _ => pair_value(20.0, 20.0),
+        };
+        let outcome = PairOutcome::Values(vec![pair_value(10.0, 10.0), tail]);
+        tally.add(Pair { peer: 0, spent: Duration::ZERO, outcome });
+    }
+    let result = tally.finish().unwrap();
+    assert_eq!((result.pairs, result.verdict.status), (3, Status::Pass));
+    let counts: Vec<usize> = result.statistics.iter().map(|paired| paired.ours.len()).collect();
+    assert_eq!(counts, [3, 2]);
+    assert_eq!(result.statistics[1].ratio.unwrap().median, 1.0);
+    let note = result.note.to_string();
+    assert!(note.starts_with("Pair 2 is left out of p99 / Avg: theirs has no `p99`"), "{note}");
+}
+
 #[test]
 fn pairs_are_kept_and_a_peer_that_was_cut_short_is_inconclusive() {
     let folder = Scratch::new("pairs");
@@ -390,10 +419,7 @@ fn pairs_are_kept_and_a_peer_that_was_cut_short_is_inconclusive() {
         cases: Vec::new(),
         peers: vec![peer()],
     };
-    let values = |ours, theirs| {
-        let value = PairValue { ours: Some(ours), theirs: Some(theirs), unit: "ns".to_owned() };
-        PairOutcome::Values(vec![value])
-    };
+    let values = |ours, theirs| PairOutcome::Values(vec![pair_value(ours, theirs)]);
     let all_pairs = [
         values(10.0, 10.1),
         PairOutcome::Failed("starved".to_owned()),
