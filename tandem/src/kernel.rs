@@ -402,6 +402,10 @@ pub(crate) fn end_thread() -> ! {
     unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
 }
 
+/// Called for each task that ends, once a task has waited for an end: so that a program without such
+/// waits has no code of them.
+pub(crate) static AT_END: Shared<Option<fn(Masked, Task)>> = Shared::new(None);
+
 /// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
 /// no effect.
 fn bury(m: Masked, task: Task) {
@@ -409,6 +413,9 @@ fn bury(m: Masked, task: Task) {
     task.bit.set(m, 0);
     task.life.set(m, Life::Over);
     trace::emit(Event::Ended, task);
+    if let Some(report) = AT_END.get(m) {
+        report(m, task);
+    }
 }
 
 /// Calls [`reschedule`] if the kernel has been started.

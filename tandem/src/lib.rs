@@ -133,6 +133,7 @@ mod block_on;
 mod callback;
 mod ceiling;
 mod condvar;
+mod control;
 mod coroutine;
 #[cfg(feature = "embassy-time")]
 mod embassy_time;

@@ -177,4 +177,26 @@ impl<C> List<C> {
         }
         mask.restore();
     }
+
+    /// Serves every node for whose condition `decide` returns flags other than 0, within one masked
+    /// window. The woken tasks are ready; the caller lets them run.
+    pub(crate) fn serve_all(&self, m: Masked, decide: impl Fn(Masked, &C) -> u32) {
+        let Some(end) = self.first.get(m).and_then(|first| at(m, first).prev.get(m)) else {
+            return;
+        };
+        let mut link = self.first.get(m);
+        while let Some(this) = link {
+            let node = at(m, this);
+            link = node.next.get(m).filter(|_| this != end);
+            match decide(m, &node.condition) {
+                0 => {}
+                flags => {
+                    self.remove(m, node);
+                    if let Some(task) = node.event.raise(m, flags) {
+                        kernel::wake(m, task);
+                    }
+                }
+            }
+        }
+    }
 }

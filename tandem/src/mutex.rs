@@ -285,7 +285,7 @@ impl Lock {
 
     /// Updates the priority of the owner, and of the owner for which that one waits in turn.
     /// Unmasks interrupts after every step.
-    fn settle_owner(&self) {
+    pub(crate) fn settle_owner(&self) {
         let mut lock = Some(NonNull::from(self));
         while let Some(this) = lock {
             let (mask, m) = Mask::set();

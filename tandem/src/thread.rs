@@ -87,8 +87,8 @@ impl Me<'_> {
 #[repr(C, align(32))]
 pub struct Thread<const STACK: usize> {
     guard: UnsafeCell<MaybeUninit<[u8; arch::GUARD]>>,
-    stack: UnsafeCell<MaybeUninit<[u8; STACK]>>,
-    header: Header,
+    pub(crate) stack: UnsafeCell<MaybeUninit<[u8; STACK]>>,
+    pub(crate) header: Header,
 }
 
 // SAFETY: `spawn` accesses the stack after `claim` has excluded others, and the thread accesses it
@@ -133,11 +133,20 @@ impl<const STACK: usize> Thread<STACK> {
         const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
         const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
         self.header.claim(name, priority)?;
+        self.launch_claimed(body);
+        Ok(())
+    }
+
+    /// Makes a claimed thread ready to run `body`, which fits.
+    #[inline(always)]
+    pub(crate) fn launch_claimed<F>(&'static self, body: F)
+    where
+        F: FnOnce(&Me) + Send + 'static,
+    {
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
         // SAFETY: the thread had ended, and `claim` has given the stack to this call. `low` is
         // aligned to 32 by the type, and the body fits.
         unsafe { launch(&self.header, low, high, body) };
-        Ok(())
     }
 
     #[must_use]

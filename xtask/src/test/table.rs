@@ -217,7 +217,7 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 10] = [
+const IMAGES: [(&str, &[&str]); 11] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
     ("checked/registers", &[]),
@@ -225,6 +225,7 @@ const IMAGES: [(&str, &[&str]); 10] = [
     ("checked/traced", &[]),
     ("checked/slices", &[]),
     ("checked/services", &[]),
+    ("checked/control", &[]),
     ("checked/embassy_users", &[]),
     ("checked/checks", &["fails with", "stack overflow in task deep"]),
     (

@@ -1,0 +1,166 @@
+//! What tasks do to other tasks: wait for their end, change their priority, measure their stacks.
+//!
+//! # Soundness
+//! A node that waits for an end is in [`List`], which argues for its links. A stack is painted
+//! between `claim` and the thread's launch, while it belongs to the spawning call; its words are
+//! read one by one, whatever they hold.
+
+use crate::{
+    arch::Mask,
+    group::late,
+    kernel::{self, AT_END, KERNEL},
+    list::{List, Node},
+    mutex::settle,
+    shared::Masked,
+    task::{Info, Life, Priority, StillAlive, Task, masked},
+    thread::{Me, Thread},
+    time::TimedOut,
+};
+use core::pin::pin;
+
+/// Tasks that wait for the end of others.
+static JOINING: List<Task> = List::new();
+
+fn has_ended(m: Masked, task: &Task) -> u32 {
+    u32::from(task.life.get(m) == Life::Over)
+}
+
+/// Serves the tasks that wait for the end of `ended`. A step for each task that waits for any end.
+fn report_end(m: Masked, ended: Task) {
+    JOINING.serve_all(m, |_, task| u32::from(task.is(ended)));
+}
+
+impl Info {
+    /// Blocks the thread until the task has ended: its storage can be used again. Returns at once
+    /// if it has ended, or was never spawned.
+    ///
+    /// Constant time besides the wait. In a program that calls this, the end of a task takes a step
+    /// for each task that waits for an end, with interrupts masked.
+    ///
+    /// # Panics
+    /// If the task is the caller, or if it must wait in a critical section.
+    #[track_caller]
+    pub fn join(self, me: &Me) {
+        self.assert_other();
+        let node = pin!(Node::new(self.0));
+        let node = node.as_ref();
+        if let Err(_place) = JOINING.enter(node, Some("Info::join"), has_ended) {
+            node.get_ref().event().wait(me);
+        };
+    }
+
+    /// Blocks the thread until the task has ended or `due` has come, in ticks of the board's clock.
+    ///
+    /// # Errors
+    /// If the task has not ended by `due`.
+    ///
+    /// # Panics
+    /// As [`join`](Self::join).
+    #[track_caller]
+    pub fn join_until(self, me: &Me, due: u64) -> Result<(), TimedOut> {
+        self.assert_other();
+        let node = pin!(Node::new(self.0));
+        let node = node.as_ref();
+        match JOINING.enter(node, Some("Info::join_until"), has_ended) {
+            Ok(_) => Ok(()),
+            Err(place) => late(node.get_ref().event(), me, due, || place.leave()).map(drop),
+        }
+    }
+
+    /// Completes when the task has ended. For coroutines.
+    ///
+    /// # Panics
+    /// If the task is the caller, or as [`Event::signalled`](crate::Event::signalled).
+    pub async fn ended(self) {
+        self.assert_other();
+        let node = pin!(Node::new(self.0));
+        let node = node.as_ref();
+        if let Err(_place) = JOINING.enter(node, None, has_ended) {
+            node.get_ref().event().signalled().await;
+        };
+    }
+
+    /// Asserts that the task is not the caller, and prepares for the wait.
+    #[track_caller]
+    fn assert_other(self) {
+        let is_self = masked(|m| {
+            AT_END.set(m, Some(report_end));
+            KERNEL.runs(m, self.0)
+        });
+        assert!(!is_self, "task {}: waits for its own end", kernel::current().name());
+    }
+}
+
+/// The word that fills a stack that is measured.
+const PAINT: u32 = 0x5ca1_ab1e;
+
+impl<const STACK: usize> Thread<STACK> {
+    /// Changes the thread's own priority. If it has inherited a higher one or uses a ceiling, it
+    /// keeps that as long as before. Whichever task is the most urgent then runs. Returns `false`
+    /// if the thread has not been spawned or has ended.
+    ///
+    /// A step for each lock that the thread holds, with interrupts masked; if it waits for a mutex,
+    /// one for each owner in the chain, with interrupts on between two. (A coroutine's priority is
+    /// fixed: a poll of it may be suspended on the shared stack, below others in the order of
+    /// priorities.)
+    pub fn set_priority(&'static self, _: &Me, priority: Priority) -> bool {
+        let task = &self.header;
+        let (mask, m) = Mask::set();
+        let is_alive = task.life.get(m) != Life::Over;
+        let mut waits_for = None;
+        if is_alive {
+            task.set_base(m, priority.level());
+            if settle(m, task) {
+                waits_for = task.waits_for.get(m);
+                kernel::reschedule(m, mask);
+            }
+        }
+        mask.restore();
+        if let Some(lock) = waits_for {
+            // SAFETY: a mutex that a thread waits for is static.
+            unsafe { lock.as_ref() }.settle_owner();
+        }
+        is_alive
+    }
+
+    /// As [`spawn`](Self::spawn), with the stack prepared for
+    /// [`stack_unused`](Self::stack_unused): a store for each word of it, with interrupts on.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_measured<F>(
+        &'static self,
+        priority: Priority,
+        name: &'static str,
+        body: F,
+    ) -> Result<(), StillAlive>
+    where
+        F: FnOnce(&Me) + Send + 'static,
+    {
+        const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
+        const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
+        self.header.claim(name, priority)?;
+        let words = self.stack.get().cast::<u32>();
+        for word in 0..STACK / size_of::<u32>() {
+            // SAFETY: within the stack, which `claim` has given to this call.
+            unsafe { words.add(word).write_volatile(PAINT) };
+        }
+        self.launch_claimed(body);
+        Ok(())
+    }
+
+    /// The bytes of the stack that a thread started by [`spawn_measured`](Self::spawn_measured) has
+    /// not used so far, or had not when it ended: its high-water mark. 0 or a small number after
+    /// [`spawn`](Self::spawn).
+    ///
+    /// A load for each unused word, with interrupts on. May be called anywhere.
+    #[must_use]
+    pub fn stack_unused(&'static self) -> usize {
+        let words = self.stack.get().cast::<u32>();
+        let count = STACK / size_of::<u32>();
+        // SAFETY: within the stack, which is static memory and so has a value; the thread may write
+        // it meanwhile, which a volatile load of a word allows.
+        let is_unused = |word: &usize| unsafe { words.add(*word).read_volatile() } == PAINT;
+        (0..count).take_while(is_unused).count() * size_of::<u32>()
+    }
+}
