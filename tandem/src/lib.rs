@@ -142,6 +142,8 @@ mod group;
 mod kernel;
 mod list;
 mod mutex;
+#[cfg(feature = "processor-time")]
+mod processor_time;
 mod queue;
 #[cfg(feature = "raw")]
 pub mod raw;
@@ -170,6 +172,8 @@ pub use event::{Event, Signalled};
 pub use group::{Group, Want};
 pub use kernel::{SharedStack, current, start};
 pub use mutex::{Guard, Mutex};
+#[cfg(feature = "processor-time")]
+pub use processor_time::{idle_time, interrupt_time};
 pub use queue::{Queue, Received, Sent};
 pub use semaphore::{Semaphore, Taken};
 pub use signal::{Receiver, Signal, Watch};

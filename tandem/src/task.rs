@@ -96,6 +96,9 @@ pub(crate) struct Header {
     pub(crate) switches: Shared<u32>,
     #[cfg(feature = "embassy-time")]
     pub(crate) alarm: crate::embassy_time::Alarm,
+    /// In ticks of the board's clock.
+    #[cfg(feature = "processor-time")]
+    pub(crate) processor_time: Shared<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +133,8 @@ impl Header {
             switches: Shared::new(0),
             #[cfg(feature = "embassy-time")]
             alarm: crate::embassy_time::Alarm::new(),
+            #[cfg(feature = "processor-time")]
+            processor_time: Shared::new(0),
         }
     }
 

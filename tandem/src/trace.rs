@@ -65,6 +65,10 @@ unsafe extern "Rust" {
 
 #[inline(always)]
 pub(crate) fn emit(event: Event, task: Task) {
+    #[cfg(feature = "processor-time")]
+    if event == Event::Run {
+        crate::processor_time::on_run(task);
+    }
     #[cfg(feature = "trace")]
     _tandem_trace(event, Info(task));
     let _ = (event, task);
@@ -83,9 +87,13 @@ pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
 /// [`Event::InterruptOut`]. Without the feature `trace`, just calls the body.
 #[inline(always)]
 pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "processor-time")]
+    crate::processor_time::on_handler(true);
     #[cfg(feature = "trace")]
     _tandem_trace(Event::InterruptIn, crate::current());
     let result = body();
+    #[cfg(feature = "processor-time")]
+    crate::processor_time::on_handler(false);
     #[cfg(feature = "trace")]
     _tandem_trace(Event::InterruptOut, crate::current());
     result

@@ -217,7 +217,7 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 11] = [
+const IMAGES: [(&str, &[&str]); 12] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
     ("checked/registers", &[]),
@@ -226,6 +226,7 @@ const IMAGES: [(&str, &[&str]); 11] = [
     ("checked/slices", &[]),
     ("checked/services", &[]),
     ("checked/control", &[]),
+    ("checked/usage", &[]),
     ("checked/embassy_users", &[]),
     ("checked/checks", &["fails with", "stack overflow in task deep"]),
     (
@@ -245,15 +246,16 @@ const HARD: [&str; 5] = [
 
 /// The features of each build: an image has those it asks for, and no build renews another's. The
 /// emulated RV32 has supervisor mode, and so may know the PMP by heart: `fence`.
-const BUILDS: [(&str, &[&str]); 4] = [
+const BUILDS: [(&str, &[&str]); 5] = [
     ("fence,count", &[]),
     ("fence,count,trace", &["--bin", "traced"]),
     ("fence,time-slice", &["--bin", "slices"]),
+    ("fence,processor-time", &["--bin", "usage"]),
     ("fence,count,embassy", &["--bin", "embassy_users"]),
 ];
 
 /// The sets of features that clippy reads.
-const LINTED: [&str; 4] = ["", "count,fence,embassy", "trace", "time-slice"];
+const LINTED: [&str; 4] = ["", "count,fence,embassy", "processor-time", "time-slice"];
 
 fn tandem(xtask: &str) -> Vec<Step> {
     let test = ["cargo", "test", "--locked", "--package", "tandem"];
