@@ -404,7 +404,9 @@ pub(crate) fn end_thread() -> ! {
 
 /// Called for each task that ends, once a task has waited for an end: so that a program without such
 /// waits has no code of them.
-pub(crate) static AT_END: Shared<Option<fn(Masked, Task)>> = Shared::new(None);
+pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
+
+pub(crate) type AtEnd = fn(Masked, Task);
 
 /// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
 /// no effect.
