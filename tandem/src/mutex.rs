@@ -259,7 +259,7 @@ impl Lock {
         let me = KERNEL.current(m);
         self.unlink(m, me);
         trace::emit(Event::Unlock, me);
-        let heir = self.waiters.pop(m).map(|waiter| waiter.task(m));
+        let heir = self.waiters.pop(m).and_then(|(_, task)| task);
         self.owner.set(m, None);
         if let Some(heir) = heir {
             self.give_to(m, heir);

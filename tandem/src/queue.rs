@@ -24,7 +24,7 @@ use crate::{
     task::Task,
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
-    wait::{WaitQueue, Waiter},
+    wait::{WaitQueue, Waiter, rouse},
 };
 use core::{
     cell::UnsafeCell,
@@ -101,7 +101,7 @@ impl<T, const N: usize> Queue<T, N> {
         if let Some(receiver) = receiver {
             let place = receiver.cargo.get(m).cast::<T>();
             if !place.is_null() {
-                self.receivers.serve(m, receiver);
+                let _ = self.receivers.serve(m, receiver);
                 // SAFETY: a waiting thread's cargo is space for one message on its stack, and
                 // `message` is valid.
                 unsafe { place.copy_from_nonoverlapping(message, 1) };
@@ -119,9 +119,11 @@ impl<T, const N: usize> Queue<T, N> {
         self.len.set(m, len + 1);
         // A waiting coroutine is promised the message, which is otherwise unclaimed.
         let Some(receiver) = receiver else { return Put::Stored };
-        self.receivers.serve(m, receiver);
         self.promised.set(m, self.promised.get(m) + 1);
-        Put::Serves(receiver)
+        match self.receivers.serve(m, receiver) {
+            Some(task) => Put::Wakes(task),
+            None => Put::Calls(receiver),
+        }
     }
 
     /// Moves the first message out, and then the message of the most urgent waiting sender in.
@@ -147,25 +149,27 @@ impl<T, const N: usize> Queue<T, N> {
         let len = self.len.get(m);
         // SAFETY: the position behind the last message is free. The cargo of a waiting sender is
         // its message, which it forgets once it is served.
-        unsafe { self.place(m, len).copy_from_nonoverlapping(sender.cargo.get(m).cast::<T>(), 1) };
+        unsafe {
+            self.place(m, len).copy_from_nonoverlapping(sender.0.cargo.get(m).cast::<T>(), 1)
+        };
         self.len.set(m, len + 1);
         // There may be receivers waiting, if all messages of a full ring were promised.
         let receiver = self.promise(m);
-        let pressing = sender.rouse(m) | receiver.is_some_and(|receiver| receiver.rouse(m));
+        let pressing = rouse(m, sender) | receiver.is_some_and(|receiver| rouse(m, receiver));
         if pressing {
             kernel::reschedule_if_started(m, mask);
         }
     }
 
     /// Promises an unclaimed message, if there is one, to the most urgent waiting receiver. Returns
-    /// its waiter, to be woken.
+    /// its waiter, and the task to be woken unless it has a foreign waker.
     #[inline(always)]
-    fn promise<'a>(&self, m: Masked) -> Option<&'a Waiter> {
+    fn promise<'a>(&self, m: Masked) -> Option<(&'a Waiter, Option<Task>)> {
         if self.len.get(m) == self.promised.get(m) {
             return None;
         }
         let receiver = self.receivers.pop(m)?;
-        receiver.cargo.set(m, core::ptr::null_mut());
+        receiver.0.cargo.set(m, core::ptr::null_mut());
         self.promised.set(m, self.promised.get(m) + 1);
         Some(receiver)
     }
@@ -200,7 +204,7 @@ impl<T, const N: usize> Queue<T, N> {
                 return Err(ManuallyDrop::into_inner(message));
             }
             Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-            Put::Serves(waiter) => waiter.wake(m, mask),
+            Put::Calls(waiter) => waiter.call(m, mask),
             Put::Stored => {}
         }
         mask.restore();
@@ -272,7 +276,7 @@ impl<T, const N: usize> Queue<T, N> {
                 };
             }
             Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-            Put::Serves(waiter) => waiter.wake(m, mask),
+            Put::Calls(waiter) => waiter.call(m, mask),
             Put::Stored => {}
         }
         mask.restore();
@@ -361,10 +365,10 @@ enum Put<'a> {
     /// The ring is full, and the message has not been moved.
     Full,
     Stored,
-    /// A waiting thread has the message: it is to be woken.
+    /// A task has the message, or has been promised one: it is to be woken.
     Wakes(Task),
-    /// A future has been promised the message: its task or waker is to be woken.
-    Serves(&'a Waiter),
+    /// A future has been promised the message: its foreign waker is to be called.
+    Calls(&'a Waiter),
 }
 
 /// The end of a wait.

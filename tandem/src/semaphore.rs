@@ -122,10 +122,13 @@ impl Semaphore {
     /// Ends a future's wait early. A unit that it has been given and has not reported goes back.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, waiter: &Waiter, phase: Phase) {
-        masked(|m| waiter.leave(m));
-        waiter.release(phase);
-        if waiter.was_served() {
+    fn give_up(&self, waiter: &Waiter) {
+        let served = masked(|m| {
+            waiter.leave(m);
+            waiter.is_served(m)
+        });
+        waiter.release();
+        if served {
             self.give();
         }
     }
@@ -155,7 +158,11 @@ impl Taken<'_> {
     fn poll_again(&mut self, sleeper: Sleeper) -> Poll<()> {
         // SAFETY: the phase is not `Free`, so `enter` has initialized the waiter.
         let waiter = unsafe { self.waiter.assume_init_ref() };
-        if waiter.poll_again(&mut self.phase, sleeper) { Poll::Ready(()) } else { Poll::Pending }
+        if !waiter.poll_again(sleeper) {
+            return Poll::Pending;
+        }
+        self.phase = Phase::Free;
+        Poll::Ready(())
     }
 }
 
@@ -167,7 +174,8 @@ impl Future for Taken<'_> {
         // SAFETY: the waiter is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
-        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.was_served() {
+        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.task_was_served()
+        {
             this.phase = Phase::Free;
             return Poll::Ready(());
         }
@@ -180,13 +188,14 @@ impl Future for Taken<'_> {
         if count == 0 {
             kernel::breach("take");
             let queue = &semaphore.waiters;
-            this.phase = Waiter::enter(
+            Waiter::enter(
                 &mut this.waiter,
                 m,
                 queue,
                 Sleeper::behind(context),
                 core::ptr::null_mut(),
             );
+            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }
@@ -201,7 +210,7 @@ impl Drop for Taken<'_> {
     fn drop(&mut self) {
         if self.phase != Phase::Free {
             // SAFETY: as in `poll`.
-            self.semaphore.give_up(unsafe { self.waiter.assume_init_ref() }, self.phase);
+            self.semaphore.give_up(unsafe { self.waiter.assume_init_ref() });
         }
     }
 }

@@ -57,8 +57,8 @@ const FOREIGN: Level = 1 << 8;
 /// The `next` of a waiter with a foreign waker that is alone in its ring. No waiter's address.
 const ALONE: NonNull<Waiter> = NonNull::dangling();
 
-/// The state of a waiter. Any value above `LEADING` means "served"; the waiter's own address is
-/// stored, which is the cheapest value at hand in a register.
+/// The state of a waiter. Any value above `LEADING` means "served": `CALLED` with a foreign waker;
+/// otherwise the waiter's own address, which is the cheapest value at hand in a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 struct State(usize);
@@ -69,6 +69,7 @@ impl State {
     const FOLLOWING: Self = Self(1);
     /// The leader of a ring.
     const LEADING: Self = Self(2);
+    const CALLED: Self = Self(3);
 
     #[inline(always)]
     fn waits(self) -> bool {
@@ -126,7 +127,7 @@ impl Waiter {
     }
 
     /// Enters the waiter of a future into `queue`. The future keeps it in place until it has left
-    /// the queue. Returns the future's phase from here on.
+    /// the queue.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(
@@ -135,7 +136,7 @@ impl Waiter {
         queue: &WaitQueue,
         sleeper: Sleeper,
         cargo: *mut (),
-    ) -> Phase {
+    ) {
         let this = place.as_mut_ptr();
         // SAFETY: as in `in_place`; `insert_sleeper` writes `task`.
         let waiter = unsafe {
@@ -143,33 +144,28 @@ impl Waiter {
             (&raw mut (*this).cargo).write(Shared::new(cargo));
             &*this
         };
-        waiter.insert_sleeper(m, queue, sleeper.keep())
+        waiter.insert_sleeper(m, queue, sleeper.keep());
     }
 
     #[inline(always)]
-    fn insert_sleeper(&self, m: Masked, queue: &WaitQueue, sleeper: Sleeper) -> Phase {
+    fn insert_sleeper(&self, m: Masked, queue: &WaitQueue, sleeper: Sleeper) {
         self.task.set(m, sleeper.data());
         match sleeper.table() {
-            None => {
-                queue.insert(m, self);
-                Phase::Waits
-            }
+            None => queue.insert(m, self),
             Some(table) => {
                 self.table.set(m, Some(table));
                 queue.insert_foreign(m, self);
-                Phase::Foreign
             }
         }
     }
 
     /// A further poll of a future whose wait has not ended, or has a foreign waker: has it wake the
-    /// sleeper of this poll from here on. Returns `true` if the wait has ended; the phase is
-    /// `Free` then.
+    /// sleeper of this poll from here on. Returns `true` if the wait has ended.
     #[cold]
     #[inline(never)]
-    pub(crate) fn poll_again(&self, phase: &mut Phase, sleeper: Sleeper) -> bool {
-        if !self.was_served() {
-            let old = masked(|m| self.sleeper(m));
+    pub(crate) fn poll_again(&self, sleeper: Sleeper) -> bool {
+        let (served, old) = masked(|m| (self.is_served(m), self.sleeper(m)));
+        if !served {
             if old.is(sleeper) {
                 return false;
             }
@@ -181,26 +177,22 @@ impl Waiter {
                 let queue = unsafe { queue.as_ref() };
                 kernel::breach("move");
                 queue.remove(m, self);
-                Some(self.insert_sleeper(m, queue, new))
+                self.insert_sleeper(m, queue, new);
+                Some(())
             });
-            if let Some(moved) = moved {
-                *phase = moved;
+            if moved.is_some() {
                 old.release();
                 return false;
             }
             new.release(); // served just now
         }
-        self.release(*phase);
-        *phase = Phase::Free;
+        old.release();
         true
     }
 
     /// Drops the foreign waker, if there is one. To be called once by the future, after its wait.
-    #[inline(always)]
-    pub(crate) fn release(&self, phase: Phase) {
-        if phase == Phase::Foreign {
-            masked(|m| self.sleeper(m)).release();
-        }
+    pub(crate) fn release(&self) {
+        masked(|m| self.sleeper(m)).release();
     }
 
     #[inline(always)]
@@ -228,39 +220,11 @@ impl Waiter {
         unsafe { &*self.task.get(m).cast::<Header>() }
     }
 
-    /// Makes the task of a served waiter ready, or calls its foreign waker. Returns `true` if a
-    /// more urgent task may be ready now: then call `reschedule_if_started`. The waiter may be gone
-    /// on return.
-    pub(crate) fn rouse(&self, m: Masked) -> bool {
-        if self.is_foreign(m) {
-            self.sleeper(m).call(m);
-            return true;
-        }
-        kernel::wake(m, self.task(m))
-    }
-
-    /// The task of a served waiter, for the caller to wake. `None` if it had a foreign waker: that
-    /// has been called, and other tasks may have run.
-    #[inline(always)]
-    fn to_wake(&self, m: Masked, mask: Mask) -> Option<Task> {
-        if self.is_foreign(m) {
-            self.call(m, mask);
-            return None;
-        }
-        Some(self.task(m))
-    }
-
-    /// Wakes the task or waker of a served waiter, and lets the task run if it is the most urgent.
-    #[inline(always)]
-    pub(crate) fn wake(&self, m: Masked, mask: Mask) {
-        if let Some(task) = self.to_wake(m, mask) {
-            kernel::wake_and_preempt(m, mask, task);
-        }
-    }
-
+    /// Calls the foreign waker of a served waiter, and lets a task run that is now the most urgent.
+    /// The waiter may be gone on return.
     #[cold]
     #[inline(never)]
-    fn call(&self, m: Masked, mask: Mask) {
+    pub(crate) fn call(&self, m: Masked, mask: Mask) {
         self.sleeper(m).call(m);
         kernel::reschedule_if_started(m, mask);
     }
@@ -271,13 +235,14 @@ impl Waiter {
         self.state.get(m) > State::LEADING
     }
 
-    /// Returns whether the wait has ended by being served, read without masking interrupts. `false`
-    /// may be outdated; a waiter that is served stays so.
+    /// Returns whether the wait of a task has ended by being served, read without masking
+    /// interrupts. `false` may be outdated; a waiter that is served stays so. With a foreign waker
+    /// always `false`, for which [`poll_again`](Self::poll_again) looks closer.
     #[inline(always)]
-    pub(crate) fn was_served(&self) -> bool {
+    pub(crate) fn task_was_served(&self) -> bool {
         // SAFETY: a word. An outdated value says "not served", for which the caller is polled
         // again.
-        unsafe { self.state.peek() > State::LEADING }
+        unsafe { self.state.peek() > State::CALLED }
     }
 
     pub(crate) fn is_waiting(&self, m: Masked) -> bool {
@@ -318,7 +283,7 @@ pub(crate) enum Phase {
     /// Not in a queue: the wait has not begun, or its end has been reported.
     Free = 1,
     Waits = 2,
-    /// Waits, with a foreign waker.
+    /// Waits for an event, with a foreign waker.
     Foreign = 3,
 }
 
@@ -415,32 +380,38 @@ impl WaitQueue {
 
     /// Removes the most urgent waiter and marks it served.
     #[inline(always)]
-    pub(crate) fn pop<'a>(&self, m: Masked) -> Option<&'a Waiter> {
+    pub(crate) fn pop<'a>(&self, m: Masked) -> Option<(&'a Waiter, Option<Task>)> {
         let first = self.first(m)?;
-        self.serve(m, first);
-        Some(first)
+        Some((first, self.serve(m, first)))
     }
 
-    /// Removes `first`, the most urgent waiter, and marks it served.
+    /// Removes `first`, the most urgent waiter, and marks it served. Returns its task, to be woken;
+    /// `None` if it has a foreign waker, to be called.
     #[inline(always)]
-    pub(crate) fn serve(&self, m: Masked, first: &Waiter) {
+    #[must_use]
+    pub(crate) fn serve(&self, m: Masked, first: &Waiter) -> Option<Task> {
         let this = NonNull::from(first);
         first.state.set(m, State::served(this));
         if first.next.get(m) == this {
             self.head.set(m, first.down.get(m));
-        } else {
-            self.replace(m, first);
+            return Some(first.task(m));
         }
+        self.replace(m, first)
     }
 
-    /// Removes the first waiter, which has equals or a foreign waker.
+    /// Serves the first waiter, which has equals or a foreign waker.
     #[inline(never)]
-    fn replace(&self, m: Masked, first: &Waiter) {
+    fn replace(&self, m: Masked, first: &Waiter) -> Option<Task> {
         if first.is_alone(m) {
             self.head.set(m, first.down.get(m));
         } else {
             first.abdicate(m, self);
         }
+        if first.is_foreign(m) {
+            first.state.set(m, State::CALLED);
+            return None;
+        }
+        Some(first.task(m))
     }
 
     fn remove(&self, m: Masked, waiter: &Waiter) {
@@ -452,6 +423,18 @@ impl WaitQueue {
             waiter.abdicate(m, self);
         } else {
             waiter.close_gap(m, waiter.down.get(m), self);
+        }
+    }
+}
+
+/// Makes a served task ready, or calls the foreign waker of its waiter. Returns `true` if a more
+/// urgent task may be ready now: then call `reschedule_if_started`. The waiter may be gone on return.
+pub(crate) fn rouse(m: Masked, (waiter, task): (&Waiter, Option<Task>)) -> bool {
+    match task {
+        Some(task) => kernel::wake(m, task),
+        None => {
+            waiter.sleeper(m).call(m);
+            true
         }
     }
 }
@@ -541,8 +524,10 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
-    queue.serve(m, at(m, first));
-    at(m, first).wake(m, mask);
+    match queue.serve(m, at(m, first)) {
+        Some(task) => kernel::wake_and_preempt(m, mask, task),
+        None => at(m, first).call(m, mask),
+    }
 }
 
 /// Calls `hand_over` and restores the interrupt state, as a tail call: a handler that ends by
@@ -560,10 +545,12 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
-    queue.serve(m, at(m, first));
-    match at(m, first).to_wake(m, mask) {
+    match queue.serve(m, at(m, first)) {
         Some(task) => kernel::wake_and_restore(m, mask, task),
-        None => mask.restore(),
+        None => {
+            at(m, first).call(m, mask);
+            mask.restore();
+        }
     }
 }
 

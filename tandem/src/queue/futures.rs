@@ -9,7 +9,7 @@ use crate::{
     arch::Mask,
     kernel,
     task::masked,
-    wait::{Phase, Waiter},
+    wait::{Phase, Waiter, rouse},
     waking::Sleeper,
 };
 use core::{
@@ -47,9 +47,10 @@ impl<T, const N: usize> Received<'_, T, N> {
     fn poll_again(&mut self, sleeper: Sleeper) -> Poll<T> {
         // SAFETY: as in `waiter`: the phase is not `Free`.
         let waiter = unsafe { self.waiter.assume_init_ref() };
-        if !waiter.poll_again(&mut self.phase, sleeper) {
+        if !waiter.poll_again(sleeper) {
             return Poll::Pending;
         }
+        self.phase = Phase::Free;
         let mut message = MaybeUninit::uninit();
         let (mask, m) = Mask::set();
         // SAFETY: the waiter has been served, and so promised a message; its phase is `Free` now,
@@ -72,7 +73,8 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
         let mut message = MaybeUninit::uninit();
         let (mask, m) = Mask::set();
         // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
-        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.is_served(m) {
+        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.task_was_served()
+        {
             // SAFETY: serving a waiter without cargo promises it a message, redeemed here; the
             // phase changes below, so once.
             unsafe { queue.redeem(m, mask, message.as_mut_ptr()) };
@@ -84,13 +86,8 @@ impl<T, const N: usize> Future for Received<'_, T, N> {
             unsafe { queue.get(m, mask, message.as_mut_ptr()) };
         } else {
             let cargo = core::ptr::null_mut();
-            this.phase = Waiter::enter(
-                &mut this.waiter,
-                m,
-                &queue.receivers,
-                Sleeper::behind(context),
-                cargo,
-            );
+            Waiter::enter(&mut this.waiter, m, &queue.receivers, Sleeper::behind(context), cargo);
+            this.phase = Phase::Waits;
             mask.restore();
             return Poll::Pending;
         }
@@ -105,17 +102,17 @@ impl<T, const N: usize> Queue<T, N> {
     /// Ends a wait to receive early. A message promised to it goes to the next receiver.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, waiter: &Waiter, phase: Phase) {
+    fn give_up(&self, waiter: &Waiter) {
         let (mask, m) = Mask::set();
         waiter.leave(m);
         if waiter.is_served(m) {
             self.promised.set(m, self.promised.get(m) - 1);
-            if self.promise(m).is_some_and(|next| next.rouse(m)) {
+            if self.promise(m).is_some_and(|next| rouse(m, next)) {
                 kernel::reschedule_if_started(m, mask);
             }
         }
         mask.restore();
-        waiter.release(phase);
+        waiter.release();
     }
 }
 
@@ -123,7 +120,7 @@ impl<T, const N: usize> Drop for Received<'_, T, N> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(waiter) = self.waiter() {
-            self.queue.give_up(waiter, self.phase);
+            self.queue.give_up(waiter);
         }
     }
 }
@@ -135,7 +132,8 @@ pub struct Sent<'a, T, const N: usize> {
     message: MaybeUninit<T>,
     /// The message has not been moved out, as far as the future has seen.
     whole: bool,
-    phase: Phase,
+    /// A flag, not a [`Phase`]: with that, LLVM copies the whole future by a call.
+    waits: bool,
     waiter: MaybeUninit<Waiter>,
 }
 
@@ -146,7 +144,7 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
             queue,
             message: MaybeUninit::new(message),
             whole: true,
-            phase: Phase::Free,
+            waits: false,
             waiter: MaybeUninit::uninit(),
         }
     }
@@ -154,16 +152,18 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
     /// The waiter, from the beginning of the wait until its end has been reported.
     #[inline(always)]
     fn waiter(&self) -> Option<&Waiter> {
-        // SAFETY: in the other phases, `enter` has initialized the waiter as far as it is read.
-        (self.phase != Phase::Free).then(|| unsafe { self.waiter.assume_init_ref() })
+        // SAFETY: while `waits`, `enter` has initialized the waiter as far as it is read.
+        self.waits.then(|| unsafe { self.waiter.assume_init_ref() })
     }
 
     /// A poll of a wait that has not ended, or has a foreign waker. Returns whether it has ended.
     #[cold]
     #[inline(never)]
     fn is_over(&mut self, sleeper: Sleeper) -> bool {
-        // SAFETY: as in `waiter`: the phase is not `Free`.
-        unsafe { self.waiter.assume_init_ref() }.poll_again(&mut self.phase, sleeper)
+        // SAFETY: as in `waiter`: the future waits.
+        let over = unsafe { self.waiter.assume_init_ref() }.poll_again(sleeper);
+        self.waits = !over;
+        over
     }
 
     /// Leaves the queue, and drops the message unless it has been received.
@@ -175,7 +175,7 @@ impl<'a, T, const N: usize> Sent<'a, T, N> {
                 waiter.leave(m);
                 waiter.is_served(m)
             });
-            waiter.release(self.phase);
+            waiter.release();
             served
         });
         if !served {
@@ -194,10 +194,9 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
         // SAFETY: neither the waiter nor the message is moved out of the pinned future, except as a
         // message sent.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: in this phase, `enter` has initialized the waiter as far as it is read.
-        if this.phase == Phase::Waits && unsafe { this.waiter.assume_init_ref() }.was_served() {
-            this.phase = Phase::Free;
-        } else if this.phase != Phase::Free {
+        if this.waiter().is_some_and(Waiter::task_was_served) {
+            this.waits = false;
+        } else if this.waits {
             if !this.is_over(Sleeper::behind(context)) {
                 return Poll::Pending;
             }
@@ -208,17 +207,13 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
             // has been moved.
             match unsafe { queue.put(m, this.message.as_ptr()) } {
                 Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-                Put::Serves(waiter) => waiter.wake(m, mask),
+                Put::Calls(waiter) => waiter.call(m, mask),
                 Put::Stored => {}
                 Put::Full => {
                     let cargo = this.message.as_mut_ptr().cast();
-                    this.phase = Waiter::enter(
-                        &mut this.waiter,
-                        m,
-                        &queue.senders,
-                        Sleeper::behind(context),
-                        cargo,
-                    );
+                    let (queue, sleeper) = (&queue.senders, Sleeper::behind(context));
+                    Waiter::enter(&mut this.waiter, m, queue, sleeper, cargo);
+                    this.waits = true;
                     mask.restore();
                     return Poll::Pending;
                 }

@@ -28,7 +28,7 @@ fn waiters_come_out_by_urgency_then_by_age() {
                     let served = queue.pop(m);
                     assert_eq!(served.is_some(), !model.is_empty());
                     if let Some(served) = served {
-                        assert!(core::ptr::eq(served, model.remove(0)) && served.is_served(m));
+                        assert!(core::ptr::eq(served.0, model.remove(0)) && served.0.is_served(m));
                     }
                 }
                 3 => {
@@ -51,7 +51,7 @@ fn waiters_come_out_by_urgency_then_by_age() {
             assert_eq!(queue.top_level(m), model.first().map(|first| first.task(m).level.get(m)));
         }
         for expected in model {
-            assert!(queue.pop(m).is_some_and(|served| core::ptr::eq(served, expected)));
+            assert!(queue.pop(m).is_some_and(|served| core::ptr::eq(served.0, expected)));
         }
         assert!(queue.is_empty(m));
     }
