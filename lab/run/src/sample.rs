@@ -99,7 +99,7 @@ fn answering() -> Answering {
     let sentence =
         |text: &str| Sentence { conditions: vec!["a switch > 1 us".into()], text: text.into() };
     Answering {
-        question: "Is it a sample?".into(),
+        question: "Is this a sample?".into(),
         layout: Layout::Auto,
         subject: "linux".into(),
         floor: "bare".into(),

@@ -117,6 +117,8 @@ fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
         browser.load(file);
         paints_soon(browser, &place);
         fits(browser, &place, width);
+        browser.value(crate::first_screen::OPEN);
+        fits(browser, &place, width);
         charts_are_drawn(browser, folder, &place, width);
         assert_eq!(browser.value(COVERED), json!([]), "{place}: marks are covered");
         pointing_tells_a_value(browser, &place);
@@ -269,8 +271,9 @@ fn the_theme_can_be_changed(browser: &mut Page, folder: &Path, place: &str, widt
     let before = browser.value(colours);
     let button = browser.value(
         "(() => {
-            scrollTo(0, 0);
-            const {x, y, width, height} = document.getElementById('theme').getBoundingClientRect();
+            const button = document.getElementById('theme');
+            button.scrollIntoView({block: 'center', behavior: 'instant'});
+            const {x, y, width, height} = button.getBoundingClientRect();
             return [x + width / 2, y + height / 2];
         })()",
     );

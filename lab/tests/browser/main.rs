@@ -8,4 +8,5 @@ mod devtools;
 mod pins;
 
 mod browser;
+mod first_screen;
 mod studies;

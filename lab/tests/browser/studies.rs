@@ -93,6 +93,8 @@ fn looks_right(study: &str, drawn: &[&str], short: &[&str]) {
         browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
         browser.set_size(width, 900);
         browser.load(&file);
+        crate::first_screen::check(&mut browser, &place, width, 900);
+        browser.value(crate::first_screen::OPEN);
         let height =
             browser.value("document.documentElement.scrollHeight").as_u64().expect("a number")
                 as u32;

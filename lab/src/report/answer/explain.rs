@@ -1,7 +1,7 @@
 //! `--explain`: how an answer was made: its trust with all reasons, its problems with their cases,
 //! and the words that it uses.
 
-use super::Answer;
+use super::{Answer, elsewhere};
 use crate::{
     report::{Screen, table},
     run::{Run, Status},
@@ -45,6 +45,19 @@ fn without_links(text: &str) -> String {
     plain + rest
 }
 
+/// The reference values beside the cases of a run, with their sources, each once.
+fn elsewhere(run: &Run) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for case in run.cases.iter().filter(|case| case.is_proven()) {
+        let Some(value) = elsewhere::of(case) else { continue };
+        let line = format!("  {}: {} ({})\n", case.experiment, value.words(), value.source);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
 /// The explanation of a run's answer.
 pub fn render(run: &Run, screen: &Screen) -> String {
     let answer = Answer::of(run);
@@ -75,6 +88,10 @@ pub fn render(run: &Run, screen: &Screen) -> String {
     text.push_str("\nThe machine\n");
     for line in table::conditions::section(run).lines() {
         text.push_str(&format!("  {line}\n"));
+    }
+    let beside = elsewhere(run);
+    if !beside.is_empty() {
+        text.push_str(&format!("\nElsewhere, each by its own definition\n{beside}"));
     }
     if !run.notes.trim().is_empty() {
         text.push_str(&format!("\nHow to read the study\n{}\n", run.notes.trim()));

@@ -3,6 +3,7 @@
 //! The page is self-contained: it loads no script, style, font or picture, and its content security
 //! policy forbids it to.
 
+mod answer;
 mod case_figures;
 mod cases;
 pub mod comparison;
@@ -66,29 +67,24 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
             experiments.push(&case.experiment);
         }
     }
-    let title = match runs {
-        [(_, run)] => run.title.to_string(),
-        runs => runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", "),
-    };
-    let overview: String = subjects
-        .iter()
-        .map(|subject| {
-            overview::html(if subjects.len() > 1 { &subject.name } else { "" }, subject.run)
-        })
-        .collect();
+    if let [(_, run)] = runs {
+        return of_one(run, &subjects, &experiments, first);
+    }
+    let title = runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", ");
+    let overview: String =
+        subjects.iter().map(|subject| overview::html(&subject.name, subject.run)).collect();
     let sections: String =
         experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
     let rest: String = subjects
         .iter()
         .map(|subject| {
-            let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
-            peers::html(name, subject.run)
-                + &published::html(name, subject.run)
-                + &context(name, subject.run)
+            let Subject { name, run } = subject;
+            peers::html(name, run) + &published::html(name, run) + &context(name, run)
         })
         .collect();
     page(
         &title,
+        &heading(&title),
         &format!(
             "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{rest}",
             contents(&experiments)
@@ -110,25 +106,64 @@ fn contents(experiments: &[&str]) -> String {
     format!("<nav>{}</nav>\n", experiments.iter().map(link).collect::<Vec<_>>().join(" "))
 }
 
+/// The page of one run: the answer, and everything else folded.
+fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: &str) -> String {
+    let (title, answer) = answer::html(run);
+    let sections: String =
+        experiments.iter().map(|experiment| section::html(experiment, subjects)).collect();
+    let series = format!("{}{first}{sections}{}", contents(experiments), peers::html("", run));
+    let count = answer::count(run);
+    let body = [
+        answer,
+        overview::remarks(run),
+        fold("Notes", &notes(run)),
+        fold(&format!("All series: {count}"), &series),
+        fold("Published figures", &published::html("", run)),
+        fold("Verdicts, reasons and notes from targets", &overview::html("", run)),
+        fold("Machine and context", &machine(run)),
+    ];
+    page(&title, "", &body.concat())
+}
+
+/// A closed part of a page; empty without content.
+fn fold(title: &str, content: &str) -> String {
+    if content.trim().is_empty() {
+        return String::new();
+    }
+    format!("<details class=\"fold\"><summary>{}</summary>\n{content}</details>\n", escape(title))
+}
+
+/// The heading of a page without an answer.
+fn heading(title: &str) -> String {
+    format!("<h1>{}</h1>", escape(title))
+}
+
 /// The last section: the study's notes, the machine's conditions and the command line.
 fn context(name: &str, run: &Run) -> String {
-    let of = if name.is_empty() { String::new() } else { format!(" · {}", escape(name)) };
-    let notes: String =
-        run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect();
-    let notes = if notes.is_empty() { notes } else { format!("<h2>Notes{of}</h2>\n{notes}") };
+    let of = escape(name);
+    let notes = notes(run);
+    let notes = if notes.is_empty() { notes } else { format!("<h2>Notes · {of}</h2>\n{notes}") };
+    let machine = machine(run);
+    format!("<section class=\"context\">\n{notes}<h2>Context · {of}</h2>\n{machine}</section>\n")
+}
+
+fn notes(run: &Run) -> String {
+    run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect()
+}
+
+/// The conditions of the machines, and the command line.
+fn machine(run: &Run) -> String {
     let conditions: String = conditions::section(run).lines().map(paragraph).collect();
-    let command = paragraph(&run.context.command.join(" "));
-    format!(
-        "<section class=\"context\">\n{notes}<h2>Context{of}</h2>\n{conditions}{command}</section>\n"
-    )
+    conditions + &paragraph(&run.context.command.join(" "))
 }
 
 fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text.trim()))
 }
 
-/// A complete HTML document around `body`.
-fn page(title: &str, body: &str) -> String {
+/// A complete HTML document around `body`, with a heading above it. The button that changes the
+/// colours is at the end: the system's choice holds on the first screen.
+fn page(title: &str, heading: &str, body: &str) -> String {
     let title = escape(if title.is_empty() { "Chronoscope" } else { title });
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -136,8 +171,8 @@ fn page(title: &str, body: &str) -> String {
          <meta name=\"generator\" content=\"{}\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><h1>{title}</h1><button id=\"theme\" type=\"button\" hidden=\"\">dark</button></header>\n\
-         <main>\n{body}</main>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden=\"\"></div>\n\
+         <main>\n{heading}\n{body}</main>\n\
+         <footer><button id=\"theme\" type=\"button\" hidden=\"\">dark</button></footer>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden=\"\"></div>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         concat!("chronoscope ", env!("CARGO_PKG_VERSION")),
     )

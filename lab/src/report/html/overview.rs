@@ -79,15 +79,17 @@ pub fn html(name: &str, run: &Run) -> String {
     let statuses: Vec<(Status, &str)> =
         cases.chain(peers.map(|status| (status, status.words()))).collect();
     text.push_str(&status_counts(&statuses));
-    text.push_str(&remarks(run));
+    if !name.is_empty() {
+        text.push_str(&remarks(run));
+    }
     let all_pass = statuses.iter().all(|(status, _)| *status == Status::Pass);
     let reasons = if all_pass { "Notes from targets" } else { "Reasons and notes from targets" };
     text.push_str(&list("reasons", reasons, &table::reasons(run, Paint::Plain)));
     text
 }
 
-/// Remarks that concern the whole run, shown before any figure.
-fn remarks(run: &Run) -> String {
+/// Remarks that concern the whole run, shown before any fold.
+pub fn remarks(run: &Run) -> String {
     let mut remarks = Vec::new();
     if run.cases.is_empty() && run.peers.is_empty() {
         remarks.push("This run holds no case: there is nothing to show.".to_owned());

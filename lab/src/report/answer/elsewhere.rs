@@ -1,0 +1,91 @@
+//! Where a value lies among known machines: published figures with their sources. They orient and
+//! are never ranked: each has its own hardware and its own definition.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::span::Span;
+use crate::{
+    run::{CaseResult, Domain, Quantity, answer::Pick},
+    toml_text::from_toml,
+    units::OneLine,
+};
+
+/// A reference value: a range of a statistic on known machines.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Elsewhere {
+    /// The cases that it is beside: experiment and parameters.
+    of: Pick,
+    /// The statistic, for display.
+    statistic: OneLine,
+    from: Quantity,
+    to: Option<Quantity>,
+    /// The machines.
+    on: OneLine,
+    pub source: OneLine,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    value: Vec<Elsewhere>,
+}
+
+static TABLE: LazyLock<Vec<Elsewhere>> = LazyLock::new(|| {
+    // A test reads the file.
+    from_toml::<Table>(include_str!("elsewhere.toml")).map(|table| table.value).unwrap_or_default()
+});
+
+/// The reference value beside a case by a wall clock; `None` if there is none.
+pub fn of(case: &CaseResult) -> Option<&'static Elsewhere> {
+    let is_wall = case.clock.as_ref().is_some_and(|clock| clock.domain == Domain::Wall);
+    TABLE.iter().filter(|_| is_wall).find(|one| {
+        let has = |(name, value)| case.parameters.get(name).is_some_and(|own| own == value);
+        one.of.experiment == case.experiment && one.of.when.iter().all(has)
+    })
+}
+
+impl Elsewhere {
+    pub fn low(&self) -> f64 {
+        self.from.0
+    }
+
+    pub fn high(&self) -> f64 {
+        self.to.map_or(self.from.0, |to| to.0)
+    }
+
+    /// The statistic, the range and the machines.
+    pub fn words(&self) -> String {
+        let (low, high) = (self.low(), self.high());
+        let value = (low == high).then_some(low);
+        let span = Span { low, high, value, unit: "ns".to_owned(), exact: true };
+        format!("{} {} {}", self.statistic, span.words(), self.on)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::sample;
+
+    #[test]
+    fn every_value_has_its_source() {
+        let table: Table = from_toml(include_str!("elsewhere.toml")).unwrap();
+        assert!(!table.value.is_empty());
+        for one in &table.value {
+            assert!(!one.source.is_empty() && !one.on.is_empty() && one.low() <= one.high());
+            assert!(chronoscope_suite::experiments::find(&one.of.experiment).is_some(), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_beside_times_only() {
+        let mut case = sample::case("interrupt", "source=software");
+        assert_eq!(of(&case).unwrap().words(), "mean 1.05\u{a0}µs STM32F401, 84 MHz");
+        case.clock.as_mut().unwrap().domain = Domain::Cycles;
+        assert!(of(&case).is_none());
+        assert!(of(&sample::case("pipeline", "")).is_none());
+    }
+}
