@@ -12,11 +12,12 @@
 //! # Soundness
 //! This module writes the limits, whose effect is a fault or none.
 
-use crate::kernel::KERNEL;
+use crate::{kernel::KERNEL, wait::Waiter};
 use core::arch::asm;
 
 /// The bytes of a stack below its limit: for a waiter, or for an exception frame.
 pub(crate) const GUARD: usize = 40;
+const _: () = assert!(size_of::<Waiter>().next_multiple_of(8) <= GUARD);
 
 /// The bytes below the handlers' limit, for the frame of the fault that reports them.
 const HANDLERS_GUARD: u32 = 256;
