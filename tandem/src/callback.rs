@@ -22,7 +22,7 @@ use core::{future::poll_fn, pin::pin, task::Poll};
 /// A timer that calls a function. For a `static`.
 pub struct Callback {
     owner: &'static Callbacks,
-    function: fn(),
+    call: Call,
     /// The next time to call the function; `None` when the timer is stopped.
     due: Shared<Option<u64>>,
     /// The time between two calls; 0 for one call only.
@@ -34,6 +34,29 @@ pub struct Callback {
     listed: Shared<Option<u64>>,
     next: Shared<Option<&'static Callback>>,
 }
+
+/// What a timer calls.
+#[derive(Clone, Copy)]
+enum Call {
+    Plain(fn()),
+    #[cfg(feature = "raw")]
+    Foreign(unsafe extern "C" fn(*mut core::ffi::c_void), *mut core::ffi::c_void),
+}
+
+impl Call {
+    fn make(self) {
+        match self {
+            Self::Plain(function) => function(),
+            #[cfg(feature = "raw")]
+            // SAFETY: by the contract of `Callback::foreign`.
+            Self::Foreign(function, argument) => unsafe { function(argument) },
+        }
+    }
+}
+
+// SAFETY: the fields are accessed with interrupts masked or never change, and the task that makes a
+// foreign call may do so by the contract of `Callback::foreign`.
+unsafe impl Sync for Callback {}
 
 /// A set of [`Callback`]s that one task runs. For a `static`.
 pub struct Callbacks {
@@ -48,9 +71,28 @@ impl Callback {
     /// A stopped timer that calls `function`, run by the task of `owner`.
     #[must_use]
     pub const fn new(owner: &'static Callbacks, function: fn()) -> Self {
+        Self::calling(owner, Call::Plain(function))
+    }
+
+    /// A stopped timer that calls a function of another language with an argument.
+    ///
+    /// # Safety
+    /// The function may be called with the argument at any time from the first start on, by the
+    /// task that runs the timers of `owner`.
+    #[cfg(feature = "raw")]
+    #[must_use]
+    pub const unsafe fn foreign(
+        owner: &'static Callbacks,
+        function: unsafe extern "C" fn(*mut core::ffi::c_void),
+        argument: *mut core::ffi::c_void,
+    ) -> Self {
+        Self::calling(owner, Call::Foreign(function, argument))
+    }
+
+    const fn calling(owner: &'static Callbacks, call: Call) -> Self {
         Self {
             owner,
-            function,
+            call,
             due: Shared::new(None),
             period: Shared::new(0),
             requested: Shared::new(false),
@@ -206,7 +248,7 @@ impl Callbacks {
                 is_due
             });
             if is_due {
-                (timer.function)();
+                timer.call.make();
             }
             self.remove(timer);
             self.insert(timer);

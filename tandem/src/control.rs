@@ -91,6 +91,26 @@ impl Info {
     }
 }
 
+/// Changes the own priority of a thread. The caller is a thread. Returns `false` if `task` has ended.
+pub(crate) fn set_priority(task: Task, priority: Priority) -> bool {
+    let (mask, m) = Mask::set();
+    let is_alive = task.life.get(m) != Life::Over;
+    let mut waits_for = None;
+    if is_alive {
+        task.set_base(m, priority.level());
+        if settle(m, task) {
+            waits_for = task.waits_for.get(m);
+            kernel::reschedule(m, mask);
+        }
+    }
+    mask.restore();
+    if let Some(lock) = waits_for {
+        // SAFETY: a mutex that a thread waits for is static.
+        unsafe { lock.as_ref() }.settle_owner();
+    }
+    is_alive
+}
+
 /// The word that fills a stack that is measured.
 const PAINT: u32 = 0x5ca1_ab1e;
 
@@ -104,23 +124,7 @@ impl<const STACK: usize> Thread<STACK> {
     /// fixed: a poll of it may be suspended on the shared stack, below others in the order of
     /// priorities.)
     pub fn set_priority(&'static self, _: &Me, priority: Priority) -> bool {
-        let task = &self.header;
-        let (mask, m) = Mask::set();
-        let is_alive = task.life.get(m) != Life::Over;
-        let mut waits_for = None;
-        if is_alive {
-            task.set_base(m, priority.level());
-            if settle(m, task) {
-                waits_for = task.waits_for.get(m);
-                kernel::reschedule(m, mask);
-            }
-        }
-        mask.restore();
-        if let Some(lock) = waits_for {
-            // SAFETY: a mutex that a thread waits for is static.
-            unsafe { lock.as_ref() }.settle_owner();
-        }
-        is_alive
+        set_priority(&self.header, priority)
     }
 
     /// As [`spawn`](Self::spawn), with the stack prepared for

@@ -8,7 +8,7 @@
 //! as that of the safe calls.
 
 use crate::{
-    arch,
+    arch, control,
     kernel::{self, SharedStack},
     task::{Header, Info, Priority, StillAlive},
     thread::{self, Me},
@@ -65,6 +65,11 @@ impl Task {
         // is aligned and large enough, as checked above.
         unsafe { thread::launch(&self.0, low, low + size, body) };
         Ok(())
+    }
+
+    /// As [`Thread::set_priority`](crate::Thread::set_priority).
+    pub fn set_priority(&'static self, _: &Me, priority: Priority) -> bool {
+        control::set_priority(&self.0, priority)
     }
 
     /// A handle to the thread of this record.

@@ -21,6 +21,9 @@ static uint32_t word_storage[2];
 static struct {
     char text[7];
 } odd_storage[3];
+static tandem_group group;
+static tandem_timers timers;
+static tandem_timer periodic, once;
 static unsigned steps;
 
 /* Starts the other thread when its earlier one has ended. */
@@ -179,6 +182,55 @@ static void queues(void)
     }
 }
 
+static void wait_for_both(void *options)
+{
+    CHECK(tandem_group_wait(&group, 3, TANDEM_ALL | (unsigned)(uintptr_t)options) == 3);
+    steps = 20;
+}
+
+static void groups(void)
+{
+    CHECK(tandem_group_wait_until(&group, 3, 0, soon()) == 0);
+    spawn_other(9, wait_for_both, (void *)TANDEM_TAKE);
+    tandem_group_set(&group, 1);
+    CHECK(tandem_group_wait(&group, 3, 0) == 1 && steps != 20);
+    tandem_group_set(&group, 6);
+    CHECK(steps == 20 && tandem_group_clear(&group, ~0u) == 4);
+}
+
+static void ends_and_priorities(void)
+{
+    spawn_other(2, delay_and_give, NULL);
+    CHECK(!tandem_join_until(&other_task, tandem_now() + MILLISECOND / 2));
+    CHECK(tandem_set_priority(&other_task, 9) && tandem_priority(&other_task) == 9);
+    tandem_join(&other_task);
+    CHECK(!tandem_is_alive(&other_task) && !tandem_set_priority(&other_task, 3));
+    CHECK(tandem_semaphore_try_take(&semaphore));
+}
+
+static void run_timers(void *unused)
+{
+    (void)unused;
+    tandem_timers_run(&timers);
+}
+
+static void call_timers(void)
+{
+    static tandem_task timers_task;
+    TANDEM_STACK(timers_stack, 1024);
+    CHECK(tandem_spawn(&timers_task, timers_stack, sizeof timers_stack, 7, "timers", run_timers,
+                       NULL));
+    uint64_t start = tandem_now();
+    steps = 0;
+    tandem_timer_start_periodic(&periodic, start + MILLISECOND, 2 * MILLISECOND);
+    tandem_timer_start_once(&once, start + 4 * MILLISECOND);
+    tandem_delay_until(start + 6 * MILLISECOND);
+    CHECK(steps == 3 * 1 + 10);
+    tandem_timer_stop(&periodic);
+    tandem_delay_until(start + 10 * MILLISECOND);
+    CHECK(steps == 13);
+}
+
 static void direct(void *unused)
 {
     (void)unused;
@@ -187,6 +239,9 @@ static void direct(void *unused)
     mutexes();
     events();
     queues();
+    groups();
+    ends_and_priorities();
+    call_timers();
     print("all calls: ok\n");
     leave(true);
 }
@@ -203,6 +258,10 @@ int main(void)
     tandem_semaphore_init(&semaphore, 1);
     tandem_mutex_init(&mutex);
     tandem_event_init(&event);
+    tandem_group_init(&group);
+    tandem_timers_init(&timers);
+    tandem_timer_init(&periodic, &timers, count, (void *)1);
+    tandem_timer_init(&once, &timers, count, (void *)10);
     tandem_queue_init(&words, word_storage, sizeof word_storage[0], 2);
     tandem_queue_init(&odd, odd_storage, sizeof odd_storage[0], 3);
     tandem_start(idle_stack, sizeof idle_stack, set_up);

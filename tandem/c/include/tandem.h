@@ -34,14 +34,20 @@ extern "C" {
 #define TANDEM_TASK_WORDS 16
 #define TANDEM_SEMAPHORE_WORDS 2
 #define TANDEM_MUTEX_WORDS 4
-#define TANDEM_EVENT_WORDS 3
+#define TANDEM_EVENT_WORDS 4
 #define TANDEM_QUEUE_WORDS 9
+#define TANDEM_GROUP_WORDS 3
+#define TANDEM_TIMERS_WORDS 7
+#define TANDEM_TIMER_DOUBLE_WORDS 10
 
 typedef struct { uintptr_t word[TANDEM_TASK_WORDS]; } tandem_task;
 typedef struct { uintptr_t word[TANDEM_SEMAPHORE_WORDS]; } tandem_semaphore;
 typedef struct { uintptr_t word[TANDEM_MUTEX_WORDS]; } tandem_mutex;
 typedef struct { uintptr_t word[TANDEM_EVENT_WORDS]; } tandem_event;
 typedef struct { uintptr_t word[TANDEM_QUEUE_WORDS]; } tandem_queue;
+typedef struct { uintptr_t word[TANDEM_GROUP_WORDS]; } tandem_group;
+typedef struct { uintptr_t word[TANDEM_TIMERS_WORDS]; } tandem_timers;
+typedef struct { uint64_t word[TANDEM_TIMER_DOUBLE_WORDS]; } tandem_timer;
 
 /* ---- What the program defines ---- */
 
@@ -97,6 +103,16 @@ bool tandem_is_alive(const tandem_task *task);
 
 /* The priority, with what is inherited. */
 unsigned tandem_priority(const tandem_task *task);
+
+/* Changes a thread's own priority; for threads. Returns false if it has ended. */
+bool tandem_set_priority(tandem_task *task, unsigned priority);
+
+/* Waits until the thread has ended, so that its record and stack can be used again. Ends the
+ * program if it is the caller. */
+void tandem_join(const tandem_task *task);
+
+/* Returns false if it had not ended by due. */
+bool tandem_join_until(const tandem_task *task, uint64_t due);
 
 /* Lets the next ready thread of the same priority run. In a handler or a critical section, no
  * effect. */
@@ -156,6 +172,46 @@ uint32_t tandem_event_wait_until(tandem_event *event, uint64_t due);
 
 /* Takes the flags that are raised; 0 if there are none. */
 uint32_t tandem_event_try_wait(tandem_event *event);
+
+/* ---- Groups: 32 flags for any number of threads, which stay set until they are cleared ---- */
+
+void tandem_group_init(tandem_group *group);
+
+/* Sets flags, and wakes the threads whose wait they end. A step for each thread that waits. */
+void tandem_group_set(tandem_group *group, uint32_t flags);
+
+/* Clears flags. Returns those that were set before. */
+uint32_t tandem_group_clear(tandem_group *group, uint32_t flags);
+
+/* What to wait for, added: any of the flags is the default; all of them; and clear those that end
+ * the wait, in that moment. */
+#define TANDEM_ALL 1u
+#define TANDEM_TAKE 2u
+
+/* Waits for flags, which are not 0. Returns those that ended the wait. */
+uint32_t tandem_group_wait(tandem_group *group, uint32_t flags, unsigned options);
+
+/* Returns 0 if the wait had not ended by due. */
+uint32_t tandem_group_wait_until(tandem_group *group, uint32_t flags, unsigned options,
+                                 uint64_t due);
+
+/* ---- Timers that call a function, in the thread that runs them ---- */
+
+void tandem_timers_init(tandem_timers *timers);
+
+/* Runs the timers, for ever; for the body of one thread, at whose priority functions run. */
+TANDEM_NORETURN void tandem_timers_run(tandem_timers *timers);
+
+/* Makes a stopped timer. */
+void tandem_timer_init(tandem_timer *timer, tandem_timers *timers, void (*function)(void *argument),
+                       void *argument);
+
+/* Calls the function at due, once; or at due and every period ticks, which is not 0, from then on. */
+void tandem_timer_start_once(tandem_timer *timer, uint64_t due);
+void tandem_timer_start_periodic(tandem_timer *timer, uint64_t due, uint64_t period);
+
+/* A call that has begun is completed; another does not begin. */
+void tandem_timer_stop(tandem_timer *timer);
 
 /* ---- Queues of messages, which are copied, with interrupts masked ---- */
 

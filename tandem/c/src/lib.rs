@@ -8,12 +8,14 @@
 #![no_std]
 
 mod board;
+mod group;
 mod mutex;
 mod queue;
 mod section;
 mod semaphore;
 mod sizes;
 mod task;
+mod timer;
 
 use core::fmt;
 use tandem::Me;

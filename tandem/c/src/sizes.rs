@@ -1,7 +1,7 @@
 //! Checks at compile time that the objects of `tandem.h` have space for the kernel's types.
 
 use crate::queue::Queue;
-use tandem::{Event, Mutex, Semaphore, raw::Task};
+use tandem::{Callback, Callbacks, Event, Group, Mutex, Semaphore, raw::Task};
 
 const HEADER: &[u8] = include_bytes!("../include/tandem.h");
 
@@ -38,6 +38,12 @@ const _: () = assert!(words::<Semaphore>() <= defined("TANDEM_SEMAPHORE_WORDS"))
 const _: () = assert!(words::<Mutex<()>>() <= defined("TANDEM_MUTEX_WORDS"));
 const _: () = assert!(words::<Event>() <= defined("TANDEM_EVENT_WORDS"));
 const _: () = assert!(words::<Queue>() <= defined("TANDEM_QUEUE_WORDS"));
+const _: () = assert!(words::<Group>() <= defined("TANDEM_GROUP_WORDS"));
+const _: () = assert!(words::<Callbacks>() <= defined("TANDEM_TIMERS_WORDS"));
+const _: () = {
+    assert!(align_of::<Callback>() <= align_of::<u64>());
+    assert!(size_of::<Callback>() / size_of::<u64>() <= defined("TANDEM_TIMER_DOUBLE_WORDS"));
+};
 const _: () = {
     // The header has a line for RV32 and, behind it, one for the others.
     let is_rv32 = cfg!(target_arch = "riscv32");

@@ -50,6 +50,22 @@ extern "C" fn tandem_priority(task: &'static Task) -> u32 {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tandem_set_priority(task: &'static Task, priority: u32) -> bool {
+    assert!(priority <= 31, "tandem_set_priority: a priority is 0 to 31");
+    task.set_priority(&me("tandem_set_priority"), Priority::new(priority as u8))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_join(task: &'static Task) {
+    task.info().join(&me("tandem_join"));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_join_until(task: &'static Task, due: u64) -> bool {
+    task.info().join_until(&me("tandem_join_until"), due).is_ok()
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tandem_yield() {
     if let Some(me) = thread() {
         me.yield_now();
