@@ -60,8 +60,8 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     #[inline(always)]
     fn series_starts(&self, _name: &str, _first: Raw<Self>) {}
 
-    /// Changes the state that experiments begin in, by what `random` draws: for what the suite's own
-    /// steps cannot reach, such as other processes. See [`vary`](crate::vary).
+    /// Changes the state in which an experiment begins, by numbers from `random`, where the suite's
+    /// own steps do not reach it, as in other processes. See [`vary`](crate::vary).
     fn vary(&'static self, _random: &mut Random) {}
 
     /// Returns the number of instructions executed by the processor, all tasks and the kernel

@@ -7,7 +7,8 @@ use crate::{Repetition, SeriesResult, Statistic, Unit};
 /// digits: the third digit of 999 is good to as much.
 const THREE_DIGITS: f64 = 0.005;
 
-/// The same for two digits.
+/// Half the range of the repetitions, relative to the figure, up to which the figure claims two
+/// digits.
 const TWO_DIGITS: f64 = 0.05;
 
 /// The factor by which one repetition's percentile must exceed all others to be named.

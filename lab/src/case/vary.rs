@@ -157,7 +157,7 @@ mod tests {
         assert_ne!(vary("16").words(0), vary("16:2").words(0));
         // States do not depend on how many there are.
         assert_eq!(vary("16").words(3), vary("4").words(3));
-        // The seeds are part of what is published: a change of them changes figures.
+        // Published figures depend on the seeds, so the seeds must not change.
         assert_eq!(vary("2").words(0), " vary=3291240986");
     }
 

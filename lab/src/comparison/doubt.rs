@@ -127,6 +127,9 @@ mod tests {
         );
         // A baseline has no conditions.
         assert!(conditions(&Context::default(), &of_load(9.0)).is_empty());
+        let warned = Context { doctor: vec!["governor: powersave: slow".into()], ..context() };
+        assert!(conditions(&Context::default(), &warned).is_empty());
+        assert!(conditions(&warned, &Context::default()).is_empty());
     }
 
     fn of_load(load: f64) -> Context {

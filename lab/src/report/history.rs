@@ -112,7 +112,8 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
     )
 }
 
-/// The least reach of a band of times: what a machine's clock speed varies without a cause.
+/// The least reach of a band of times, as a share: the clock speed of an idle machine varies by
+/// about as much.
 const FLOOR: f64 = 0.005;
 
 /// The least reach of the band of figures in `unit`; 0 for ticks, which are exact or scatter.

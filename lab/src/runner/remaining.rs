@@ -21,7 +21,7 @@ pub(super) struct Work {
 /// far, so that one short repetition does not set the pace of all others.
 const WEIGHT: f64 = 1.0;
 
-/// The time that measuring what is left takes. A repetition takes as long as those of the same case
+/// The time that the remaining repetitions take. A repetition takes as long as those of the same case
 /// did; before the first, it takes its expected time at the pace of the other cases.
 pub(super) fn remaining(works: &[Work]) -> Duration {
     let sum = |of: fn(&Work) -> f64| works.iter().map(of).sum::<f64>();
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_case_goes_on_at_its_own_pace() {
         assert_eq!(remaining(&[work(2, 6, 3)]), 9 * SECOND);
-        // The other has not run: (6 + 1) / (2 + 1) of what is expected.
+        // The other case has not run: (6 + 1) / (2 + 1) of its expected time.
         assert_eq!(remaining(&[work(2, 6, 0), work(0, 0, 3)]), 7 * SECOND);
     }
 

@@ -57,6 +57,12 @@ mod tests {
         let band = expected(&earlier, 0.0).unwrap();
         assert!(earlier.iter().all(|value| (band.low..=band.high).contains(value)), "{band:?}");
         assert!(band.high < 115.0 && band.low > 87.0, "{band:?}");
+        // Logarithms of 0, ±1, ±2 %: without the farthest, the mean distance is 1 %.
+        let even = [0.0, 0.01, -0.01, 0.02, -0.02].map(f64::exp);
+        let reach = 3.1 * (1.0 + 7.0 / 2.8) * 0.01;
+        let band = expected(&even, 0.0).unwrap();
+        assert!((band.high.ln() - reach).abs() < 1e-12, "{band:?}");
+        assert!((band.low.ln() + reach).abs() < 1e-12, "{band:?}");
         // One wild run does not hide the next.
         let wild = expected(&[100.0, 102.0, 99.0, 101.0, 500.0, 100.5], 0.0).unwrap();
         assert!(wild.high < 120.0, "{wild:?}");

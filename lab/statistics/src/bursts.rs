@@ -290,8 +290,16 @@ mod tests {
         assert_eq!((short.tested, short.p, short.allow_a_bound()), (30, None, false));
         // Equal samples are not rare, however many of them were kept.
         let equal = order((0..5_000).map(|i| if i < 40 { 9 } else { 5 }), u64::MAX).bursts();
-        assert_eq!(equal.tested, 40);
+        assert!(equal.tested == 40 && equal.dispersion.is_some(), "{equal:?}");
         assert_eq!(order([5; 5_000], u64::MAX).bursts().tested, 0);
+        // Nor if the equal samples came with another order, or were the first to be kept.
+        let mut merged = Order::default();
+        merged.merge(&order([5; 5_000], u64::MAX));
+        assert_eq!(merged.bursts().tested, 0);
+        let falling = order((0..5_000).rev(), u64::MAX).bursts();
+        assert!(falling.tested == 100 && falling.dispersion.unwrap() > 50.0, "{falling:?}");
+        // A short repetition of misses alone.
+        assert_eq!(order([9; 50], 0).bursts().tested, 50);
         assert_eq!(Order::default().bursts().tested, 0);
     }
 
@@ -317,17 +325,46 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_of_one_length_and_few() {
+        let lengths = |order: &Order| -> Vec<u64> {
+            order.blocks.iter().map(|block| block.samples).collect()
+        };
+        let of = |count: u64| order((0..count).map(|_| 0), 0);
+        assert_eq!(lengths(&of(128)), [1; 128]);
+        assert_eq!(lengths(&of(129)), [&[2; 64][..], &[1]].concat());
+        let mut thousand = of(1_000);
+        assert_eq!(lengths(&thousand), [8; 125]);
+        let twentieths = thousand.of_misses();
+        assert!(twentieths.iter().all(|(samples, _)| [48, 56].contains(samples)), "{twentieths:?}");
+        let mut half = of(64);
+        half.merge(&of(64));
+        assert_eq!(lengths(&half), [1; 128]);
+        // What follows a merged order has blocks of its length.
+        let mut merged = Order::default();
+        merged.merge(&thousand);
+        [&mut merged, &mut thousand]
+            .into_iter()
+            .for_each(|order| (0..16).for_each(|_| order.push(0, false)));
+        assert_eq!((lengths(&merged), lengths(&thousand)), (vec![8; 127], vec![8; 127]));
+    }
+
+    #[test]
     fn an_episode_ends_after_calm_samples() {
         let late = |places: &[u64]| {
             order((0..200).map(|place| u64::from(places.contains(&place))), 0).bursts()
         };
         let bursts = late(&[10, 11, 20, 31, 100]);
         assert_eq!((bursts.episodes, bursts.longest), (3, 11));
+        let bursts = late(&[10, 20]);
+        assert_eq!((bursts.episodes, bursts.longest), (1, 11), "nine calm samples end none");
         let bursts = late(&[0]);
         assert_eq!((bursts.episodes, bursts.longest), (1, 1));
         let mut twice = order([9], 0);
         twice.merge(&order([9], 0));
         assert_eq!(twice.bursts().episodes, 2, "a repetition ends an episode");
+        let mut longer = order([9, 9, 9], 0);
+        longer.merge(&twice);
+        assert_eq!((longer.bursts().episodes, longer.bursts().longest), (3, 3));
     }
 
     #[test]

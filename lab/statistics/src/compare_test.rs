@@ -2,9 +2,10 @@
 
 use super::{
     between::{ASSUMED, Between},
-    compare::{Case, Comparison, Rules, Test, compare},
+    compare::{Case, Comparison, INTERVAL, Rules, Test, alpha, compare},
     decide::{Reason, Verdict},
-    significance::holm,
+    needed::Unsettled,
+    significance::{Difference, holm},
 };
 
 fn one(case: Case) -> Comparison {
@@ -126,6 +127,45 @@ fn holm_counts_the_whole_family() {
     // An exact case has no p-value, so it does not count in Holm's correction of the others.
     let exact = Case { exact: true, ..case };
     assert_eq!(compare(&[case, exact], &Rules::default())[0], alone);
+}
+
+#[test]
+fn a_family_of_one_series_has_its_own_rate() {
+    assert_eq!([1, 3, 4, 50].map(alpha), [0.035, 0.035, 0.02, 0.02]);
+}
+
+/// The number of repetitions is that of the side with fewer, and of a test in the family.
+#[test]
+fn an_open_case_names_the_number_for_its_own_data() {
+    let wide: Vec<f64> = (0..9).map(|i| 107.0 + 3.0 * (f64::from(i * 5 % 9) - 4.0)).collect();
+    let case = Case { a: &A, b: &wide, ..Case::default() };
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let expected = |family: usize| {
+        let unsettled = Unsettled {
+            difference: Difference::independent(&logs(&A), &logs(&wide)).unwrap(),
+            repetitions: A.len(),
+            fixed: 0.0,
+            threshold: 1.05_f64.ln(),
+            interval_rate: INTERVAL,
+            test_rate: alpha(family) / family as f64,
+        };
+        unsettled.repetitions()
+    };
+    let [few, many] = [40, 400].map(|family| {
+        let first = compare(&vec![case; family], &Rules::default())[0];
+        assert_eq!((first.verdict, first.settled_by), (Verdict::Open, expected(family)));
+        first.settled_by.unwrap()
+    });
+    assert!(A.len() < few && few < many, "{few} {many}");
+}
+
+#[test]
+fn the_noise_floor_is_a_share_of_the_smaller_side() {
+    let twice = times(2.0);
+    for (a, b) in [(&A[..], &twice[..]), (&twice, &A)] {
+        let result = one(Case { a, b, step: 5.0, ..Case::default() });
+        assert!((result.noise_floor.unwrap() - 0.05).abs() < 1e-4, "{result:?}");
+    }
 }
 
 #[test]

@@ -175,6 +175,7 @@ mod tests {
             // Faster, but by no more than a step of the clock, or not significantly.
             (0.875, 0.75, 0.9375, 0.01, 0.25, Open),
             (0.75, 0.5, 0.875, ALPHA, 0.0, Pass),
+            (1.0 / 1.0625, 0.875, 0.984375, 0.01, 0.0, Pass),
             (0.96875, 0.953125, 0.984375, 0.01, 0.0, Pass),
         ] {
             let evidence = Evidence { ratio, interval: Interval { low, high }, p, step: floor };
@@ -207,6 +208,10 @@ mod tests {
             assert_eq!(Verdict::together(all.iter().rev().copied()), Some(expected), "{all:?}");
         }
         assert_eq!(Verdict::together([]), None);
+        // Of two reasons, the first one is given.
+        let step = Inconclusive(Reason::WithinStep);
+        assert_eq!(Verdict::together([open, step]), Some(open));
+        assert_eq!(Verdict::together([step, open]), Some(step));
     }
 
     #[test]

@@ -294,19 +294,24 @@ impl Tail {
     fn at_other_thresholds(&self) -> Option<Gate> {
         // Three standard errors, for three comparisons that share most of their peaks.
         const MOST: f64 = 3.0;
-        let own = self.peaks.len() as f64;
-        let distances = OTHER_PEAKS.iter().filter_map(|count| {
-            let threshold = *self.falling.get(*count)?;
-            let excesses = self.falling[..*count].iter().map(|value| value - threshold);
-            let other = fit(excesses.filter(|excess| *excess > 0.0))?.shape;
-            // Of nested samples, the variance of a difference is that of the variances; each is
-            // about (1 + shape)²/n.
-            let error =
-                (1.0 + self.fit.shape.max(0.0)) * (1.0 / *count as f64 - 1.0 / own).abs().sqrt();
-            Some(((other - self.fit.shape).abs() / error, *count, other))
-        });
+        let distances = OTHER_PEAKS.iter().filter_map(|count| self.distance_at(*count));
         let (distance, peaks, other) = distances.max_by(|one, two| one.0.total_cmp(&two.0))?;
         (distance > MOST).then_some(Gate::Thresholds { peaks, shape: self.fit.shape, other })
+    }
+}
+
+impl Tail {
+    /// The distance of the shape at so many largest peaks in standard errors, their number, and that
+    /// shape. `None` with too few peaks.
+    fn distance_at(&self, count: usize) -> Option<(f64, usize, f64)> {
+        let threshold = *self.falling.get(count)?;
+        let excesses = self.falling[..count].iter().map(|value| value - threshold);
+        let other = fit(excesses.filter(|excess| *excess > 0.0))?.shape;
+        // Of nested samples, the variance of a difference is the difference of the variances; each
+        // is about (1 + shape)²/n.
+        let own = self.peaks.len() as f64;
+        let error = (1.0 + self.fit.shape.max(0.0)) * (1.0 / count as f64 - 1.0 / own).abs().sqrt();
+        Some(((other - self.fit.shape).abs() / error, count, other))
     }
 }
 
@@ -451,16 +456,34 @@ mod tests {
         let max = values.iter().copied().fold(0.0, f64::max);
         assert_eq!(model.seen.last(), Some(&(100_000.0, max)));
         assert!(model.curve.iter().all(|level| level.upper >= max));
+        // The curve goes from one peak's return period to the horizon in equal ratios.
+        let at = |place: usize| model.curve[place].samples;
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        assert!(model.curve.len() == 41 && near(at(0), 500.0) && near(at(40), 500_000.0));
+        assert!(near(at(20), (500.0_f64 * 500_000.0).sqrt()), "{}", at(20));
+        // The level is exceeded once in the horizon: 1 in 1,000 of 100 peaks in 50,000 samples.
+        let fit = Pareto { shape: model.shape, scale: model.scale };
+        let chance = fit.survival(model.at_horizon.level - model.threshold);
+        assert!(near(chance, 0.001), "{chance}");
+        // A horizon shorter than that is shown from one period to two.
+        let model = extrapolate(&values, 10.0).model.unwrap();
+        assert!(near(model.curve[40].samples, 1_000.0) && model.at_horizon.samples == 10.0);
     }
 
     #[test]
     fn each_gate_closes() {
         let gates = |values: &[f64], horizon: f64| extrapolate(values, horizon).failed;
         let values = exponential(50_000, 3);
+        assert_eq!(gates(&values, 5_000_000.0), []);
         assert_eq!(gates(&values, 5_000_001.0), [Gate::Horizon { times: 5_000_001.0 / 50_000.0 }]);
         assert_eq!(gates(&values[..500], 1_000.0), [Gate::TooFewPeaks { peaks: 5 }]);
         assert_eq!(gates(&[], 1.0), [Gate::TooFewPeaks { peaks: 0 }]);
         assert_eq!(gates(&[5.0; 10_000], 1.0), [Gate::TooFewPeaks { peaks: 0 }]);
+        let mut infinite = values.clone();
+        infinite[7] = f64::INFINITY;
+        assert_eq!(gates(&infinite, 1.0), [Gate::TooFewPeaks { peaks: 0 }]);
+        // A tenth of these samples has no 30 peaks.
+        assert_eq!(gates(&values[..12_000], 1_000.0), [Gate::BackTest { held: 0 }]);
         let has = |values: &[f64], gate: fn(&Gate) -> bool| {
             let failed = gates(values, 500_000.0);
             assert!(failed.iter().any(gate), "{failed:?}");
@@ -468,7 +491,11 @@ mod tests {
         // Most peaks are in the second half.
         let mut late = values.clone();
         late[25_000..].iter_mut().for_each(|value| *value *= 1.4);
-        has(&late, |gate| matches!(gate, Gate::Bursts { .. }));
+        let tail = Tail::of(&late).unwrap();
+        let counts: Vec<(u64, u64)> =
+            tail.by_blocks().iter().map(|peaks| (2_500, peaks.len() as u64)).collect();
+        let (dispersion, _) = dispersion(&counts).unwrap();
+        assert_eq!(tail.gates().first(), Some(&Gate::Bursts { dispersion }));
         // The second half has the same number of peaks, but of larger excess.
         let bar = 1000.0 * 1000_f64.ln() / 2.0;
         let mut grows = values.clone();
@@ -483,10 +510,37 @@ mod tests {
         let mut groups = values.clone();
         groups.iter_mut().step_by(1_000).for_each(|value| *value += 1e6);
         has(&groups, |gate| matches!(gate, Gate::Fit { .. }));
+        // The 100 largest peaks lie much further apart than the next 100, some of which are equal.
+        let mut bent = values.clone();
+        for value in &mut bent {
+            match *value {
+                6_215.0.. => *value = 6_215.0 + (*value - 6_215.0) * 20.0,
+                5_480.0..5_560.0 => *value = 5_520.0,
+                _ => {}
+            }
+        }
+        has(&bent, |gate| matches!(gate, Gate::Thresholds { peaks: 200, .. }));
         // A single value beyond all others breaks the back-test.
         let mut one = values;
         one[31_000] = 1e9;
         has(&one, |gate| matches!(gate, Gate::BackTest { .. }));
+    }
+
+    /// A limit is made for as many samples as the other nine stretches have.
+    #[test]
+    fn a_back_test_has_the_horizon_of_the_other_stretches() {
+        let mut values = exponential(60_000, 8);
+        let limit = |values: &[f64], horizon: f64| untested_limit(values, horizon).unwrap();
+        let [nine, ten] = [54_000.0, 60_000.0].map(|horizon| limit(&values[..6_000], horizon));
+        assert!(nine < ten);
+        // Above the limit of the first stretch, but not above that of a longer horizon.
+        values[8_000] = (nine + ten) / 2.0;
+        let max = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        let held = (0..10).filter(|stretch| {
+            let (from, to) = (stretch * 6_000, (stretch + 1) * 6_000);
+            max(&values[..from]).max(max(&values[to..])) <= limit(&values[from..to], 54_000.0)
+        });
+        assert_eq!(back_test(&values), held.count());
     }
 
     #[test]
@@ -504,6 +558,65 @@ mod tests {
         assert!(peaks.iter().all(|(place, value)| *value == 8.0 && values[place - 1] > 1.0));
         assert_eq!(super::peaks(&[1.0, 9.0, 1.0], 5.0), [(1, 9.0)]);
         assert_eq!(super::peaks(&[1.0], 5.0), []);
+        // Of equal values in a cluster, the first is the peak.
+        let mut twins = [0.0; 60];
+        for place in [0, 1, 6, 9, 18, 38, 39, 43, 46, 51, 53, 56] {
+            twins[place] = 9.0;
+        }
+        let places: Vec<usize> =
+            super::peaks(&twins, 5.0).iter().map(|(place, _)| *place).collect();
+        assert_eq!(places, [0, 6, 9, 18, 38, 43, 46, 51, 53, 56]);
+    }
+
+    #[test]
+    fn the_longest_gaps_are_between_clusters() {
+        let gap = |gaps: &[usize]| {
+            let mut places = vec![(0, 1.0)];
+            let mut place = 0;
+            places.extend(gaps.iter().map(|gap| {
+                place += gap;
+                (place, 1.0)
+            }));
+            longest_gap_within(&places)
+        };
+        // Sum of gap − 1: 45. Sum of (gap − 1)(gap − 2): 444. Index 2 · 45² / (11 · 444): 0.83. Nine
+        // of twelve are separate, so that the tenth longest gap is within a cluster.
+        assert_eq!(gap(&[1, 5, 3, 9, 20, 1, 4, 3, 5, 2, 3]), 1);
+        assert_eq!((gap(&[]), gap(&[1, 1, 1]), gap(&[2, 1, 2])), (0, 0, 0));
+    }
+
+    #[test]
+    fn shapes_are_compared_by_their_error() {
+        let tail = Tail::of(&exponential(50_000, 3)).unwrap();
+        for (count, share) in [(50, 0.01_f64), (200, 0.005)] {
+            let (distance, peaks, other) = tail.distance_at(count).unwrap();
+            let error = share.sqrt() * (1.0 + tail.fit.shape.max(0.0));
+            let expected = (other - tail.fit.shape).abs() / error;
+            assert!(peaks == count && (distance / expected - 1.0).abs() < 1e-9, "{distance}");
+        }
+        let heavy = Tail { fit: Pareto { shape: 0.5, scale: 1.0 }, ..tail };
+        let (distance, _, other) = heavy.distance_at(50).unwrap();
+        assert!((distance / ((other - 0.5).abs() / 0.15) - 1.0).abs() < 1e-9, "{distance}");
+    }
+
+    #[test]
+    fn a_limit_is_a_quantile_of_the_fits() {
+        assert_eq!(
+            [0.0, 0.5, 0.95, 1.0].map(|q| quantile(&[1.0, 2.0, 3.0, 4.0], q)),
+            [1.0, 3.0, 4.0, 4.0]
+        );
+        assert_eq!(quantile(&[7.0], 0.95), 7.0);
+        let spread =
+            Spread { threshold: 10.0, fits: vec![(0.002, Pareto { shape: 0.0, scale: 5.0 })] };
+        // All of the two peaks expected in 1,000 samples stay below with 95 %.
+        let upper = 10.0 - 5.0 * (-(0.95_f64.ln()) / 2.0).ln();
+        assert!((spread.upper(1_000.0) - upper).abs() < 1e-9, "{}", spread.upper(1_000.0));
+        let tail = Tail::of(&exponential(50_000, 3)).unwrap();
+        let spread = Spread::of(&tail, 50);
+        assert_eq!((spread.fits.len(), spread.threshold), (50, tail.threshold));
+        let mean = spread.fits.iter().map(|(rate, _)| rate).sum::<f64>() / 50.0;
+        assert!((0.9..1.1).contains(&(mean / tail.rate())), "{mean}");
+        assert_eq!(Spread::of(&tail, 0).fits, [(0.002, tail.fit)]);
     }
 
     #[test]
@@ -513,6 +626,13 @@ mod tests {
         let longer: Vec<f64> = values.iter().map(|value| value * 3.0).collect();
         assert!(same_distribution(&values, &longer) < 1e-3);
         assert_eq!(same_distribution(&values, &values), 1.0);
+        // Five and five values that overlap by two: the distance is 3/5, n is 5/2.
+        let root = 2.5_f64.sqrt();
+        let scaled = 0.6 * (root + 0.12 + 0.11 / root);
+        let term = |k: f64| (-2.0 * (k * scaled).powi(2)).exp();
+        let p = 2.0 * (term(1.0) - term(2.0) + term(3.0) - term(4.0));
+        let found = same_distribution(&[1.0, 2.0, 3.0, 4.0, 5.0], &[4.0, 5.0, 6.0, 7.0, 8.0]);
+        assert!((found / p - 1.0).abs() < 1e-9, "{found} is not {p}");
         assert_eq!(same_distribution(&[], &values), 0.0);
     }
 }

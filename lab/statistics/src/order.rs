@@ -1,8 +1,8 @@
 //! Intervals and limits by order statistics. They assume no distribution: each rests on the number
 //! of independent values that lie below a quantile, which is binomial.
 //!
-//! The values must be independent. [`drift_p`] tests repetitions for it. What the statements keep
-//! where values depend on each other, `cargo run --release --example trust` shows.
+//! The values must be independent. [`drift_p`] tests repetitions for it. `cargo run --release --example
+//! trust` shows how often the statements hold where values depend on each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -232,6 +232,25 @@ fn each_order(ranks: &mut [f64], fixed: usize, visit: &mut impl FnMut(&[f64])) {
 mod tests {
     use super::*;
 
+    /// An order whose p-value is exactly 0.05: six orders of five ranks have neighbours as alike.
+    const SIX_IN_120: [f64; 5] = [2.0, 1.0, 3.0, 4.0, 5.0];
+
+    #[test]
+    fn a_limit_over_repetitions_needs_each_of_them_and_no_drift() {
+        let p99 = [3.0, 7.0, 1.0, 5.0, 2.0, 8.0, 4.0, 6.0];
+        let of = |place: usize| [Some(p99[place]), Some(place as f64), None];
+        let percentiles: Vec<[Option<f64>; 3]> = (0..8).map(of).collect();
+        let limits = UpperLimits::over_repetitions(&percentiles);
+        let expected =
+            UpperLimits { over: Over::Repetitions, p99: Some(7.0), p999: None, p9999: None };
+        assert_eq!(limits, Some(expected));
+        let reversed: Vec<_> = percentiles.iter().map(|[p99, _, _]| [None, None, *p99]).collect();
+        let limits = UpperLimits::over_repetitions(&reversed).unwrap();
+        assert_eq!((limits.p99, limits.p999, limits.p9999), (None, None, Some(7.0)));
+        assert_eq!(UpperLimits::over_repetitions(&percentiles[..4]), None);
+        assert_eq!(UpperLimits::over_repetitions(&[]), None);
+    }
+
     #[test]
     fn intervals_are_the_narrowest_that_cover() {
         let range = |count: usize| {
@@ -264,6 +283,7 @@ mod tests {
         assert_eq!(median_limit(&[3.0, 1.0, 5.0, 2.0, 4.0]), Some(5.0));
         assert_eq!(median_limit(&[3.0, 7.0, 1.0, 5.0, 2.0, 8.0, 4.0, 6.0]), Some(7.0));
         assert_eq!(median_limit(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None);
+        assert_eq!(median_limit(&SIX_IN_120), None);
     }
 
     #[test]
@@ -272,6 +292,20 @@ mod tests {
         assert_eq!(drift_p(&[1.0, 2.0, 3.0, 4.0, 5.0]), 2.0 / 120.0);
         assert_eq!(drift_p(&[5e6, 4.0, 3.5, 3.0, -2.0]), 2.0 / 120.0);
         assert!(drift_p(&[3.0, 1.0, 5.0, 2.0, 4.0]) > 0.5);
+        assert_eq!(drift_p(&SIX_IN_120), 0.05);
+        assert_eq!(drift_p(&[1.0, 2.0, 3.0, 4.0]), 2.0 / 24.0);
+        // Counted by itertools.permutations: up to eight values.
+        assert_eq!(drift_p(&[2.0, 1.0, 4.0, 3.0, 6.0, 5.0, 8.0, 7.0]), 832.0 / 40_320.0);
+        // scipy.special.betainc with Bartels' parameter: from nine on.
+        for (values, p) in [
+            (&[2.0, 1.0, 9.0, 3.0, 5.0, 4.0, 6.0, 8.0, 7.0][..], 0.449_158_694_224_676_9),
+            (
+                &[5.0, 3.0, 8.0, 1.0, 9.0, 2.0, 7.0, 4.0, 6.0, 10.0, 12.0, 11.0],
+                0.329_136_585_462_275_26,
+            ),
+        ] {
+            assert!((drift_p(values) / p - 1.0).abs() < 1e-9, "{}", drift_p(values));
+        }
         assert_eq!(drift_p(&[1.0, 2.0, 3.0]), 1.0);
         assert_eq!(drift_p(&[7.0; 30]), 1.0);
         // Eight by counting, and nine as a beta variable: the two methods meet.
@@ -291,6 +325,9 @@ mod tests {
         let mixed = [3.0, 1.0, 6.0, 2.0, 5.0, 4.0];
         let interval = Interval { low: 1.0, high: 6.0 };
         assert_eq!(median_interval(&mixed), (Some(interval), Basis::Repetitions));
+        let five = median_interval(&[3.0, 1.0, 5.0, 2.0, 4.0]);
+        assert_eq!(five, (Some(Interval { low: 1.0, high: 5.0 }), Basis::Repetitions));
+        assert_eq!(median_interval(&SIX_IN_120), (None, Basis::Drift));
         let steps = [2.0, 1.0, 4.0, 3.0, 5.0, 9.0, 6.0, 8.0, 10.0, 7.0];
         assert_eq!(median_interval(&steps).1, Basis::Drift);
         let doubtful = [2.0, 1.0, 9.0, 3.0, 5.0, 4.0, 6.0, 8.0, 10.0, 7.0];

@@ -65,6 +65,8 @@ mod tests {
         let published =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(first, published);
+        // (first >> 12) + 0.5 of 2^52.
+        assert_eq!(SplitMix64::new(1_234_567).unit(), 0.350_079_542_021_408_1);
         assert!((0..1_000).all(|_| random.below(7) < 7));
         assert_eq!(random.below(0), 0);
     }

@@ -237,6 +237,7 @@ mod tests {
         assert_eq!(narrow.with(0.0, f64::INFINITY), narrow);
         let still = Difference { value: 0.1, variance: 0.0, freedom: 4.0 };
         assert_eq!(still.interval(0.05), (0.1, 0.1));
+        assert_eq!(still.with(0.0, 3.0).freedom, 7.0);
         assert!(still.with(1e-4, f64::INFINITY).test().unwrap().t > 9.99);
     }
 
@@ -275,6 +276,10 @@ mod tests {
         assert_eq!(welch_t(&[1.0, f64::NAN], &[1.0, 2.0]), None);
         assert_eq!(paired_t(&[1.0, 2.0], &[1.0]), None);
         assert_eq!(paired_t(&[0.0, 0.0], &[f64::INFINITY, 1.0]), None);
+        // A value that would be trimmed must be finite, too.
+        let mut infinite: Vec<f64> = (0..10).map(f64::from).collect();
+        infinite[4] = f64::INFINITY;
+        assert_eq!(trimmed_mean(&infinite), None);
         assert_eq!(holm(&[]), Vec::<f64>::new());
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
     }

@@ -182,6 +182,8 @@ mod tests {
         assert_eq!(samples_to_claim(0.01, 0), Some(299));
         assert_eq!(samples_to_claim(0.01, 1), Some(473));
         assert_eq!(samples_to_claim(0.001, 3), Some(7_752));
+        // 4.74 divided by the rate is above 2^53.
+        assert_eq!(samples_to_claim(3e-16, 1), None);
     }
 
     #[test]
@@ -227,6 +229,7 @@ mod tests {
         assert_eq!(chance_of_new_maximum(1e6, 1e6), Some(0.5));
         assert_eq!(chance_of_new_maximum(1e6, 9e6), Some(0.9));
         assert_eq!(chance_of_new_maximum(10.0, 0.0), Some(0.0));
+        assert_eq!(chance_of_new_maximum(0.0, 5.0), Some(1.0));
         for (seen, more) in [(0.0, 0.0), (-1.0, 5.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
             assert_eq!(chance_of_new_maximum(seen, more), None);
         }
@@ -236,6 +239,7 @@ mod tests {
     fn bursts_need_more_samples() {
         assert_eq!(samples_in_bursts(2_995_731, 1.0), 2_995_731);
         assert_eq!(samples_in_bursts(1_000, 0.7), 1_000);
+        assert_eq!(samples_in_bursts(10, 1.25), 13);
         assert_eq!(samples_in_bursts(1_000, 12.5), 12_500);
         assert_eq!(samples_in_bursts(1_000, f64::NAN), 1_000);
     }

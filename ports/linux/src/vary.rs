@@ -139,7 +139,7 @@ impl Pasts {
     }
 }
 
-/// What a task does before its body.
+/// The steps of a task before its body, drawn by the start state's seed; none without a seed.
 pub struct Past(Option<Random>);
 
 impl Past {

@@ -142,7 +142,7 @@ fn waits_in_sections_are_reported(me: &Me, spinning: &mut usize) {
     println!("waits in sections are reported: ok");
 }
 
-/// What `main` did before `start`.
+/// Checks the effects of the calls that `main` made before `start`.
 fn early_calls_worked(me: &Me) {
     pause(me);
     assert_eq!(EARLY.load(Relaxed), 111);
