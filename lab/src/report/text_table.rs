@@ -40,6 +40,28 @@ impl TextTable {
 
     /// Renders the table; columns whose cells are all empty are left out.
     pub fn render(&self) -> String {
+        self.render_without(&[])
+    }
+
+    /// Renders the table within a width: columns are left out in this order, until it fits or none
+    /// is left to leave out. A line below names them. Lines that span all columns are not broken.
+    pub fn render_within(&self, columns: Option<usize>, order: &[&str]) -> String {
+        let Some(columns) = columns else { return self.render() };
+        let is_wide = |text: &str| text.lines().nth(1).is_some_and(|rule| width(rule) > columns);
+        for count in 0..=order.len() {
+            let text = self.render_without(&order[..count]);
+            if !is_wide(&text) || count == order.len() {
+                let names = order[..count].join(", ");
+                let named = !names.is_empty();
+                let line = format!("left out for want of {columns} columns: {names}\n");
+                return if named { text + &line } else { text };
+            }
+        }
+        self.render()
+    }
+
+    /// Renders the table without the columns of these names.
+    fn render_without(&self, dropped: &[&str]) -> String {
         let cells = || {
             self.rows
                 .iter()
@@ -50,6 +72,7 @@ impl TextTable {
         };
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| match widest(column) {
+                _ if dropped.contains(&self.columns[column].0) => 0,
                 None | Some(0) => 0,
                 Some(widest) => widest.max(width(self.columns[column].0)),
             })
@@ -124,6 +147,21 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["case    n", "─────────"]);
         assert_eq!(lines[3..], ["a       5", "\x1b[32mbb\x1b[0m    µ50"]);
+    }
+
+    #[test]
+    fn columns_leave_in_their_order_and_are_named() {
+        let mut table =
+            TextTable::new(&[("case", Side::Left), ("n", Side::Right), ("cold", Side::Right)]);
+        table.row(vec!["a case".into(), "5000".into(), "12 µs".into()]);
+        let within = |columns| table.render_within(Some(columns), &["cold", "n"]);
+        assert_eq!(within(19), table.render());
+        assert_eq!(
+            within(18),
+            "case       n\n────────────\na case  5000\nleft out for want of 18 columns: cold\n"
+        );
+        assert!(within(3).ends_with("a case\nleft out for want of 3 columns: cold, n\n"));
+        assert_eq!(table.render_within(None, &["n"]), table.render());
     }
 
     #[test]

@@ -19,7 +19,10 @@ const MAX_LABEL: usize = 40;
 /// Shown for a missing value.
 const NONE: &str = "–";
 
-pub fn section(run: &Run, paint: Paint) -> String {
+/// The columns that a narrow screen loses, in this order.
+const DROPPED: [&str; 6] = ["cold", INTERVAL, "control", "n", "p99", "max"];
+
+pub fn section(run: &Run, paint: Paint, width: Option<usize>) -> String {
     let right = |name| (name, Side::Right);
     let mut columns = vec![("case", Side::Left), right("n"), right("cold")];
     for statistic in Statistic::headlines() {
@@ -37,7 +40,7 @@ pub fn section(run: &Run, paint: Paint) -> String {
             rows.add(&mut table, &group.label(case));
         }
     }
-    table.render() + &footnotes(run)
+    table.render_within(width, &DROPPED) + &footnotes(run)
 }
 
 fn footnotes(run: &Run) -> String {

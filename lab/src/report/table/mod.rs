@@ -26,7 +26,7 @@ pub fn render(run: &Run, screen: &Screen) -> String {
     let paint = screen.paint;
     joined(vec![
         run.title.to_string(),
-        figures::section(run, paint),
+        figures::section(run, paint, screen.columns),
         reasons(run, paint),
         evidence::section(run),
         cycles::section(run),
@@ -286,6 +286,16 @@ mod tests {
             .iter()
             .fold(coloured, |text, code| text.replace(code, ""));
         assert_eq!(bare, text(&run));
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_columns_and_names_them() {
+        let render = |columns| render(&sample::run(), &Screen { columns, ..Screen::plain() });
+        let narrow = render(Some(72));
+        let figures = narrow.lines().skip_while(|line| !line.starts_with("case ")).nth(1).unwrap();
+        assert!(figures.chars().count() <= 72, "{figures}");
+        line(&narrow, &["left out for want of 72 columns: cold, p50, 93 %"]);
+        assert_eq!(render(Some(200)), render(None));
     }
 
     #[test]
