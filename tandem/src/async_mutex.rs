@@ -3,9 +3,10 @@
 //! It has no priority inheritance. A coroutine's poll may be suspended on the shared stack below
 //! another's, and raising the lower one would not bring it to the top (`docs/tandem.md`, "One stack
 //! for all coroutines"); and between two polls, a coroutine waits for something that a higher
-//! priority does not hasten. So the time that an urgent task waits is bounded only by what the
-//! owner does until it unlocks. Use a [`Ceiling`](crate::Ceiling) where nothing is awaited
-//! meanwhile, and give the owner a priority that suits the most urgent user where something is.
+//! priority does not hasten. So an urgent task may wait as long as the owner takes until it
+//! unlocks, less urgent work in between included. Use a [`Ceiling`](crate::Ceiling) where nothing
+//! is awaited meanwhile, and give the owner a priority that suits the most urgent user where
+//! something is.
 //!
 //! # Soundness
 //! The value is reached only through an [`AsyncGuard`], which exists once per unit of a semaphore

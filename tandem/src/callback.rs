@@ -35,7 +35,7 @@ pub struct Callback {
     next: Shared<Option<&'static Callback>>,
 }
 
-/// What a timer calls.
+/// The function of a timer.
 #[derive(Clone, Copy)]
 enum Call {
     Plain(fn()),

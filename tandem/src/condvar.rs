@@ -68,13 +68,13 @@ impl Condvar {
 
     /// Wakes every thread that waits.
     ///
-    /// Never waits. For tasks and handlers, with interrupts masked too. A step for each waiter, with
-    /// interrupts masked for one at a time.
+    /// Never waits. For tasks and handlers, with interrupts masked too. A step for each waiter,
+    /// with interrupts masked for one at a time.
     pub fn notify_all(&self) {
         let (mask, m) = Mask::set();
         let before = self.rounds.get(m);
         mask.restore();
-        // What an interrupted call has left.
+        // Waiters that an interrupted call has left.
         self.drain(before, before.wrapping_sub(1));
         let (mask, m) = Mask::set();
         let is_latest = self.rounds.get(m) == before;

@@ -91,7 +91,8 @@ impl Info {
     }
 }
 
-/// Changes the own priority of a thread. The caller is a thread. Returns `false` if `task` has ended.
+/// Changes the own priority of a thread. The caller is a thread. Returns `false` if `task` has
+/// ended.
 pub(crate) fn set_priority(task: Task, priority: Priority) -> bool {
     let (mask, m) = Mask::set();
     let is_alive = task.life.get(m) != Life::Over;

@@ -19,7 +19,7 @@ pub struct Group {
     waiters: List<Want>,
 }
 
-/// What a task waits for.
+/// A condition on the flags of a [`Group`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
     flags: u32,
@@ -152,8 +152,8 @@ impl Group {
         }
     }
 
-    /// Completes when `want` is satisfied, with the flags that did. For coroutines. A future that is
-    /// dropped gives flags back that it has taken and not reported.
+    /// Completes when `want` is satisfied, with the flags that did. For coroutines. A future that
+    /// is dropped gives flags back that it has taken and not reported.
     ///
     /// # Panics
     /// As [`Event::signalled`](crate::Event::signalled).

@@ -402,8 +402,8 @@ pub(crate) fn end_thread() -> ! {
     unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
 }
 
-/// Called for each task that ends, once a task has waited for an end: so that a program without such
-/// waits has no code of them.
+/// Called for each task that ends, once a task has waited for an end: so that a program without
+/// such waits has no code of them.
 pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
 
 pub(crate) type AtEnd = fn(Masked, Task);

@@ -1,4 +1,4 @@
-//! What a binding to another language builds on: tasks and stacks in memory of the caller's choice.
+//! Tasks and stacks in memory of the caller's choice, for bindings to other languages.
 //!
 //! `tandem/c` is such a binding. Rust programs use [`Thread`](crate::Thread) and
 //! [`start`](crate::start), which need no `unsafe`.

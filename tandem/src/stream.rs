@@ -20,7 +20,8 @@ use crate::{
 };
 use core::{cell::UnsafeCell, mem::MaybeUninit};
 
-/// A stream of bytes through a ring of `N` bytes, from one writer at a time to one reader at a time.
+/// A stream of bytes through a ring of `N` bytes, from one writer at a time to one reader at a
+/// time.
 ///
 /// Tasks and handlers may be at either end. Where two write at the same time, or two read, the
 /// second ends the program with a report.
@@ -102,8 +103,8 @@ impl<const N: usize> Stream<N> {
         self.len() == 0
     }
 
-    /// Calls `part` with each part of the ring that holds the `count` bytes from `offset` behind the
-    /// first byte, at most two, and the number of bytes before it.
+    /// Calls `part` with each part of the ring that holds the `count` bytes from `offset` behind
+    /// the first byte, at most two, and the number of bytes before it.
     fn parts(first: usize, offset: usize, count: usize, mut part: impl FnMut(usize, usize, usize)) {
         let start = (first + offset) % N;
         let head = count.min(N - start);
@@ -118,7 +119,8 @@ impl<const N: usize> Stream<N> {
     /// least `offset` of them are filled.
     unsafe fn copy_in(&self, first: usize, offset: usize, bytes: &[u8]) {
         Self::parts(first, offset, bytes.len(), |at, done, count| {
-            // SAFETY: the position is in the ring, and in its free part by this function's contract.
+            // SAFETY: the position is in the ring, and in its free part by this function's
+            // contract.
             unsafe {
                 let to = self.ring.get().cast::<u8>().add(at);
                 to.copy_from_nonoverlapping(bytes.as_ptr().add(done), count);
@@ -234,8 +236,8 @@ impl<const N: usize> Stream<N> {
         }
     }
 
-    /// Writes all bytes; the coroutine waits whenever the ring is full. A future that is dropped may
-    /// have written some of them.
+    /// Writes all bytes; the coroutine waits whenever the ring is full. A future that is dropped
+    /// may have written some of them.
     ///
     /// # Panics
     /// If another context writes or waits to write.
@@ -257,8 +259,8 @@ impl<const N: usize> Stream<N> {
         })
     }
 
-    /// Reads as many bytes as there are and fit; blocks the thread until there is one. Returns their
-    /// number: 0 only if `bytes` is empty.
+    /// Reads as many bytes as there are and fit; blocks the thread until there is one. Returns
+    /// their number: 0 only if `bytes` is empty.
     ///
     /// # Panics
     /// If another context reads or waits to read, or if it must wait in a critical section.
@@ -382,8 +384,8 @@ impl<const N: usize> MessageBuffer<N> {
         Ok(())
     }
 
-    /// Sends a message; blocks the thread until there is space for it or `due` has come, in ticks of
-    /// the board's clock. Returns whether it was sent.
+    /// Sends a message; blocks the thread until there is space for it or `due` has come, in ticks
+    /// of the board's clock. Returns whether it was sent.
     ///
     /// # Errors
     /// If the message is longer than `N` − 4 bytes.

@@ -79,7 +79,8 @@ TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
  * serves handlers. Once. */
 TANDEM_NORETURN void tandem_start(void *stack, size_t size, void (*set_up)(void));
 
-/* Wakes the threads whose time has come, and sets the alarm for the next. For the alarm's handler. */
+/* Wakes the threads whose time has come, and sets the alarm for the next. For the alarm's
+ * handler. */
 void tandem_expire(void);
 
 /* The time in ticks. */
@@ -206,7 +207,7 @@ TANDEM_NORETURN void tandem_timers_run(tandem_timers *timers);
 void tandem_timer_init(tandem_timer *timer, tandem_timers *timers, void (*function)(void *argument),
                        void *argument);
 
-/* Calls the function at due, once; or at due and every period ticks, which is not 0, from then on. */
+/* Calls the function at due, once; or at due and every period ticks, at least 1, from then on. */
 void tandem_timer_start_once(tandem_timer *timer, uint64_t due);
 void tandem_timer_start_periodic(tandem_timer *timer, uint64_t due, uint64_t period);
 

@@ -1,8 +1,8 @@
 //! The functions of `tandem.h`. Each calls its counterpart in the crate `tandem`.
 //!
 //! # Soundness
-//! The header states what a C program must keep to: objects are initialized before their use, stay
-//! in place, and are accessed through these functions only; pointers are valid. Every `unsafe`
+//! The header states the rules for C programs: objects are initialized before their use, stay in
+//! place, and are accessed through these functions only; pointers are valid. Every `unsafe`
 //! function here relies on that and nothing else. What C's types cannot exclude, such as waiting in
 //! a handler, is checked, and ends in `tandem_panic`.
 #![no_std]
@@ -41,7 +41,9 @@ fn thread() -> Option<Me<'static>> {
     let control: u32;
     // SAFETY: reads a register. Its bit for the process stack is 0 in handlers.
     unsafe {
-        core::arch::asm!("mrs {}, control", out(reg) control, options(nomem, nostack, preserves_flags));
+        core::arch::asm!(
+            "mrs {}, control", out(reg) control, options(nomem, nostack, preserves_flags)
+        );
     }
     // SAFETY: the caller has been called by a thread.
     (control & PROCESS_STACK != 0).then(|| unsafe { tandem::raw::me() })

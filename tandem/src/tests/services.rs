@@ -228,6 +228,16 @@ fn streams_and_buffers_keep_every_byte() {
     }
 }
 
+/// The handler comes while the stream is being written to.
+#[test]
+#[should_panic(expected = "one task or handler at a time may write to a stream")]
+fn a_second_writer_is_reported() {
+    let _turn = kernel::begin_test();
+    let stream = leak(Stream::<64>::new());
+    arch::set_handler(Some(Box::new(|| _ = stream.try_write(&[1]))));
+    stream.try_write(&[2]);
+}
+
 #[test]
 fn a_message_that_is_too_long_for_the_receiver_stays() {
     let buffer = MessageBuffer::<32>::new();

@@ -1,4 +1,5 @@
-//! tandem's interface for C: builds the library and its examples, and runs them on an emulated chip.
+//! tandem's interface for C: builds the library and its examples, and runs them on an emulated
+//! chip.
 
 use std::{fs, path::Path, process::Command};
 

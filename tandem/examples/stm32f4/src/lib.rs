@@ -1,4 +1,4 @@
-//! What the examples need of an STM32F405 or STM32F407: a clock for the kernel, pins, two serial
+//! The board of the examples, an STM32F405 or STM32F407: a clock for the kernel, pins, two serial
 //! ports with interrupts, and printing through the debugger.
 //!
 //! A program of your own would take pins and ports from a HAL crate. This file shows what tandem

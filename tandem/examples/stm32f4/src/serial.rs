@@ -20,7 +20,7 @@ const TXE: u32 = 1 << 7;
 /// CR1: the port, its receiver and its transmitter on, and an interrupt for each byte received.
 const ON: u32 = 1 << 13 | 1 << 5 | 1 << 3 | 1 << 2;
 
-/// What a port and its handler share.
+/// The state shared by a port and its handler.
 struct Shared {
     registers: usize,
     received: Stream<64>,
