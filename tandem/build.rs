@@ -1,6 +1,6 @@
-//! Tells the sources what the processor has, by its target's name, and writes the linker script
-//! `tandem.x` for RISC-V: a default handler for every interrupt for which the application defines
-//! none.
+//! Sets `cfg`s for the processor's FPU, instruction set and stack guard, by the target's name.
+//! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
+//! the application defines none.
 
 use std::{env, fmt::Write, fs, path::PathBuf};
 

@@ -1,5 +1,5 @@
 //! Selects the emulated board by the target's name, writes the linker script with its memory map,
-//! and tells the sources what its processor has.
+//! and sets `cfg`s for its chip, FPU and instruction set.
 
 use std::{env, fs, path::PathBuf};
 

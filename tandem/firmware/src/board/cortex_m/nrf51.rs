@@ -44,5 +44,5 @@ pub fn start() {
     }
 }
 
-/// This timer cannot be set.
+/// No effect: the timer cannot be set.
 pub fn set(_: u32) {}

@@ -11,7 +11,8 @@
 //! - The guard is a comparison: a task that is suspended must be above the end of its stack.
 //!
 //! # Soundness
-//! - As in ARMv7-M's module; each function here does what the one of the same name does there.
+//! - The rules of ARMv7-M's module hold: each function has the contract of the one of the same name
+//!   there.
 //! - `RESTORING` is written by the restored thread with interrupts masked, then only by PendSV,
 //!   which does nothing else while it is set, and by SVC, which clears it.
 
