@@ -16,6 +16,9 @@ use crate::{
     units::words::{hint, nearest},
 };
 
+/// The parameter of a soak: its length in seconds.
+pub const SOAK: &str = "soak_s";
+
 /// The values to run, by parameter; each value of a list makes a case.
 pub type Settings = BTreeMap<String, Vec<String>>;
 
@@ -32,7 +35,7 @@ pub struct Case {
     pub repeat: usize,
     /// The start states of the repetitions: not more than `repeat`.
     pub vary: Vary,
-    /// The minimum of time to repeat for.
+    /// The minimum of time to repeat for. `None` for a soak.
     pub duration: Option<Duration>,
     /// The time after which a repetition is ended; if `None`, a multiple of its expected duration.
     pub watchdog: Option<Duration>,
@@ -61,8 +64,35 @@ impl Case {
         self.request() + &self.vary.words(repetition)
     }
 
+    /// Makes the case a soak of this length, if its experiment and its machine offer soaks: one
+    /// process that runs for the whole time, `repeat` times, instead of many short ones.
+    ///
+    /// # Errors
+    /// There is no such target.
+    pub fn soaked(mut self, length: Duration, repeat: usize) -> Result<Self> {
+        let is_offered = self.spec.name == experiments::period::SPEC.name
+            && machine::find(&self.target)?.offers_soaks();
+        if is_offered {
+            // The length decides about the number of due times.
+            self.parameters.retain(|(name, _)| name != "loops");
+            self.parameters.push((SOAK.to_owned(), length.as_secs().to_string()));
+            self.asked.push(SOAK.to_owned());
+            (self.duration, self.repeat) = (None, repeat);
+            self.vary = self.vary.within(repeat);
+        }
+        Ok(self)
+    }
+
+    /// The length of a soak; `None` for any other case.
+    pub fn soak(&self) -> Option<Duration> {
+        Some(Duration::from_secs(self.parameter(SOAK)?.parse().ok()?))
+    }
+
     /// How long one repetition is expected to take.
     pub fn expected(&self) -> Duration {
+        if let Some(length) = self.soak() {
+            return length;
+        }
         let request = self.request();
         // expand() has made the request and checked it.
         let us = Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
@@ -347,6 +377,26 @@ mod tests {
         // More than the repetitions hold: more repetitions.
         assert_eq!(spread(2 * high + 1, 2), (high, 3));
         assert_eq!(spread(1, 5), (low, 1));
+    }
+
+    #[test]
+    fn only_periods_of_this_machine_are_soaks() {
+        let hour = Duration::from_secs(3600);
+        let plan = Plan { repeat: 5, duration: Some(hour), ..Plan::default() };
+        let make = |experiment_name: &str, target: &str| {
+            let (spec, target) = (experiment(experiment_name).unwrap(), target.parse().unwrap());
+            let case = expand(spec, &target, &Settings::new(), &plan).unwrap().remove(0);
+            case.soaked(hour, 1).unwrap()
+        };
+        let soak = make("period", "linux@host");
+        assert_eq!((soak.soak(), soak.repeat, soak.duration), (Some(hour), 1, None));
+        assert_eq!((soak.expected(), soak.parameter("loops")), (hour, None));
+        assert!(soak.request().ends_with(" soak_s=3600"), "{}", soak.request());
+        for (experiment, target) in [("switch", "linux@host"), ("period", "linux-full@vm")] {
+            let case = make(experiment, target);
+            assert_eq!((case.soak(), case.repeat, case.duration), (None, 5, Some(hour)));
+            assert!(case.parameter("loops").is_some());
+        }
     }
 
     #[test]

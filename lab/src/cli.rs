@@ -127,15 +127,16 @@ pub struct Run {
     /// Samples per case, over all repetitions.
     #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more, help_heading = HOW)]
     pub loops: Option<u64>,
-    /// Run each case for at least this time: a number and s, m, h or d.
+    /// Run each case for at least this time: a number and s, m, h or d. `period` on linux@host runs
+    /// without a break, and counts every due time.
     #[arg(short = 'D', value_name = "TIME", help_heading = HOW)]
     pub duration: Option<String>,
     /// Lock memory (the default; --set mlock=no turns it off).
     #[arg(short = 'm', help_heading = HOW)]
     pub mlock: bool,
-    /// The processor to run on.
-    #[arg(short = 'a', value_name = "CPU", value_parser = whole, help_heading = HOW)]
-    pub affinity: Option<u64>,
+    /// The processors to run on: one, several as 0+2, 0-3 or all, or free.
+    #[arg(short = 'a', value_name = "CPU", help_heading = HOW)]
+    pub affinity: Option<String>,
     /// The number of tasks.
     #[arg(short = 't', value_name = "TASKS", value_parser = whole, help_heading = HOW)]
     pub tasks: Option<u64>,

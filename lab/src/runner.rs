@@ -14,7 +14,7 @@ mod test;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Result, anyhow};
@@ -24,6 +24,7 @@ pub use self::{
     repetition::{Progress, Step},
 };
 use self::{
+    remaining::Work,
     repetition::{Intake, play},
     tally::Tally,
 };
@@ -31,6 +32,7 @@ use crate::{
     case::Case,
     journal::{Journal, MadeForm, Recorded},
     machine::{self, Machine, Made, SetUpFailed, TargetFailed},
+    observation::Observation,
     run::CaseResult,
 };
 
@@ -111,7 +113,9 @@ fn run_to(
             }
             let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
             progress.step(&Step::of(under_way[index].tally.case, &works));
-            under_way[index].repeat(index, stop, journal);
+            let mut watch = Watch::new(progress, works, index);
+            let look = &mut |case: &_, seen: &_| watch.look(case, seen);
+            under_way[index].repeat(index, stop, journal, look);
         }
         order.reverse();
     }
@@ -131,6 +135,36 @@ fn extend(under_way: &mut [UnderWay<'_>], goals: &mut Goals<'_>) -> bool {
     under_way.iter().any(UnderWay::needs_more)
 }
 
+/// Reports the progress of a soak while it runs.
+struct Watch<'a> {
+    progress: &'a mut dyn Progress,
+    /// The works of the run except that of the soak.
+    others: Vec<Work>,
+    start: Instant,
+    reported: Instant,
+}
+
+impl<'a> Watch<'a> {
+    /// How often progress is reported.
+    const OFTEN: Duration = Duration::from_millis(500);
+
+    /// The watch of the case whose work is at `index`.
+    fn new(progress: &'a mut dyn Progress, mut works: Vec<Work>, index: usize) -> Self {
+        works[index] = Work { left: 0, at_least: Duration::ZERO, ..works[index] };
+        let start = Instant::now();
+        Self { progress, others: works, start, reported: start }
+    }
+
+    fn look(&mut self, case: &Case, seen: &Observation) {
+        if case.soak().is_none() || self.reported.elapsed() < Self::OFTEN {
+            return;
+        }
+        self.reported = Instant::now();
+        let step = Step::of_soak(case, self.start.elapsed(), &self.others);
+        self.progress.step(&Step { worst: seen.worst(), ..step });
+    }
+}
+
 struct UnderWay<'a> {
     tally: Tally<'a>,
     machine: Box<dyn Machine>,
@@ -142,8 +176,14 @@ impl UnderWay<'_> {
     }
 
     /// Runs one more repetition of the case at `place`. It is dropped if it is stopped, else also
-    /// kept in the journal.
-    fn repeat(&mut self, place: usize, stop: &AtomicBool, journal: &mut Journal) {
+    /// kept in the journal. `look` sees the observation after each piece of the stream.
+    fn repeat(
+        &mut self,
+        place: usize,
+        stop: &AtomicBool,
+        journal: &mut Journal,
+        look: &mut dyn FnMut(&Case, &Observation),
+    ) {
         let Self { tally, machine } = self;
         let made = match machine.prepare(&tally.case.request(), stop) {
             Ok(made) => made,
@@ -166,9 +206,10 @@ impl UnderWay<'_> {
         journal
             .begin(place, Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
         intake.observation().made(identity, remark);
-        let seen = play(machine.as_ref(), tally.case, &mut intake, stop, &mut |bytes| {
-            journal.stream(bytes);
-        });
+        let case = tally.case;
+        let tape = &mut |bytes: &[u8]| journal.stream(bytes);
+        let look = &mut |seen: &_| look(case, seen);
+        let seen = play(machine.as_ref(), case, &mut intake, stop, tape, look);
         if seen.is_err() && stop.load(Ordering::Relaxed) {
             journal.discard();
             return intake.discard();

@@ -187,7 +187,14 @@ impl Study {
                 )?);
             }
         }
-        Ok(cases)
+        match overrides.duration {
+            Some(length) => {
+                let repeat = overrides.repeat.unwrap_or(1);
+                let soaked = cases.into_iter().map(|case| case.soaked(length, repeat));
+                soaked.collect()
+            }
+            None => Ok(cases),
+        }
     }
 
     fn peers(&self, overrides: &Overrides) -> Result<Vec<Peer>> {

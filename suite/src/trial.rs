@@ -131,6 +131,32 @@ impl<'a, K: Kernel> Trial<'a, K> {
         }
     }
 
+    /// Announces a series whose samples follow in parts, by [`more`](Self::more): for a port that
+    /// sends while it measures.
+    pub fn open(&mut self, series: Series<'_>) -> Opened {
+        let id = self.next_series;
+        self.next_series += 1;
+        self.send(&Record::Series(Series { id, ..series }));
+        Opened { id, previous: None }
+    }
+
+    /// Sends the next samples of a series, as [`samples`](Self::samples) does.
+    pub fn more(&mut self, series: &mut Opened, samples: impl IntoIterator<Item = (i64, i64)>) {
+        let mut samples = samples.into_iter().peekable();
+        while samples.peek().is_some() {
+            let block = samples.by_ref().take(BLOCK).map(|(start, value)| {
+                let gap = start - series.previous.replace(start).unwrap_or(start);
+                let value = u64::try_from(value).unwrap_or_else(|_| {
+                    self.backwards += 1;
+                    0
+                });
+                Sample { gap, value }
+            });
+            let block = block.collect();
+            self.send(&Record::Samples(Samples { series: series.id, block }));
+        }
+    }
+
     /// Sends a series of values without start times.
     pub fn values(&mut self, series: Series<'_>, values: impl IntoIterator<Item = u64>) {
         self.samples(
@@ -222,6 +248,13 @@ impl<'a, K: Kernel> Trial<'a, K> {
     pub fn semaphore(&self, initial: u32) -> Result<&'static K::Semaphore, Refusal> {
         self.arena.place(self.kernel.semaphore(initial)?)
     }
+}
+
+/// A series whose samples are sent in parts.
+pub struct Opened {
+    id: u8,
+    /// The start of the last sample that was sent.
+    previous: Option<i64>,
 }
 
 /// The kernel's name and version, for the record `Hello`.

@@ -7,13 +7,13 @@ use std::{
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
 };
 
 use chronoscope_units::printable;
@@ -54,6 +54,33 @@ pub fn run_with_input(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<String> {
+    let patience = Patience { name, deadline: Deadline::new(limit), stop, grace: None };
+    run_patiently(command, patience, sink)
+}
+
+/// Runs `command` as [`run`] does, but lets it end by itself after `stop` becomes true: it gets
+/// SIGTERM, and has [`GRACE`] before it is killed. A program that ends well then is no error.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_an_end(
+    command: &mut Command,
+    name: &str,
+    limit: Limit,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let grace = Some(Grace { asked: None });
+    let patience = Patience { name, deadline: Deadline::new(limit), stop, grace };
+    run_patiently(command.stdin(Stdio::null()), patience, sink).map(|_| ())
+}
+
+/// Runs `command`, until it ends or `patience` does; returns the end of its standard error.
+fn run_patiently(
+    command: &mut Command,
+    mut patience: Patience<'_>,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<String> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn(command);
     // Without this, the input's descriptor would stay open in this process.
@@ -61,7 +88,7 @@ pub fn run_with_input(
     let child =
         child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let mut running = Running::new(child);
-    let mut patience = Patience { name, deadline: Deadline::new(limit), stop };
+    let name = patience.name;
     let errors = running.pass_on(&mut patience, sink)?;
     let status = running.status(&mut patience)?;
     if status.success() {
@@ -99,7 +126,8 @@ pub fn output_and_tell(command: &mut Command, stop: &AtomicBool, tell: fn(&str))
     // One thread a pipe: both may fill.
     let stderr = thread::spawn(move || read_lines(stderr.as_mut(), tell));
     let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
-    let mut patience = Patience { name: &name, deadline: Deadline::new(Limit::ENDLESS), stop };
+    let deadline = Deadline::new(Limit::ENDLESS);
+    let mut patience = Patience { name: &name, deadline, stop, grace: None };
     let status = running.status(&mut patience)?;
     let [stdout, stderr] = [stdout_reader, stderr].map(|reader| reader.join().unwrap_or_default());
     Ok(Output { status, stdout, stderr })
@@ -132,13 +160,38 @@ struct Patience<'a> {
     name: &'a str,
     deadline: Deadline,
     stop: &'a AtomicBool,
+    /// `None` if the program is killed at once when it is stopped.
+    grace: Option<Grace>,
+}
+
+/// The time that a program has to end by itself after it was asked to.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+/// Asks a program to end before it is killed.
+struct Grace {
+    /// When the program was asked.
+    asked: Option<Instant>,
+}
+
+impl Grace {
+    /// Asks the program to end, once. Returns whether its time is over.
+    fn is_over(&mut self, child: Pid) -> bool {
+        let asked = self.asked.get_or_insert_with(|| {
+            // A program that has ended needs no signal.
+            let _ = kill_process(child, Signal::TERM);
+            Instant::now()
+        });
+        asked.elapsed() >= GRACE
+    }
 }
 
 impl Patience<'_> {
     /// # Errors
     /// If the run is to be stopped, or `child` has taken longer than it may.
     fn check(&mut self, child: Pid) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed)
+            && self.grace.as_mut().is_none_or(|grace| grace.is_over(child))
+        {
             bail!("interrupted");
         }
         if let Some(taken) = self.deadline.exceeded(child) {
@@ -254,7 +307,7 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Mutex, time::Instant};
+    use std::sync::Mutex;
 
     use super::*;
 
@@ -288,6 +341,26 @@ mod tests {
         {
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn a_program_that_is_asked_to_end_ends_well() {
+        let stop = AtomicBool::new(false);
+        let mut output = Vec::new();
+        run_to_an_end(
+            // The shell runs its trap between two sleeps.
+            &mut shell("trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.1; done"),
+            "sh",
+            Duration::from_secs(60).into(),
+            &stop,
+            &mut |bytes| {
+                output.extend_from_slice(bytes);
+                stop.store(true, Ordering::Relaxed);
+                Ok(())
+            },
+        )
+        .unwrap();
+        assert_eq!(output, b"ready\nasked\n");
     }
 
     #[test]

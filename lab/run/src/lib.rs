@@ -38,7 +38,7 @@ pub use limit::{Limit, Quantity};
 pub use lookup::statistics;
 pub use peer::{Paired, PeerResult, Ratio};
 pub use published::{Instrument, Published};
-pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult};
+pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult, Soak};
 pub use statistic::{STATISTICS, Statistic};
 pub use target::Target;
 pub use verdict::{Status, Verdict};

@@ -11,7 +11,7 @@ use chronoscope_units::OneLine;
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
     Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
-    SeriesResult, Spent, Status, Unit, Verdict,
+    SeriesResult, Soak, Spent, Status, Unit, Verdict,
     answer::{Layout, Pick, Sentence},
 };
 
@@ -76,6 +76,8 @@ pub fn full() -> Run {
     series.bursts =
         Some(Bursts { tested: 100, dispersion: Some(1.25), p: Some(0.2), episodes: 0, longest: 0 });
     series.samples = vec![(17.0, 2_900.0)];
+    let miss = (17.0, 69_500.0);
+    series.soak = Some(Soak { largest: vec![miss], misses: vec![miss], misses_left_out: 0 });
     run.peers = vec![peer()];
     run.answering = Some(answering());
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
@@ -279,6 +281,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         bursts: None,
         by_repetition: (0..5).map(repetition).collect(),
         histogram: vec![(p50, 5_000)],
+        soak: None,
         samples: Vec::new(),
     }
 }

@@ -43,9 +43,23 @@ pub struct SeriesResult {
     pub by_repetition: Vec<Repetition>,
     /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.
     pub histogram: Vec<(f64, u64)>,
+    /// The samples that a soak keeps one by one; `None` for a series that is none of a soak's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<Soak>,
     /// All samples in the order measured, as `(start, value)`; kept on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<(f64, f64)>,
+}
+
+/// The samples of a soak that are kept one by one, as `(start, value)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Soak {
+    /// The 10,000 largest, in falling order; equal ones in order of time.
+    pub largest: Vec<(f64, f64)>,
+    /// The first 100,000 misses, in order of time.
+    pub misses: Vec<(f64, f64)>,
+    /// The number of misses after those.
+    pub misses_left_out: u64,
 }
 
 /// The figures of one repetition of a series, in its unit.

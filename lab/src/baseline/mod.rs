@@ -243,6 +243,7 @@ impl Series {
             bursts: None,
             by_repetition: (0..self.repetitions()).map(repetition).collect(),
             histogram: Vec::new(),
+            soak: None,
             samples: Vec::new(),
         }
     }

@@ -270,7 +270,7 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
     let flags = [
         ("priority", number(arguments.priority)),
         ("interval_us", number(arguments.interval)),
-        ("cpu", number(arguments.affinity)),
+        ("cpu", arguments.affinity.clone()),
         ("tasks", number(arguments.tasks)),
         ("mlock", arguments.mlock.then(|| "yes".to_owned())),
     ];

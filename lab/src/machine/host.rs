@@ -13,6 +13,7 @@ use super::{
     family::{Family, Targets},
 };
 use crate::{
+    case::SOAK,
     child,
     run::{Target, names::HOST},
 };
@@ -40,8 +41,8 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         name: "cpu",
         unit: "",
         default: "0",
-        values: Values::Number(0, 4095),
-        help: "the processor that all tasks run on; the last one, unless given",
+        values: Values::Text(CPU),
+        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3 or all, of which each task has one; free: the scheduler chooses",
     },
     Parameter {
         name: "slack_ns",
@@ -73,6 +74,9 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
     },
 ];
 
+/// The values of `cpu`.
+const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
+
 /// The program of the port.
 const PORT: &str = "chronoscope-linux";
 
@@ -91,6 +95,14 @@ impl Machine for Host {
         PARAMETERS.iter().map(|parameter| (parameter, default(parameter))).collect()
     }
 
+    fn check(&self, request: &str) -> Result<()> {
+        check_cpu(request)
+    }
+
+    fn offers_soaks(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
         beside_the_lab(PORT)?;
         Ok(Made::default())
@@ -104,7 +116,10 @@ impl Machine for Host {
         let port = beside_the_lab(PORT)?;
         let mut command = Command::new(&port);
         command.args(start.request.split(' '));
-        child::run(&mut command, "the port", start.limit, start.stop, sink)?;
+        let is_soak = super::take(start.request, SOAK).0.is_some();
+        // A soak that is stopped keeps what it has measured.
+        let run = if is_soak { child::run_to_an_end } else { child::run };
+        run(&mut command, "the port", start.limit, start.stop, sink)?;
         Ok(Recording::new())
     }
 
@@ -131,7 +146,61 @@ pub fn last_cpu() -> usize {
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
 }
 
+/// Checks the form of a request's `cpu`. Whether the processors exist, the port finds out.
+///
+/// # Errors
+/// The value has another form.
+pub(super) fn check_cpu(request: &str) -> Result<()> {
+    match super::take(request, "cpu").0 {
+        Some(text) if text != "free" && processors(text).is_none() => {
+            bail!("`cpu={text}`: it is {CPU}")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The processors that a value of `cpu` names, in ascending order; `None` for `free` and for a value
+/// of another form. `all` are those that this process may use.
+pub fn processors(text: &str) -> Option<Vec<usize>> {
+    if text == "all" {
+        let set = sched_getaffinity(None).ok()?;
+        return Some((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect());
+    }
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|&cpu: &usize| is_plain && cpu < CpuSet::MAX_CPU)
+    };
+    let mut all = Vec::new();
+    for part in text.split('+') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        all.extend(number(first)?..=number(last)?);
+    }
+    all.sort_unstable();
+    let count = all.len();
+    all.dedup();
+    (count > 0 && all.len() == count).then_some(all)
+}
+
 /// The number of processors that this process may use; 1 if the system does not say.
 pub fn usable_cpus() -> usize {
     sched_getaffinity(None).map_or(1, |set| set.count() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_lists_and_ranges() {
+        assert_eq!(processors("3"), Some(vec![3]));
+        assert_eq!(processors("5+0-2"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(processors("all").map(|all| all.len()), Some(usable_cpus()));
+        for text in ["", "free", "-1", "+1", "1-", "2-1", "0+0", "0-2+1", "a", "9999999", "0x1"] {
+            assert_eq!(processors(text), None, "{text}");
+        }
+        assert!(check_cpu("period cpu=free loops=2").is_ok());
+        assert!(check_cpu("period loops=2").is_ok());
+        let error = check_cpu("period cpu=al loops=2").unwrap_err().to_string();
+        assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
+    }
 }

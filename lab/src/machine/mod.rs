@@ -94,6 +94,12 @@ pub trait Machine {
         Ok(Made::default())
     }
 
+    /// Returns whether a case of `period` can last for hours in one process, that sends its samples
+    /// while it measures.
+    fn offers_soaks(&self) -> bool {
+        false
+    }
+
     /// Returns whether a case executes the same number of instructions or cycles however busy the
     /// host is. Its watchdog then counts the emulator's processor time instead of wall time.
     fn is_emulated(&self) -> bool {

@@ -90,6 +90,7 @@ pub struct Observation {
     /// The case's sampling analyser, which reads the pins as well.
     analyser: Option<Analyser>,
     keep_samples: bool,
+    is_soak: bool,
 }
 
 impl Observation {
@@ -112,11 +113,22 @@ impl Observation {
             deadline: case.deadline,
             analyser: case.analyser,
             keep_samples,
+            is_soak: case.soak().is_some(),
         }
     }
 
     pub fn repetitions(&self) -> usize {
         self.repetitions
+    }
+
+    /// The largest sample of the measured series so far, with its unit.
+    pub fn worst(&self) -> Option<(f64, Unit)> {
+        let (tick, unit) = self.tick();
+        let measured = self.series.iter().filter(|series| series.role == Role::Measured);
+        let timed = measured.filter(|series| series.unit == wire::Unit::Ticks);
+        let largest = timed
+            .filter_map(|series| series.largest().map(|ticks| ticks as f64 * tick / series.per));
+        largest.max_by(f64::total_cmp).map(|value| (value, unit))
     }
 
     /// Returns whether the case cannot be run; another repetition would give the same answer.
@@ -310,7 +322,9 @@ impl Observation {
             let deadline = deadline.filter(|_| {
                 series.role == wire::Role::Measured && series.unit == wire::Unit::Ticks
             });
-            self.series.push(Series::new(name, series, deadline));
+            let is_notable = self.is_soak && series.role == wire::Role::Measured;
+            let made = Series::new(name, series, deadline);
+            self.series.push(if is_notable { made.of_soak() } else { made });
         }
         self.series[index].per = series.per;
         self.ids.push(index);

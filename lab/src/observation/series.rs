@@ -3,8 +3,8 @@
 use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
 use crate::{
-    run::{Repetition, Role, SeriesResult, Unit, names::by_pin},
-    statistics::{Accumulator, Basis},
+    run::{Repetition, Role, SeriesResult, Soak, Unit, names::by_pin},
+    statistics::{Accumulator, Basis, Notable, Stamped},
 };
 
 /// Samples kept whole on request, per series: 16 MB.
@@ -29,6 +29,9 @@ pub(super) struct Series {
     kept: Vec<(i64, u64)>,
     /// How many of these are of complete repetitions.
     kept_whole: usize,
+    /// The samples of a soak that are kept one by one: of complete repetitions, and of the one under
+    /// way.
+    notable: Option<[Notable; 2]>,
 }
 
 impl Series {
@@ -67,7 +70,20 @@ impl Series {
             at: 0,
             kept: Vec::new(),
             kept_whole: 0,
+            notable: None,
         }
+    }
+
+    /// The series of a soak, which keeps its largest samples and its misses one by one.
+    pub(super) fn of_soak(self) -> Self {
+        let notable = Notable::new(self.current.deadline());
+        Self { notable: Some([notable.clone(), notable]), ..self }
+    }
+
+    /// The largest sample so far, in ticks.
+    pub(super) fn largest(&self) -> Option<u64> {
+        let worst = self.all.worst().first().into_iter().chain(self.current.worst().first());
+        worst.map(|sample| sample.value).max()
     }
 
     /// An empty series for the samples of `of` as its pin shows them.
@@ -103,6 +119,9 @@ impl Series {
             } else {
                 self.current.push(at, sample.value);
             }
+            if let Some([_, current]) = &mut self.notable {
+                current.push(at, sample.value);
+            }
             if keep && self.kept.len() < MAX_KEPT {
                 self.kept.push((self.at, sample.value));
             }
@@ -130,6 +149,10 @@ impl Series {
         let fresh = Accumulator::with_deadline(self.current.deadline());
         let done = std::mem::replace(&mut self.current, fresh);
         self.at = 0;
+        if let Some([all, current]) = &mut self.notable {
+            let fresh = Notable::new(self.current.deadline());
+            all.merge(std::mem::replace(current, fresh));
+        }
         // Merging fails only for different deadlines, and both have the same.
         let _ = self.all.merge(&done);
     }
@@ -137,6 +160,9 @@ impl Series {
     /// Drops the samples of the repetition that is under way.
     pub(super) fn discard(&mut self) {
         self.current = Accumulator::with_deadline(self.current.deadline());
+        if let Some([_, current]) = &mut self.notable {
+            *current = Notable::new(self.current.deadline());
+        }
         self.at = 0;
         self.kept.truncate(self.kept_whole);
     }
@@ -155,6 +181,7 @@ impl Series {
         self.kept.truncate(self.kept_whole);
         let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
         let scale = self.scale(tick, per);
+        let pair = |sample: &Stamped| (sample.at as f64 * tick, sample.value as f64 * scale);
         SeriesResult {
             name: self.name.into(),
             role: self.role,
@@ -175,6 +202,11 @@ impl Series {
                 .buckets()
                 .map(|(value, count)| (value as f64 * scale, count))
                 .collect(),
+            soak: self.notable.map(|[all, _]| Soak {
+                largest: all.largest().iter().map(pair).collect(),
+                misses: all.misses().iter().map(pair).collect(),
+                misses_left_out: all.misses_left_out(),
+            }),
             samples: self
                 .kept
                 .iter()

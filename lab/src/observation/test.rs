@@ -1,6 +1,6 @@
 //! The verdict on a case that did not run to its end: the rules of `docs/method.md`.
 
-use std::io;
+use std::{io, time::Duration};
 
 use chronoscope_suite::{
     Reason,
@@ -10,12 +10,16 @@ use chronoscope_suite::{
 use super::{MAX_ATTACHED, Observation, Seen};
 use crate::{
     case::{Case, Plan, expand, experiment},
-    run::{Status, Verdict, names::RUNS},
+    run::{Soak, Status, Verdict, names::RUNS},
 };
 
 fn case() -> Case {
+    case_of("switch")
+}
+
+fn case_of(name: &str) -> Case {
     let target = "linux@host".parse().unwrap();
-    let spec = experiment("switch").unwrap();
+    let spec = experiment(name).unwrap();
     expand(spec, &target, &Default::default(), &Plan::default()).unwrap().remove(0)
 }
 
@@ -189,6 +193,54 @@ fn values_are_in_the_unit_and_by_operation() {
         let times = [2.0, 4.0, 6.0, 2.0, 4.0, 6.0, 2.0, 4.0, 6.0];
         assert_eq!(one.samples, times.map(|at| (at, value)));
     }
+}
+
+/// A soak of a day at 1 kHz, on its bounds: every kept sample is there, and a bucket of the histogram
+/// for every length up to a minute.
+#[test]
+fn the_result_of_a_soak_is_bounded() {
+    let case = Case { deadline: Some(100e3), ..case_of("period") };
+    let case = case.soaked(Duration::from_secs(86_400), 1).unwrap();
+    let mut observation = Observation::new(&case, false);
+    observation.take(&Record::Clock(CLOCK)).unwrap();
+    observation.take(&Record::Series(Series::measured("task 1"))).unwrap();
+    let lengths = (0..).map(|step: i32| 1.0007_f64.powi(step)).take_while(|ns| *ns < 60e9);
+    let misses = std::iter::repeat_n(59.9e9, 120_000);
+    let values: Vec<u64> = lengths.chain(misses).map(|ns| ns as u64).collect();
+    for block in values.chunks(28) {
+        let block = block.iter().map(|&value| Sample { gap: 1_000_000, value }).collect();
+        observation.take(&Record::Samples(Samples { series: 0, block })).unwrap();
+    }
+    observation.take(&Record::End { records: 0 }).unwrap();
+    let result = observation.finish(&case);
+    let series = &result.series[0];
+    let soak = series.soak.as_ref().unwrap();
+    let of_count = series.misses.unwrap().misses;
+    assert_eq!((soak.largest.len(), soak.misses.len()), (10_000, 100_000));
+    assert_eq!(soak.misses_left_out, of_count - 100_000);
+    assert_eq!(series.summary.count, values.len() as u64);
+    assert!(soak.misses.is_sorted_by(|one, other| one.0 < other.0));
+    assert!(series.histogram.len() > 20_000, "{}", series.histogram.len());
+    let size = serde_json::to_string_pretty(&result).unwrap().len();
+    assert!(size < 20_000_000, "{size} bytes");
+}
+
+/// Only measured series of a soak keep samples, and only those of complete repetitions.
+#[test]
+fn what_a_soak_keeps_belongs_to_whole_repetitions() {
+    let case = case_of("period").soaked(Duration::from_secs(1), 2).unwrap();
+    assert_eq!((case.repeat, case.soak()), (2, Some(Duration::from_secs(1))));
+    let mut observation = Observation::new(&case, false);
+    plain(&mut observation, Series::measured("task 1"), CLOCK, true);
+    let before = observation.checkpoint();
+    plain(&mut observation, Series::measured("task 1"), CLOCK, false);
+    assert_eq!(observation.worst().map(|(worst, _)| worst), Some(100.0));
+    observation.restore(before);
+    plain(&mut observation, Series::auxiliary("beside"), CLOCK, true);
+    let kept: Vec<_> = observation.finish(&case).series.into_iter().map(|one| one.soak).collect();
+    let three = vec![(1.0, 100.0), (2.0, 100.0), (3.0, 100.0)];
+    let soak = Soak { largest: three, misses: Vec::new(), misses_left_out: 0 };
+    assert_eq!(kept, [Some(soak), None]);
 }
 
 #[test]

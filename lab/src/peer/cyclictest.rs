@@ -13,8 +13,13 @@ pub const READER: Reader = Reader {
     read,
 };
 
+/// The threads of all processors, each by its processor.
+pub const SMP: Reader = Reader { name: "cyclictest --smp", read: read_each, ..READER };
+
 #[derive(Deserialize)]
 struct Thread {
+    #[serde(default)]
+    cpu: usize,
     /// Counts of samples by latency. Samples beyond the histogram's end are not in it, but in all
     /// other figures.
     #[serde(default)]
@@ -25,32 +30,52 @@ struct Thread {
     max: f64,
 }
 
-/// Omits percentiles beyond the histogram's end.
 fn read(text: &str) -> Result<Vec<Reading>> {
+    document(text)?.only_thread()?.readings()
+}
+
+fn read_each(text: &str) -> Result<Vec<Reading>> {
+    let mut all = Vec::new();
+    for thread in document(text)?.threads() {
+        let of_thread = thread.readings()?.into_iter();
+        all.extend(of_thread.map(|reading| Reading { cpu: Some(thread.cpu), ..reading }));
+    }
+    Ok(all)
+}
+
+fn document(text: &str) -> Result<rt_tests::Document<Thread>> {
     let document = rt_tests::document::<Thread>(text)?;
     if document.resolution_in_ns != 1 {
         bail!("it is not in ns: give it -N");
     }
-    let thread = document.only_thread()?;
-    let mut histogram = thread
-        .histogram
-        .iter()
-        .map(|(latency, &count)| {
-            Ok((latency.parse().context("a latency that is no number")?, count))
-        })
-        .collect::<Result<Vec<(u64, u64)>>>()?;
-    histogram.sort_unstable();
-    let mut readings = vec![
-        Reading::count("samples", thread.cycles as f64),
-        Reading::ns("min", thread.min),
-        Reading::ns("mean", thread.avg),
-        Reading::ns("max", thread.max),
-    ];
-    for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-        let rank = (share * thread.cycles as f64).ceil() as u64;
-        readings.extend(at_rank(&histogram, rank).map(|latency| Reading::ns(name, latency as f64)));
+    Ok(document)
+}
+
+impl Thread {
+    /// Omits percentiles beyond the histogram's end.
+    fn readings(&self) -> Result<Vec<Reading>> {
+        let thread = self;
+        let mut histogram = thread
+            .histogram
+            .iter()
+            .map(|(latency, &count)| {
+                Ok((latency.parse().context("a latency that is no number")?, count))
+            })
+            .collect::<Result<Vec<(u64, u64)>>>()?;
+        histogram.sort_unstable();
+        let mut readings = vec![
+            Reading::count("samples", thread.cycles as f64),
+            Reading::ns("min", thread.min),
+            Reading::ns("mean", thread.avg),
+            Reading::ns("max", thread.max),
+        ];
+        for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
+            let rank = (share * thread.cycles as f64).ceil() as u64;
+            readings
+                .extend(at_rank(&histogram, rank).map(|latency| Reading::ns(name, latency as f64)));
+        }
+        Ok(readings)
     }
-    Ok(readings)
 }
 
 /// The `rank`-th smallest, counted from 1.
@@ -118,6 +143,22 @@ mod tests {
             .into_iter()
             .find(|reading| reading.name == name)
             .map(|reading| reading.value)
+    }
+
+    #[test]
+    fn each_thread_has_its_processor() {
+        let end = OUTPUT.rfind('}').unwrap();
+        let mut json: serde_json::Value = serde_json::from_str(&OUTPUT[..=end]).unwrap();
+        let mut second = json["thread"]["0"].clone();
+        second["cpu"] = 5.into();
+        json["thread"]["1"] = second;
+        let readings = (SMP.read)(&serde_json::to_string_pretty(&json).unwrap()).unwrap();
+        let one = (READER.read)(OUTPUT).unwrap();
+        let of = |cpu| {
+            let of_cpu = readings.iter().filter(move |reading| reading.cpu == Some(cpu));
+            of_cpu.map(|reading| Reading { cpu: None, ..*reading }).collect::<Vec<_>>()
+        };
+        assert_eq!((of(1), of(5), readings.len()), (one.clone(), one.clone(), 2 * one.len()));
     }
 
     #[test]

@@ -38,15 +38,17 @@ pub struct Reading {
     pub name: &'static str,
     pub unit: Unit,
     pub value: f64,
+    /// The processor of the thread that it belongs to, if the tool has a thread on each.
+    pub cpu: Option<usize>,
 }
 
 impl Reading {
     fn ns(name: &'static str, value: f64) -> Self {
-        Self { name, unit: Unit::Nanoseconds, value }
+        Self { name, unit: Unit::Nanoseconds, value, cpu: None }
     }
 
     fn count(name: &'static str, value: f64) -> Self {
-        Self { name, unit: Unit::Count, value }
+        Self { name, unit: Unit::Count, value, cpu: None }
     }
 }
 

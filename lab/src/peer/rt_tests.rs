@@ -17,6 +17,11 @@ pub struct Document<T> {
 }
 
 impl<T> Document<T> {
+    /// Returns the entries of all measuring threads.
+    pub fn threads(self) -> impl Iterator<Item = T> {
+        self.thread.into_values()
+    }
+
     /// Returns the entry of the only measuring thread.
     ///
     /// # Errors

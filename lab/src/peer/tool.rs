@@ -38,13 +38,7 @@ pub static TOOLS: &[Tool] = &[
         program: "cyclictest",
         package: "rt-tests",
         format: Format(&cyclictest::READER),
-        settings: &[number(
-            "histogram_ns",
-            "ns",
-            "1000000",
-            (1, 1_000_000_000),
-            "the end of the histogram; percentiles beyond it are not reported",
-        )],
+        settings: &[HISTOGRAM],
         is_wrapped: false,
         // -N (--nsecs): without it every latency is cut to whole µs, half a µs too short on
         // average. --default-system leaves /dev/cpu_dma_latency alone: else cyclictest, and not
@@ -58,6 +52,31 @@ pub static TOOLS: &[Tool] = &[
             "--priority={priority}",
             "--affinity={cpu}",
             "--threads={tasks}",
+            "--interval={interval_us}",
+            "--loops={loops}",
+            "--nsecs",
+            "--histogram={histogram_ns}",
+            "--histfile=/dev/null",
+            "--json={stdout}",
+        ],
+    },
+    // A thread on each processor, all of one priority and one interval.
+    Tool {
+        name: "cyclictest --smp",
+        program: "cyclictest",
+        package: "rt-tests",
+        format: Format(&cyclictest::SMP),
+        settings: &[HISTOGRAM],
+        is_wrapped: false,
+        words: &[
+            "cyclictest",
+            "--quiet",
+            "--default-system",
+            "--mlockall",
+            "--policy=fifo",
+            "--priority={priority}",
+            "--smp",
+            "--distance=0",
             "--interval={interval_us}",
             "--loops={loops}",
             "--nsecs",
@@ -145,6 +164,14 @@ pub static TOOLS: &[Tool] = &[
         ],
     },
 ];
+
+const HISTOGRAM: Parameter = number(
+    "histogram_ns",
+    "ns",
+    "1000000",
+    (1, 1_000_000_000),
+    "the end of the histogram; percentiles beyond it are not reported",
+);
 
 const fn number(
     name: &'static str,

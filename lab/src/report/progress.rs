@@ -9,10 +9,9 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
-    case::Case,
     console,
     runner::{Progress, Step},
-    units::rough_time,
+    units::{rough_time, show},
 };
 
 /// The number of steps of a full bar.
@@ -27,8 +26,12 @@ pub fn new(quiet: bool) -> Box<dyn Progress> {
     }
 }
 
-fn name(case: &Case) -> String {
-    format!("{} {}", case.spec.name, case.label()).trim_end().to_owned()
+fn name(step: &Step<'_>) -> String {
+    let case = format!("{} {}", step.case.spec.name, step.case.label()).trim_end().to_owned();
+    match step.worst {
+        Some((worst, unit)) => format!("{case}  worst {}", show(worst, unit.name())),
+        None => case,
+    }
 }
 
 struct Silent;
@@ -57,7 +60,7 @@ impl Progress for Bar {
             self.0.reset();
         }
         console::set_bar(Some(self.0.clone()));
-        self.0.set_message(format!("{} left  {}", rough_time(step.left), name(step.case)));
+        self.0.set_message(format!("{} left  {}", rough_time(step.left), name(step)));
         self.0.set_position((step.done * FULL as f64) as u64);
     }
 
@@ -73,7 +76,12 @@ impl Drop for Bar {
     }
 }
 
-/// Prints a line every five seconds.
+const FIVE: Duration = Duration::from_secs(5);
+
+/// A run that takes longer prints a line a minute.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Prints a line every five seconds; every minute while more than ten are left.
 struct Lines {
     next: Instant,
 }
@@ -83,9 +91,9 @@ impl Progress for Lines {
         if Instant::now() < self.next {
             return;
         }
-        self.next = Instant::now() + Duration::from_secs(5);
+        self.next = Instant::now() + if step.left > LONG { LONG / 10 } else { FIVE };
         let percent = (100.0 * step.done) as u64;
-        let (left, name) = (rough_time(step.left), name(step.case));
+        let (left, name) = (rough_time(step.left), name(step));
         console::line(&format!("{percent:>3} %  {left} left  {name}"));
     }
 

@@ -136,7 +136,7 @@ impl<'a> UnderWay<'a> {
         let case = &self.peer.case;
         let mut observation = Observation::new(case, false);
         let mut intake = Intake::new(&mut observation);
-        let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {});
+        let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {}, &mut |_| {});
         intake.finish(seen.as_ref().map_err(|error| anyhow!("{error:#}"))).context("ours")?;
         let result = observation.finish(case);
         if result.verdict.status != Status::Pass {
@@ -205,9 +205,16 @@ pub fn form(peer: &Peer) -> PeerForm {
 
 /// A pair of statistics without a value yet.
 fn unmeasured(beside: &Beside) -> Paired {
+    let named = |statistic: &Option<String>| {
+        let statistic = statistic.clone().unwrap_or_default();
+        match beside.cpu {
+            Some(cpu) if !statistic.is_empty() => format!("{statistic} on cpu {cpu}").into(),
+            _ => statistic.into(),
+        }
+    };
     Paired {
-        ours_is: beside.ours.clone().unwrap_or_default().into(),
-        theirs_is: beside.theirs.clone().unwrap_or_default().into(),
+        ours_is: named(&beside.ours),
+        theirs_is: named(&beside.theirs),
         unit: "".into(),
         ours: Vec::new(),
         theirs: Vec::new(),
@@ -241,7 +248,8 @@ fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairV
         units.push(unit);
     }
     if let Some(statistic) = &beside.theirs {
-        let reading = theirs.iter().find(|reading| reading.name == statistic);
+        let is_asked = |reading: &&Reading| reading.name == statistic && reading.cpu == beside.cpu;
+        let reading = theirs.iter().find(is_asked);
         let reading = reading.with_context(|| format!("theirs has no `{statistic}` this time"))?;
         let reading = &by_clock(reading, ours);
         if reading.value <= 0.0 && beside.ours.is_some() {
@@ -270,7 +278,7 @@ fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
         Some(clock) => Reading {
             unit: Unit::Instructions,
             value: reading.value * clock.hertz as f64 / 1e9,
-            name: reading.name,
+            ..*reading
         },
         None => *reading,
     }
@@ -315,6 +323,8 @@ mod tests {
     fn a_statistic_that_is_missing_leaves_the_others() {
         let case = &sample::run().cases[0];
         let beside = |theirs: &str| Beside {
+            each: None,
+            cpu: None,
             ours: Some("p50".to_owned()),
             series: Vec::new(),
             theirs: Some(theirs.to_owned()),
@@ -322,7 +332,7 @@ mod tests {
             within: None,
         };
         let both = [beside("p50"), beside("p99")];
-        let median = Reading { name: "p50", unit: Unit::Nanoseconds, value: 10.0 };
+        let median = Reading { name: "p50", unit: Unit::Nanoseconds, value: 10.0, cpu: None };
         let found = values(&both, case, &[median]).unwrap();
         assert!(found[0].missing.is_none() && found[0].theirs == Some(10.0));
         assert_eq!(found[1].missing.as_deref(), Some("theirs has no `p99` this time"));

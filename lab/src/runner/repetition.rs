@@ -11,6 +11,7 @@ use crate::{
     child::Limit,
     machine::{Machine, Start},
     observation::{Checkpoint, Observation, Seen},
+    run::Unit,
     stream::Decoder,
 };
 
@@ -22,6 +23,8 @@ pub struct Step<'a> {
     pub done: f64,
     /// How much longer the measurement takes, without set-up.
     pub left: Duration,
+    /// The largest sample so far, with its unit, while a soak is under way.
+    pub worst: Option<(f64, Unit)>,
 }
 
 impl<'a> Step<'a> {
@@ -30,7 +33,17 @@ impl<'a> Step<'a> {
         let left = remaining(works);
         let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
         let total = spent + left.as_secs_f64();
-        Self { case, done: if total > 0.0 { spent / total } else { 1.0 }, left }
+        Self { case, done: if total > 0.0 { spent / total } else { 1.0 }, left, worst: None }
+    }
+
+    /// The step of a soak that has run for `elapsed`; `others` are the other works of the run.
+    pub(super) fn of_soak(case: &'a Case, elapsed: Duration, others: &[Work]) -> Self {
+        let length = case.soak().unwrap_or_default();
+        let left = remaining(others).saturating_add(length.saturating_sub(elapsed));
+        let spent = others.iter().fold(elapsed, |sum, work| sum.saturating_add(work.spent));
+        let total = spent.saturating_add(left).as_secs_f64();
+        let done = if total > 0.0 { spent.as_secs_f64() / total } else { 1.0 };
+        Self { case, done, left, worst: None }
     }
 }
 
@@ -120,7 +133,7 @@ fn finish(
 }
 
 /// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
-/// first. Returns the recordings of the machine's instruments.
+/// first; `look` sees the observation after each piece. Returns the recordings of the machine's instruments.
 ///
 /// # Errors
 /// The target failed, or its stream is damaged.
@@ -130,15 +143,21 @@ pub fn play(
     intake: &mut Intake<'_>,
     stop: &AtomicBool,
     tape: &mut dyn FnMut(&[u8]),
+    look: &mut dyn FnMut(&Observation),
 ) -> Result<Seen> {
     let request = case.request_of(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
         tape(bytes);
-        intake.feed(bytes)
+        intake.feed(bytes)?;
+        look(intake.observation);
+        Ok(())
     })?;
     Seen::of(recording, intake.is_first())
 }
+
+/// How much longer than its length a soak may take.
+const SOAK_PATIENCE: Duration = Duration::from_secs(300);
 
 /// The limit for one repetition: the user's, in wall time, or a multiple of the expected time. On
 /// an emulated machine the latter is the emulator's processor time, so that a busy host makes no
@@ -146,6 +165,9 @@ pub fn play(
 pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     if let Some(watchdog) = case.watchdog {
         return watchdog.into();
+    }
+    if let Some(length) = case.soak() {
+        return length.saturating_add(SOAK_PATIENCE).into();
     }
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))

@@ -213,7 +213,7 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     });
     let mut case = UnderWay { tally: Tally::new(&cases[0], true), machine };
     while case.needs_more() && !stop.load(Ordering::Relaxed) {
-        case.repeat(0, &stop, &mut journal);
+        case.repeat(0, &stop, &mut journal, &mut |_, _| {});
     }
     let live = case.tally.finish();
     drop(journal);
@@ -288,12 +288,12 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
         Box::new(Scripted { acts, requests: Rc::default(), stop: Arc::default(), set_up });
     let mut case = UnderWay { tally: Tally::new(&cases[0], false), machine };
     let begin = Instant::now();
-    case.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+    case.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
     let work = case.tally.work();
     assert_eq!((work.done, work.left), (1, 2));
     assert!(begin.elapsed() - work.spent >= set_up, "{work:?}");
     // A case that cannot be set up needs no more, and took no time.
-    case.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+    case.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
     let failed = case.tally.work();
     assert_eq!((failed.left, failed.spent), (0, work.spent));
     let step = Step::of(&cases[0], &[failed]);
@@ -314,7 +314,7 @@ fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
     });
     let mut under_way = UnderWay { tally: Tally::new(&case, false), machine };
     while under_way.needs_more() {
-        under_way.repeat(0, &AtomicBool::new(false), &mut Journal::none());
+        under_way.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
     }
     let result = under_way.tally.finish().unwrap();
     let vary = case.vary.varies().then(|| case.vary.to_string());

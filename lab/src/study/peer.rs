@@ -24,6 +24,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Entry as CaseEntry, Overrides, Study, linux_here};
 use crate::{
     case::{self, Case, Vary},
+    machine::host::processors,
     peer::{Format, STDOUT, TOOLS, Tool},
     run::Target,
     toml_text::{word, words},
@@ -82,6 +83,11 @@ pub struct Beside {
     /// The case's series: the first of these that it has.
     #[serde(default, deserialize_with = "words")]
     pub series: Vec<String>,
+    /// The row is one for each processor of the case: `{cpu}` in `series` is its number.
+    pub each: Option<Each>,
+    /// The processor of such a row.
+    #[serde(skip)]
+    pub cpu: Option<usize>,
     /// The tool's statistic, as the format names it.
     pub theirs: Option<String>,
     /// The factor for the tool's value: 0.5 if an operation of the tool is two of Chronoscope's.
@@ -90,6 +96,32 @@ pub struct Beside {
     /// The tolerance of the median ratio around 1, as a fraction; written as `10 %`.
     #[serde(default, deserialize_with = "tolerance")]
     pub within: Option<f64>,
+}
+
+/// What a row of a study is repeated for.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Each {
+    Cpu,
+}
+
+impl Beside {
+    /// The rows that this row of a study stands for.
+    ///
+    /// # Errors
+    /// The row is one for each processor, and the case leaves the choice to the scheduler.
+    fn rows(&self, case: &Case) -> Result<Vec<Self>> {
+        if self.each.is_none() {
+            return Ok(vec![self.clone()]);
+        }
+        let processors = case.parameter("cpu").and_then(processors);
+        let processors = processors.context("`each = \"cpu\"`: the case names no processors")?;
+        let row = |cpu: usize| {
+            let own = |name: &String| name.replace("{cpu}", &cpu.to_string());
+            Self { cpu: Some(cpu), series: self.series.iter().map(own).collect(), ..self.clone() }
+        };
+        Ok(processors.into_iter().map(row).collect())
+    }
 }
 
 fn one() -> f64 {
@@ -233,6 +265,8 @@ impl Entry {
     fn peer(&self, start: &Start, case: Case) -> Result<Peer> {
         let words = start.words.iter();
         let command = words.map(|word| fill(word, start, &case)).collect::<Result<_>>()?;
+        let beside = self.beside.iter().map(|beside| beside.rows(&case));
+        let beside = beside.collect::<Result<Vec<_>>>()?.concat();
         Ok(Peer {
             name: self.name.clone(),
             tool: start.tool.clone(),
@@ -241,7 +275,7 @@ impl Entry {
             is_known: start.is_known,
             format: start.format,
             case,
-            beside: self.beside.clone(),
+            beside,
             note: self.note.clone().into(),
         })
     }
@@ -322,10 +356,29 @@ mod tests {
     }
 
     #[test]
+    fn a_row_for_each_processor_names_them() {
+        let study = STUDY
+            .replace("cpu = 0", "cpu = \"0+2\"")
+            .replace("ours = \"mean\"", "each = \"cpu\", series = \"cpu {cpu}\", ours = \"mean\"");
+        let rows: Vec<_> = peers(&study).unwrap()[0]
+            .beside
+            .iter()
+            .map(|row| (row.cpu, row.series.clone()))
+            .collect();
+        let row = |cpu: usize| (Some(cpu), vec![format!("cpu {cpu}")]);
+        assert_eq!(rows, [row(0), row(2)]);
+        let error = peers(&study.replace("0+2", "free")).err().unwrap();
+        assert!(format!("{error:#}").contains("names no processors"), "{error:#}");
+    }
+
+    #[test]
     fn the_studies_of_peers_run_these_commands() {
         let expected = [
             "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 \
              --affinity=3 --threads=1 --interval=1000 --loops=250 --nsecs --histogram=1000000 \
+             --histfile=/dev/null --json=/dev/stdout",
+            "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 --smp \
+             --distance=0 --interval=1000 --loops=500 --nsecs --histogram=1000000 \
              --histfile=/dev/null --json=/dev/stdout",
             "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --loop 40000",
             "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --threaded --loop 40000",

@@ -9,7 +9,8 @@
 //! and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and
 //! upper limits of percentiles without assuming a distribution, [`resample`] medians and random
 //! numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
-//! [`alert`] gives the band in which a new run is expected.
+//! [`alert`] gives the band in which a new run is expected. [`notable`] keeps the largest samples and
+//! the misses of a series that is too long to be kept whole.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -25,6 +26,7 @@ pub mod decide;
 pub mod extreme;
 pub mod gamma;
 pub mod needed;
+pub mod notable;
 pub mod order;
 pub mod pareto;
 pub mod resample;
@@ -41,6 +43,7 @@ pub use bursts::Bursts;
 pub use compare::{Case, Comparison, FEWEST_REPETITIONS, Rules, Test, compare, typical};
 pub use decide::{Reason, Verdict};
 pub use extreme::{Extrapolation, Gate, extrapolate};
+pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, median};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};

@@ -63,6 +63,40 @@ fn two_signals_lose_no_repetition() {
     tally.print("double signals on linux@host");
 }
 
+/// A soak of nine minutes is stopped after some seconds: all that it measured is stored, with its evidence.
+#[test]
+fn a_soak_that_is_stopped_keeps_everything() {
+    // The signal must reach the port itself, so no script is in its place.
+    let place = Place::new("soak", "unused", "true");
+    let words = "run period -D 9m -i 500 -b 1 --set policy=other --set mlock=no";
+    let mut lab = place.start(&words.split(' ').collect::<Vec<_>>());
+    until("the progress shows the worst sample", || lab.said().contains("  worst "));
+    lab.signal(Signal::INT);
+    assert_eq!(lab.ended(), 130, "{}", lab.said());
+    place.is_left_by_all();
+    let run = place.ask(&["report", "1", "--format", "json"]).exits(0).json();
+    let case = &run["cases"][0];
+    assert_eq!((&run["context"]["interrupted"], &case["repetitions"]), (&true.into(), &1.into()));
+    let figure = |name: &str| {
+        let figures = case["figures"].as_array().unwrap();
+        figures.iter().find(|figure| figure["name"] == name).unwrap()["value"].as_f64().unwrap()
+    };
+    let due = figure("due times");
+    assert!(due > 100.0, "{due}");
+    assert_eq!(figure("measured wake-ups") + figure("skipped periods"), due);
+    // 500 µs from each due time to the next.
+    assert_eq!((figure("elapsed") / 500e-6).floor() + 1.0, due);
+    for evidence in case["evidence"].as_array().unwrap() {
+        assert_eq!(evidence["holds"], true, "{evidence}");
+    }
+    let task = case["series"].as_array().unwrap().iter().find(|one| one["name"] == "task 1");
+    let soak = &task.unwrap()["soak"];
+    assert_eq!(task.unwrap()["count"].as_f64(), Some(due));
+    assert_eq!(soak["largest"].as_array().unwrap().len() as f64, due.min(10_000.0));
+    let misses = soak["misses"].as_array().unwrap();
+    assert_eq!(misses.len() as f64, task.unwrap()["misses"]["misses"].as_f64().unwrap());
+}
+
 #[test]
 fn a_killed_lab_loses_only_the_repetition_it_was_in() {
     let place = place("killed");

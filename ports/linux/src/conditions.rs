@@ -16,12 +16,12 @@ pub struct Conditions {
 
 impl Conditions {
     pub fn before(kernel: &Linux) -> Self {
-        let cpu = kernel.settings.cpu;
+        let cpu = kernel.settings.processors.one();
         Self { steal: stolen(cpu), throttles: throttles(cpu), loop_ns: reference_loop(kernel) }
     }
 
     pub fn report(&self, trial: &mut Trial<'_, Linux>) {
-        let cpu = trial.kernel.settings.cpu;
+        let cpu = trial.kernel.settings.processors.one();
         if let Some((before, after)) = self.steal.zip(stolen(cpu)) {
             // /proc/stat counts in USER_HZ, which is 100 on every architecture.
             trial.figure("steal", "ms", after.saturating_sub(before) as f64 * 10.0);

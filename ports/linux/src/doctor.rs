@@ -11,6 +11,7 @@ use chronoscope_suite::{
 use crate::{
     clock::now,
     perf::{Counter, INSTRUCTIONS},
+    processors::Processors,
     settings::{Settings, set_class},
 };
 
@@ -25,17 +26,15 @@ const WATCH_NS: u64 = 800_000_000;
 pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refusal> {
     let mut settings = Settings { lock_memory: false, ..Settings::default() };
     if request != "doctor" {
-        let cpu = request.strip_prefix("doctor cpu=").and_then(|cpu| cpu.parse().ok());
-        settings.cpu = Some(cpu.ok_or(Refusal::new(
-            Reason::Invalid,
-            "not a request",
-            "write doctor cpu=N",
-        ))?);
+        let cpu = request.strip_prefix("doctor cpu=").and_then(|cpu| Processors::parse(cpu).ok());
+        let one = cpu.filter(|cpu| cpu.one().is_some());
+        settings.processors =
+            one.ok_or(Refusal::new(Reason::Invalid, "not a request", "write doctor cpu=N"))?;
     }
     settings.apply()?;
     let lock = Settings { lock_memory: true, ..settings }.lock();
     let clock_read = clock_read_ns();
-    let counter = Counter::open(INSTRUCTIONS, settings.cpu.unwrap_or(0) as i32).err();
+    let counter = Counter::open(INSTRUCTIONS, settings.processors.one().unwrap_or(0) as i32).err();
     let fifo = set_class((libc::SCHED_FIFO, settings.base));
     let quiet = Quiet::watch();
     // The rest needs no priority. The return cannot fail, because the class was permitted before.

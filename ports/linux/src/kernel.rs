@@ -14,6 +14,7 @@ use crate::{
     executor::Executor,
     log::StandardError,
     perf::Counter,
+    processors::Processors,
     semaphore::Primitive,
     settings::{Settings, class_of_caller, set_class},
     trace::Trace,
@@ -36,6 +37,8 @@ pub struct Linux {
     pub experiment: &'static str,
     /// The spawned tasks by scheduling class.
     classes: [Class; 3],
+    /// The number of tasks that were given a processor of their own, and of those that reached it.
+    placed: [AtomicU32; 2],
     /// The number of mutex calls that returned an error.
     failed: AtomicU32,
     /// The counter of instructions, or the reason why there is none. Opened on first use, because
@@ -73,6 +76,7 @@ impl Linux {
             pasts: Pasts::none(),
             experiment: request.spec().name,
             classes: POLICIES.map(|_| Class::new()),
+            placed: [const { AtomicU32::new(0) }; 2],
             failed: AtomicU32::new(0),
             instructions: OnceLock::new(),
         })
@@ -95,6 +99,23 @@ impl Linux {
         Ok(())
     }
 
+    /// Returns the processor of the next task that is spawned, if the case has several: the tasks
+    /// take turns.
+    pub fn next_processor(&self) -> Option<usize> {
+        let mut several = self.settings.processors.several()?;
+        let count = self.settings.processors.several()?.count();
+        several.nth(self.placed[0].fetch_add(1, Relaxed) as usize % count)
+    }
+
+    /// Moves the calling task to its processor. Called by a new task before [`enter`](Self::enter).
+    pub fn settle(&self, processor: Option<usize>) {
+        let Some(cpu) = processor else { return };
+        // After a failure the evidence does not hold.
+        if Processors::pin(cpu) {
+            self.placed[1].fetch_add(1, Relaxed);
+        }
+    }
+
     /// Enters the class of the priority. Called by a new task before its body.
     pub fn enter(&self, priority: Priority) {
         let wanted = self.settings.class(priority);
@@ -107,7 +128,8 @@ impl Linux {
     /// Returns the number of instructions that the case's processor has executed; `None` without
     /// a counter. The first call opens the counter.
     pub fn count_instructions(&self) -> Option<u64> {
-        let counter = self.instructions.get_or_init(|| Counter::instructions(self.settings.cpu));
+        let counter =
+            self.instructions.get_or_init(|| Counter::instructions(self.settings.processors.one()));
         counter.as_ref().ok()?.read()
     }
 
@@ -127,6 +149,11 @@ impl Linux {
     pub fn report(&self, trial: &mut Trial<'_, Self>) {
         for ((_, policy), class) in POLICIES.iter().zip(&self.classes) {
             class.report(policy, trial);
+        }
+        let [placed, settled] = &self.placed;
+        if placed.load(Relaxed) > 0 {
+            let (settled, placed) = (settled.load(Relaxed).into(), placed.load(Relaxed).into());
+            trial.evidence("tasks on their own processors", settled, placed, placed);
         }
         let failed = self.failed.load(Relaxed);
         if failed > 0 {

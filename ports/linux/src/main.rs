@@ -20,9 +20,11 @@ mod log;
 mod mutex;
 mod offers;
 mod perf;
+mod periodic;
 mod preemption;
 mod process;
 mod processor_time;
+mod processors;
 mod queue;
 mod semaphore;
 mod settings;
@@ -37,6 +39,7 @@ use std::{
     mem::MaybeUninit,
     process::ExitCode,
     ptr, slice,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use chronoscope_suite::{
@@ -58,7 +61,11 @@ fn main() -> ExitCode {
     if text == guest::ARGUMENT {
         guest::main();
     }
-    match run(&text, &mut |stream| io::stdout().write_all(stream)) {
+    let mut deliver = |stream: &[u8]| {
+        let mut output = io::stdout();
+        output.write_all(stream).and_then(|()| output.flush())
+    };
+    match run(&text, &mut deliver) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
             complain(refusal);
@@ -78,10 +85,10 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let release = uname();
     let release = release.release().to_string_lossy();
-    let mut sink = Output(Vec::with_capacity(1 << 20));
+    let mut sink = Output { bytes: Vec::with_capacity(1 << 20), deliver, failed: None };
     if text.starts_with("doctor") {
         doctor::run(&mut sink, &release, text)?;
-        return sink.deliver(deliver);
+        return sink.finish();
     }
     let request = Request::parse(text)?;
     let arena = Arena::new(shared_memory(arena_bytes(&request))?);
@@ -106,7 +113,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
         }
         Err(refusal) => chronoscope_suite::trial::refuse(&mut sink, names, text, refusal),
     }
-    sink.deliver(deliver)
+    sink.finish()
 }
 
 /// Runs the case, with a trace if the case asks for one.
@@ -118,26 +125,47 @@ fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<
     outcome
 }
 
-/// The stream, kept in memory until the end of the case, so that nothing is written during a
-/// measurement.
-struct Output(Vec<u8>);
+/// Whether the stream is delivered as it is written.
+static IS_LIVE: AtomicBool = AtomicBool::new(false);
 
-impl Output {
-    fn deliver(&self, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal> {
-        deliver(&self.0).map_err(|error| {
-            Refusal::new(
-                Reason::Failed,
-                "the stream could not be written",
-                "keep the reader running",
-            )
-            .with_code(error.raw_os_error().unwrap_or(0))
-        })
+/// Makes the stream go out as it is written, or at the end of the case. While it goes out, each
+/// record costs the director a system call.
+fn mark_live(is_live: bool) {
+    IS_LIVE.store(is_live, Relaxed);
+}
+
+/// The stream, kept in memory until the end of the case, so that nothing is written during a
+/// measurement; unless it [is live](mark_live).
+struct Output<'a> {
+    bytes: Vec<u8>,
+    deliver: &'a mut dyn FnMut(&[u8]) -> io::Result<()>,
+    failed: Option<io::Error>,
+}
+
+impl Output<'_> {
+    fn deliver(&mut self) {
+        if self.failed.is_none() {
+            self.failed = (self.deliver)(&self.bytes).err();
+        }
+        self.bytes.clear();
+    }
+
+    /// Delivers the rest.
+    fn finish(mut self) -> Result<(), Refusal> {
+        self.deliver();
+        let Some(error) = self.failed else { return Ok(()) };
+        let what = "the stream could not be written";
+        Err(Refusal::new(Reason::Failed, what, "keep the reader running")
+            .with_code(error.raw_os_error().unwrap_or(0)))
     }
 }
 
-impl Sink for Output {
+impl Sink for Output<'_> {
     fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
+        if IS_LIVE.load(Relaxed) {
+            self.deliver();
+        }
     }
 }
 
@@ -150,6 +178,7 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     let calls = match request.spec().name {
         "transaction" => call_bytes(request, loops),
         "latency" => latency_bytes(request),
+        "period" => periodic::arena_bytes(request),
         _ => 0,
     };
     (1 << 20) + loops * (32 + 16 * tasks) + calls

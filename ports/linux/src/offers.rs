@@ -6,6 +6,7 @@ use crate::{
     coroutine::Coroutine,
     kernel::Linux,
     latency,
+    periodic::period,
     process::Process,
     thread::Thread,
     transport::{
@@ -24,6 +25,7 @@ chronoscope_suite::offers! {
     pair "coroutine-coroutine" Coroutine, Coroutine;
     pair "thread-coroutine" Thread, Coroutine;
     pair "coroutine-thread" Coroutine, Thread;
+    own "period" period;
     own "transaction" transact;
     own "latency" call;
     refuse "masked" "Linux keeps interrupts off where no signal shows it";

@@ -21,6 +21,7 @@ impl Tasks for Process {
     {
         kernel.admit(priority)?;
         let past = kernel.pasts.next();
+        let processor = kernel.next_processor();
         // SAFETY: cases with processes have no other thread, so the child may use all memory of the
         // parent. It ends with `_exit` and never returns into the parent's code.
         match unsafe { libc::fork() } {
@@ -43,6 +44,7 @@ impl Tasks for Process {
                     // fork, and a task without a deadline does not need it.
                     let _ = kernel.settings.lock();
                 }
+                kernel.settle(processor);
                 kernel.enter(priority);
                 past.run(|| block_on(body));
                 // SAFETY: as above.

@@ -7,10 +7,10 @@ use chronoscope_suite::{Priority, Reason, Refusal, Request};
 use rustix::{
     mm::{MlockAllFlags, mlockall},
     process::{Resource, getrlimit},
-    thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity},
+    thread::{CapabilitySet, capabilities},
 };
 
-use crate::{clock, load, preemption};
+use crate::{clock, load, preemption, processors::Processors};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
@@ -23,8 +23,10 @@ pub struct Settings {
     pub policy: Policy,
     /// The real-time priority that `Priority::Urgent(1)` maps to: 1 to 91.
     pub base: i32,
-    /// The processor of all tasks; `None` leaves the choice to the scheduler.
-    pub cpu: Option<usize>,
+    /// The processors of the tasks.
+    pub processors: Processors,
+    /// The length of a soak in seconds; `None` for a case of a fixed number of loops.
+    pub soak_s: Option<u64>,
     /// The timer slack of SCHED_OTHER tasks in ns; `None` for the system's default, usually 50 µs.
     pub slack_ns: Option<u64>,
     /// The time of an instruction on an emulator, in ns; `None` for real time.
@@ -41,6 +43,9 @@ pub struct Settings {
     pub processes: bool,
 }
 
+/// The longest soak: a year.
+const SOAK_S: u64 = 365 * 86_400;
+
 const fn invalid(what: &'static str) -> Refusal {
     Refusal::new(Reason::Invalid, what, "see `chronoscope list`")
 }
@@ -50,7 +55,8 @@ impl Default for Settings {
         Self {
             policy: Policy::Fifo,
             base: 80,
-            cpu: None,
+            processors: Processors::Free,
+            soak_s: None,
             slack_ns: None,
             instruction_ns: None,
             lock_memory: true,
@@ -79,8 +85,12 @@ impl Settings {
                         value.parse().ok().filter(|priority| (1..=91).contains(priority));
                     settings.base = priority.ok_or(invalid("priority is 1 to 91"))?;
                 }
-                ("cpu", _) => {
-                    settings.cpu = Some(value.parse().map_err(|_| invalid("cpu is a number"))?)
+                ("cpu", _) => settings.processors = Processors::parse(value)?,
+                ("soak_s", _) if request.spec().name == "period" => {
+                    let time = value.parse().ok().filter(|time| (1..=SOAK_S).contains(time));
+                    settings.soak_s = Some(time.ok_or(invalid("soak_s is up to a year"))?);
+                    // The director of a soak returns to these.
+                    Processors::usable();
                 }
                 ("slack_ns", "0") => settings.slack_ns = None,
                 ("slack_ns", _) => {
@@ -121,20 +131,7 @@ impl Settings {
     /// # Errors
     /// [`Refusal`] when the processor does not exist or memory may not be locked.
     pub fn apply(&self) -> Result<(), Refusal> {
-        if let Some(cpu) = self.cpu {
-            let mut set = CpuSet::new();
-            if cpu >= CpuSet::MAX_CPU {
-                return Err(invalid("there is no such processor"));
-            }
-            set.set(cpu);
-            sched_setaffinity(None, &set).map_err(|_| {
-                Refusal::new(
-                    Reason::Invalid,
-                    "the case may not run on that processor",
-                    "choose another with -a",
-                )
-            })?;
-        }
+        self.processors.enter()?;
         if let Some(slack) = self.slack_ns {
             // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };

@@ -31,9 +31,11 @@ impl Tasks for Thread {
     {
         kernel.admit(priority)?;
         let past = kernel.pasts.next();
+        let processor = kernel.next_processor();
         let child = std::thread::Builder::new()
             .stack_size(STACK)
             .spawn(move || {
+                kernel.settle(processor);
                 kernel.enter(priority);
                 past.run(|| block_on(body));
             })

@@ -21,8 +21,9 @@ pub mod ticks;
 pub mod transaction;
 pub mod wakeup;
 
+pub mod timing;
+
 mod firing;
-mod timing;
 
 use crate::{
     Refusal, Request, Spec,

@@ -1,5 +1,5 @@
-//! Parts shared by the experiments with timers: the spinning task, the delays that are already due,
-//! and the control.
+//! Parts shared by the experiments with timers, also by those of a port: the spinning task, the
+//! delays that are already due, and the control.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The parameter `idle`.
-pub(super) const IDLE: Parameter = Parameter {
+pub const IDLE: Parameter = Parameter {
     name: "idle",
     unit: "",
     default: "halt",
@@ -24,12 +24,12 @@ pub(super) const IDLE: Parameter = Parameter {
 
 /// Returns the priority of task `number`, from 0, of `tasks`: each less urgent than the one before,
 /// from 8 at most down to 1, which all further tasks share.
-pub(super) fn descending(number: usize, tasks: usize) -> Priority {
+pub fn descending(number: usize, tasks: usize) -> Priority {
     Priority::Urgent(tasks.min(8).saturating_sub(number).max(1) as u8)
 }
 
 /// The spinning task of `idle=spin`, of the director's kind.
-pub(super) struct Spinner<K: Kernel> {
+pub struct Spinner<K: Kernel> {
     kernel: &'static K,
     stop: AtomicBool,
     /// Given at the task's start, and again at its end.
@@ -39,7 +39,7 @@ pub(super) struct Spinner<K: Kernel> {
 impl<K: Kernel> Spinner<K> {
     /// Starts the task, if the case asks for it, and waits until it runs. The caller has created
     /// all other tasks: a process must not be forked while its parent has threads.
-    pub(super) async fn start(trial: &Trial<'_, K>) -> Result<Option<&'static Self>, Refusal> {
+    pub async fn start(trial: &Trial<'_, K>) -> Result<Option<&'static Self>, Refusal> {
         if trial.request.word("idle") == "halt" {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl<K: Kernel> Spinner<K> {
     }
 
     /// Stops the task, and waits until it has ended.
-    pub(super) async fn stop(&self) {
+    pub async fn stop(&self) {
         self.stop.store(true, Relaxed);
         K::Director::take(self.kernel, self.turned).await;
     }
@@ -70,13 +70,13 @@ impl<K: Kernel> Spinner<K> {
 /// An auxiliary series of delays that are already due when the task asks for them: the cost of the
 /// call without waiting. It is no control: kernels may set the timer and take its interrupt even
 /// so, like Linux, and this is part of the measured path.
-pub(super) struct DueAlready<K: Kernel> {
+pub struct DueAlready<K: Kernel> {
     starts: Marks<K>,
     ends: Marks<K>,
 }
 
 impl<K: Kernel> DueAlready<K> {
-    pub(super) fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
+    pub fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
         const ROUNDS: usize = 200;
         Ok(Self {
             starts: Marks::new(trial.arena, ROUNDS)?,
@@ -84,7 +84,7 @@ impl<K: Kernel> DueAlready<K> {
         })
     }
 
-    pub(super) async fn run<T: Tasks<Kernel = K>>(&self, kernel: &'static K) {
+    pub async fn run<T: Tasks<Kernel = K>>(&self, kernel: &'static K) {
         for place in 0..self.starts.len() {
             let now = kernel.now();
             self.starts.set(place, now);
@@ -94,7 +94,7 @@ impl<K: Kernel> DueAlready<K> {
     }
 
     /// Sends the series and the control.
-    pub(super) fn report(&self, trial: &mut Trial<'_, K>) {
+    pub fn report(&self, trial: &mut Trial<'_, K>) {
         trial.durations(Series::auxiliary("due already"), &self.starts, &self.ends);
         trial.mark_control(&self.starts, 1.0);
     }

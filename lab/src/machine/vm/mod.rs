@@ -121,6 +121,10 @@ impl Machine for Vm {
         FAMILY.default(None, spec, parameter)
     }
 
+    fn check(&self, request: &str) -> Result<()> {
+        host::check_cpu(request)
+    }
+
     fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
         let mode = split(request).0;
         Ok(Made { identity: self.guest(mode, stop)?.identity.clone(), remark: mode.remark() })
