@@ -263,8 +263,8 @@ impl Lock {
         self.owner.set(m, None);
         if let Some(heir) = heir {
             self.give_to(m, heir);
+            settle(m, me); // first, while it is alone at an inherited level
             kernel::wake(m, heir);
-            settle(m, me);
             kernel::reschedule(m, mask);
         }
     }

@@ -380,8 +380,26 @@ enum Served {
 }
 
 /// Blocks the thread until it is served or `due` has come. Unmasks interrupts at the end.
-#[inline(never)]
+#[inline(always)]
 fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
+    match due {
+        None => wait_without_limit(queue, m, mask, cargo),
+        Some(due) => wait_with_limit(queue, m, mask, cargo, due),
+    }
+}
+
+#[inline(never)]
+fn wait_without_limit(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut ()) -> Served {
+    wait_for(queue, m, mask, cargo, None)
+}
+
+#[inline(never)]
+fn wait_with_limit(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: u64) -> Served {
+    wait_for(queue, m, mask, cargo, Some(due))
+}
+
+#[inline(always)]
+fn wait_for(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
     let me = KERNEL.current(m);
     let mut place = MaybeUninit::uninit();
     let waiter = Waiter::in_place(&mut place, me);

@@ -202,6 +202,22 @@ impl Ready {
 
     /// Changes the level of a task, ready or not. `front`: in front of its equals at the new level.
     pub(crate) fn relevel(&self, m: Masked, task: Task, level: Level, front: bool) {
+        let (bitmap, old) = (self.bitmap.get(m), task.bit.get(m));
+        let head = self.head_of(m, task).get(m);
+        let new = 0x8000_0000_u32.unbounded_shr(level);
+        if bitmap & old == 0 || bitmap & new != 0 || !neighbour(m, &task.next).is(task) {
+            return self.relevel_among(m, task, level, front);
+        }
+        // Alone in its ring, or not ready; the new ring is empty.
+        task.set_level(m, level);
+        if head.is_some_and(|head| head.is(task)) {
+            self.bitmap.set(m, bitmap & !old | new);
+            self.head(level).set(m, Some(task));
+        }
+    }
+
+    #[inline(never)]
+    fn relevel_among(&self, m: Masked, task: Task, level: Level, front: bool) {
         if !self.contains(m, task) {
             task.set_level(m, level);
             return;
