@@ -150,6 +150,7 @@ mod tests {
         };
         assert_eq!(names(&["max", "p99", "max"]), ["p99", "max"]);
         assert!(names(&[]).is_empty());
+        assert_eq!(Judge::read(&["max", "p99"]).unwrap().names(), ["p99", "max"]);
         let error = Judge::read(&["p98"]).unwrap_err().to_string();
         assert!(error.contains("no statistic `p98` can be judged"), "{error}");
     }

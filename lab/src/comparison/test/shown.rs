@@ -67,3 +67,24 @@ fn equality_needs_five_repetitions_of_each_side() {
         assert_eq!(finding(a, b), Finding::Inconclusive);
     }
 }
+
+/// Two different cases are compared by the scatter of the one that scatters more.
+#[test]
+fn of_two_scatters_the_greater_counts() {
+    let other = |scale: f64| {
+        let mut other = case(A, scale, &vec![]);
+        other.parameters.insert("pad".into(), "50".into());
+        other
+    };
+    let mut history = quiet();
+    for scale in [1.0, 1.1, 0.9, 1.05] {
+        history.add(&Run { cases: vec![other(scale)], ..sample::run() });
+    }
+    let (calm, wild) = (case(A, 1.0, &vec![]), other(1.0));
+    let runs = |a: &CaseResult, b: &CaseResult| {
+        let statistic = &judged(a, b, false, &[], &history, &[])[0].statistics[0];
+        statistic.between_runs.unwrap().runs
+    };
+    assert_eq!((runs(&calm, &calm), runs(&wild, &wild)), (Some(8), Some(4)));
+    assert_eq!((runs(&calm, &wild), runs(&wild, &calm)), (Some(4), Some(4)));
+}
