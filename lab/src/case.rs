@@ -11,13 +11,10 @@ use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::
 pub use self::{analyser::Analyser, vary::Vary};
 use crate::{
     judged::Judge,
-    machine,
+    machine::{self, SOAK},
     run::{Limit, Published, Target},
     units::words::{hint, nearest},
 };
-
-/// The parameter of a soak: its length in seconds.
-pub const SOAK: &str = "soak_s";
 
 /// The values to run, by parameter; each value of a list makes a case.
 pub type Settings = BTreeMap<String, Vec<String>>;

@@ -8,12 +8,11 @@ use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Machine, Made, Program, Recording, Start,
+    Machine, Made, Program, Recording, SOAK, Start,
     builder::beside_the_lab,
     family::{Family, Targets},
 };
 use crate::{
-    case::SOAK,
     child,
     run::{Target, names::HOST},
 };

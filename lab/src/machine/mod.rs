@@ -28,6 +28,9 @@ use crate::{
     units::words,
 };
 
+/// The parameter of a soak: its length in seconds. See [`Machine::offers_soaks`].
+pub const SOAK: &str = "soak_s";
+
 /// The families of machines, in the order in which their targets are listed.
 static FAMILIES: &[&Family] =
     &[&host::FAMILY, &vm::FAMILY, &qemu::FAMILY, &rtl::FAMILY, &serial::FAMILY];
