@@ -41,7 +41,7 @@ fn the_command_line() {
         (&["run", "switch", "-t", "1"], "from 2 to"),
         (&["run", "switch", "-t", "4294967297"], "from 2 to"),
         (&["run", "-a", "5000"], "it is a processor, a list as 0+2, a range as 0-3, all, or free"),
-        (&["run", "-a", "all"], "whole number"),
+        (&["run", "-a", "every"], "it is a processor, a list"),
         (&["run", "-b", "0"], "at least 1"),
         (&["run", "-b", "nan"], "at least 1"),
         (&["run", "--repeat", "0"], "at least 1"),
