@@ -204,7 +204,7 @@ impl<T, const N: usize> Queue<T, N> {
                 return Err(ManuallyDrop::into_inner(message));
             }
             Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-            Put::Calls(waiter) => waiter.call(m, mask),
+            Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
             Put::Stored => {}
         }
         mask.restore();
@@ -276,7 +276,7 @@ impl<T, const N: usize> Queue<T, N> {
                 };
             }
             Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-            Put::Calls(waiter) => waiter.call(m, mask),
+            Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
             Put::Stored => {}
         }
         mask.restore();

@@ -351,11 +351,12 @@ pub fn expire() {
     crate::slice::expire(now);
     loop {
         let (mask, m) = Mask::set();
-        let Some(first) = TIMERS.first.get(m).map(|first| at(m, first)) else {
+        let Some(pointer) = TIMERS.first.get(m) else {
             #[cfg(feature = "time-slice")]
             arm_again(m);
             return mask.restore();
         };
+        let first = at(m, pointer);
         if first.due.get(m) > now {
             arm(m, first.due.get(m));
             return mask.restore();
@@ -364,9 +365,9 @@ pub fn expire() {
         if let Some(task) = first.task.get(m) {
             TIMERS.remove(m, first);
             trace::emit(Event::TimerExpired, task);
-            wake(m, mask, first, task);
+            wake(m, mask, pointer, task);
         } else {
-            expire_without_task(m, mask, first);
+            expire_without_task(m, mask, pointer);
         }
         if !arch::HANDLERS_NEST {
             // On RV32 interrupts stay masked until the handler ends, so the next timer has a
@@ -379,10 +380,12 @@ pub fn expire() {
 }
 
 /// Takes a timer that is searching out of the list: its search has nothing to pass any more. Or
-/// calls the foreign waker of a timer that has expired.
+/// calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a
+/// pointer: an argument that is a reference must stay valid until the function returns.
 #[cold]
 #[inline(never)]
-fn expire_without_task(m: Masked, mask: Mask, timer: &Timer) {
+fn expire_without_task(m: Masked, mask: Mask, timer: NonNull<Timer>) {
+    let timer = at(m, timer);
     let searching = timer.state.get(m) == State::Searching;
     TIMERS.remove(m, timer);
     if !searching {
@@ -394,9 +397,9 @@ fn expire_without_task(m: Masked, mask: Mask, timer: &Timer) {
 
 /// Wakes the task of a timer that has been removed. The timer may be gone on return.
 #[inline(always)]
-fn wake(m: Masked, mask: Mask, timer: &Timer, task: Task) {
+fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>, task: Task) {
     #[cfg(feature = "embassy-time")]
-    if task.alarm.is(timer) {
+    if task.alarm.is(at(m, timer)) {
         return crate::block_on::wake_future(m, mask, task);
     }
     let _ = timer;

@@ -221,11 +221,12 @@ impl Waiter {
     }
 
     /// Calls the foreign waker of a served waiter, and lets a task run that is now the most urgent.
-    /// The waiter may be gone on return.
+    /// The waiter may be gone on return: it is a pointer, since an argument that is a reference must
+    /// stay valid until the function returns.
     #[cold]
     #[inline(never)]
-    pub(crate) fn call(&self, m: Masked, mask: Mask) {
-        self.sleeper(m).call(m);
+    pub(crate) fn call(waiter: NonNull<Self>, m: Masked, mask: Mask) {
+        at(m, waiter).sleeper(m).call(m);
         kernel::reschedule_if_started(m, mask);
     }
 
@@ -526,7 +527,7 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     match queue.serve(m, at(m, first)) {
         Some(task) => kernel::wake_and_preempt(m, mask, task),
-        None => at(m, first).call(m, mask),
+        None => Waiter::call(first, m, mask),
     }
 }
 
@@ -548,7 +549,7 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     match queue.serve(m, at(m, first)) {
         Some(task) => kernel::wake_and_restore(m, mask, task),
         None => {
-            at(m, first).call(m, mask);
+            Waiter::call(first, m, mask);
             mask.restore();
         }
     }

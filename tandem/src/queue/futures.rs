@@ -207,7 +207,7 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
             // has been moved.
             match unsafe { queue.put(m, this.message.as_ptr()) } {
                 Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
-                Put::Calls(waiter) => waiter.call(m, mask),
+                Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
                 Put::Stored => {}
                 Put::Full => {
                     let cargo = this.message.as_mut_ptr().cast();
