@@ -226,12 +226,16 @@ fn unmeasured(beside: &Beside) -> Paired {
 /// The values of all statistics of one pair.
 ///
 /// # Errors
-/// If no statistic has a value; the first reason.
+/// If no statistic has a value, or none of those that compare both sides; the first reason.
 fn values(beside: &[Beside], ours: &CaseResult, theirs: &[Reading]) -> Result<Vec<PairValue>> {
     let mut found: Vec<Result<PairValue>> =
         beside.iter().map(|beside| value(beside, ours, theirs)).collect();
-    if !found.is_empty() && found.iter().all(Result::is_err) {
-        found.swap_remove(0)?;
+    let compares = |beside: &Beside| beside.ours.is_some() && beside.theirs.is_some();
+    let any_compares = beside.iter().any(compares);
+    let decisive = |&place: &usize| !any_compares || compares(&beside[place]);
+    let decisive: Vec<usize> = (0..found.len()).filter(decisive).collect();
+    if !decisive.is_empty() && decisive.iter().all(|&place| found[place].is_err()) {
+        found.swap_remove(decisive[0])?;
     }
     let missing =
         |error: Error| PairValue { missing: Some(format!("{error:#}")), ..PairValue::default() };
@@ -341,5 +345,9 @@ mod tests {
         let zero = Reading { name: "p99", value: 0.0, ..median };
         assert!(values(&both, case, &[median, zero]).unwrap()[1].missing.is_some());
         assert!(values(&both, case, &[]).is_err(), "a pair without any statistic has failed");
+        let shown = Beside { ours: None, ..beside("p50") };
+        let zeros = [zero, Reading { value: 0.0, ..median }];
+        let error = values(&[shown, beside("p50")], case, &zeros).unwrap_err();
+        assert!(error.to_string().contains("makes no ratio"), "{error:#}");
     }
 }

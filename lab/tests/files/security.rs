@@ -101,7 +101,10 @@ fn a_study_runs_known_tools_only() {
     let mark = folder.path("mark");
     for (peer, why) in [
         (marking(&mark), "`peer` runs the program `sh -c touch"),
-        (marking(&mark) + "\ntool = \"cyclictest\"", "known tools only (cyclictest, perf bench"),
+        (
+            marking(&mark) + "\ntool = \"cyclictest\"",
+            "known tools only (cyclictest, cyclictest --smp, perf bench",
+        ),
         (format!("tool = \"touch {mark}\""), "there is no tool `touch"),
         ("tool = \"/bin/sh\"".to_owned(), "there is no tool `/bin/sh`"),
         (
