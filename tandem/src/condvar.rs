@@ -1,5 +1,5 @@
 //! A condition variable for threads: waiting, with a mutex unlocked meanwhile, until another task
-//! has changed what the mutex protects.
+//! has changed the protected value.
 //!
 //! Waiters are in one of two queues. [`Condvar::notify_all`] sends new waiters to the other, and
 //! empties this one, a waiter in a masked window. So it ends, whatever the woken threads do.

@@ -142,8 +142,6 @@ impl<const STACK: usize> Thread<STACK> {
     where
         F: FnOnce(&Me) + Send + 'static,
     {
-        const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
-        const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
         self.header.claim(name, priority)?;
         let words = self.stack.get().cast::<u32>();
         for word in 0..STACK / size_of::<u32>() {

@@ -47,7 +47,7 @@ impl Want {
         Self { all: true, ..Self::any(flags) }
     }
 
-    /// The same, and the flags that end the wait are cleared in that moment. Where several tasks
+    /// This condition, with the flags that end the wait cleared in that moment. Where several tasks
     /// take a flag, the one that has waited longest gets it.
     #[must_use]
     pub const fn take(self) -> Self {

@@ -173,7 +173,7 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
     unsafe { start_on(stack.guard.get() as usize, stack.room.get() as usize + SIZE, set_up) }
 }
 
-/// As [`start`], with the guard and the shared stack in `low..high`.
+/// Does the work of [`start`], with the guard and the shared stack in `low..high`.
 ///
 /// # Panics
 /// If the kernel has been started before.

@@ -57,7 +57,6 @@ impl Task {
     where
         F: FnOnce(&Me) + Send + 'static,
     {
-        const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
         let low = stack.expose_provenance();
         check(low, size, GUARD + size_of::<F>() + 128);
         self.0.claim(name, priority)?;

@@ -8,7 +8,7 @@
 //! `busy` flags, tested and set with interrupts masked, let one context at a time write, and one
 //! read. The writer copies into the `N - len` bytes behind the filled part, and only the reader
 //! makes `len` smaller; the reader copies out of the filled part, and only the writer makes `len`
-//! greater. So what one of them copies, the other does not touch.
+//! greater. So neither touches the bytes that the other copies.
 
 use crate::{
     event::Event,
@@ -47,7 +47,7 @@ impl<const N: usize> Default for Stream<N> {
     }
 }
 
-/// One end of a stream in use. Dropping it lets others use that end.
+/// The right to use one end of a stream. Dropping it lets others use that end.
 struct Turn<'a>(&'a Shared<bool>);
 
 impl<'a> Turn<'a> {

@@ -130,19 +130,18 @@ impl<const STACK: usize> Thread<STACK> {
     where
         F: FnOnce(&Me) + Send + 'static,
     {
-        const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
-        const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
         self.header.claim(name, priority)?;
         self.launch_claimed(body);
         Ok(())
     }
 
-    /// Makes a claimed thread ready to run `body`, which fits.
+    /// Makes a claimed thread ready to run `body`. Does not compile if the body does not fit.
     #[inline(always)]
     pub(crate) fn launch_claimed<F>(&'static self, body: F)
     where
         F: FnOnce(&Me) + Send + 'static,
     {
+        const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
         // SAFETY: the thread had ended, and `claim` has given the stack to this call. `low` is
         // aligned to 32 by the type, and the body fits.
@@ -165,6 +164,7 @@ pub(crate) unsafe fn launch<F>(header: Task, low: usize, high: usize, body: F)
 where
     F: FnOnce(&Me) + Send + 'static,
 {
+    const { assert!(align_of::<F>() <= 8, "a thread's body may be aligned to at most 8 bytes") };
     let place = (high - size_of::<F>()) & !7;
     // SAFETY: the address is aligned, and within the stack by this function's contract.
     unsafe { (place as *mut F).write(body) };

@@ -1,4 +1,4 @@
-//! What a future's wait wakes: a coroutine of the kernel, or any other waker.
+//! The waker of a future's wait: a coroutine of the kernel, or any other waker.
 //!
 //! # Soundness
 //! - [`coroutine::VTABLE`] belongs to wakers made from a static header, so its data is a task that

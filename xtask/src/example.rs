@@ -102,7 +102,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left over is in the build folder.
+        // A folder that cannot be removed stays in the build folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

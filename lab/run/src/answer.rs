@@ -35,7 +35,7 @@ pub struct Answering {
     /// Lines below the rows: all sentences whose conditions hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Sentence>,
-    /// What to do next: all sentences whose conditions hold.
+    /// Next steps for the reader: all sentences whose conditions hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Sentence>,
 }

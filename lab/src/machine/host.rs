@@ -116,7 +116,7 @@ impl Machine for Host {
         let mut command = Command::new(&port);
         command.args(start.request.split(' '));
         let is_soak = super::take(start.request, SOAK).0.is_some();
-        // A soak that is stopped keeps what it has measured.
+        // A soak that is stopped keeps its samples.
         let run = if is_soak { child::run_to_an_end } else { child::run };
         run(&mut command, "the port", start.limit, start.stop, sink)?;
         Ok(Recording::new())

@@ -232,10 +232,11 @@ fn values(beside: &[Beside], ours: &CaseResult, theirs: &[Reading]) -> Result<Ve
         beside.iter().map(|beside| value(beside, ours, theirs)).collect();
     let compares = |beside: &Beside| beside.ours.is_some() && beside.theirs.is_some();
     let any_compares = beside.iter().any(compares);
-    let decisive = |&place: &usize| !any_compares || compares(&beside[place]);
-    let decisive: Vec<usize> = (0..found.len()).filter(decisive).collect();
-    if !decisive.is_empty() && decisive.iter().all(|&place| found[place].is_err()) {
-        found.swap_remove(decisive[0])?;
+    let mut decisive = (0..found.len()).filter(|&at| !any_compares || compares(&beside[at]));
+    if decisive.clone().all(|at| found[at].is_err())
+        && let Some(first) = decisive.next()
+    {
+        found.swap_remove(first)?;
     }
     let missing =
         |error: Error| PairValue { missing: Some(format!("{error:#}")), ..PairValue::default() };

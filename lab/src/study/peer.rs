@@ -98,7 +98,7 @@ pub struct Beside {
     pub within: Option<f64>,
 }
 
-/// What a row of a study is repeated for.
+/// The list that a row of a study is repeated over.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {

@@ -231,6 +231,18 @@ impl Victim<'_> {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
+    /// Sends SIGINT or SIGTERM, by turns, and SIGINT within 0.1 s after it. Returns the time until
+    /// the lab ends, with 130.
+    #[track_caller]
+    pub fn ends_by_two_signals(&mut self, round: u32, random: &mut Random) -> Duration {
+        let start = Instant::now();
+        self.signal(if round.is_multiple_of(2) { Signal::INT } else { Signal::TERM });
+        thread::sleep(random.below(Duration::from_millis(100)));
+        self.signal(Signal::INT);
+        assert_eq!(self.ended(), 130, "{}", self.said());
+        start.elapsed()
+    }
+
     /// The lab's standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.errors).unwrap()

@@ -125,7 +125,7 @@ fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<
     outcome
 }
 
-/// Whether the stream is delivered as it is written.
+/// Whether each record of the stream is delivered at once.
 static IS_LIVE: AtomicBool = AtomicBool::new(false);
 
 /// Makes the stream go out as it is written, or at the end of the case. While it goes out, each

@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The most tasks; the series of each, and one of all, must fit a stream.
 const MOST_TASKS: usize = 60;
 
-/// Becomes true when the case is to end early, and keep what it has.
+/// Becomes true when the case shall end early and keep its samples.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Runs `period`: the suite's, or this module's for a soak or several processors.

@@ -80,7 +80,7 @@ impl Choices {
     }
 }
 
-/// One run: its tasks, what its handlers may do, and what must hold at the end.
+/// One run: its tasks, its handlers' actions, and the condition that must hold at the end.
 struct Run {
     /// The number of interrupts.
     interrupts: usize,

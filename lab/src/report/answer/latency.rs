@@ -64,7 +64,7 @@ pub fn rows<'a>(run: &'a Run, rules: &Answering) -> Vec<Latency<'a>> {
 }
 
 /// A row for the first measured series of each case with evidence. Its group is the experiment; its
-/// name leaves out what all cases of the run have in common.
+/// name leaves out the parts that all cases of the run share.
 fn each(run: &Run) -> Vec<Latency<'_>> {
     let proven: Vec<&CaseResult> = run.cases.iter().filter(|case| case.is_proven()).collect();
     let several_targets = proven.windows(2).any(|pair| pair[0].target != pair[1].target);

@@ -1,4 +1,4 @@
-//! The answer to a run's question: what comes first on the terminal and on the page. A study's
+//! The answer to a run's question. It stands first on the terminal and on the page. A study's
 //! rules choose its form; a run without rules is answered by its cases. `docs/report.md` has the
 //! words and the thresholds.
 
@@ -43,9 +43,9 @@ pub struct Answer<'a> {
     pub body: Body<'a>,
     /// Sentences below the rows.
     pub also: Vec<String>,
-    /// What was missed, or measured nothing, with the reason and the cases.
+    /// Limits that were missed and cases without a measurement, each with its reason.
     pub problems: Vec<Problem>,
-    /// What to do next.
+    /// Next steps for the reader.
     pub next: Vec<String>,
 }
 

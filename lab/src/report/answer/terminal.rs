@@ -1,5 +1,5 @@
 //! The answer on a terminal: at most 24 lines of at most 80 characters, or of the terminal's width.
-//! What does not fit is dropped in a fixed order, and named.
+//! Columns and rows that do not fit are dropped in a fixed order, and named.
 
 use super::{
     Answer, Body, Problem,
@@ -454,7 +454,7 @@ fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec
     lines
 }
 
-/// The line that names what has no room; `None` for nothing.
+/// The line that names the columns without room; `None` if all fit.
 fn left_out(names: &str, width: usize) -> Option<Line> {
     let text = format!("left out for want of width: {names}");
     (!names.is_empty()).then(|| Line::styled(Style::Dim, cut(&text, width)))

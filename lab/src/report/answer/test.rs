@@ -1,8 +1,8 @@
 //! Answers of stored runs of all studies: their text on a terminal of 80 columns, and the room that
 //! they take on any terminal.
 //!
-//! The runs in `fixtures/` were measured once, most of them with few samples, and hold what an
-//! answer reads. `CHRONOSCOPE_BLESS=1 cargo test -p chronoscope --lib answer` writes the texts
+//! The runs in `fixtures/` were measured once, most of them with few samples, and hold the
+//! parts that an answer reads. `CHRONOSCOPE_BLESS=1 cargo test -p chronoscope --lib answer` writes the texts
 //! beside them again.
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf};

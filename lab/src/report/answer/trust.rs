@@ -31,7 +31,7 @@ pub struct Verdict {
 /// The trust in a run.
 pub struct Trust {
     pub verdicts: Vec<Verdict>,
-    /// Further sentences: what measured nothing, and what was judged.
+    /// Further sentences: the cases without a measurement, and the limits judged.
     pub rest: Vec<String>,
 }
 

@@ -11,5 +11,7 @@ fn main() {
     println!("cargo:rerun-if-changed=memory.x");
     println!("cargo:rustc-link-search={}", out.display());
     println!("cargo::rustc-check-cfg=cfg(timers, values(\"cmsdk\", \"nrf51\"))");
-    println!("cargo:rustc-cfg=timers=\"cmsdk\"");
+    let target = env::var("TARGET").expect("cargo sets it");
+    let timers = if target.starts_with("thumbv6m") { "nrf51" } else { "cmsdk" };
+    println!("cargo:rustc-cfg=timers=\"{timers}\"");
 }

@@ -315,7 +315,7 @@ mod part {
     }
 }
 
-/// One of each of the kernel's waits.
+/// Waits once by each of the kernel's futures.
 async fn every_wait() {
     UNITS.taken().await;
     assert_eq!(EVENT.signalled().await, 1);

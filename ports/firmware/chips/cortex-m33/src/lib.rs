@@ -2,16 +2,20 @@
 //! QEMU emulates them (`mps2-an505`, `microbit`), for ports of any kernel. They differ in their
 //! timers and in the numbers of their interrupts, which [`timers`] has.
 //!
-//! The crate exports the same names as `chronoscope-cortex-m4`. `docs/machines/qemu.md` gives the
-//! limits of the emulation.
+//! The crate exports the same names as `chronoscope-cortex-m4`, whose sources it uses where nothing
+//! is the chip's own. `docs/machines/qemu.md` gives the limits of the emulation.
 
 #![no_std]
 
 pub mod alarm;
 pub mod clock;
+#[path = "../../cortex-m4/src/faults.rs"]
 mod faults;
+#[path = "../../cortex-m4/src/interrupts.rs"]
 pub mod interrupts;
+mod lines;
 pub mod pins;
+mod registers;
 #[cfg_attr(timers = "cmsdk", path = "timers/cmsdk.rs")]
 #[cfg_attr(timers = "nrf51", path = "timers/nrf51.rs")]
 mod timers;

@@ -1,6 +1,6 @@
 //! The parts that the checks on all Cortex-M have in common.
 
-use super::BODY_BYTES;
+use super::{BODY_BYTES, WORDS, probe};
 use core::arch::asm;
 use tandem_firmware::board::SYSTICK_PER_1000;
 
@@ -11,6 +11,12 @@ pub fn sweep() -> impl Iterator<Item = (u32, u32)> {
     let ticks = |instructions| instructions * SYSTICK_PER_1000 / 1000;
     let reloads = ticks(15)..ticks(360);
     reloads.flat_map(|reload| (0..2000 / SYSTICK_PER_1000 + 1).map(move |shift| (reload, shift)))
+}
+
+/// Runs the probe, to be interrupted at one of its instructions.
+pub fn run(pattern: u32, found: &mut [u32; WORDS], reload: u32, shift: u32) {
+    // SAFETY: the array has the length that the probe writes.
+    unsafe { probe(pattern, found.as_mut_ptr(), reload, shift) };
 }
 
 /// The offset in bytes of the interrupted instruction in the probe's body, if it is there. For the

@@ -4,7 +4,7 @@ use core::arch::naked_asm;
 
 #[path = "cortex_m.rs"]
 mod cortex_m;
-pub use cortex_m::{offset, sweep};
+pub use cortex_m::{offset, run, sweep};
 
 pub const WORDS: usize = 14;
 /// The number of the probe's instructions at which it is to be interrupted.
@@ -15,12 +15,6 @@ pub const BODY_BYTES: usize = 2 * BODY;
 pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
     let number = if i == 13 { 14 } else { i };
     ('r', number, pattern + number as u32)
-}
-
-/// Runs the probe, to be interrupted at one of its instructions.
-pub fn run(pattern: u32, found: &mut [u32; WORDS], reload: u32, shift: u32) {
-    // SAFETY: the array has the length that the probe writes.
-    unsafe { probe(pattern, found.as_mut_ptr(), reload, shift) };
 }
 
 /// Fills every register from `pattern`, runs the body, and stores every register to `out`: r0-r12,

@@ -1,11 +1,11 @@
-//! The part of a Cortex-M with an FPU in the check: general registers, FPU registers, flags and the state of an
-//! IT block.
+//! The part of a Cortex-M with an FPU in the check: general registers, FPU registers, flags and the
+//! state of an IT block.
 
 use core::arch::{asm, naked_asm};
 
 #[path = "cortex_m.rs"]
 mod cortex_m;
-pub use cortex_m::{offset, sweep};
+pub use cortex_m::{offset, run, sweep};
 
 pub const WORDS: usize = 46;
 /// The number of the probe's instructions at which it is to be interrupted.
@@ -19,12 +19,6 @@ pub fn expected(i: usize, pattern: u32) -> (char, usize, u32) {
         45 => ('r', 14, pattern + 14),
         _ => ('r', i - 32, pattern + i as u32 - 32),
     }
-}
-
-/// Runs the probe, to be interrupted at one of its instructions.
-pub fn run(pattern: u32, found: &mut [u32; WORDS], reload: u32, shift: u32) {
-    // SAFETY: the array has the length that the probe writes.
-    unsafe { probe(pattern, found.as_mut_ptr(), reload, shift) };
 }
 
 /// Fills every register from `pattern`, runs the body, and stores every register to `out`: s0-s31,

@@ -2,6 +2,8 @@
 //! Design Kit for the clock, two of its simple timers for the alarms. All count down at 20 MHz, 50 ns
 //! a tick.
 
+use crate::registers::{read, write};
+
 /// The instructions, of 64 ns, in 256 ticks.
 pub const COARSE: u32 = 200;
 /// 1 − 50 / 64, as a multiple and a shift.
@@ -34,18 +36,6 @@ pub static EXPERIMENT: Timer = Timer(0x5000_0000);
 pub static KERNEL: Timer = Timer(0x5000_1000);
 const COUNT: usize = 0x04;
 const CLEAR: usize = 0x0c;
-
-#[inline(always)]
-fn read(register: usize) -> u32 {
-    // SAFETY: the registers named above are always there to be read.
-    unsafe { core::ptr::with_exposed_provenance::<u32>(register).read_volatile() }
-}
-
-#[inline(always)]
-fn write(register: usize, value: u32) {
-    // SAFETY: the registers named above touch no memory of the program.
-    unsafe { core::ptr::with_exposed_provenance_mut::<u32>(register).write_volatile(value) }
-}
 
 pub fn start() {
     const RUN_32_BITS: u32 = 1 << 7 | 1 << 1;

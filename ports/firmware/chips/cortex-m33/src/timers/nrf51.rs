@@ -4,6 +4,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::registers::{read, write};
+
 /// The instructions, of 128 ns, in 256 ticks.
 pub const COARSE: u32 = 250;
 /// 1 − 125 / 128, as a multiple and a shift.
@@ -49,18 +51,6 @@ const INTERRUPT: u32 = 1 << 17;
 
 pub static KERNEL: Timer = Timer(TIMER0, AtomicU32::new(0));
 pub static EXPERIMENT: Timer = Timer(TIMER2, AtomicU32::new(0));
-
-#[inline(always)]
-fn read(register: usize) -> u32 {
-    // SAFETY: the registers named above are always there to be read.
-    unsafe { core::ptr::with_exposed_provenance::<u32>(register).read_volatile() }
-}
-
-#[inline(always)]
-fn write(register: usize, value: u32) {
-    // SAFETY: the registers named above touch no memory of the program.
-    unsafe { core::ptr::with_exposed_provenance_mut::<u32>(register).write_volatile(value) }
-}
 
 pub fn start() {
     const BITS_32: u32 = 3;
