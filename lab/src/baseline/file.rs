@@ -181,6 +181,15 @@ fn checked(entry: Entry) -> Result<(Key, Series)> {
     if values.is_empty() || !numbers.into_iter().all(sound) || !nominal.is_finite() {
         bail!("`{series}` of `{case}` needs a statistic, and numbers that are not below zero");
     }
+    let repetitions = values.iter().map(|(_, values)| values.len()).max().unwrap_or_default();
+    if let Some((name, values)) =
+        values.iter().find(|(_, values)| ![1, repetitions].contains(&values.len()))
+    {
+        bail!(
+            "`{series}` of `{case}` has {} values of {name}; it needs {repetitions}, one for each repetition, or 1 for all",
+            values.len()
+        );
+    }
     Ok((Key { case, series }, Series { domain, unit, nominal, values, step, reference }))
 }
 
@@ -213,6 +222,8 @@ mod tests {
             ("[1, 2.5]", "[-1]", "`s` of `c` needs a statistic"),
             ("[1, 2.5]", "[nan]", "not below zero"),
             ("[1, 2.5]", "[1, 2.5], step = inf", "not below zero"),
+            ("[1, 2.5]", "[1, 2], max = [3, 4, 5]", "`s` of `c` has 2 values of p50; it needs 3"),
+            ("[1, 2.5]", "[1, 2, 3], max = [4, 5]", "2 values of max; it needs 3"),
             ("2.5", "'2.5'", "line 3: invalid type"),
             ("]\n", "", "line"),
             (

@@ -410,6 +410,26 @@ mod tests {
         assert_eq!((baseline.series.values().next().unwrap().step, left_out.len()), (0.0, 0));
     }
 
+    /// Without a clock, equal values are a coincidence, and each of them is kept.
+    #[test]
+    fn equal_values_without_a_clock_are_kept() {
+        let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 5])]);
+        run.cases[0].clock = None;
+        let (baseline, _) = Baseline::of(&run, &usual());
+        assert_eq!(baseline.series.values().next().unwrap().values[0], ("p50", vec![30.0; 5]));
+    }
+
+    /// A single value counts for all repetitions, and a statistic that is not kept is absent.
+    #[test]
+    fn a_series_is_read_back_by_repetition() {
+        let text = "schema = 2\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2, 3], max = [4] },\n]\n";
+        let baseline = parse(text).unwrap();
+        let result = baseline.series.values().next().unwrap().result("s");
+        let read: Vec<_> =
+            result.by_repetition.iter().map(|one| (one.p50, one.max, one.p99, one.p999)).collect();
+        assert_eq!(read, [1.0, 2.0, 3.0].map(|p50| (p50, 4.0, None, None)));
+    }
+
     #[test]
     fn what_is_kept_is_what_a_comparison_needs() {
         let mut run = run(&[

@@ -150,6 +150,15 @@ mod tests {
         zero.histogram[0].0 = 0.0;
         zero.histogram[0].1 = 500;
         assert_eq!(Shift::of(&zero, &a, false), None);
+        assert_eq!(Shift::of(&a, &zero, false), None);
+        // A ratio to medians of 0 has no interval.
+        let mut at_zero = a.clone();
+        at_zero.by_repetition.iter_mut().for_each(|one| one.p50 = 0.0);
+        for (a, b) in [(&a, &at_zero), (&at_zero, &a)] {
+            let shift = Shift::of(a, b, false).unwrap();
+            let names: Vec<&str> = shift.band.iter().map(|one| one.name).collect();
+            assert_eq!(names, ["p99", "p99.9"]);
+        }
         // 500 samples have no p99.9, and four repetitions no interval.
         let mut short = a.clone();
         short.summary.count = 500;
