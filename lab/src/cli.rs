@@ -1,6 +1,6 @@
 //! The command line: commands, flags, help texts, and one-line messages for mistakes.
 
-use std::{env, ffi::OsString, path::PathBuf, process};
+use std::{env, ffi::OsString, path::PathBuf, process, thread};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -160,6 +160,8 @@ pub struct Run {
     /// The same N and SEED give the same states.
     #[arg(long, value_name = "N[:SEED]", help_heading = HOW)]
     pub vary: Option<String>,
+    #[command(flatten)]
+    pub jobs: Jobs,
     /// Give a repetition up after this time [default: ten times the expected time].
     #[arg(long, value_name = "TIME", help_heading = HOW)]
     pub watchdog: Option<String>,
@@ -170,6 +172,23 @@ pub struct Run {
     /// Keep every sample in the JSON; implied by --set trace=yes.
     #[arg(long, help_heading = OUTPUT)]
     pub samples: bool,
+}
+
+/// The flag that says how many cases run at once.
+#[derive(Args)]
+pub struct Jobs {
+    /// Run up to N cases of emulated and simulated targets side by side [default: as many as
+    /// processors]. All other cases run alone, before them. The results are the same for every N.
+    #[arg(short = 'j', value_name = "N", value_parser = one_or_more, help_heading = HOW)]
+    pub jobs: Option<u64>,
+}
+
+impl Jobs {
+    /// The number of cases that may run at once.
+    pub fn count(&self) -> usize {
+        let given = self.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+        given.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+    }
 }
 
 #[derive(Args)]
@@ -320,6 +339,8 @@ pub struct Compare {
     /// each run has a single one].
     #[arg(long, value_name = "NAME")]
     pub pair: Option<String>,
+    #[command(flatten)]
+    pub jobs: Jobs,
     #[command(flatten)]
     pub judge: JudgeFlags,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Runs cases. Each round runs one repetition of every case, so that drift of the machine affects
 //! all cases alike. Every second round runs them in reverse order, so that neither of two
-//! neighbours always goes first.
+//! neighbours always goes first. Cases whose figures do not depend on the host's load may run side
+//! by side instead, after all others.
 
 pub mod context;
 mod pair_tally;
@@ -8,12 +9,17 @@ pub mod pairs;
 mod recovered;
 mod remaining;
 mod repetition;
+mod side_by_side;
 mod tally;
+mod tape;
 #[cfg(test)]
 mod test;
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -27,6 +33,7 @@ use self::{
     remaining::Work,
     repetition::{Intake, play},
     tally::Tally,
+    tape::Tape,
 };
 use crate::{
     case::Case,
@@ -42,7 +49,18 @@ pub struct Outcome {
     pub results: Vec<Option<CaseResult>>,
     /// The number of cases that have all their repetitions.
     pub complete: usize,
+    /// The time of all repetitions together, without that of their set-up.
+    pub spent: Duration,
     pub interrupted: bool,
+}
+
+/// How cases are run.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// Every sample is kept in the result.
+    pub keep_samples: bool,
+    /// The largest number of cases that run at once. With 1, all cases run in turn.
+    pub jobs: usize,
 }
 
 /// Runs all cases, and keeps each complete repetition in the journal. When `stop` becomes true, the
@@ -52,12 +70,12 @@ pub struct Outcome {
 /// A target does not exist. Failures of single cases are reported in their verdicts.
 pub fn run(
     cases: &[Case],
-    keep_samples: bool,
+    how: How,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    run_to(cases, keep_samples, progress, stop, journal, None)
+    run_to(cases, how, progress, stop, journal, None)
 }
 
 /// Runs all cases as [`run`] does, and then asks `goals`: it gets the results so far, and returns
@@ -67,13 +85,13 @@ pub fn run(
 /// As [`run`].
 pub fn run_on(
     cases: &[Case],
-    keep_samples: bool,
+    how: How,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
     goals: &mut Goals<'_>,
 ) -> Result<Outcome> {
-    run_to(cases, keep_samples, progress, stop, journal, Some(goals))
+    run_to(cases, how, progress, stop, journal, Some(goals))
 }
 
 /// Says how many repetitions each case is to reach, by the results so far.
@@ -81,22 +99,36 @@ type Goals<'a> = dyn FnMut(&[CaseResult]) -> Vec<usize> + 'a;
 
 fn run_to(
     cases: &[Case],
-    keep_samples: bool,
+    how: How,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
-    mut goals: Option<&mut Goals<'_>>,
+    goals: Option<&mut Goals<'_>>,
 ) -> Result<Outcome> {
-    let mut under_way = cases
+    let under_way = cases
         .iter()
         .map(|case| {
             Ok(UnderWay {
-                tally: Tally::new(case, keep_samples),
+                tally: Tally::new(case, how.keep_samples),
                 machine: machine::find(&case.target)?,
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let mut order: Vec<usize> = (0..under_way.len()).collect();
+    Ok(run_all(under_way, how.jobs, progress, stop, journal, goals))
+}
+
+fn run_all(
+    mut under_way: Vec<UnderWay<'_>>,
+    jobs: usize,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &mut Journal,
+    mut goals: Option<&mut Goals<'_>>,
+) -> Outcome {
+    // The cases that run in turn, each alone.
+    let mut order: Vec<usize> =
+        (0..under_way.len()).filter(|&index| jobs == 1 || !under_way[index].shares()).collect();
+    let journal = &Mutex::new(journal);
     while !stop.load(Ordering::Relaxed) {
         if !under_way.iter().any(UnderWay::needs_more) {
             let Some(goals) = &mut goals else { break };
@@ -104,26 +136,42 @@ fn run_to(
                 break;
             }
         }
-        for &index in &order {
-            if !under_way[index].needs_more() {
-                continue;
-            }
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
-            progress.step(&Step::of(under_way[index].tally.case, &works));
-            let mut watch = Watch::new(progress, works, index);
-            let look = &mut |case: &_, seen: &_| watch.look(case, seen);
-            under_way[index].repeat(index, stop, journal, look);
+        if order.iter().any(|&index| under_way[index].needs_more()) {
+            round(&mut under_way, &order, progress, stop, journal);
+            order.reverse();
+        } else {
+            side_by_side::run(&mut under_way, jobs, progress, stop, journal);
         }
-        order.reverse();
     }
     progress.finish();
     let interrupted = stop.load(Ordering::Relaxed);
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
+    let spent = under_way.iter().map(|case| case.tally.spent).sum();
     let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
-    Ok(Outcome { results, complete, interrupted })
+    Outcome { results, complete, spent, interrupted }
+}
+
+/// Runs a repetition of each case in `order` that needs more.
+fn round(
+    under_way: &mut [UnderWay<'_>],
+    order: &[usize],
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &Mutex<&mut Journal>,
+) {
+    for &index in order {
+        if !under_way[index].needs_more() {
+            continue;
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
+        progress.step(&Step::of(under_way[index].tally.case, &works));
+        let mut watch = Watch::new(progress, works, index);
+        let look = &mut |case: &_, seen: &_| watch.look(case, seen);
+        under_way[index].repeat(stop, &mut Tape::alone(journal, index), look);
+    }
 }
 
 /// Sets the numbers of repetitions to reach. Returns whether any case needs more.
@@ -175,13 +223,17 @@ impl UnderWay<'_> {
         self.tally.needs_more()
     }
 
-    /// Runs one more repetition of the case at `place`. It is dropped if it is stopped, else also
-    /// kept in the journal. `look` sees the observation after each piece of the stream.
+    /// Returns whether repetitions of the case may run beside those of others.
+    fn shares(&self) -> bool {
+        self.machine.shares_the_host()
+    }
+
+    /// Runs one more repetition of the case. It is dropped if it is stopped, else also kept on the
+    /// tape. `look` sees the observation after each piece of the stream.
     fn repeat(
         &mut self,
-        place: usize,
         stop: &AtomicBool,
-        journal: &mut Journal,
+        tape: &mut Tape<'_, '_>,
         look: &mut dyn FnMut(&Case, &Observation),
     ) {
         let Self { tally, machine } = self;
@@ -192,8 +244,8 @@ impl UnderWay<'_> {
                 let why = format!("{error:#}");
                 let has_failed = error.is::<TargetFailed>();
                 // In a journal, a repetition that nothing was made for is one without a set-up.
-                journal.begin(place, has_failed.then(MadeForm::default));
-                journal.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+                tape.begin(has_failed.then(MadeForm::default));
+                tape.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
                 return match has_failed {
                     true => tally.observation.fail(why),
                     false => tally.observation.fail_set_up(why),
@@ -203,25 +255,24 @@ impl UnderWay<'_> {
         let Made { identity, remark } = made;
         let start = Instant::now();
         let mut intake = Intake::new(&mut tally.observation);
-        journal
-            .begin(place, Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
+        tape.begin(Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
         intake.observation().made(identity, remark);
         let case = tally.case;
-        let tape = &mut |bytes: &[u8]| journal.stream(bytes);
         let look = &mut |seen: &_| look(case, seen);
-        let seen = play(machine.as_ref(), case, &mut intake, stop, tape, look);
+        let each = &mut |bytes: &[u8]| tape.stream(bytes);
+        let seen = play(machine.as_ref(), case, &mut intake, stop, each, look);
         if seen.is_err() && stop.load(Ordering::Relaxed) {
-            journal.discard();
+            tape.discard();
             return intake.discard();
         }
         if let Err(error) = &seen
             && error.is::<SetUpFailed>()
         {
             let why = format!("{error:#}");
-            journal.discard();
+            tape.discard();
             intake.discard();
-            journal.begin(place, None);
-            journal.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+            tape.begin(None);
+            tape.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
             return tally.observation.fail_set_up(why);
         }
         let spent = start.elapsed();
@@ -238,7 +289,7 @@ impl UnderWay<'_> {
                 Recorded { spent, failed: Some(format!("{error:#}")), ..Recorded::default() }
             }
         };
-        journal.end(&recorded);
+        tape.end(&recorded);
         intake.end(seen.as_ref().map_err(|error| anyhow!("{error:#}")));
     }
 }

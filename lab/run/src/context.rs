@@ -10,6 +10,10 @@ pub struct Context {
     pub date: OneLine,
     /// The duration of the run.
     pub seconds: f64,
+    /// The sum of the times of all cases' repetitions, without their set-up. Cases that run side by
+    /// side make it exceed `seconds`. `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_seconds: Option<f64>,
     pub host: OneLine,
     /// The name, release and version of the host's kernel.
     pub system: OneLine,

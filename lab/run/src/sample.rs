@@ -80,6 +80,7 @@ pub fn full() -> Run {
     series.soak = Some(Soak { largest: vec![miss], misses: vec![miss], misses_left_out: 0 });
     run.peers = vec![peer()];
     run.answering = Some(answering());
+    run.context.case_seconds = Some(20.5);
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
     run
 }
@@ -170,6 +171,7 @@ fn context() -> Context {
     Context {
         date: "2026-01-31T12:00:00Z".into(),
         seconds: 1.5,
+        case_seconds: None,
         host: "desk".into(),
         system: "Linux 6.18".into(),
         processor: "a processor".into(),

@@ -358,16 +358,18 @@ fn take_turns(
     let mut progress = report::progress::new(arguments.print.quiet);
     let start = Instant::now();
     let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
+    let how = runner::How { keep_samples: false, jobs: arguments.jobs.count() };
     let outcome = match until_sure {
         Some(until_sure) => {
             let goals = &mut |results: &[CaseResult]| until_sure.look(results);
-            runner::run_on(&cases, false, progress, stop, journal, goals)
+            runner::run_on(&cases, how, progress, stop, journal, goals)
         }
-        None => runner::run(&cases, false, progress, stop, journal),
+        None => runner::run(&cases, how, progress, stop, journal),
     }?;
     let context = Context {
         interrupted: outcome.interrupted,
         seconds: start.elapsed().as_secs_f64(),
+        case_seconds: Some(outcome.spent.as_secs_f64()),
         ..header.context.clone()
     };
     let runs = header.runs(&context, outcome.results, Vec::new());

@@ -16,7 +16,8 @@ use crate::{
     journal::Journal,
     report,
     run::{CaseResult, Domain, SeriesResult},
-    runner, signals,
+    runner::{self, How},
+    signals,
     statistics::rank,
     study::{Entry, Overrides, Study},
     units::Text,
@@ -72,8 +73,9 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
+    let how = How { keep_samples: true, jobs: 1 };
     let mut progress = report::progress::new(true);
-    let outcome = runner::run(&cases, true, progress.as_mut(), stop, &mut Journal::none())?;
+    let outcome = runner::run(&cases, how, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));

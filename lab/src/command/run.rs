@@ -20,7 +20,7 @@ use crate::{
     },
     report,
     run::{Context, SCHEMA, Target},
-    runner::{self, context, pairs},
+    runner::{self, How, context, pairs},
     signals::{self, INTERRUPTED},
     study::{self, Overrides, Peer, Study},
     units::{OneLine, words},
@@ -97,11 +97,13 @@ impl Prepared {
         let mut progress = report::progress::new(arguments.output.quiet);
         let start = Instant::now();
         let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-        let outcome = runner::run(&cases, header.keep_samples, progress, stop, journal)?;
+        let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
+        let outcome = runner::run(&cases, how, progress, stop, journal)?;
         let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
         let context = Context {
             interrupted: outcome.interrupted || beside.interrupted,
             seconds: start.elapsed().as_secs_f64(),
+            case_seconds: Some(outcome.spent.as_secs_f64()),
             ..header.context.clone()
         };
         let runs = header.runs(&context, outcome.results, beside.results);

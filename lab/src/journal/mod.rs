@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     header::{CaseForm, Header, PeerForm},
     read::{Event, Unfinished, cannot_be_read, discard},
-    write::{Journal, Recorded},
+    write::{HELD, Journal, Recorded},
 };
 use crate::run::Cycles;
 

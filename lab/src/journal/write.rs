@@ -19,7 +19,7 @@ use crate::{console, run::Cycles};
 
 /// How much of a stream is held in memory. The rest of a longer one is written as it comes: a port
 /// sends its samples after it has measured.
-const HELD: usize = 16 << 20;
+pub const HELD: usize = 16 << 20;
 
 /// The longest stream of a repetition that is kept. A port that never stops sending must not fill
 /// the disk before the watchdog ends it. A soak of a day at 1 kHz takes 0.6 GB.

@@ -70,7 +70,7 @@ pub struct Start<'a> {
 }
 
 /// A machine that runs a port's image.
-pub trait Machine {
+pub trait Machine: Send {
     /// The request's keys that belong to the port on this machine, with their defaults here.
     fn parameters(&self) -> Vec<(&'static Parameter, String)>;
 
@@ -106,6 +106,12 @@ pub trait Machine {
     /// Returns whether a case executes the same number of instructions or cycles however busy the
     /// host is. Its watchdog then counts the emulator's processor time instead of wall time.
     fn is_emulated(&self) -> bool {
+        false
+    }
+
+    /// Returns whether repetitions may run at the same time as those of other cases: each has its own
+    /// processes, and its figures do not depend on the load of the host.
+    fn shares_the_host(&self) -> bool {
         false
     }
 

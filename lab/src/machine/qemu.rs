@@ -109,6 +109,10 @@ impl Machine for Qemu {
         true
     }
 
+    fn shares_the_host(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         start: &Start<'_>,

@@ -136,6 +136,10 @@ impl Machine for Rtl {
         true
     }
 
+    fn shares_the_host(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         start: &Start<'_>,

@@ -9,6 +9,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
+    case::Case,
     console,
     runner::{Progress, Step},
     units::{rough_time, show},
@@ -26,11 +27,13 @@ pub fn new(quiet: bool) -> Box<dyn Progress> {
     }
 }
 
+/// The names of the cases of which a repetition runs.
 fn name(step: &Step<'_>) -> String {
-    let case = format!("{} {}", step.case.spec.name, step.case.label()).trim_end().to_owned();
+    let case = |case: &&Case| format!("{} {}", case.spec.name, case.label()).trim_end().to_owned();
+    let cases = step.cases.iter().map(case).collect::<Vec<_>>().join(" | ");
     match step.worst {
-        Some((worst, unit)) => format!("{case}  worst {}", show(worst, unit.name())),
-        None => case,
+        Some((worst, unit)) => format!("{cases}  worst {}", show(worst, unit.name())),
+        None => cases,
     }
 }
 

@@ -19,6 +19,7 @@ pub fn now() -> Context {
     Context {
         date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
         seconds: 0.0,
+        case_seconds: None,
         host: text(system.nodename()).into(),
         system: [system.sysname(), system.release(), system.version()].map(text).join(" ").into(),
         processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned).into(),

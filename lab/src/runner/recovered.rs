@@ -1,5 +1,7 @@
 //! The runs of a lab that is dead, judged from its journal.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use super::{pair_tally::PairTally, tally::Tally};
@@ -16,11 +18,13 @@ use crate::{
 pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let header = &journal.header;
     let mut interrupted = false;
+    let mut spent = Duration::ZERO;
     let mut results = Vec::new();
     // One case at a time, so that memory is bounded by that of one.
     for (place, case) in header.cases()?.iter().enumerate() {
         let tally = Tally::replayed(case, place, journal)?;
         interrupted |= tally.needs_more();
+        spent = spent.saturating_add(tally.spent);
         results.push(tally.finish());
     }
     let mut peers: Vec<PairTally> = header.peers.iter().map(PairTally::new).collect();
@@ -34,6 +38,7 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     // A run that could not be stored has come to its end, which its lab has noted.
     let ended = journal.stored.as_ref().map(|stored| stored.seconds);
     let seconds = ended.unwrap_or(journal.elapsed.as_secs_f64());
-    let context = Context { seconds, interrupted, ..header.context.clone() };
+    let case_seconds = Some(spent.as_secs_f64());
+    let context = Context { seconds, case_seconds, interrupted, ..header.context.clone() };
     Ok(header.runs(&context, results, peers))
 }

@@ -24,18 +24,32 @@ const WEIGHT: f64 = 1.0;
 /// The time that the remaining repetitions take. A repetition takes as long as those of the same case
 /// did; before the first, it takes its expected time at the pace of the other cases.
 pub(super) fn remaining(works: &[Work]) -> Duration {
+    Duration::try_from_secs_f64(each(works).sum()).unwrap_or(Duration::MAX)
+}
+
+/// The time that the remaining repetitions take, `jobs` at once, those of one work after each other.
+pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
+    let (mut sum, mut longest) = (0.0, 0.0);
+    for seconds in each(works) {
+        (sum, longest) = (sum + seconds, f64::max(longest, seconds));
+    }
+    let seconds = f64::max(sum / jobs.max(1) as f64, longest);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// The time in seconds that the remaining repetitions of each work take.
+fn each(works: &[Work]) -> impl Iterator<Item = f64> {
     let sum = |of: fn(&Work) -> f64| works.iter().map(of).sum::<f64>();
     let spent = sum(|work| work.spent.as_secs_f64());
     let expected = sum(|work| work.expected.as_secs_f64() * f64::from(work.done));
     let pace = (spent + WEIGHT) / (expected + WEIGHT);
-    let left = works.iter().map(|work| {
+    works.iter().map(move |work| {
         let one = match work.done {
             0 => work.expected.as_secs_f64() * pace,
             done => work.spent.as_secs_f64() / f64::from(done),
         };
         (one * f64::from(work.left)).max(work.at_least.as_secs_f64())
-    });
-    Duration::try_from_secs_f64(left.sum()).unwrap_or(Duration::MAX)
+    })
 }
 
 #[cfg(test)]
@@ -69,6 +83,14 @@ mod tests {
         let others = [work(1, 1, 9), work(0, 0, 10)];
         assert_eq!(remaining(&[&failed[..], &others].concat()), remaining(&others));
         assert_eq!(remaining(&others), 19 * SECOND);
+    }
+
+    #[test]
+    fn works_side_by_side_share_the_processors_but_for_the_longest() {
+        let even = [work(1, 1, 6), work(1, 1, 6)];
+        assert_eq!(remaining_side_by_side(&even, 2), 6 * SECOND);
+        assert_eq!(remaining_side_by_side(&even, 1), remaining(&even));
+        assert_eq!(remaining_side_by_side(&[work(1, 1, 2), work(1, 1, 10)], 2), 10 * SECOND);
     }
 
     #[test]

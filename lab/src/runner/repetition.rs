@@ -5,7 +5,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use anyhow::Result;
 use chronoscope_suite::wire::Record;
 
-use super::remaining::{Work, remaining};
+use super::remaining::{Work, remaining, remaining_side_by_side};
 use crate::{
     case::Case,
     child::Limit,
@@ -17,8 +17,8 @@ use crate::{
 
 /// The state of a run just before a repetition.
 pub struct Step<'a> {
-    /// The case of the repetition.
-    pub case: &'a Case,
+    /// The case of the repetition, or all cases of which a repetition runs.
+    pub cases: Vec<&'a Case>,
     /// The part of the work that is done, from 0 to 1. A case that failed counts as done.
     pub done: f64,
     /// How much longer the measurement takes, without set-up.
@@ -33,7 +33,17 @@ impl<'a> Step<'a> {
         let left = remaining(works);
         let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
         let total = spent + left.as_secs_f64();
-        Self { case, done: if total > 0.0 { spent / total } else { 1.0 }, left, worst: None }
+        let done = if total > 0.0 { spent / total } else { 1.0 };
+        Self { cases: vec![case], done, left, worst: None }
+    }
+
+    /// The step of a run that consists of these works, of which `jobs` go on at once: those of
+    /// `cases`, of which one has just begun.
+    pub(super) fn side_by_side(cases: Vec<&'a Case>, works: &[Work], jobs: usize) -> Self {
+        let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
+        let total = spent + remaining(works).as_secs_f64();
+        let done = if total > 0.0 { spent / total } else { 1.0 };
+        Self { cases, done, left: remaining_side_by_side(works, jobs), worst: None }
     }
 
     /// The step of a soak that has run for `elapsed`; `others` are the other works of the run.
@@ -43,12 +53,12 @@ impl<'a> Step<'a> {
         let spent = others.iter().fold(elapsed, |sum, work| sum.saturating_add(work.spent));
         let total = spent.saturating_add(left).as_secs_f64();
         let done = if total > 0.0 { spent.as_secs_f64() / total } else { 1.0 };
-        Self { case, done, left, worst: None }
+        Self { cases: vec![case], done, left, worst: None }
     }
 }
 
 /// Receives progress updates; implemented by the progress bar.
-pub trait Progress {
+pub trait Progress: Send {
     /// Reports that a repetition is about to run.
     fn step(&mut self, step: &Step<'_>);
     fn finish(&mut self);

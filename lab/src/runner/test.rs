@@ -6,8 +6,7 @@ use std::{
     env, fs,
     path::PathBuf,
     process,
-    rc::Rc,
-    sync::Arc,
+    sync::{Arc, Barrier, atomic::AtomicUsize},
     thread,
     time::{Duration, Instant},
 };
@@ -23,7 +22,7 @@ use chronoscope_suite::{
 use super::*;
 use crate::{
     case::{Plan, Settings, expand, experiment},
-    journal::{CaseForm, Header, Pair, PairOutcome, PairValue, PeerForm, Unfinished, all},
+    journal::{CaseForm, Event, Header, Pair, PairOutcome, PairValue, PeerForm, Unfinished, all},
     machine::{Recording, Start},
     run::{Context, Paired, PeerResult, SCHEMA, Status, Verdict},
 };
@@ -51,7 +50,7 @@ enum Act {
 struct Scripted {
     acts: RefCell<Vec<Act>>,
     /// The requests of all starts.
-    requests: Rc<RefCell<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     stop: Arc<AtomicBool>,
     /// How long it takes to be prepared.
     set_up: Duration,
@@ -76,7 +75,7 @@ impl Machine for Scripted {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        self.requests.borrow_mut().push(start.request.to_owned());
+        self.requests.lock().unwrap().push(start.request.to_owned());
         let act = self.acts.borrow_mut().remove(0);
         let mut send = |bytes: &[u8]| bytes.chunks(50).try_for_each(&mut *sink);
         match act {
@@ -183,6 +182,11 @@ impl Drop for Scratch {
     }
 }
 
+/// Runs a repetition of a journal's first case.
+fn repeat(case: &mut UnderWay<'_>, stop: &AtomicBool, journal: &mut Journal) {
+    case.repeat(stop, &mut Tape::alone(&Mutex::new(journal), 0), &mut |_, _| {});
+}
+
 /// Runs the acts, four repetitions of a case if it comes so far, and returns its result as JSON:
 /// the lab's, and the one from the journal.
 fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
@@ -207,13 +211,13 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     let mut journal = Journal::create(&store, &header).unwrap();
     let machine = Box::new(Scripted {
         acts: RefCell::new(acts),
-        requests: Rc::default(),
+        requests: Arc::default(),
         stop: Arc::clone(&stop),
         set_up: Duration::ZERO,
     });
     let mut case = UnderWay { tally: Tally::new(&cases[0], true), machine };
     while case.needs_more() && !stop.load(Ordering::Relaxed) {
-        case.repeat(0, &stop, &mut journal, &mut |_, _| {});
+        repeat(&mut case, &stop, &mut journal);
     }
     let live = case.tally.finish();
     drop(journal);
@@ -276,6 +280,203 @@ fn a_repetition_that_was_stopped_leaves_nothing() {
     }
 }
 
+/// Cases to run on machines that are counted while they run.
+struct Gathering {
+    cases: Vec<Case>,
+    header: Header,
+    running: Arc<AtomicUsize>,
+    /// For each repetition that ended: its case, and the most repetitions that ran beside it.
+    beside: Arc<Mutex<Vec<(usize, usize)>>>,
+}
+
+/// A scripted machine whose repetitions are counted while they run.
+struct Counted {
+    machine: Scripted,
+    case: usize,
+    /// Waited for in each repetition, until all that share it are there.
+    together: Option<Arc<Barrier>>,
+    running: Arc<AtomicUsize>,
+    beside: Arc<Mutex<Vec<(usize, usize)>>>,
+}
+
+impl Machine for Counted {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
+        self.machine.prepare(request, stop)
+    }
+
+    fn shares_the_host(&self) -> bool {
+        self.together.is_some()
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        self.together.as_ref().map(|together| together.wait());
+        let others = self.running.load(Ordering::SeqCst) - 1;
+        self.beside.lock().unwrap().push((self.case, others));
+        self.together.as_ref().map(|together| together.wait());
+        let recording = self.machine.run(start, sink);
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        recording
+    }
+}
+
+struct Unseen;
+
+impl Progress for Unseen {
+    fn step(&mut self, _: &Step<'_>) {}
+    fn finish(&mut self) {}
+}
+
+impl Gathering {
+    /// `count` cases of three repetitions each.
+    fn new(count: usize) -> Self {
+        let target = "linux@host".parse().unwrap();
+        let plan = Plan { repeat: 3, ..Plan::default() };
+        let tasks = (2..2 + count).map(|tasks| tasks.to_string()).collect();
+        let settings = Settings::from([("tasks".to_owned(), tasks)]);
+        let cases = expand(experiment("switch").unwrap(), &target, &settings, &plan).unwrap();
+        assert_eq!(cases.len(), count);
+        let header = Header {
+            schema: SCHEMA,
+            context: Context { date: "2026-01-31T12:00:00Z".into(), ..Context::default() },
+            study: "".into(),
+            titles: vec!["".into()],
+            notes: "".into(),
+            answering: None,
+            keep_samples: true,
+            cases: cases.iter().map(CaseForm::of).collect(),
+            peers: Vec::new(),
+        };
+        Self { cases, header, running: Arc::default(), beside: Arc::default() }
+    }
+
+    /// Runs the cases, of which those with a barrier share the host, and returns what the lab has
+    /// and what its journal gives.
+    fn run(
+        &self,
+        name: &str,
+        jobs: usize,
+        stop: &Arc<AtomicBool>,
+        machines: Vec<(Option<Arc<Barrier>>, Vec<Act>)>,
+    ) -> [String; 2] {
+        let folder = Scratch::new(name);
+        let store = folder.0.join("runs.sqlite");
+        let mut journal = Journal::create(&store, &self.header).unwrap();
+        let under_way = self.cases.iter().zip(machines).enumerate();
+        let under_way = under_way.map(|(case, (of, (together, acts)))| UnderWay {
+            tally: Tally::new(of, true),
+            machine: Box::new(Counted {
+                machine: Scripted {
+                    acts: RefCell::new(acts),
+                    requests: Arc::default(),
+                    stop: Arc::clone(stop),
+                    set_up: Duration::ZERO,
+                },
+                case,
+                together,
+                running: Arc::clone(&self.running),
+                beside: Arc::clone(&self.beside),
+            }),
+        });
+        let live =
+            run_all(under_way.collect(), jobs, &mut Unseen, stop, &mut journal, None).results;
+        drop(journal);
+        let path = all(&store).unwrap().remove(0);
+        let journal = Unfinished::open(&path, Duration::ZERO).unwrap().unwrap();
+        assert_eq!(journal.damage, None);
+        let recovered = recovered(&journal).unwrap().remove(0).cases;
+        let live: Vec<_> = live.into_iter().flatten().collect();
+        [serde_json::to_string(&live).unwrap(), serde_json::to_string(&recovered).unwrap()]
+    }
+}
+
+fn whole(first: u64) -> Vec<Act> {
+    (first..first + 3).map(|number| Act::Whole(number % 8, number % 2 == 0)).collect()
+}
+
+/// Cases 1 and 2 share the host, and wait for each other in each repetition. Case 0 runs before
+/// them, alone.
+#[test]
+fn cases_side_by_side_give_the_bytes_of_cases_in_turn() {
+    let stop = Arc::default();
+    let alone = Gathering::new(3);
+    let pair = Arc::new(Barrier::new(1));
+    let machines = |pair: &Arc<Barrier>| {
+        let sharing = || Some(Arc::clone(pair));
+        vec![(None, whole(1)), (sharing(), whole(2)), (sharing(), whole(3))]
+    };
+    let [in_turn, recovered] = alone.run("in-turn", 1, &stop, machines(&pair));
+    assert_eq!(in_turn, recovered);
+    assert!(alone.beside.lock().unwrap().iter().all(|(_, others)| *others == 0));
+    let beside = Gathering::new(3);
+    let [live, recovered] = beside.run("beside", 2, &stop, machines(&Arc::new(Barrier::new(2))));
+    assert_eq!((&live, &recovered), (&in_turn, &in_turn));
+    let mut seen = beside.beside.lock().unwrap().clone();
+    assert!(seen[..3].iter().all(|place| *place == (0, 0)), "{seen:?}");
+    seen.sort_unstable();
+    assert_eq!(seen[3..], [(1, 1), (1, 1), (1, 1), (2, 1), (2, 1), (2, 1)]);
+}
+
+/// Both repetitions under way are dropped; the complete ones are kept.
+#[test]
+fn a_stop_drops_all_repetitions_under_way() {
+    let pair = Arc::new(Barrier::new(2));
+    let act = |first| vec![Act::Whole(first, true), Act::Stopped(first + 1, 60)];
+    let sharing = || Some(Arc::clone(&pair));
+    let machines = vec![(sharing(), act(1)), (sharing(), act(4))];
+    let [live, recovered] = Gathering::new(2).run("stop", 2, &Arc::default(), machines);
+    assert_eq!(live, recovered);
+    assert_eq!(live.matches("interrupted after 1 of 3 repetitions").count(), 2, "{live}");
+}
+
+/// A stream that is too long to be held in memory is written while others wait.
+#[test]
+fn a_long_stream_takes_the_journal_until_its_end() {
+    let folder = Scratch::new("long");
+    let store = folder.0.join("runs.sqlite");
+    let gathering = Gathering::new(2);
+    let mut journal = Journal::create(&store, &gathering.header).unwrap();
+    let shared = Mutex::new(&mut journal);
+    let tape = |place| Tape::beside_others(&shared, place);
+    let mut long = tape(0);
+    long.begin(Some(MadeForm::default()));
+    let piece = vec![7; 1 << 20];
+    (0..17).for_each(|_| long.stream(&piece));
+    assert!(shared.try_lock().is_err());
+    thread::scope(|scope| {
+        let short = scope.spawn(|| {
+            let mut short = tape(1);
+            short.begin(Some(MadeForm::default()));
+            short.stream(b"short");
+            short.end(&Recorded::default());
+        });
+        thread::sleep(Duration::from_millis(20));
+        assert!(!short.is_finished());
+        long.end(&Recorded::default());
+    });
+    drop(long);
+    drop(journal);
+    let journal = Unfinished::open(&all(&store).unwrap()[0], Duration::ZERO).unwrap().unwrap();
+    let length = |case| {
+        let mut length = 0;
+        let mut each = |event: Event<'_>| match event {
+            Event::Stream(bytes) => length += bytes.len(),
+            Event::Begin(_) | Event::End(_) => {}
+        };
+        journal.replay(case, &mut each).unwrap();
+        length
+    };
+    assert_eq!((length(0), length(1)), (17 << 20, 5));
+}
+
 /// Set-up is no part of the time by which the remaining time is estimated.
 #[test]
 fn the_time_of_set_up_is_not_the_measurement_s() {
@@ -285,15 +486,15 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     let cases = expand(experiment("switch").unwrap(), &target, &Settings::new(), &plan).unwrap();
     let acts = RefCell::new(vec![Act::Whole(1, false), Act::Unprepared]);
     let machine =
-        Box::new(Scripted { acts, requests: Rc::default(), stop: Arc::default(), set_up });
+        Box::new(Scripted { acts, requests: Arc::default(), stop: Arc::default(), set_up });
     let mut case = UnderWay { tally: Tally::new(&cases[0], false), machine };
     let begin = Instant::now();
-    case.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
+    repeat(&mut case, &AtomicBool::new(false), &mut Journal::none());
     let work = case.tally.work();
     assert_eq!((work.done, work.left), (1, 2));
     assert!(begin.elapsed() - work.spent >= set_up, "{work:?}");
     // A case that cannot be set up needs no more, and took no time.
-    case.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
+    repeat(&mut case, &AtomicBool::new(false), &mut Journal::none());
     let failed = case.tally.work();
     assert_eq!((failed.left, failed.spent), (0, work.spent));
     let step = Step::of(&cases[0], &[failed]);
@@ -305,21 +506,22 @@ fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
     let target = "linux@host".parse().unwrap();
     let spec = experiment(experiment_name).unwrap();
     let case = expand(spec, &target, &Settings::new(), plan).unwrap().remove(0);
-    let requests = Rc::<RefCell<Vec<String>>>::default();
+    let requests = Arc::<Mutex<Vec<String>>>::default();
     let machine = Box::new(Scripted {
         acts: RefCell::new((1..=9).map(|number| Act::Whole(number, false)).collect()),
-        requests: Rc::clone(&requests),
+        requests: Arc::clone(&requests),
         stop: Arc::default(),
         set_up: Duration::ZERO,
     });
     let mut under_way = UnderWay { tally: Tally::new(&case, false), machine };
     while under_way.needs_more() {
-        under_way.repeat(0, &AtomicBool::new(false), &mut Journal::none(), &mut |_, _| {});
+        repeat(&mut under_way, &AtomicBool::new(false), &mut Journal::none());
     }
     let result = under_way.tally.finish().unwrap();
     let vary = case.vary.varies().then(|| case.vary.to_string());
     assert_eq!(result.parameters.get("vary").map(|value| value.as_str()), vary.as_deref());
-    (case, requests.take())
+    let requests = requests.lock().unwrap().clone();
+    (case, requests)
 }
 
 #[test]

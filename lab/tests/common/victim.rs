@@ -278,8 +278,14 @@ impl Tally {
     /// Adds a round: so many repetitions came to a good end, and so many were stored.
     #[track_caller]
     pub fn add(&mut self, complete: usize, kept: usize, took: Duration) {
+        self.add_of(1, complete, kept, took);
+    }
+
+    /// Adds a round, as [`add`](Self::add), of a lab that ran `jobs` cases side by side.
+    #[track_caller]
+    pub fn add_of(&mut self, jobs: usize, complete: usize, kept: usize, took: Duration) {
         assert!(kept <= complete, "{kept} of {complete} repetitions are stored");
-        assert!(kept + 1 >= complete, "{kept} of {complete} repetitions are stored");
+        assert!(kept + jobs >= complete, "{kept} of {complete} repetitions are stored");
         self.rounds += 1;
         self.complete += complete;
         self.kept += kept;

@@ -71,8 +71,8 @@ pub fn html(name: &str, run: &Run) -> String {
         .map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
     let machine = [context.host.as_str(), &context.system, &context.processor, &speed];
     text.push_str(&line("where", &joined(&machine)));
-    let length =
-        format!("{} cases in {} s", run.cases.len() + run.peers.len(), digits(context.seconds));
+    let size = run.cases.len() + run.peers.len();
+    let length = format!("{size} cases in {}", table::conditions::length(context));
     text.push_str(&line("when", &joined(&[context.date.as_str(), &length, &context.program])));
     let cases = run.cases.iter().map(|case| (case.verdict.status, case.outcome()));
     let peers = run.peers.iter().map(|peer| peer.verdict.status);

@@ -7,7 +7,7 @@ use super::WIDTH;
 use crate::{
     digest::key,
     report::text_table::wrap,
-    run::{CaseResult, Domain, FigureResult, Run},
+    run::{CaseResult, Context, Domain, FigureResult, Run},
     units::{OneLine, digits, show},
 };
 
@@ -38,11 +38,17 @@ pub fn section(run: &Run) -> String {
             run.cases.iter().filter(|case| case.target == target).collect();
         machine(target, &cases)
     });
-    let mut end = format!("{} in {} s", run_size(run), digits(run.context.seconds));
+    let mut end = format!("{} in {}", run_size(run), length(&run.context));
     if run.context.build == "debug" {
         end.push_str(" · a debug build: the code around the kernel is slow");
     }
     machines.collect::<String>() + &end + "\n"
+}
+
+/// The duration of a run, and that of its cases one after the other if it is known.
+pub fn length(context: &Context) -> String {
+    let sum = context.case_seconds.map(|sum| format!("; their times add up to {} s", digits(sum)));
+    format!("{} s{}", digits(context.seconds), sum.unwrap_or_default())
 }
 
 /// The size of a run, as `5 cases`, `5 cases and 1 peer` or `6 peers`.
