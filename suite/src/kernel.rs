@@ -40,6 +40,21 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// when they are due.
     const TICK_US: u64 = 0;
 
+    /// Returns the period of the kernel's tick, like [`TICK_US`](Self::TICK_US). A port that learns
+    /// it only at run time overrides this.
+    #[inline(always)]
+    fn tick_us(&self) -> u64 {
+        Self::TICK_US
+    }
+
+    /// Returns the time of the kernel's first tick at or after `time`. Periodic tasks then begin
+    /// with a tick, as users of such a kernel write them. By default, and for a kernel whose delays
+    /// end when they are due, returns `time` itself.
+    #[inline(always)]
+    fn tick_after(&self, time: u64) -> u64 {
+        time
+    }
+
     /// `true` if the director may create tasks and wait before an experiment begins, and the kernel
     /// has all its memory back once they have ended: see [`vary`](crate::vary).
     const HAS_PAST: bool = true;
@@ -54,6 +69,13 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// handlers. A woken task of higher priority runs before this returns, unless the kernel cannot
     /// pre-empt.
     fn give(&self, semaphore: &'static Self::Semaphore);
+
+    /// Gives a semaphore like [`give`](Self::give), as an interrupt handler. A kernel that has
+    /// another call for handlers overrides this; experiments' handlers give by nothing else.
+    #[inline(always)]
+    fn give_from_handler(&self, semaphore: &'static Self::Semaphore) {
+        self.give(semaphore);
+    }
 
     /// Receives the time of the first sample of a series, before the samples are sent; the stream
     /// holds no absolute times. A port that records a trace notes it to align the two.

@@ -93,6 +93,11 @@ impl<'a, K: Kernel> Trial<'a, K> {
         self.send(&Record::Evidence(Evidence { name, value, low, high }));
     }
 
+    /// Sends how the kernel was compiled, which the lab records beside the figures.
+    pub fn build(&mut self, build: &str) {
+        self.attach(wire::BUILD, build.as_bytes());
+    }
+
     /// Sends a line of text for the user.
     pub fn log(&mut self, line: &str) {
         self.send(&Record::Log(line));

@@ -70,7 +70,7 @@ pub async fn prepare<K: Kernel>(trial: &Trial<'_, K>) -> Result<(), Refusal> {
     if K::HAS_PAST {
         past(trial, &mut random).await?;
     }
-    let begin = kernel.now() + random.draw() % trial.ticks(K::TICK_US.max(PHASE_US)).max(1);
+    let begin = kernel.now() + random.draw() % trial.ticks(kernel.tick_us().max(PHASE_US)).max(1);
     while kernel.now() < begin {}
     Ok(())
 }
@@ -100,7 +100,7 @@ async fn past<K: Kernel>(trial: &Trial<'_, K>, random: &mut Random) -> Result<()
         members: AtomicU32::new(0),
         rounds: 1 + random.below(6),
         work: short(PHASE_US / 5),
-        delay: short(2 * K::TICK_US.max(PHASE_US / 2)),
+        delay: short(2 * kernel.tick_us().max(PHASE_US / 2)),
         done: trial.semaphore(0)?,
     })?;
     let mut members = 0;

@@ -23,6 +23,11 @@ pub const MAX_FRAME: usize = 640;
 /// one).
 const MAX_RECORD: usize = MAX_FRAME - MAX_FRAME / 254 - 2;
 
+/// The name of the attachment that says how the kernel was compiled: compiler, options,
+/// configuration. Ports of kernels that their users compile send it. It is no record of its own,
+/// because another record would change the code, and so the figures, of every port.
+pub const BUILD: &str = "build";
+
 /// The maximum number of an attachment's bytes in one record.
 pub const PART: usize = 512;
 

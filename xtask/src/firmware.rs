@@ -29,6 +29,11 @@ fn emulator(triple: &str) -> &'static str {
     if triple.starts_with("riscv32") { "qemu-system-riscv32" } else { "qemu-system-arm" }
 }
 
+/// The chip's C compiler: also the name under which `tools/packages.txt` lists its package.
+pub fn c_compiler(triple: &str) -> &'static str {
+    if triple.starts_with("riscv32") { "riscv64-unknown-elf-gcc" } else { "arm-none-eabi-gcc" }
+}
+
 /// `cargo COMMAND --target TRIPLE`, to which arguments can be added; it builds in the folder
 /// `firmware` of the build folder `target`. Installs the emulator, too, where that is absent.
 ///

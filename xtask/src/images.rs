@@ -15,11 +15,12 @@ use anyhow::{Context, Result, bail};
 pub use self::index::sha256;
 use self::{
     index::{Index, Locked},
+    manifest::Language,
     plan::Plan,
     tool::{TOOLS, Tool},
 };
 use crate::{
-    firmware,
+    firmware, packages,
     repository::{root, target},
 };
 
@@ -120,6 +121,10 @@ fn build_tool(tool: &Tool) -> Result<()> {
 
 /// Runs cargo for an image. Cargo decides whether there is anything to do.
 fn compile(plan: &Plan, target: &Path) -> Result<()> {
+    if plan.language == Language::C {
+        let compiler = firmware::c_compiler(&plan.row.triple);
+        packages::need(&[compiler], compiler)?;
+    }
     let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
     cargo.args(["--locked", "--profile", plan.profile]);
     cargo.args(["--package", &plan.package]);

@@ -3,6 +3,9 @@
 /// The target of this computer.
 pub const HOST: &str = "linux@host";
 
+/// The fact of a case's identity that says how its kernel was compiled, as a port sent it.
+pub const BUILD: &str = chronoscope_suite::wire::BUILD;
+
 /// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use chronoscope_suite::{
     Reason,
-    wire::{self, Record},
+    wire::{self, BUILD, Record},
 };
 
 pub use self::checkpoint::Checkpoint;
@@ -204,6 +204,10 @@ impl Observation {
                 if self.log.len() < MAX_NAMES && !self.log.contains(&line) {
                     self.log.push(line);
                 }
+            }
+            Record::Attachment { name, bytes } if *name == BUILD => {
+                let build = printable(&String::from_utf8_lossy(bytes));
+                self.identity.insert(BUILD.to_owned(), build);
             }
             Record::Attachment { name, bytes } => self.attach(printable(name), bytes)?,
             Record::Refused { reason, what, mend, code } => {

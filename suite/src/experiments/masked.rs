@@ -141,7 +141,7 @@ where
     let (kernel, arena) = (trial.kernel, trial.arena);
     let [tasks, loops] = ["tasks", "loops"].map(|key| trial.request.count(key));
     let share = trial.ticks(trial.request.number("interval_us"));
-    let tick = trial.ticks(T::Kernel::TICK_US);
+    let tick = trial.ticks(kernel.tick_us());
     let alone = Timetable::new(share, tasks as u64, trial.request.number("seed"));
     let all: &'static Masked<T::Kernel> = arena.place(Masked {
         kernel,

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The table of experiments, in the order in which they are listed and run. Calls
-/// `$crate::$then!` with `$context` and the rows.
+/// `$crate::$then!` with `$context` and the rows; with `use`, the caller's own macro `$then!`.
 ///
 /// A row is `module: choice [capabilities];`. The choice says how [`offers!`](crate::offers)
 /// calls the experiment's `run`:
@@ -50,7 +50,13 @@ use crate::{
 #[macro_export]
 macro_rules! experiments {
     ($then:ident! { $($context:tt)* }) => {
-        $crate::$then! { $($context)*
+        $crate::experiments! { @rows [$crate::$then] $($context)* }
+    };
+    (use $then:ident! { $($context:tt)* }) => {
+        $crate::experiments! { @rows [$then] $($context)* }
+    };
+    (@rows [$($then:tt)*] $($context:tt)*) => {
+        $($then)*! { $($context)*
             delay: kind [delays];
             period: kind [delays];
             switch: pair [];

@@ -145,7 +145,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     }
     trial.wait(all.done, tasks).await;
     let spinner = Spinner::start(trial).await?;
-    let start = kernel.now();
+    let start = kernel.tick_after(kernel.now());
     all.start.set(0, start);
     for task in all.tasks {
         kernel.give(&task.gate);

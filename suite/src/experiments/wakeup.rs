@@ -101,7 +101,7 @@ where
         let entries = all.firing.entries();
         all.firing.count(entries);
         all.starts.start(kernel, entries, MEASURED);
-        kernel.give(&all.given);
+        kernel.give_from_handler(&all.given);
     })?;
     // The waiting task is created first: a process must not be forked while its parent has threads.
     T::spawn(kernel, Priority::Urgent(2), waiter::<T>(all))?;

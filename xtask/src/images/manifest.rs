@@ -53,9 +53,22 @@ pub struct Kernel {
     pub kind: String,
     /// The folders in `chips` that the port has been written for.
     pub chips: Vec<String>,
+    /// The language that the kernel is compiled from, beside Rust.
+    #[serde(default)]
+    pub language: Language,
     /// Machines whose image differs from that of their chip's other machines.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,
+}
+
+/// The language of a kernel's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    #[default]
+    Rust,
+    /// The port's build script runs the chip's C compiler.
+    C,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{
     index::Row,
-    manifest::{self, Chip, Exception, Kernel, Manifest, Smallest},
+    manifest::{self, Chip, Exception, Kernel, Language, Manifest, Smallest},
 };
 
 /// How an image is built.
@@ -16,6 +16,7 @@ pub struct Plan {
     pub package: String,
     pub profile: &'static str,
     pub features: Vec<String>,
+    pub language: Language,
     /// The build folder, relative to the repository's: images with other features have their own.
     pub folder: String,
 }
@@ -93,7 +94,14 @@ impl Place<'_> {
             };
             let remark = exception.remark.clone();
             let row = Row { remark, ..self.row(port, variant, path) };
-            Plan { row, package: port.package.name.clone(), profile, features, folder }
+            Plan {
+                row,
+                package: port.package.name.clone(),
+                profile,
+                features,
+                language: port.package.metadata.chronoscope.language,
+                folder,
+            }
         };
         ["plain"].into_iter().chain(variants).map(plan).collect()
     }
@@ -111,6 +119,7 @@ impl Place<'_> {
                 package: smallest.package.name.clone(),
                 profile: "release",
                 features: Vec::new(),
+                language: port.package.metadata.chronoscope.language,
                 folder: String::new(),
             }
         };

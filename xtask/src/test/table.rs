@@ -15,8 +15,16 @@ use crate::{
 
 /// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
 /// needs it.
-pub const PACKAGES: [&str; 7] =
-    ["test", "vm", "qemu-system-arm", "qemu-system-riscv32", "arm-none-eabi-gcc", "bench", "pip"];
+pub const PACKAGES: [&str; 8] = [
+    "test",
+    "vm",
+    "qemu-system-arm",
+    "qemu-system-riscv32",
+    "arm-none-eabi-gcc",
+    "riscv64-unknown-elf-gcc",
+    "bench",
+    "pip",
+];
 
 /// A check: commands that run one after the other, in a process group of their own.
 pub struct Step {

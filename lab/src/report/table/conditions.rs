@@ -7,7 +7,7 @@ use super::WIDTH;
 use crate::{
     digest::key,
     report::text_table::wrap,
-    run::{CaseResult, Context, Domain, FigureResult, Run},
+    run::{CaseResult, Context, Domain, FigureResult, Run, names::BUILD},
     units::{OneLine, digits, show},
 };
 
@@ -135,6 +135,8 @@ fn provenance(cases: &[&CaseResult]) -> Vec<String> {
         let short =
             |fact: &OneLine| fact.split([',', '(']).next().unwrap_or_default().trim().to_owned();
         items.extend(facts.map(short).chain([format!("identity {}", key(identity))]));
+        // Commas are part of how a kernel was compiled, and the whole of it decides the figures.
+        items.extend(identity.get(BUILD).map(|build| format!("built with {build}")));
     }
     let mut known = BTreeSet::new();
     items.retain(|item| known.insert(item.clone()));

@@ -37,10 +37,17 @@ const ARENA: usize = 88 * 1024;
 /// Ends the run when this emulator's timer does not behave as [`alarm`] needs it.
 pub fn start() -> Arena {
     static mut MEMORY: [MaybeUninit<u8>; ARENA] = [MaybeUninit::uninit(); ARENA];
-    clock::start();
-    alarm::start();
-    interrupts::start();
+    start_devices();
     let memory = &raw mut MEMORY;
     // SAFETY: this function is called once, and nothing else names MEMORY.
     Arena::new(unsafe { &mut *memory })
+}
+
+/// Takes the machine without its memory: for ports that have memory of their own. Call it once, in
+/// place of [`start`].
+#[inline(always)]
+pub fn start_devices() {
+    clock::start();
+    alarm::start();
+    interrupts::start();
 }

@@ -1,0 +1,149 @@
+// Compiles kernels written in C. Included by the build scripts of their images.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The options with which users compile for speed; recorded with every figure.
+const OPTIMISE: &str = "-O2";
+
+/// What a chip's code is compiled with: Debian's compiler, options, and FreeRTOS's files for it.
+struct CChip {
+    arch: &'static str,
+    compiler: &'static str,
+    options: &'static [&'static str],
+    /// The folder of FreeRTOS's port, and its sources.
+    freertos: (&'static str, &'static [&'static str]),
+    /// Further folders with headers of FreeRTOS.
+    headers: &'static [&'static str],
+    /// The clock of marks, for the linker.
+    clock: Option<&'static str>,
+}
+
+const C_CHIPS: [CChip; 2] = [
+    CChip {
+        arch: "arm",
+        compiler: "arm-none-eabi-gcc",
+        options: &["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+        freertos: ("portable/GCC/ARM_CM4F", &["port.c"]),
+        headers: &[],
+        // TIM5's counter: see chips/cortex-m4/src/clock.rs.
+        clock: Some("chrono_counter=0x40000C24"),
+    },
+    CChip {
+        arch: "riscv32",
+        compiler: "riscv64-unknown-elf-gcc",
+        options: &["-march=rv32imc_zicsr", "-mabi=ilp32", "-mcmodel=medany"],
+        freertos: ("portable/GCC/RISC-V", &["port.c", "portASM.S"]),
+        headers: &["portable/GCC/RISC-V/chip_specific_extensions/RISCV_no_extensions"],
+        clock: None,
+    },
+];
+
+/// Compiles FreeRTOS, its port and the image's own files, and links them. `name` is the kernel's
+/// name in its target's; `defines` select among the port's choices.
+fn freertos(name: &str, defines: &[&str]) {
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    let chip = C_CHIPS.iter().find(|chip| chip.arch == arch).expect("a chip of the manifest");
+    let [image, ports] = ["kernels/freertos/src", "../c"].map(|folder| PathBuf::from(workspace(folder)));
+    let kernel = freertos_source();
+    let port = kernel.join(chip.freertos.0);
+    let mut folders = ["include", "kernels", "freestanding", "machine/include"]
+        .map(|folder| ports.join(folder))
+        .to_vec();
+    folders.extend([image.clone(), kernel.join("include"), port.clone()]);
+    folders.extend(chip.headers.iter().map(|folder| kernel.join(folder)));
+    let mut gcc = CCompiler { chip, folders, defines: Vec::new() };
+    gcc.defines.push(format!("KERNEL=\"{name}\""));
+    gcc.defines.push(format!("OPTIONS=\"{OPTIMISE}\""));
+    gcc.defines.extend(defines.iter().map(|define| (*define).to_owned()));
+    for file in ["main.c", "heap.c"] {
+        gcc.compile(&image.join(file), true);
+    }
+    gcc.compile(&ports.join("kernels/freertos.c"), true);
+    for file in ["tasks.c", "queue.c", "list.c"] {
+        gcc.compile(&kernel.join(file), false);
+    }
+    for file in chip.freertos.1 {
+        gcc.compile(&port.join(file), false);
+    }
+    // The library refers to these weakly, and the machine is part of the same object after LTO: it
+    // cannot define them itself.
+    let machine = ["attach", "raise", "arm"].map(|name| format!("chrono_{name}=machine_{name}"));
+    for symbol in machine.iter().map(String::as_str).chain(chip.clock) {
+        println!("cargo:rustc-link-arg-bins=--defsym={symbol}");
+    }
+    for folder in [image, ports] {
+        println!("cargo:rerun-if-changed={}", folder.display());
+    }
+}
+
+/// The folder of FreeRTOS's source: `FREERTOS_DIR`, or the crate that `source/Cargo.lock` pins,
+/// which cargo fetches.
+fn freertos_source() -> PathBuf {
+    println!("cargo:rerun-if-env-changed=FREERTOS_DIR");
+    if let Some(folder) = env::var_os("FREERTOS_DIR") {
+        return folder.into();
+    }
+    let manifest = workspace("kernels/freertos/source/Cargo.toml");
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
+    cargo.args(["metadata", "--locked", "--format-version", "1", "--manifest-path", &manifest]);
+    let output = cargo.output().expect("cargo starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The end of the path in `"manifest_path":"…/freertos-next-0.12.0/Cargo.toml"`.
+    let end = text.find("/freertos-next-0.12.0/Cargo.toml\"");
+    let Some(end) = end.filter(|_| output.status.success()) else {
+        stop(&format!(
+            "the source of FreeRTOS could not be fetched (or set FREERTOS_DIR to a kernel's \
+             folder): {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    };
+    let start = text[..end].rfind('"').map_or(0, |quote| quote + 1);
+    Path::new(&text[start..end]).join("freertos-next-0.12.0/FreeRTOS-Kernel")
+}
+
+struct CCompiler<'a> {
+    chip: &'a CChip,
+    folders: Vec<PathBuf>,
+    defines: Vec<String>,
+}
+
+impl CCompiler<'_> {
+    /// Compiles a file and links its object. `is_own`: a file of this repository, which is compiled
+    /// with all warnings as errors.
+    fn compile(&self, file: &Path, is_own: bool) {
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        // A kernel's file and one of the port's may have the same name.
+        let object = out.join(format!("{name}.{}.o", if is_own { "own" } else { "kernel" }));
+        let mut gcc = Command::new(self.chip.compiler);
+        gcc.args(["-std=gnu99", OPTIMISE, "-g1", "-ffreestanding", "-fno-common"]);
+        gcc.args(["-ffunction-sections", "-fdata-sections"]);
+        gcc.args(self.chip.options);
+        if is_own {
+            gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+        }
+        gcc.args(self.folders.iter().map(|folder| format!("-I{}", folder.display())));
+        gcc.args(self.defines.iter().map(|define| format!("-D{define}")));
+        gcc.arg("-c").arg(file).arg("-o").arg(&object);
+        let output = gcc.output().unwrap_or_else(|error| {
+            stop(&format!("{} cannot be started: {error}", self.chip.compiler))
+        });
+        if !output.status.success() {
+            let words = String::from_utf8_lossy(&output.stderr).into_owned();
+            let first = words.lines().find(|line| line.contains("error")).unwrap_or(&words);
+            eprint!("{words}");
+            stop(&format!("{} failed: {first}", self.chip.compiler));
+        }
+        println!("cargo:rustc-link-arg-bins={}", object.display());
+    }
+}
+
+/// Ends the build with one line, which the lab shows.
+fn stop(line: &str) -> ! {
+    eprintln!("error: {line}");
+    std::process::exit(1);
+}

@@ -1,0 +1,1 @@
+//! Empty: cargo needs a crate in order to fetch a dependency.
