@@ -169,7 +169,9 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
 
 #[test]
 fn the_smallest_images_are_measured_and_run() {
-    let cases = cases(&["image", "--repeat", "1", "--target", &targets("cortex-m4")]);
+    // FreeRTOS has none.
+    let targets = targets("cortex-m4").replace("freertos@cortex-m4,", "");
+    let cases = cases(&["image", "--repeat", "1", "--target", &targets]);
     let bytes = |case: &Value, name: &str| {
         let series = case["series"]
             .as_array()
@@ -201,6 +203,34 @@ fn the_smallest_images_are_measured_and_run() {
         "{lilos:#}"
     );
     assert!(lilos["log"][0].as_str().unwrap().contains("stack"), "{lilos:#}");
+}
+
+#[test]
+fn freertos_has_no_smallest_image() {
+    chronoscope(&["run", "image", "-q", "--target", "freertos@cortex-m4"]).shows("not offered");
+}
+
+/// FreeRTOS V11.2.0 at `-O2`. Another release of the C compiler may move a figure by a few
+/// instructions.
+#[test]
+fn freertos_has_the_figures_of_its_page() {
+    let few = ["--set", "loops=200", "--target", "freertos@cortex-m4"];
+    let yields = ["run", "-q", "switch", "--set", "primitive=yield"];
+    gives_the_same_bytes_twice(&[&yields[..], &few, &["--repeat", "2"]].concat(), 1);
+    let figures: [(&[&str], f64); 5] = [
+        (&["switch", "--set", "primitive=yield"], 86.0),
+        (&["switch", "--set", "primitive=semaphore"], 566.0),
+        (&["message"], 351.0),
+        (&["wakeup", "--set", "source=software"], 225.0),
+        (&["interrupt", "--set", "source=software"], 25.0),
+    ];
+    for (arguments, expected) in figures {
+        let cases = cases(&[arguments, &few, &["--repeat", "1"]].concat());
+        let [case] = &cases[..] else { panic!("{cases:#?}") };
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let apart = (median(case) - expected).abs() / expected;
+        assert!(apart <= 0.03, "{arguments:?}: {} for {expected}", median(case));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 /* Chronoscope for kernels written in C.
  *
- * The library libchronoscope.a holds the experiments. A port defines the functions below that are
+ * The crate chronoscope-c, the library, holds the experiments. A port defines the functions below that are
  * marked "port", for one kernel on one machine, and calls chrono_main() in a task. The linker joins
  * the two: there is no table of pointers, no registration and no heap. A required function that is
  * missing is an error of the linker, which names it. An optional group is defined whole or not at

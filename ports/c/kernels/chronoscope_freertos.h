@@ -10,9 +10,6 @@
 extern "C" {
 #endif
 
-/* The most semaphores that a task takes, where they are task notifications. */
-#define CHRONO_NOTIFICATIONS 4
-
 /* Relates FreeRTOS's ticks to the clock: tick 0 was, or would have been, at `tick_zero` of
  * chrono_clock_now(). Call it before chrono_main(). */
 void chrono_freertos_start(uint64_t tick_zero, uint32_t clock_ticks_per_tick);

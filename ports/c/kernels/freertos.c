@@ -1,6 +1,4 @@
-/* Chronoscope's port to FreeRTOS, for any machine. Semaphores are FreeRTOS's counting semaphores;
- * with CHRONO_FREERTOS_NOTIFY they are task notifications, the kernel's lightest primitive, which
- * allow one waiting task.
+/* Chronoscope's port to FreeRTOS, for any machine. Semaphores are FreeRTOS's counting semaphores.
  *
  * It needs these settings of FreeRTOSConfig.h, and works with any value of the others:
  *   configUSE_TRACE_FACILITY 1, configUSE_COUNTING_SEMAPHORES 1, configUSE_MUTEXES 1,
@@ -8,9 +6,7 @@
  *   INCLUDE_xTaskDelayUntil 1, INCLUDE_vTaskDelete 1, INCLUDE_vTaskSuspend 1,
  *   INCLUDE_uxTaskGetStackHighWaterMark 1,
  *   #include "chronoscope_freertos_count.h"
- *   #define traceTASK_SWITCHED_IN() CHRONO_COUNT_SWITCH()
- *   with CHRONO_FREERTOS_NOTIFY: configTASK_NOTIFICATION_ARRAY_ENTRIES CHRONO_NOTIFICATIONS + 1
- *   and configNUM_THREAD_LOCAL_STORAGE_POINTERS 1 */
+ *   #define traceTASK_SWITCHED_IN() CHRONO_COUNT_SWITCH() */
 #include "chronoscope_freertos.h"
 
 #include <FreeRTOS.h>
@@ -106,8 +102,6 @@ void chrono_report(void)
                     CHRONO_STACK_WORDS);
 }
 
-#ifndef CHRONO_FREERTOS_NOTIFY
-
 chrono_object chrono_semaphore(uint32_t initial)
 {
     return (chrono_object)xSemaphoreCreateCounting(UINT32_MAX, initial);
@@ -129,74 +123,6 @@ void chrono_give_from_handler(chrono_object semaphore)
     xSemaphoreGiveFromISR((SemaphoreHandle_t)semaphore, &is_woken);
     portYIELD_FROM_ISR(is_woken);
 }
-
-#else
-
-/* A semaphore on top of task notifications. The first take makes the task its owner, and one of the
- * task's notifications its count; gives before that are kept in `early`. */
-struct notified {
-    TaskHandle_t owner;
-    UBaseType_t index;
-    uint32_t early;
-};
-
-chrono_object chrono_semaphore(uint32_t initial)
-{
-    struct notified *semaphore = (struct notified *)chrono_alloc(sizeof *semaphore);
-    if (semaphore != NULL)
-        semaphore->early = initial;
-    return semaphore;
-}
-
-/* Makes the calling task the owner. Index 0 is FreeRTOS's own, of stream buffers. */
-static void own(struct notified *semaphore)
-{
-    static const char many[] = "a task takes more semaphores than it has notifications";
-    const UBaseType_t taken = (UBaseType_t)pvTaskGetThreadLocalStoragePointer(NULL, 0);
-    if (taken == CHRONO_NOTIFICATIONS)
-        chrono_fail(many, sizeof many - 1);
-    vTaskSetThreadLocalStoragePointer(NULL, 0, (void *)(taken + 1));
-    taskENTER_CRITICAL();
-    semaphore->index = taken + 1;
-    semaphore->owner = xTaskGetCurrentTaskHandle();
-    taskEXIT_CRITICAL();
-    for (; semaphore->early > 0; semaphore->early--)
-        xTaskNotifyGiveIndexed(semaphore->owner, semaphore->index);
-}
-
-void chrono_take(chrono_object object)
-{
-    struct notified *semaphore = (struct notified *)object;
-    if (semaphore->owner == NULL)
-        own(semaphore);
-    ulTaskNotifyTakeIndexed(semaphore->index, pdFALSE, portMAX_DELAY);
-}
-
-void chrono_give(chrono_object object)
-{
-    struct notified *semaphore = (struct notified *)object;
-    taskENTER_CRITICAL();
-    const TaskHandle_t owner = semaphore->owner;
-    if (owner == NULL)
-        semaphore->early++;
-    taskEXIT_CRITICAL();
-    if (owner != NULL)
-        xTaskNotifyGiveIndexed(owner, semaphore->index);
-}
-
-void chrono_give_from_handler(chrono_object object)
-{
-    struct notified *semaphore = (struct notified *)object;
-    BaseType_t is_woken = pdFALSE;
-    if (semaphore->owner == NULL) {
-        semaphore->early++;
-        return;
-    }
-    vTaskNotifyGiveIndexedFromISR(semaphore->owner, semaphore->index, &is_woken);
-    portYIELD_FROM_ISR(is_woken);
-}
-
-#endif
 
 chrono_object chrono_queue(uint32_t capacity)
 {

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn chrono_main(target: &'static Target, request: *const c_
     if target.abi != ABI {
         let names = Names { kernel: "unknown", release: "" };
         let what = "the image was compiled with a chronoscope.h of another version";
-        let mend = "compile it with the header that came with libchronoscope.a";
+        let mend = "compile it with the header of this version of ports/c";
         refuse(&mut sink, names, request, Refusal::new(Reason::Invalid, what, mend));
         return;
     }
@@ -97,12 +97,3 @@ pub unsafe extern "C" fn chrono_main(target: &'static Target, request: *const c_
 
 /// The length at which a text of the target is cut, in bytes.
 const TEXT: usize = 200;
-
-/// Reports a panic of the library through the port. For the panic handler of a static library.
-pub fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
-    let text = info.message().as_str().unwrap_or("the library panicked");
-    loop {
-        // SAFETY: the port reads that many bytes at the address.
-        unsafe { port::chrono_fail(text.as_ptr().cast(), text.len()) };
-    }
-}

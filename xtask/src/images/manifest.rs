@@ -56,6 +56,8 @@ pub struct Kernel {
     /// The language that the kernel is compiled from, beside Rust.
     #[serde(default)]
     pub language: Language,
+    /// The machines of those chips that the port has been run on. Absent: all of them.
+    pub only: Option<Vec<String>>,
     /// Machines whose image differs from that of their chip's other machines.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,

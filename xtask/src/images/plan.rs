@@ -44,7 +44,9 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
             let known = chips.get(chip).with_context(|| {
                 format!("{}: there is no folder chips/{chip}", folder.display())
             })?;
-            for machine in &known.machines {
+            let only = port.package.metadata.chronoscope.only.as_ref();
+            let is_run = |machine: &&String| only.is_none_or(|only| only.contains(machine));
+            for machine in known.machines.iter().filter(is_run) {
                 let place = Place {
                     kernel: &name,
                     chip,

@@ -35,11 +35,6 @@
 #define INCLUDE_xTaskDelayUntil 1
 #define INCLUDE_uxTaskGetStackHighWaterMark 1
 
-#ifdef CHRONO_FREERTOS_NOTIFY
-#define configTASK_NOTIFICATION_ARRAY_ENTRIES 5
-#define configNUM_THREAD_LOCAL_STORAGE_POINTERS 1
-#endif
-
 #ifdef CHECKED
 #define configCHECK_FOR_STACK_OVERFLOW 2
 void image_assert(const char *condition);

@@ -100,12 +100,6 @@ void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
 #define CHECKS "configASSERT off"
 #endif
 
-#ifdef CHRONO_FREERTOS_NOTIFY
-#define PRIMITIVE ", task notifications"
-#else
-#define PRIMITIVE ""
-#endif
-
 static uint64_t memory[MEMORY / sizeof(uint64_t)];
 
 static void director(void *unused)
@@ -114,7 +108,7 @@ static void director(void *unused)
         .abi = CHRONO_ABI,
         .kernel = KERNEL,
         .release = tskKERNEL_VERSION_NUMBER,
-        .build = CHRONO_BUILD OPTIONS ", " CHECKS PRIMITIVE,
+        .build = CHRONO_BUILD OPTIONS ", " CHECKS,
         .tick_us = 1000000 / configTICK_RATE_HZ,
         .memory = memory,
         .bytes = sizeof memory,
