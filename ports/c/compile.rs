@@ -9,7 +9,7 @@ use std::{
 /// The options with which users compile for speed; recorded with every figure.
 const OPTIMISE: &str = "-O2";
 
-/// What a chip's code is compiled with: Debian's compiler, options, and FreeRTOS's files for it.
+/// How C is compiled for a chip: Debian's compiler, its options, and FreeRTOS's files for the chip.
 struct CChip {
     arch: &'static str,
     compiler: &'static str,

@@ -154,6 +154,10 @@ fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
     for plan in plans.iter().filter(is_wanted) {
         compile(plan, &target)?;
         copy(&target.join("firmware").join(&plan.row.path), &folder.join(&plan.row.path))?;
+        if let Some(licence) = &plan.licence {
+            let name = licence.file_name().context("a licence is a file")?;
+            copy(licence, &folder.join("licences").join(name))?;
+        }
         let mut row = plan.row.clone();
         row.renew(folder)?;
         index.images.push(row);

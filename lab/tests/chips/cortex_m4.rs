@@ -16,7 +16,7 @@ const ALL: [&str; 8] =
 fn two_runs_give_the_same_bytes() {
     let targets = targets("cortex-m4");
     let arguments = [&["run", "-q", "--repeat", "2", "--target", &targets], &ALL[..4]].concat();
-    gives_the_same_bytes_twice(&arguments, 17);
+    gives_the_same_bytes_twice(&arguments, 21);
 }
 
 #[test]
@@ -76,6 +76,8 @@ fn every_figure_has_evidence() {
         .concat(),
         vec!["delay", "--set", "idle=halt,spin", "--repeat", "1", "--target", "lilos@cortex-m4"],
         ["delay", "--set", "tasks=1,9,32", "--repeat", "1", "--target", "rtic@cortex-m4"].to_vec(),
+        [&["delay", "pipeline", "--repeat", "1", "--target", "freertos@cortex-m4"], &ALL[..5]]
+            .concat(),
         [&["--repeat", "1", "--target", "tandem@cortex-m4"], &ALL[..]].concat(),
         [&kinds, &ALL[1..]].concat(),
         [&pairs, &["tandem@cortex-m4"][..]].concat(),

@@ -12,7 +12,7 @@ const ALL: [&str; 9] =
 fn two_runs_give_the_same_bytes() {
     let targets = targets("rv32");
     let arguments = [&["run", "-q", "--repeat", "2", "--target", &targets], &ALL[..4]].concat();
-    gives_the_same_bytes_twice(&arguments, 13);
+    gives_the_same_bytes_twice(&arguments, 17);
 }
 
 #[test]
@@ -53,6 +53,7 @@ fn every_figure_has_evidence() {
         inversion.to_vec(),
         [&["--target", "embassy@rv32"], &ALL[..]].concat(),
         [&["--target", "bare@rv32"], &bare[..]].concat(),
+        [&["--target", "freertos@rv32"], &ALL[..6]].concat(),
         timers.to_vec(),
     ];
     for case in

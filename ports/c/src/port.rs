@@ -3,10 +3,7 @@
 //! Functions of the optional groups are weak references: the linker leaves 0 where the port does
 //! not define one. They are called only if [`has`] has found their group.
 
-use core::{
-    arch::global_asm,
-    ffi::{c_char, c_void},
-};
+use core::{arch::global_asm, ffi::c_void};
 
 /// An object of the kernel.
 pub type Object = *mut c_void;
@@ -17,7 +14,6 @@ pub type Entry = unsafe extern "C" fn(*mut c_void);
 unsafe extern "C" {
     pub fn chrono_clock_now() -> u64;
     pub fn chrono_write(bytes: *const u8, count: usize);
-    pub fn chrono_fail(complaint: *const c_char, length: usize);
 
     pub fn chrono_spawn(entry: Entry, argument: *mut c_void, priority: u8) -> bool;
     pub fn chrono_yield();

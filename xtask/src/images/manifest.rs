@@ -56,6 +56,9 @@ pub struct Kernel {
     /// The language that the kernel is compiled from, beside Rust.
     #[serde(default)]
     pub language: Language,
+    /// The file with the kernel's licence, relative to the port's folder: for a kernel whose
+    /// objects may be passed on only with it.
+    pub licence: Option<String>,
     /// The machines of those chips that the port has been run on. Absent: all of them.
     pub only: Option<Vec<String>>,
     /// Machines whose image differs from that of their chip's other machines.

@@ -1,6 +1,9 @@
 //! All images that the folders of kernels and chips call for, and how cargo builds each.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 
@@ -17,6 +20,8 @@ pub struct Plan {
     pub profile: &'static str,
     pub features: Vec<String>,
     pub language: Language,
+    /// The licence that goes with copies of the image.
+    pub licence: Option<PathBuf>,
     /// The build folder, relative to the repository's: images with other features have their own.
     pub folder: String,
 }
@@ -49,6 +54,7 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
             for machine in known.machines.iter().filter(is_run) {
                 let place = Place {
                     kernel: &name,
+                    folder: &folder,
                     chip,
                     triple: &known.triple,
                     machine,
@@ -65,6 +71,8 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
 /// A kernel on a machine.
 struct Place<'a> {
     kernel: &'a str,
+    /// The folder of its port.
+    folder: &'a Path,
     chip: &'a str,
     triple: &'a str,
     machine: &'a str,
@@ -102,6 +110,7 @@ impl Place<'_> {
                 profile,
                 features,
                 language: port.package.metadata.chronoscope.language,
+                licence: self.licence(port),
                 folder,
             }
         };
@@ -122,10 +131,15 @@ impl Place<'_> {
                 profile: "release",
                 features: Vec::new(),
                 language: port.package.metadata.chronoscope.language,
+                licence: self.licence(port),
                 folder: String::new(),
             }
         };
         programs.map(plan).collect()
+    }
+
+    fn licence(&self, port: &Manifest<Kernel>) -> Option<PathBuf> {
+        port.package.metadata.chronoscope.licence.as_ref().map(|name| self.folder.join(name))
     }
 
     fn row(&self, port: &Manifest<Kernel>, variant: &str, path: String) -> Row {

@@ -153,8 +153,8 @@ extern "C" fn machine_attach(timer: bool) -> bool {
     interrupts::attach(source, chronoscope_c::handler(timer)).is_ok()
 }
 
-/// As `interrupts::raise`, without the frame that the compiler would make for a call from C: its
-/// instructions would be part of every figure of the experiment `interrupt`.
+/// Raises the software interrupt like `interrupts::raise`, without the frame that the compiler would
+/// make for a call from C. The frame's instructions would be part of every figure of `interrupt`.
 #[cfg(target_arch = "arm")]
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
