@@ -132,6 +132,9 @@ pub struct Line {
     pub statistics: Vec<StatisticLine>,
     /// The reference loop's duration during B divided by its duration during A.
     pub reference: Option<f64>,
+    /// The samples of the shortest repetition of both sides; `None` without figures.
+    #[serde(skip)]
+    pub samples: Option<u64>,
     /// The distributions beside each other; `None` if the series have none.
     #[serde(skip)]
     pub shift: Option<Shift>,
@@ -404,6 +407,11 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
             unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
+            samples: [a, b]
+                .into_iter()
+                .flat_map(|side| &side.by_repetition)
+                .map(|one| one.count)
+                .min(),
             shift: Shift::of(a, b, exact),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
@@ -425,6 +433,7 @@ impl Prepared {
             figures: None,
             statistics: Vec::new(),
             reference: None,
+            samples: None,
             shift: None,
         };
         Self {

@@ -18,6 +18,13 @@ const MIN_VALUES: usize = 8;
 pub struct Shift {
     /// Share of samples and ratio, from 1 % to 99.9 %, or as far as the samples allow.
     pub ratios: Vec<(f64, f64)>,
+    /// The quantiles of A and B at the shares of `ratios`.
+    pub values: Vec<[f64; 2]>,
+    /// The shortest and the longest sample of A and B.
+    pub least: [f64; 2],
+    pub worst: [f64; 2],
+    /// The number of samples of the side with fewer.
+    pub samples: u64,
     /// The intervals of the ratio, by rising share; empty for exact figures and below five
     /// repetitions.
     pub band: Vec<InBand>,
@@ -58,11 +65,16 @@ impl Shift {
         let (of_a, of_b) = (quantiles(a, &shares)?, quantiles(b, &shares)?);
         let ratios: Vec<(f64, f64)> = shares
             .iter()
-            .zip(of_a.iter().zip(of_b))
+            .zip(of_a.iter().zip(&of_b))
             .map(|(share, (a, b))| (*share, b / a))
             .collect();
+        let values = of_a.iter().zip(&of_b).map(|(a, b)| [*a, *b]).collect();
+        let first = |series: &SeriesResult| series.histogram.first().map(|bucket| bucket.0);
+        let last = |series: &SeriesResult| series.histogram.last().map(|bucket| bucket.0);
+        let (least, worst) = ([first(a)?, first(b)?], [last(a)?, last(b)?]);
         let band = if exact { Vec::new() } else { band(a, b) };
-        ratios.iter().all(|(_, ratio)| ratio.is_finite()).then_some(Self { ratios, band })
+        let usable = ratios.iter().all(|(_, ratio)| ratio.is_finite());
+        usable.then_some(Self { ratios, values, least, worst, samples, band })
     }
 
     /// The largest factor between the sides at any quantile, at least 1.

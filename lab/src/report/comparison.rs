@@ -1,12 +1,16 @@
-//! The output of `compare`: the answer, one row for each statistic of each series, then the
-//! sentences and reasons of verdicts that are not a pass, the unmatched cases, and the overall
-//! verdict.
+//! The output of `compare`: the finding as a sentence and how far to trust it, one row for each
+//! statistic of each series, then the sentences and reasons of verdicts that are not a pass, the
+//! unmatched cases, and the overall verdict.
 
 use anyhow::Result;
 
-use super::text_table::{
-    Side::{Left, Right},
-    TextTable,
+use super::{
+    answer::{compared::Compared, terminal::wrap},
+    screen::Screen,
+    text_table::{
+        Side::{Left, Right},
+        TextTable,
+    },
 };
 use crate::{
     comparison::{Comparison, Finding, Line, Side, StatisticLine, in_a_word, steady, up_to},
@@ -22,36 +26,69 @@ pub fn json(comparison: &Comparison) -> Result<String> {
     Ok(serde_json::to_string_pretty(comparison)? + "\n")
 }
 
+/// The columns of the table that a narrow screen loses, in this order.
+const DROPPED: [&str; 4] = ["settled by", "not excluded", TRACK, "95 % of B / A"];
+
+/// The head of the column with the pictures of ratios, which has their width.
+const TRACK: &str = "less   │   more";
+
 /// The comparison as text for a terminal.
-pub fn table(comparison: &Comparison) -> String {
-    let mut text = format!("{}\n", comparison.answer);
-    text.push_str(&(side("A", &comparison.a) + &side("B", &comparison.b)));
+pub fn table(comparison: &Comparison, screen: &Screen) -> String {
+    let mut text = answer(comparison, screen);
+    let mut line = |words: &str| text.push_str(&fold(words, screen));
+    line(&side("A", &comparison.a));
+    line(&side("B", &comparison.b));
     if !comparison.lines.is_empty() {
-        text.push_str(&figures(&comparison.lines));
+        text.push_str(&figures(&comparison.lines, screen));
     }
-    // The answer has the sentence of a single line.
-    let is_told = |line: &&Line| {
-        comparison.lines.len() > 1
-            && line.finding > Finding::NotOffered
-            && !line.sentence.is_empty()
-    };
-    for line in comparison.lines.iter().filter(is_told) {
-        text.push_str(&format!("{}: {}\n", line.name(), line.sentence));
+    let mut line = |words: &str| text.push_str(&fold(words, screen));
+    for one in &comparison.lines {
+        let is_only = comparison.lines.len() == 1;
+        if (is_only || one.finding > Finding::NotOffered) && !one.sentence.is_empty() {
+            line(&format!("{}: {}", one.name(), one.sentence));
+        }
     }
-    for line in &comparison.lines {
-        for reason in &line.reasons {
-            text.push_str(&format!("{}: {}: {reason}\n", line.name(), line.finding.words()));
+    for one in &comparison.lines {
+        for reason in &one.reasons {
+            line(&format!("{}: {}: {reason}", one.name(), one.finding.words()));
         }
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
-        for key in keys {
-            text.push_str(&format!("only in {side}: {key}\n"));
-        }
+        keys.iter().for_each(|key| line(&format!("only in {side}: {key}")));
     }
-    for note in &comparison.notes {
-        text.push_str(&format!("{note}\n"));
+    comparison.notes.iter().for_each(|note| line(note));
+    text.push('\n');
+    text + &fold(&summary(comparison), screen)
+}
+
+/// The finding in a sentence, and how far to trust it.
+fn answer(comparison: &Comparison, screen: &Screen) -> String {
+    let compared = Compared::of(comparison);
+    let lines = fold(&compared.title, screen);
+    let mut text: String =
+        lines.lines().map(|line| screen.paint.in_colour("1", line) + "\n").collect();
+    for verdict in &compared.trust.verdicts {
+        let (sign, colour) = if verdict.good { ("✓", "32") } else { ("!", "33") };
+        let reasons = match verdict.reasons.as_str() {
+            "" => ".".to_owned(),
+            reasons => format!(": {reasons}."),
+        };
+        let words = fold(&format!("{sign} {}{reasons}", verdict.head), screen);
+        let painted = screen.paint.in_colour(colour, sign);
+        text.push_str(&words.replacen(sign, &painted, 1));
     }
-    text + &summary(comparison)
+    text.extend(compared.trust.rest.iter().map(|words| fold(words, screen)));
+    text.extend(compared.next.iter().map(|words| fold(&format!("→ {words}"), screen)));
+    text + "\n"
+}
+
+/// A line that is broken between words at the screen's width, if it has one.
+fn fold(text: &str, screen: &Screen) -> String {
+    let text = text.replace(['\u{a0}', '\u{202f}'], " ");
+    match screen.columns {
+        Some(columns) => wrap(&text, columns, 2, usize::MAX).join("\n") + "\n",
+        None => text + "\n",
+    }
 }
 
 fn side(letter: &str, side: &Side) -> String {
@@ -60,14 +97,12 @@ fn side(letter: &str, side: &Side) -> String {
     // A baseline has no date, host or system.
     let known =
         [side.name.as_str(), date, host, &system].into_iter().filter(|text| !text.is_empty());
-    format!("{letter}: {}\n", known.collect::<Vec<_>>().join(" · "))
+    format!("{letter}: {}", known.collect::<Vec<_>>().join(" · "))
 }
 
-fn figures(lines: &[Line]) -> String {
+/// The table: the name of each series on a line of its own, then a row for each statistic.
+fn figures(lines: &[Line], screen: &Screen) -> String {
     let mut table = TextTable::new(&[
-        ("experiment", Left),
-        ("case", Left),
-        ("series", Left),
         ("", Left),
         ("A", Right),
         ("B", Right),
@@ -76,32 +111,73 @@ fn figures(lines: &[Line]) -> String {
         ("not excluded", Right),
         ("settled by", Right),
         ("verdict", Left),
+        (TRACK, Left),
     ]);
+    let track = Track::of(lines);
     for line in lines {
-        let mut names = vec![line.experiment.clone(), line.case.clone(), series(line)];
+        let name = [line.experiment.as_str(), &line.case, &series(line)]
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
         if line.statistics.is_empty() {
-            names.resize(names.len() + 7, "–".to_owned());
-            names[3].clear();
-            names.push(line.finding.words().to_owned());
-            table.row(names);
+            table.line(fold(&format!("{name}: {}", line.finding.words()), screen).trim_end());
             continue;
         }
+        table.line(fold(&name, screen).trim_end());
         for statistic in &line.statistics {
-            let cells = std::mem::replace(&mut names, vec![String::new(); 3]);
-            table.row([cells, row(line, statistic)].concat());
+            table.row(row(line, statistic, &track, screen.dumb));
         }
     }
-    table.render()
+    table.render_within(screen.columns, &DROPPED)
+}
+
+/// The scale of the pictures of ratios: logarithmic, with 1 in the middle.
+struct Track {
+    /// The logarithm of the ratio at an end.
+    end: f64,
+}
+
+impl Track {
+    fn of(lines: &[Line]) -> Self {
+        let statistics = lines.iter().flat_map(|line| &line.statistics);
+        let ratios = statistics.flat_map(|one| {
+            let ends = one.figures.interval.map(|ends| [ends.low, ends.high]);
+            one.figures.ratio.into_iter().chain(ends.into_iter().flatten())
+        });
+        let logs = ratios.map(|ratio| ratio.ln().abs()).filter(|log| log.is_finite());
+        // A change of less than a percent does not fill the picture.
+        Self { end: logs.fold(0.01, f64::max) }
+    }
+
+    /// A ratio with its interval: `━◆━   │       `.
+    fn row(&self, statistic: &StatisticLine, dumb: bool) -> String {
+        let width = TRACK.chars().count();
+        let last = (width - 1) as f64;
+        let at = |ratio: f64| {
+            let share = (ratio.ln() / self.end).clamp(-1.0, 1.0);
+            ((share + 1.0) / 2.0 * last).round() as usize
+        };
+        let Some(ratio) = statistic.figures.ratio else { return String::new() };
+        let [bar, equal, mark] = if dumb { ['-', '|', 'o'] } else { ['━', '│', '◆'] };
+        let mut cells = vec![' '; width];
+        if let Some(ends) = statistic.figures.interval.filter(|ends| ends.low <= ends.high) {
+            cells[at(ends.low)..=at(ends.high)].fill(bar);
+        }
+        cells[width / 2] = equal;
+        cells[at(ratio)] = mark;
+        cells.into_iter().collect::<String>().trim_end().to_owned()
+    }
 }
 
 /// The cells of a statistic.
-fn row(line: &Line, statistic: &StatisticLine) -> Vec<String> {
+fn row(line: &Line, statistic: &StatisticLine, track: &Track, dumb: bool) -> Vec<String> {
     let figures = &statistic.figures;
     let none = || "–".to_owned();
     let shown = |value: Option<f64>| value.map_or_else(none, |value| show(value, line.unit_name()));
     let is_open = statistic.finding == Finding::NoRegressionShown;
     vec![
-        statistic.statistic.to_owned(),
+        format!("  {}", statistic.statistic),
         shown(figures.a),
         shown(figures.b),
         figures.ratio.map_or_else(none, ratio),
@@ -111,6 +187,7 @@ fn row(line: &Line, statistic: &StatisticLine) -> Vec<String> {
         statistic.at_most.filter(|_| is_open).map_or_else(none, up_to),
         statistic.settled_by.map_or_else(none, |number| number.to_string()),
         in_a_word(statistic).to_owned(),
+        track.row(statistic, dumb),
     ]
 }
 
@@ -156,7 +233,7 @@ fn summary(comparison: &Comparison) -> String {
         true => parts.push("A and B took turns".to_owned()),
         false => parts.extend(drift(&comparison.lines)),
     }
-    format!("\n{}: {}\n", comparison.words(), parts.join(" · "))
+    format!("{}: {}", comparison.words(), parts.join(" · "))
 }
 
 /// The drift of the machine between A and B, according to the reference loops. `None` when no line
@@ -174,4 +251,81 @@ fn drift(lines: &[Line]) -> Option<String> {
         }
         _ => "no reference loops: drift of the machine unknown".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        comparison::{History, How, Judge, Pairing, compare, match_cases},
+        report::Paint,
+        run::sample,
+    };
+
+    fn compared() -> Comparison {
+        let (a, b) = (sample::run(), sample::full());
+        let (pairs, only_in_a, only_in_b) = match_cases(&a, &b, &Pairing::Alike, |_| true);
+        let how = How {
+            interleaved: true,
+            threshold: 0.05,
+            judge: &Judge::default(),
+            history: &History::default(),
+            conditions: &[],
+            look: None,
+        };
+        let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
+        let lines = compare(&pairs, &how);
+        let comparison = Comparison::new([side("a"), side("b")], &how, lines);
+        Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)
+    }
+
+    #[test]
+    fn every_line_fits_the_screen_and_the_finding_is_first() {
+        let comparison = compared();
+        for columns in [80, 100, 140] {
+            let screen = Screen { columns: Some(columns), ..Screen::plain() };
+            let text = table(&comparison, &screen);
+            let wide: Vec<&str> =
+                text.lines().filter(|line| line.chars().count() > columns).collect();
+            assert!(wide.is_empty(), "{columns}: {wide:#?}");
+            let title = Compared::of(&comparison).title.replace('\u{a0}', " ");
+            let first = text.lines().next().unwrap();
+            assert!(title.starts_with(first), "{text}");
+        }
+        let text = table(&comparison, &Screen::plain());
+        assert!(text.contains(TRACK) && text.contains('◆'), "{text}");
+        let screen = Screen { paint: Paint::Coloured, ..Screen::plain() };
+        assert!(table(&comparison, &screen).starts_with("\x1b[1m"));
+    }
+
+    #[test]
+    fn a_ratio_is_drawn_on_its_side_of_equality() {
+        let comparison = compared();
+        let line = comparison.lines.iter().find(|line| !line.statistics.is_empty()).unwrap();
+        let mut one = clone(&line.statistics[0]);
+        let track = Track { end: 2.0_f64.ln() };
+        let mut drawn = |ratio: f64, ends: Option<(f64, f64)>, dumb: bool| {
+            one.figures.ratio = Some(ratio);
+            one.figures.interval =
+                ends.map(|(low, high)| crate::statistics::Interval { low, high });
+            track.row(&one, dumb)
+        };
+        assert_eq!(drawn(2.0, None, false), "       │      ◆");
+        assert_eq!(drawn(0.5, None, true), "o      |");
+        assert_eq!(drawn(0.8, Some((0.5, 1.0)), false), "━━━━━◆━│");
+        assert_eq!(drawn(1.0, None, false), "       ◆");
+    }
+
+    fn clone(one: &StatisticLine) -> StatisticLine {
+        StatisticLine {
+            statistic: one.statistic,
+            at: one.at,
+            finding: one.finding,
+            figures: one.figures,
+            at_most: one.at_most,
+            settled_by: one.settled_by,
+            between_runs: one.between_runs,
+            threshold: one.threshold,
+        }
+    }
 }

@@ -106,7 +106,7 @@ pub type ComparisonFormat = Format<ComparisonWriter>;
 
 #[derive(Clone, Copy)]
 pub enum ComparisonWriter {
-    One(fn(&Comparison) -> Result<String>),
+    One(fn(&Comparison, &Screen) -> Result<String>),
     /// Shows one comparison with the store's rows of earlier runs, or several comparisons with the
     /// same A.
     Several(fn(&[Comparison], &[CaseRow]) -> String),
@@ -114,10 +114,13 @@ pub enum ComparisonWriter {
 
 impl Writer for ComparisonWriter {
     const FORMATS: &'static [ComparisonFormat] = &[
-        Format::new("table", Self::One(|one| Ok(comparison::table(one)))),
-        Format::new("json", Self::One(comparison::json)),
-        Format::new("junit", Self::One(|one| Ok(junit::render(&Outcomes::of_comparison(one))))),
-        Format::new("github", Self::One(|one| Ok(github::render(&Outcomes::of_comparison(one))))),
+        Format::new("table", Self::One(|one, screen| Ok(comparison::table(one, screen)))),
+        Format::new("json", Self::One(|one, _| comparison::json(one))),
+        Format::new("junit", Self::One(|one, _| Ok(junit::render(&Outcomes::of_comparison(one))))),
+        Format::new(
+            "github",
+            Self::One(|one, _| Ok(github::render(&Outcomes::of_comparison(one)))),
+        ),
         Format::new("html", Self::Several(html::comparison::render)).for_files("html"),
     ];
 }

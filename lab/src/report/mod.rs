@@ -114,7 +114,7 @@ pub fn write_comparison(
     file: Option<&Path>,
 ) -> Result<()> {
     let text = match format.writer {
-        ComparisonWriter::One(render) => render(comparison)?,
+        ComparisonWriter::One(render) => render(comparison, &Screen::for_output(file, None))?,
         ComparisonWriter::Several(render) => render(slice::from_ref(comparison), history),
     };
     emit(&text, file)

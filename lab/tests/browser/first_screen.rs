@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use crate::common::chronoscope;
 use crate::devtools::Page;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Opens all folds of a page.
 pub const OPEN: &str =
@@ -32,7 +32,8 @@ const FAULTS: &str = "(() => {
     const walk = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
         const text = walk.currentNode.textContent.trim();
-        if (!text) continue;
+        const folded = walk.currentNode.parentElement.closest('details:not([open]) > :not(summary)');
+        if (!text || folded) continue;
         const range = document.createRange();
         range.selectNodeContents(walk.currentNode);
         for (const box of range.getClientRects()) {
@@ -48,7 +49,7 @@ const FAULTS: &str = "(() => {
         }
     }
     const first = innerWidth < 1160 ? 844 : 900;
-    for (const part of ['h1', '.trust', '.rows, .ranking, .list']) {
+    for (const part of ['h1', '.trust', '.rows, .ranking, .list, .bars, .pl']) {
         const found = answer.querySelector(part);
         if (found && found.getBoundingClientRect().top > first) faults.push(`${part} starts late`);
     }
@@ -68,8 +69,6 @@ fn every_study_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
-    let long = env::var_os("CHRONOSCOPE_TEST_EFFORT").is_some();
-    let widths = if long { &ALL[..] } else { &WIDTHS[..] };
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
     let mut runs = 0;
     for entry in fs::read_dir(fixtures).expect("there are stored runs") {
@@ -84,23 +83,103 @@ fn every_study_answers_on_its_first_screen() {
         chronoscope(&["report", run, "-o", &file]).exits(0);
         let size = fs::metadata(&file).expect("the page is there").len();
         assert!(name != "quick" || size <= LARGEST, "{name}: {size} bytes");
-        for width in widths {
-            for scheme in ["light", "dark"] {
-                let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-                browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
-                browser.set_size(*width, 900);
-                browser.load(&file);
-                let place = format!("{name}-{width}-{scheme}");
-                check(&mut browser, &place, *width, 900);
-                if scheme == "light" && [390, 1400].contains(width) {
-                    let png = browser.screenshot(*width, 900);
-                    fs::write(folder.join(format!("{place}.png")), png)
-                        .expect("room for a picture");
+        look(&mut browser, &folder, &name, &file);
+    }
+    assert_eq!(runs, 11);
+}
+
+/// The page of a comparison: of one series that changed and of one that did not, which are drawn
+/// rank by rank, and of many, which are drawn as bars.
+#[test]
+fn a_comparison_answers_on_its_first_screen() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
+    fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
+    let mut browser = Page::open(&folder, "comparisons");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
+    let text = fs::read_to_string(fixtures.join("quick.json")).expect("the run is there");
+    let quick: Value = serde_json::from_str(&text).expect("it is JSON");
+    let write = |name: &str, run: &Value| {
+        let file = folder.join(name).display().to_string();
+        fs::write(&file, run.to_string()).expect("the folder can be written to");
+        file
+    };
+    let all = write("all.json", &quick);
+    let slower = write("slower.json", &scaled(quick.clone(), 3.0));
+    let one = |name: &str, body: f64, tail: f64| write(name, &drawn(quick.clone(), body, tail));
+    let (base, tail) = (one("base.json", 1.0, 1.0), one("tail.json", 1.15, 0.02));
+    for (name, sides, title) in [
+        ("compare-many", [&all, &slower], "B is slower in"),
+        ("compare-equal", [&base, &base], "No slowdown is shown"),
+        ("compare-tail", [&base, &tail], "B is 42"),
+    ] {
+        let file = folder.join(format!("{name}.html")).display().to_string();
+        let answer = chronoscope(&["compare", sides[0], sides[1], "-o", &file]);
+        assert!(matches!(answer.status, Some(0 | 3 | 4)), "{answer:#?}");
+        look(&mut browser, &folder, name, &file);
+        let found = browser.value("document.title");
+        assert!(found.as_str().is_some_and(|text| text.starts_with(title)), "{name}: {found}");
+    }
+}
+
+/// The run with all figures of its repetitions `times` as long.
+fn scaled(mut run: Value, times: f64) -> Value {
+    for case in run["cases"].as_array_mut().expect("cases") {
+        for series in case["series"].as_array_mut().expect("series") {
+            for one in series["by_repetition"].as_array_mut().expect("repetitions") {
+                for name in ["min", "p50", "p99", "p999", "max", "mean"] {
+                    if let Some(value) = one[name].as_f64() {
+                        one[name] = json!(value * times);
+                    }
                 }
             }
         }
     }
-    assert_eq!(runs, 11);
+    run
+}
+
+/// The run with one case of one series, whose samples are drawn: a body of 950 of a thousand, and a
+/// tail that grows with the square of the rank.
+fn drawn(mut run: Value, body: f64, tail: f64) -> Value {
+    let cases = run["cases"].as_array().expect("cases");
+    let mut case = cases.iter().find(|case| case["experiment"] == "switch").expect("it").clone();
+    let long =
+        |rank: u32| if rank > 950 { 1.0 + tail * f64::from((rank - 950).pow(2)) } else { 1.0 };
+    let value = |rank: u32| 3000.0 * body * (1.0 + f64::from(rank) / 2000.0) * long(rank) / long(1);
+    let buckets: Vec<Value> = (1..=1000).map(|rank| json!([value(rank), 10])).collect();
+    let series = &mut case["series"][0];
+    series["histogram"] = buckets.into();
+    let one = series["by_repetition"][0].clone();
+    let repetitions = (0..10).map(|index| {
+        let mut one = one.clone();
+        let scatter = 1.0 + f64::from(index * 7 % 10) / 1000.0;
+        for (name, rank) in [("min", 1), ("p50", 500), ("p99", 990), ("p999", 999), ("max", 1000)] {
+            one[name] = json!(value(rank) * scatter);
+        }
+        one["count"] = json!(1000);
+        one
+    });
+    series["by_repetition"] = repetitions.collect::<Vec<_>>().into();
+    run["cases"] = json!([case]);
+    run
+}
+
+/// Checks the first screen of a page at all widths, in both schemes.
+fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
+    let long = env::var_os("CHRONOSCOPE_TEST_EFFORT").is_some();
+    for width in if long { &ALL[..] } else { &WIDTHS[..] } {
+        for scheme in ["light", "dark"] {
+            let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+            browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
+            browser.set_size(*width, 900);
+            browser.load(file);
+            let place = format!("{name}-{width}-{scheme}");
+            check(browser, &place, *width, 900);
+            if scheme == "light" && [390, 1400].contains(width) {
+                let png = browser.screenshot(*width, 900);
+                fs::write(folder.join(format!("{place}.png")), png).expect("room for a picture");
+            }
+        }
+    }
 }
 
 /// A page with faults, which proves that the check detects them.

@@ -2,6 +2,7 @@
 //! rules choose its form; a run without rules is answered by its cases. `docs/report.md` has the
 //! words and the thresholds.
 
+pub mod compared;
 pub mod elsewhere;
 pub mod explain;
 pub mod latency;

@@ -556,7 +556,7 @@ fn cut(text: &str, width: usize) -> String {
 
 /// Breaks a text between words into at most `most` lines of `width` characters; all but the first
 /// are indented. The last one is cut if there are more.
-fn wrap(text: &str, width: usize, indent: usize, most: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize, indent: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {

@@ -66,11 +66,11 @@ impl Trust {
 }
 
 impl Verdict {
-    fn good(head: impl Into<String>, reasons: &str) -> Self {
+    pub(super) fn good(head: impl Into<String>, reasons: &str) -> Self {
         Self { good: true, head: head.into(), reasons: reasons.to_owned() }
     }
 
-    fn bad(head: impl Into<String>, reasons: &[String]) -> Self {
+    pub(super) fn bad(head: impl Into<String>, reasons: &[String]) -> Self {
         Self { good: false, head: head.into(), reasons: reasons.join("; ") }
     }
 }

@@ -9,6 +9,7 @@ use crate::{
         list::{List, ListRow},
         ranking::{Column, Ranking, Row, cell, is_best},
         span::{self, amount, grouped},
+        trust::Trust,
     },
     run::{Run, Status, Unit},
     units,
@@ -35,7 +36,7 @@ pub fn html(run: &Run) -> (String, String) {
     let section = format!(
         "<section class=\"answer\">\n<p class=\"kick\">{kick}</p>\n<h1>{}</h1>\n{}{picture}{also}{}{}</section>\n",
         escape(&answer.title).replace('–', "\u{2060}–\u{2060}"),
-        trust(&answer),
+        trust(&answer.trust),
         problems(&answer.problems),
         next(&answer),
     );
@@ -52,15 +53,15 @@ pub fn count(run: &Run) -> String {
 }
 
 /// The question; the rest is for wide screens.
-fn kicker(parts: &[String]) -> String {
+pub fn kicker(parts: &[String]) -> String {
     let Some((question, rest)) = parts.split_first() else { return String::new() };
     let rest: String = rest.iter().map(|part| format!(" · {}", escape(part))).collect();
     format!("{}<span class=\"hw\">{rest}</span>", escape(question))
 }
 
-fn trust(answer: &Answer<'_>) -> String {
+pub fn trust(trust: &Trust) -> String {
     let mut text = String::new();
-    for verdict in &answer.trust.verdicts {
+    for verdict in &trust.verdicts {
         let (sign, class) = if verdict.good { ("✓", "good") } else { ("!", "doubt") };
         let (end, reasons) = match verdict.reasons.as_str() {
             "" => (".", String::new()),
@@ -71,7 +72,7 @@ fn trust(answer: &Answer<'_>) -> String {
             escape(&verdict.head)
         ));
     }
-    let rest = escape(&answer.trust.rest.join(" "));
+    let rest = escape(&trust.rest.join(" "));
     let text = text + &rest;
     if text.is_empty() { text } else { format!("<p class=\"trust\">{}</p>\n", text.trim()) }
 }

@@ -2,7 +2,7 @@
 //! interval, and the figures.
 
 use super::{
-    brief, heading,
+    brief, compared, fold, heading,
     overview::{finding, list, status_counts},
     page,
     ratio::{self, Heading, Ratio, Tone},
@@ -24,38 +24,20 @@ pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     let first = comparisons.first().map_or("", |comparison| brief(&comparison.a.name));
     let mut body = String::new();
     if let [one] = comparisons {
-        body.push_str(&section(one));
-        body.push_str(&trend::of_history(one, history));
-        let title = title(one);
-        return page(&title, &heading(&title), &body);
+        let (title, answer) = compared::html(one);
+        let statistics: usize = one.lines.iter().map(|line| line.statistics.len()).sum();
+        let body = [
+            answer,
+            fold(&format!("All figures: {statistics}, with reasons"), &section(one)),
+            fold("From run to run", &trend::of_history(one, history)),
+        ];
+        return page(&title, "", &body.concat());
     }
     let runs: Vec<&str> = [first].into_iter().chain(names.iter().copied()).collect();
     body.push_str(&trend::of_runs(comparisons, &runs));
     body.extend(comparisons.iter().map(section));
     let title = format!("{} against {first}", names.join(", "));
     page(&title, &heading(&title), &body)
-}
-
-/// The finding as a sentence, as `B is 20 % faster (15–24 %)`: the median of a single series, if
-/// it alone is judged and differs. Otherwise the comparison's own answer.
-fn title(comparison: &Comparison) -> String {
-    let [Line { statistics, .. }] = comparison.lines.as_slice() else {
-        return comparison.answer.clone();
-    };
-    let alone = statistics.first().filter(|_| statistics.len() == 1);
-    let figures = alone.map(|one| one.figures);
-    let known = figures.and_then(|figures| Some((figures.ratio?, figures.interval?)));
-    match (comparison.finding, known) {
-        (Finding::Regression, Some((ratio, ends))) => {
-            let [by, low, high] = [ratio, ends.low, ends.high].map(|ratio| (ratio - 1.0) * 100.0);
-            format!("B is {by:.0} % slower ({low:.0}–{high:.0} %)")
-        }
-        (Finding::Improvement, Some((ratio, ends))) => {
-            let [by, low, high] = [ratio, ends.high, ends.low].map(|ratio| (1.0 - ratio) * 100.0);
-            format!("B is {by:.0} % faster ({low:.0}–{high:.0} %)")
-        }
-        _ => comparison.answer.clone(),
-    }
 }
 
 fn section(comparison: &Comparison) -> String {

@@ -6,6 +6,7 @@
 mod answer;
 mod case_figures;
 mod cases;
+mod compared;
 pub mod comparison;
 mod cycles;
 mod figure;

@@ -94,7 +94,14 @@ mod tests {
         let p99 = Interval { low: 0.9 * tail, high: 1.2 * tail };
         let interval = InBand { name: "p99", share: 0.99, interval: p99 };
         let p50 = InBand { name: "p50", share: 0.5, interval: Interval { low: 1.0, high: 1.2 } };
-        Shift { ratios, band: if band { vec![p50, interval] } else { Vec::new() } }
+        Shift {
+            values: vec![[1.0, 1.0]; 100],
+            ratios,
+            least: [1.0, 1.0],
+            worst: [1.0, tail],
+            samples: 1000,
+            band: if band { vec![p50, interval] } else { Vec::new() },
+        }
     }
 
     #[test]
