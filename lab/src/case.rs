@@ -96,6 +96,17 @@ impl Case {
         Duration::from_micros(us)
     }
 
+    /// The key of the case's result, [`CaseResult::key`](crate::run::CaseResult::key).
+    pub fn key(&self) -> String {
+        let parameters = self.parameters.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let states = self.vary.parameter().into_iter().collect::<Vec<_>>();
+        let states = states.iter().map(|(name, states)| (name.as_str(), states.to_string()));
+        let all: BTreeMap<&str, String> = parameters.chain(states).collect();
+        let words: Vec<String> =
+            all.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{} {} {}", self.spec.name, self.target, words.join(" "))
+    }
+
     /// Returns whether a published figure applies to the case: all of its parameters agree.
     pub fn has(&self, published: &Published) -> bool {
         published.when.iter().all(|(name, value)| self.parameter(name) == Some(value))

@@ -33,6 +33,11 @@ which are run now in turn: a target, with settings after commas
 (linux@host,primitive=pipe).
 Exit status: 0 pass, 1 error, 3 regression, 4 inconclusive.";
 
+const MERGE_HELP: &str = "\
+The merged run is stored, or with -o written as JSON, or both with -o and --store.
+Exit status: that of the run; 1 if a part is damaged, missing or does not fit the
+others, and then nothing is written.";
+
 // Made once; its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
@@ -63,6 +68,9 @@ pub enum Command {
     Plan(Plan),
     /// Store the complete repetitions of runs that were killed or could not be stored.
     Recover(Recover),
+    /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
+    #[command(after_help = MERGE_HELP)]
+    Merge(Merge),
     /// Show all experiments, their parameters, and all targets.
     List(List),
     /// Measure real-time and ordinary calls to a service through binder, as Android's binder
@@ -162,6 +170,20 @@ pub struct Run {
     pub vary: Option<String>,
     #[command(flatten)]
     pub jobs: Jobs,
+    /// Run only the cases of shard I of N. Each case belongs to one of the N shards by its experiment,
+    /// target and parameters; `merge` makes one run of all shards.
+    #[arg(long, value_name = "I/N", help_heading = WHAT)]
+    pub shard: Option<String>,
+    /// List the cases, and with --shard 1/N also their shards, as a table or with --format json; run
+    /// nothing.
+    #[arg(long, help_heading = WHAT)]
+    pub list: bool,
+    /// Keep the run under this name of the machine, instead of a digest of its machine id.
+    #[arg(long = "as", value_name = "NAME", help_heading = KEEP)]
+    pub machine_name: Option<String>,
+    /// Keep the run with this label, as commit=489879a. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = KEEP)]
+    pub label: Vec<String>,
     /// Give a repetition up after this time [default: ten times the expected time].
     #[arg(long, value_name = "TIME", help_heading = HOW)]
     pub watchdog: Option<String>,
@@ -403,6 +425,21 @@ pub struct Plan {
     pub interval: Option<u64>,
     #[command(flatten)]
     pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Merge {
+    /// JSON files of the runs to merge.
+    #[arg(value_name = "FILE", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Write the merged run to this file, as JSON, instead of the store.
+    #[arg(short = 'o', long, value_name = "RUN.json")]
+    pub output: Option<PathBuf>,
+    /// No remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub store: Store,
 }

@@ -10,6 +10,16 @@ pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Returns a UUID whose random bits are from the SHA-256 digest of these bytes.
+pub fn uuid(bytes: &[u8]) -> String {
+    let mut digits = sha256(bytes)[..32].to_owned();
+    // The version is 4, the variant that of RFC 9562.
+    digits.replace_range(12..13, "4");
+    digits.replace_range(16..17, "a");
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+    parts.join("-")
+}
+
 /// Properties by name, sorted.
 pub type Identity = BTreeMap<String, String>;
 

@@ -32,6 +32,7 @@ pub mod comparison;
 pub mod console;
 mod digest;
 pub mod doctor;
+pub mod fleet;
 pub mod journal;
 pub mod judge;
 pub mod judged;

@@ -1,5 +1,7 @@
 //! The circumstances of a run: time, machine and program.
 
+use std::collections::BTreeMap;
+
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +28,20 @@ pub struct Context {
     /// report it.
     #[serde(default)]
     pub load: Vec<f64>,
+    /// The run's UUID, the same in every copy of the run; empty in older files.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub uuid: OneLine,
+    /// The machine that the lab ran on: the name that the user gave it, or 16 hexadecimal digits of
+    /// the SHA-256 of its machine id. Empty if there is none.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub machine: OneLine,
+    /// The user's labels, and those of the CI system.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<OneLine, OneLine>,
     pub program: OneLine,
+    /// The commit that the program was built from; empty if it is unknown.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub revision: OneLine,
     /// The program's build profile: `release` or `debug`; empty in older files.
     #[serde(default)]
     pub build: OneLine,
@@ -37,4 +52,22 @@ pub struct Context {
     pub doctor: Vec<OneLine>,
     /// The run was ended early. All repetitions in it are complete.
     pub interrupted: bool,
+    /// The shard of a plan that the run is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+}
+
+/// A part of a plan: the cases and peers that one lab runs, all repetitions of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// The number of the shard, from 1.
+    pub number: usize,
+    /// The number of shards.
+    pub of: usize,
+    /// The SHA-256 of the plan, in hexadecimal.
+    pub plan: OneLine,
+    /// The place in the plan, from 0, of each case of the run.
+    pub cases: Vec<usize>,
+    /// The place in the plan, from 0, of each peer of the run.
+    pub peers: Vec<usize>,
 }

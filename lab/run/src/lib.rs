@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use agreement::{Agreement, Alternation};
 pub use answer::Answering;
 pub use case::{CaseResult, Clock};
-pub use context::Context;
+pub use context::{Context, Shard};
 pub use cycles::{Cycles, Spent};
 pub use limit::{Limit, Quantity};
 pub use lookup::statistics;

@@ -11,7 +11,7 @@ use chronoscope_units::OneLine;
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
     Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
-    SeriesResult, Soak, Spent, Status, Unit, Verdict,
+    SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Layout, Pick, Sentence},
 };
 
@@ -81,6 +81,12 @@ pub fn full() -> Run {
     run.peers = vec![peer()];
     run.answering = Some(answering());
     run.context.case_seconds = Some(20.5);
+    run.context.uuid = "0b7e1c52-6f5a-4a51-9a57-3d1a3b1f7c10".into();
+    run.context.machine = "bench-3".into();
+    run.context.labels = BTreeMap::from([("commit".into(), "489879a".into())]);
+    run.context.revision = "489879a".into();
+    let shard = |cases| Shard { number: 2, of: 8, plan: "9f86d081".into(), cases, peers: vec![0] };
+    run.context.shard = Some(shard((0..run.cases.len()).collect()));
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
     run
 }
@@ -172,6 +178,11 @@ fn context() -> Context {
         date: "2026-01-31T12:00:00Z".into(),
         seconds: 1.5,
         case_seconds: None,
+        uuid: "".into(),
+        machine: "".into(),
+        labels: BTreeMap::new(),
+        revision: "".into(),
+        shard: None,
         host: "desk".into(),
         system: "Linux 6.18".into(),
         processor: "a processor".into(),

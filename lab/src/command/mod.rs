@@ -10,6 +10,7 @@ mod history;
 mod keep;
 mod latency;
 mod list;
+mod merge;
 mod plan;
 mod recover;
 mod report;
@@ -43,6 +44,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),
         Command::List(list) => list::execute(&list),
+        Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),
         Command::Supervise => {

@@ -1,6 +1,7 @@
 //! `chronoscope run`: cases from a study or from the command line, run, judged, shown.
 
 use std::{
+    env,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -13,13 +14,14 @@ use super::keep::Keeper;
 use crate::{
     case::{Case, Settings, Vary, experiment},
     cli, console, doctor,
-    journal::{CaseForm, Header},
+    fleet::{self, Number, Plan, label},
+    journal::{CaseForm, Header, PeerForm},
     machine::{
         serial,
         vm::kernel::{self, Own},
     },
     report,
-    run::{Context, SCHEMA, Target},
+    run::{Context, SCHEMA, Shard, Target},
     runner::{self, How, context, pairs},
     signals::{self, INTERRUPTED},
     study::{self, Overrides, Peer, Study},
@@ -27,6 +29,9 @@ use crate::{
 };
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
+    if arguments.list {
+        return list(arguments);
+    }
     let stop = signals::watch()?;
     match Prepared::of(arguments, stop) {
         // Whatever failed then was stopped.
@@ -36,6 +41,74 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         }
         prepared => prepared?.measure(arguments, stop),
     }
+}
+
+/// The cases and peers of a run, or of a shard of it.
+struct Planned {
+    cases: Vec<Case>,
+    peers: Vec<Peer>,
+    /// A timeline needs the samples beside the trace.
+    keep_samples: bool,
+    shard: Option<Shard>,
+}
+
+impl Planned {
+    fn of(arguments: &cli::Run, study: &Study, overrides: &Overrides) -> Result<Self> {
+        let (cases, peers) = study.plan(overrides)?;
+        let keep_samples = arguments.samples || cases.iter().any(is_traced);
+        let Some(number) = shard_number(arguments)? else {
+            return Ok(Self { cases, peers, keep_samples, shard: None });
+        };
+        let shard = plan(study, &cases, &peers, keep_samples)?.shard(number);
+        Ok(Self {
+            cases: fleet::chosen(cases, &shard.cases),
+            peers: fleet::chosen(peers, &shard.peers),
+            keep_samples,
+            shard: Some(shard),
+        })
+    }
+}
+
+fn plan(study: &Study, cases: &[Case], peers: &[Peer], keep_samples: bool) -> Result<Plan> {
+    let forms: Vec<PeerForm> = peers.iter().map(pairs::form).collect();
+    Plan::of(study, cases, peers, &forms, keep_samples)
+}
+
+fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
+    let text = arguments.shard.as_deref();
+    text.map(|text| text.parse().with_context(|| format!("`--shard {text}`"))).transpose()
+}
+
+/// Prints the plan of the run, with the shard of each case if it is divided.
+fn list(arguments: &cli::Run) -> Result<u8> {
+    let (study, experiments) = named(arguments)?;
+    let overrides = overrides(arguments, experiments)?;
+    let study = chosen_study(study, experiments)?;
+    let (cases, peers) = study.plan(&overrides)?;
+    let keep_samples = arguments.samples || cases.iter().any(is_traced);
+    let mut plan = plan(&study, &cases, &peers, keep_samples)?;
+    if let Some(Number { of, .. }) = shard_number(arguments)? {
+        plan.divide(of);
+    }
+    let format = arguments.output.format();
+    let text = match format {
+        _ if format.is_json() => serde_json::to_string_pretty(&plan)? + "\n",
+        _ if format.is_table() => report::cases::table(&plan),
+        _ => bail!("`--list` is printed as a table, or with --format json"),
+    };
+    report::emit(&text, arguments.output.output.as_deref())?;
+    Ok(0)
+}
+
+/// The context of a run that starts now, with the name of the machine and the labels.
+fn identified(arguments: &cli::Run) -> Result<Context> {
+    let context = context::now();
+    let machine = arguments.machine_name.as_deref().map(label::machine).transpose()?;
+    Ok(Context {
+        machine: machine.unwrap_or(context.machine),
+        labels: label::labels(&arguments.label, |name| env::var(name).ok())?,
+        ..context
+    })
 }
 
 /// A run before its first repetition.
@@ -55,7 +128,8 @@ impl Prepared {
         let (study, experiments) = named(arguments)?;
         let overrides = overrides(arguments, experiments)?;
         let study = chosen_study(study, experiments)?;
-        let (cases, peers) = study.plan(&overrides)?;
+        let planned = Planned::of(arguments, &study, &overrides)?;
+        let Planned { cases, peers, keep_samples, shard } = planned;
         report::check(arguments.output.output.as_deref())?;
         if arguments.output.quiet {
             console::be_quiet();
@@ -68,11 +142,9 @@ impl Prepared {
         if !arguments.output.quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
-        // A timeline needs the samples beside the trace.
-        let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let header = Header {
             schema: SCHEMA,
-            context: Context { doctor, ..context::now() },
+            context: Context { doctor, shard, ..identified(arguments)? },
             study: study.name,
             titles: vec![study.title],
             notes: study.notes,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     case::{Analyser, Case, Vary, experiment},
+    digest,
     judged::Judge,
     run::{self, Answering, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA},
     units::{OneLine, Text},
@@ -128,17 +129,22 @@ impl Header {
         cases.collect::<Result<_>>().context("use the chronoscope that wrote it")
     }
 
-    /// The runs that these results make: `cases` has one element for each case, `None` for a case
-    /// without a complete repetition.
+    /// The runs that these results make: `cases` and `peers` have one element for each case and peer,
+    /// `None` for one without a complete repetition or pair.
     pub fn runs(
         &self,
         context: &Context,
         cases: Vec<Option<CaseResult>>,
-        peers: Vec<PeerResult>,
+        peers: Vec<Option<PeerResult>>,
     ) -> Vec<Run> {
-        let run = |title: &OneLine| Run {
+        let mut context = context.clone();
+        if let Some(shard) = &mut context.shard {
+            retain(&mut shard.cases, &cases);
+            retain(&mut shard.peers, &peers);
+        }
+        let run = |(index, title): (usize, &OneLine)| Run {
             schema: SCHEMA,
-            context: context.clone(),
+            context: Context { uuid: uuid(&context, index), ..context.clone() },
             study: self.study.clone(),
             title: title.clone(),
             notes: self.notes.clone(),
@@ -146,7 +152,7 @@ impl Header {
             cases: Vec::new(),
             peers: Vec::new(),
         };
-        let mut runs: Vec<Run> = self.titles.iter().map(run).collect();
+        let mut runs: Vec<Run> = self.titles.iter().enumerate().map(run).collect();
         let count = runs.len().max(1);
         for (place, result) in cases.into_iter().enumerate() {
             if let Some(run) = runs.get_mut(place % count) {
@@ -154,8 +160,23 @@ impl Header {
             }
         }
         if let Some(first) = runs.first_mut() {
-            first.peers = peers;
+            first.peers = peers.into_iter().flatten().collect();
         }
         runs
     }
+}
+
+/// The UUID of the run at `index`: the context's for the first, and one made from it for others, so
+/// that a journal gives the same ones whenever it is read.
+fn uuid(context: &Context, index: usize) -> OneLine {
+    if index == 0 || context.uuid.is_empty() {
+        return context.uuid.clone();
+    }
+    digest::uuid(format!("{} {index}", context.uuid).as_bytes()).into()
+}
+
+/// Keeps the places of those that have a result.
+fn retain<T>(places: &mut Vec<usize>, results: &[Option<T>]) {
+    let mut results = results.iter();
+    places.retain(|_| results.next().is_some_and(Option::is_some));
 }

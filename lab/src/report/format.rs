@@ -50,7 +50,7 @@ impl Writer for RunWriter {
     const FORMATS: &'static [RunFormat] = &[
         Format::new("answer", Self::One(|run, screen| Ok(answer::terminal::render(run, screen)))),
         FULL,
-        Format::new("json", Self::One(|run, _| json::render(run))),
+        JSON,
         Format::new("google-benchmark", GOOGLE_BENCHMARK),
         Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE),
         Format::new("csv", CSV),
@@ -61,6 +61,9 @@ impl Writer for RunWriter {
         EXPLANATION,
     ];
 }
+
+/// Everything that is known about a run.
+pub const JSON: RunFormat = Format::new("json", RunWriter::One(|run, _| json::render(run)));
 
 /// All figures: `--full`.
 pub const FULL: RunFormat =
@@ -207,6 +210,11 @@ impl<W: Writer> ValueEnum for Format<W> {
 }
 
 impl RunFormat {
+    /// Returns whether the format is [`JSON`].
+    pub fn is_json(&self) -> bool {
+        self.name == JSON.name
+    }
+
     /// Returns whether the format is for terminals, with figures in a table.
     pub fn is_table(&self) -> bool {
         [RunWriter::FORMATS[0].name, FULL.name].contains(&self.name)

@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod capture;
 pub mod capture_files;
+pub mod cases;
 pub mod comparison;
 pub mod csv;
 pub mod extrapolation;

@@ -1,11 +1,15 @@
 //! The context of a run: this machine, and this program.
 
-use std::{env, ffi::CStr, fs, thread};
+use std::{collections::BTreeMap, env, ffi::CStr, fs, io::Read as _, process, thread};
 
 use jiff::Timestamp;
 use rustix::system::uname;
 
-use crate::{run::Context, units::OneLine};
+use crate::{
+    digest::{self, sha256},
+    run::Context,
+    units::OneLine,
+};
 
 /// The context of a run that starts now, on this machine.
 pub fn now() -> Context {
@@ -20,6 +24,9 @@ pub fn now() -> Context {
         date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
         seconds: 0.0,
         case_seconds: None,
+        uuid: uuid().into(),
+        machine: machine(),
+        labels: BTreeMap::new(),
         host: text(system.nodename()).into(),
         system: [system.sysname(), system.release(), system.version()].map(text).join(" ").into(),
         processor: fact("model name").map_or_else(|| text(system.machine()), str::to_owned).into(),
@@ -28,8 +35,29 @@ pub fn now() -> Context {
         load: load.split(' ').take(3).filter_map(|number| number.parse().ok()).collect(),
         build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
         program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).into(),
+        revision: env!("CHRONOSCOPE_REVISION").into(),
         command: env::args_os().map(|word| OneLine::from(&*word.to_string_lossy())).collect(),
         doctor: Vec::new(),
         interrupted: false,
+        shard: None,
+    }
+}
+
+/// A UUID that no other run has.
+fn uuid() -> String {
+    let mut random = [0; 32];
+    // Without the device, the time and the process still tell two runs apart.
+    let _ = fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut random));
+    let salt = format!("{random:?} {} {}", process::id(), Timestamp::now().as_nanosecond());
+    digest::uuid(salt.as_bytes())
+}
+
+/// The digest of the machine id, which itself is not for others' eyes (machine-id(5)); empty if the
+/// system has none.
+fn machine() -> OneLine {
+    let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    match id.trim() {
+        "" => OneLine::default(),
+        id => sha256(format!("chronoscope {id}").as_bytes())[..16].into(),
     }
 }

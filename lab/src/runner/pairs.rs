@@ -27,8 +27,8 @@ const MAX_OUTPUT: usize = 32 << 20;
 
 /// The results of running peers.
 pub struct Outcome {
-    /// A result for each peer that has at least one complete pair, or that cannot be run.
-    pub results: Vec<PeerResult>,
+    /// An element for each peer: `None` if it can be run and has no complete pair.
+    pub results: Vec<Option<PeerResult>>,
     /// The number of peers that have all their pairs, or that cannot be run.
     pub complete: usize,
     pub interrupted: bool,
@@ -62,7 +62,7 @@ pub fn run(
     progress.finish();
     Ok(Outcome {
         complete: under_way.iter().filter(|peer| !peer.needs_more()).count(),
-        results: under_way.into_iter().filter_map(|peer| peer.tally.finish()).collect(),
+        results: under_way.into_iter().map(|peer| peer.tally.finish()).collect(),
         interrupted: stop.load(Ordering::Relaxed),
     })
 }

@@ -34,7 +34,7 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
         }
     }
     interrupted |= peers.iter().any(PairTally::needs_more);
-    let peers = peers.into_iter().filter_map(PairTally::finish).collect();
+    let peers = peers.into_iter().map(PairTally::finish).collect();
     // A run that could not be stored has come to its end, which its lab has noted.
     let ended = journal.stored.as_ref().map(|stored| stored.seconds);
     let seconds = ended.unwrap_or(journal.elapsed.as_secs_f64());

@@ -17,6 +17,7 @@ mod rtl;
 mod rv32;
 mod serial;
 mod serial_images;
+mod shards;
 
 use common::{cases, median};
 

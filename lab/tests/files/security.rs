@@ -255,6 +255,7 @@ fn a_run_file_is_only_shown() {
         &["compare", &file, &file],
         &["trace", &file, "--format", "vcd"],
         &["baseline", "write", &file, "-o", "/dev/null"],
+        &["merge", &file, "-o", "/dev/null"],
     ] {
         let answer = run(program_in(&folder).args(words));
         assert!(answer.status.is_some_and(|status| status != 101), "{answer:#?}");

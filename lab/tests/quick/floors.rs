@@ -29,7 +29,7 @@ const FLOORS: [&[&str]; 18] = [
     &["baseline", "cause", "reference"],
     &["comparison", "store", "timeline"],
     &["runner"],
-    &["observation", "variant"],
+    &["fleet", "observation", "variant"],
     &["journal", "judge", "study"],
     &["case", "doctor"],
     &["machine"],

@@ -1,0 +1,27 @@
+//! Sets `CHRONOSCOPE_REVISION` to the commit that a release program is built from, with `-dirty` if
+//! the sources differ from it; to nothing in other builds, which change too often, and where there
+//! is no repository.
+
+use std::{env, path::Path, process::Command};
+
+/// The output of git in this folder, if it succeeds.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+fn main() {
+    let mut revision = None;
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        println!("cargo::rerun-if-changed=src");
+        // It grows with each commit.
+        let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
+        if let Some(log) = log.filter(|log| Path::new(log).exists()) {
+            println!("cargo::rerun-if-changed={log}");
+            revision = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
+        }
+    }
+    println!("cargo::rustc-env=CHRONOSCOPE_REVISION={}", revision.unwrap_or_default());
+}

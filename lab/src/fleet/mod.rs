@@ -1,0 +1,13 @@
+//! One run on many machines: its plan, the shards that labs run, and merging their results. It
+//! knows neither how cases are run nor who starts the labs.
+
+pub mod label;
+mod merge;
+mod plan;
+#[cfg(test)]
+mod test;
+
+pub use self::{
+    merge::merge,
+    plan::{Number, Plan, Row, chosen},
+};

@@ -1,0 +1,41 @@
+//! The output of `run --list`: the cases of a run, and their shards.
+
+use super::text_table::{
+    Side::{Left, Right},
+    TextTable,
+};
+use crate::{
+    fleet::{Plan, Row},
+    units::{OneLine, digits},
+};
+
+/// The plan as a table, with the times of all repetitions together.
+pub fn table(plan: &Plan) -> String {
+    let mut table = TextTable::new(&[
+        ("shard", Right),
+        ("key", Left),
+        ("experiment", Left),
+        ("target", Left),
+        ("parameters", Left),
+        ("repetitions", Right),
+        ("s", Right),
+    ]);
+    let rows = || plan.cases.iter().chain(&plan.peers);
+    let seconds = |row: &Row| row.seconds * row.repeat as f64;
+    for row in rows() {
+        let name =
+            if row.name.is_empty() { String::new() } else { format!(" beside {}", row.name) };
+        table.row(vec![
+            row.shard.map_or_else(String::new, |shard| shard.to_string()),
+            row.key.clone(),
+            format!("{}{name}", row.experiment),
+            row.target.clone(),
+            OneLine::from(row.label.as_str()).to_string(),
+            row.repeat.to_string(),
+            digits(seconds(row)),
+        ]);
+    }
+    let all: f64 = rows().map(seconds).sum();
+    let count = plan.cases.len() + plan.peers.len();
+    table.render() + &format!("{count} cases, {} s expected, one after the other\n", digits(all))
+}
