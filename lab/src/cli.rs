@@ -110,7 +110,7 @@ pub struct Run {
     /// no permission.
     #[arg(long, help_heading = WHAT)]
     pub allow_programs: bool,
-    /// Targets, as linux@host.
+    /// Targets, as linux@host; with an image of your own NAME=IMAGE@MACHINE.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE", help_heading = WHAT)]
     pub target: Vec<String>,
     /// A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@ with
@@ -120,8 +120,9 @@ pub struct Run {
     /// Write this image into the board's flash first, with the program probe-rs.
     #[arg(long, value_name = "IMAGE", requires = "chip", help_heading = OWN)]
     pub flash: Option<PathBuf>,
-    /// The board's chip, as probe-rs calls it (`probe-rs chip list`).
-    #[arg(long, requires = "flash", help_heading = OWN)]
+    /// The board's chip, as probe-rs calls it (`probe-rs chip list`); writes the image of
+    /// NAME=IMAGE@serial:LINE into it.
+    #[arg(long, help_heading = OWN)]
     pub chip: Option<String>,
     /// Set a parameter; several values make several cases. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,…]", help_heading = WHAT)]

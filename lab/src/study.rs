@@ -260,6 +260,7 @@ impl Entry {
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
         let written =
             self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        written.iter().try_for_each(no_image)?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
         if overrides.targets.is_empty() {
             written.iter().try_for_each(no_device)?;
@@ -323,6 +324,24 @@ fn deadline(text: &str) -> Result<f64> {
         0.0 => bail!("`deadline = \"{text}\"`: every sample would miss it: write a time above 0"),
         time => Ok(time),
     }
+}
+
+/// Checks that a target of a study names no image, which may be a program for this computer.
+///
+/// # Errors
+/// If the target has an image.
+fn no_image(target: &Target) -> Result<()> {
+    if let Some(image) = &target.image {
+        bail!(
+            "{} is a file of this computer, which a study may not start: name it on the command \
+             line, as --target {}={}@{}",
+            image.display(),
+            target.kernel,
+            image.display(),
+            target.machine
+        );
+    }
+    Ok(())
 }
 
 /// Checks that a target of a study opens no device: its path is for the command line to name.

@@ -6,6 +6,12 @@ pub const HOST: &str = "linux@host";
 /// The fact of a case's identity that says how its kernel was compiled, as a port sent it.
 pub const BUILD: &str = chronoscope_suite::wire::BUILD;
 
+/// The fact of a case's identity that an image of the user's was run: its hash.
+pub const GIVEN_IMAGE: &str = "given image";
+
+/// The fact of a case's identity with the kernel that a given image says it is.
+pub const KERNEL: &str = "kernel";
+
 /// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";
 

@@ -1,31 +1,72 @@
 //! Targets: a kernel on a machine.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use anyhow::{Result, bail};
 
-/// A target, written `kernel@machine`.
+/// A target, written `kernel@machine`, or `name=image@machine` with an image of the user's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     pub kernel: String,
     pub machine: String,
+    /// The image to run instead of the kernel's own. No part of the target's name: two builds of a
+    /// kernel can be compared.
+    pub image: Option<PathBuf>,
 }
 
 impl FromStr for Target {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        if let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.contains('@')) {
+            return with_image(text, name, rest);
+        }
         match text.split_once('@') {
             Some((kernel, machine)) if !kernel.is_empty() && !machine.is_empty() => {
-                Ok(Self { kernel: kernel.to_owned(), machine: machine.to_owned() })
+                Ok(Self { kernel: kernel.to_owned(), machine: machine.to_owned(), image: None })
             }
             _ => bail!("`{text}` is not a target: write kernel@machine, as linux@host"),
         }
     }
 }
 
+/// Parses `name=image@machine`. The machine follows the last `@`, as a path may contain others.
+fn with_image(text: &str, name: &str, rest: &str) -> Result<Target> {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match rest.rsplit_once('@') {
+        Some((image, machine)) if !image.is_empty() && !machine.is_empty() => {
+            if name.is_empty() || !name.chars().all(is_name) {
+                bail!("`{name}` in `{text}` is no name: write letters, digits, -, _ and dots");
+            }
+            Ok(Target {
+                kernel: name.to_owned(),
+                machine: machine.to_owned(),
+                image: Some(image.into()),
+            })
+        }
+        _ => bail!("`{text}` is not a target: write name=image@machine, as mine=app.elf@cortex-m4"),
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.kernel, self.machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_no_part_of_the_name() {
+        let target: Target = "mine=build/a@b/app.elf@cortex-m4".parse().unwrap();
+        assert_eq!(target.to_string(), "mine@cortex-m4");
+        assert_eq!(target.image, Some("build/a@b/app.elf".into()));
+        let serial: Target = "board@serial:/dev/by-id/a=b".parse().unwrap();
+        assert_eq!(serial.image, None);
+        for wrong in ["=app@host", "mine=@host", "mine=app", "mine=app@", "a b=app@host", "=@"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! `chronoscope run`: cases from a study or from the command line, run, judged, shown.
 
 use std::{
+    collections::BTreeSet,
     env,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -120,7 +121,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Plans the run, opens the store, and writes the image of `--flash` to its chip.
+    /// Plans the run, opens the store, and writes a board's image to its chip.
     ///
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
@@ -130,6 +131,7 @@ impl Prepared {
         let study = chosen_study(study, experiments)?;
         let planned = Planned::of(arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
+        let flashed = flashed(arguments, &cases)?;
         report::check(arguments.output.output.as_deref())?;
         if arguments.output.quiet {
             console::be_quiet();
@@ -154,8 +156,8 @@ impl Prepared {
             peers: peers.iter().map(pairs::form).collect(),
         };
         let keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
-        if let Some((image, chip)) = arguments.flash.as_deref().zip(arguments.chip.as_deref()) {
-            serial::flash(image, chip, stop)?;
+        if let Some((image, chip)) = flashed {
+            serial::flash(&image, chip, stop)?;
         }
         Ok(Self { cases, peers, header, keeper })
     }
@@ -302,6 +304,24 @@ fn overrides(arguments: &cli::Run, experiments: &[String]) -> Result<Overrides> 
     })
 }
 
+/// The image to write into a board's chip, and the chip: that of `--flash`, or of a board's target.
+///
+/// # Errors
+/// A chip without an image, or with several.
+fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBuf, &'a str)>> {
+    let Some(chip) = &arguments.chip else { return Ok(None) };
+    let boards = cases.iter().filter(|case| case.target.machine.starts_with(serial::PREFIX));
+    let given = boards.filter_map(|case| case.target.image.as_deref());
+    let images: BTreeSet<&Path> = arguments.flash.as_deref().into_iter().chain(given).collect();
+    match images.into_iter().collect::<Vec<_>>()[..] {
+        [image] => Ok(Some((image.to_owned(), chip))),
+        [] => {
+            bail!("`--chip {chip}` without an image: give --flash IMAGE, or NAME=IMAGE@serial:LINE")
+        }
+        _ => bail!("`--chip {chip}` is one board: give one image"),
+    }
+}
+
 /// The targets of `--target`, and the board of `--machine`.
 fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
     let mut targets =
@@ -312,7 +332,21 @@ fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
                 "`--machine {machine}`: only a serial line is named so, as serial:/dev/ttyUSB0; else --target KERNEL@{machine}"
             );
         }
-        targets.push(Target { kernel: serial::ANY.to_owned(), machine: machine.clone() });
+        targets.push(Target {
+            kernel: serial::ANY.to_owned(),
+            machine: machine.clone(),
+            image: None,
+        });
+    }
+    let mut names: Vec<String> = targets.iter().map(Target::to_string).collect();
+    names.sort();
+    let twice = names.windows(2).find(|names| names[0] == names[1]);
+    if let Some([name, _]) = twice
+        && targets.iter().any(|target| target.image.is_some() && target.to_string() == *name)
+    {
+        bail!(
+            "two targets are called `{name}`: give the image another name, as mine=IMAGE@MACHINE"
+        );
     }
     Ok(targets)
 }

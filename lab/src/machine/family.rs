@@ -11,6 +11,8 @@ use crate::run::Target;
 pub struct Family {
     pub(super) find: Find,
     pub(super) targets: Targets,
+    /// Whether the machines run images of the user's: [`Target::image`].
+    pub(super) takes_images: bool,
     /// Tables of defaults of experiments' parameters, where they differ from the experiments' own.
     /// The first table with a row for a parameter decides.
     pub(super) defaults: &'static [&'static Defaults],

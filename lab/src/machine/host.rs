@@ -4,21 +4,26 @@
 use std::{process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Values};
+use chronoscope_suite::{Parameter, Spec, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
     Machine, Made, Program, Recording, SOAK, Start,
     builder::beside_the_lab,
     family::{Family, Targets},
+    own::{self, Own},
 };
 use crate::{
     child,
     run::{Target, names::HOST},
 };
 
-pub static FAMILY: Family =
-    Family { find, targets: Targets::Listed(|| vec![HOST.to_owned()]), defaults: &[] };
+pub static FAMILY: Family = Family {
+    find,
+    targets: Targets::Listed(|| vec![HOST.to_owned()]),
+    takes_images: true,
+    defaults: &[],
+};
 
 /// The port's own parameters, which `ports/linux/src/settings.rs` reads.
 pub(super) static PARAMETERS: [Parameter; 7] = [
@@ -82,7 +87,40 @@ const PORT: &str = "chronoscope-linux";
 pub struct Host;
 
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let is_here = HOST.rsplit_once('@').is_some_and(|(_, machine)| machine == target.machine);
+    if is_here && let Some(own) = Own::for_this_computer(target)? {
+        return Ok(Some(Box::new(Given(own))));
+    }
     Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+}
+
+/// A program of the user's that holds a port, such as one made with `ports/c/posix`.
+struct Given(Own);
+
+impl Machine for Given {
+    /// None: the suite's parameters are all that the lab knows of the program.
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        FAMILY.default(Some(own::KIND), spec, parameter)
+    }
+
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        Ok(self.0.made())
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let mut command = Command::new(&self.0.path);
+        command.args(start.request.split(' '));
+        child::run(&mut command, &self.0.name, start.limit, start.stop, sink)?;
+        Ok(Recording::new())
+    }
 }
 
 impl Machine for Host {

@@ -7,6 +7,7 @@ mod family;
 pub(crate) mod firmware;
 pub mod host;
 mod images;
+mod own;
 pub mod qemu;
 pub mod rtl;
 mod scratch;
@@ -211,6 +212,12 @@ impl std::error::Error for SetUpFailed {}
 pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
     for family in FAMILIES {
         if let Some(machine) = (family.find)(target)? {
+            if target.image.is_some() && !family.takes_images {
+                bail!(
+                    "`{target}` takes no image: an image runs on host, on an emulated chip, or on a \
+                     board (NAME=IMAGE@MACHINE)"
+                );
+            }
             return Ok(machine);
         }
     }

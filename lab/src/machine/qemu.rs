@@ -17,6 +17,7 @@ use super::{
     family::{Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
+    own::{self, Own},
     scratch, take,
 };
 use crate::{
@@ -24,8 +25,12 @@ use crate::{
     run::{Target, names::CAPTURE},
 };
 
-pub static FAMILY: Family =
-    Family { find, targets: Targets::Listed(targets), defaults: &[firmware::DEFAULTS] };
+pub static FAMILY: Family = Family {
+    find,
+    targets: Targets::Listed(targets),
+    takes_images: true,
+    defaults: &[firmware::DEFAULTS],
+};
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
@@ -59,17 +64,76 @@ fn split(request: &str) -> Result<(Variant, String)> {
 #[derive(Debug)]
 pub struct Qemu {
     chip: &'static Chip,
-    /// The plain image.
-    image: &'static Image,
+    image: Source,
 }
 
-/// Fails if there is no index of images.
+/// The image of a target.
+#[derive(Debug)]
+enum Source {
+    /// A kernel's plain image, from the index.
+    Listed(&'static Image),
+    /// A file of the user's.
+    Given(Own),
+}
+
+impl Source {
+    /// Returns whether there is an image of that variant.
+    fn has(&self, variant: Variant) -> bool {
+        match self {
+            Self::Listed(image) => image.has(variant),
+            Self::Given(_) => variant == Variant::Plain,
+        }
+    }
+
+    /// The file of the variant, brought up to date.
+    fn variant(&self, variant: Variant) -> Result<PathBuf> {
+        match self {
+            Self::Listed(image) => image.variant(variant),
+            Self::Given(own) => Ok(own.path.clone()),
+        }
+    }
+
+    fn kernel(&self) -> &str {
+        match self {
+            Self::Listed(image) => &image.kernel,
+            Self::Given(own) => &own.name,
+        }
+    }
+
+    /// The kind of task that is measured unless another is asked for.
+    fn kind(&self) -> &str {
+        match self {
+            Self::Listed(image) => &image.kind,
+            Self::Given(_) => own::KIND,
+        }
+    }
+
+    /// The kernel's smallest image with that number of tasks.
+    fn smallest(&self, tasks: usize) -> Option<&'static Image> {
+        match self {
+            Self::Listed(image) => image.smallest(tasks),
+            Self::Given(_) => None,
+        }
+    }
+
+    fn made(&self) -> Made {
+        match self {
+            Self::Listed(_) => Made::default(),
+            Self::Given(own) => own.made(),
+        }
+    }
+}
+
+/// Fails if there is no index of images, or if the target's own image is none for the chip.
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     let Some(chip) = CHIPS.iter().find(|chip| chip.name == target.machine) else {
         return Ok(None);
     };
+    if let Some(own) = Own::for_chip(target, chip.architecture, &chip.code)? {
+        return Ok(Some(Box::new(Qemu { chip, image: Source::Given(own) })));
+    }
     let Some(image) = images::find(&target.kernel, chip.name)? else { return Ok(None) };
-    Ok(Some(Box::new(Qemu { chip, image })))
+    Ok(Some(Box::new(Qemu { chip, image: Source::Listed(image) })))
 }
 
 fn targets() -> Vec<String> {
@@ -85,7 +149,7 @@ impl Machine for Qemu {
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(Some(&self.image.kind), spec, parameter)
+        FAMILY.default(Some(self.image.kind()), spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -102,7 +166,7 @@ impl Machine for Qemu {
         if variant == Variant::Pins && request != experiments::image::SPEC.name {
             plugin()?;
         }
-        Ok(Made::default())
+        Ok(self.image.made())
     }
 
     fn is_emulated(&self) -> bool {
@@ -121,10 +185,10 @@ impl Machine for Qemu {
         let (variant, request) = split(start.request)?;
         if request == experiments::image::SPEC.name {
             let start = Start { request: &request, ..*start };
-            smallest::run(self.chip, self.image, &start, sink)?;
+            smallest::run(self.chip, &self.image, &start, sink)?;
             return Ok(Recording::new());
         }
-        let what = format!("{}@{} {}", self.image.kernel, self.chip.name, start.request);
+        let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
         let image = self.image.variant(variant)?;
         // Each start overwrites the files of the one before: the recording left is of a start that
         // agreed with the others.

@@ -29,8 +29,12 @@ use crate::{
     units::parse_hertz,
 };
 
-pub static FAMILY: Family =
-    Family { find, targets: Targets::Listed(targets), defaults: &[DEFAULTS, firmware::DEFAULTS] };
+pub static FAMILY: Family = Family {
+    find,
+    targets: Targets::Listed(targets),
+    takes_images: false,
+    defaults: &[DEFAULTS, firmware::DEFAULTS],
+};
 
 /// The cores that have a board.
 const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];

@@ -12,7 +12,7 @@ mod line;
 
 use std::{
     path::PathBuf,
-    sync::atomic::Ordering,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -29,9 +29,10 @@ use self::{
     line::Line,
 };
 use super::{
-    Machine, Recording, Start,
+    Machine, Made, Recording, Start,
     family::{Family, Targets},
     firmware, images,
+    own::Own,
 };
 use crate::{child::Limit, console, run::Target, units::printable};
 
@@ -44,6 +45,7 @@ pub static FAMILY: Family = Family {
         form: "KERNEL@serial:DEVICE[:BAUD]",
         help: "a board on a serial line; board@…: with whatever kernel",
     },
+    takes_images: true,
     defaults: &[firmware::DEFAULTS],
 };
 
@@ -69,9 +71,11 @@ const COMPLAINT: &str = "chronoscope: ";
 const MAX_STREAM: u64 = 16 << 20;
 
 /// A board on a serial line.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Serial {
     kernel: String,
+    /// The image that the user has written into the board, which may hold any kernel.
+    own: Option<Own>,
     device: PathBuf,
     baud: u32,
 }
@@ -79,7 +83,8 @@ pub struct Serial {
 /// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    Ok(Some(Box::new(board(&target.kernel, place)?)))
+    let own = Own::for_a_board(target)?;
+    Ok(Some(Box::new(Serial { own, ..board(&target.kernel, place)? })))
 }
 
 /// Parses the rest of a target after [`PREFIX`].
@@ -104,7 +109,7 @@ fn board(kernel: &str, place: &str) -> Result<Serial> {
     if !device.starts_with('/') {
         bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
     }
-    Ok(Serial { kernel: kernel.to_owned(), device: device.into(), baud })
+    Ok(Serial { kernel: kernel.to_owned(), own: None, device: device.into(), baud })
 }
 
 impl Machine for Serial {
@@ -114,6 +119,10 @@ impl Machine for Serial {
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
         FAMILY.default(images::kind(&self.kernel), spec, parameter)
+    }
+
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        Ok(self.own.as_ref().map(Own::made).unwrap_or_default())
     }
 
     /// Runs a case. The limit bounds the silence between frames; the duration of the stream depends
@@ -235,7 +244,7 @@ impl<'a> Answer<'a> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let named = self.board.kernel.as_str();
-        if named == kernel || version != wire::VERSION {
+        if named == kernel || self.board.own.is_some() || version != wire::VERSION {
             return pass_on(bytes, sink);
         }
         if named != ANY {

@@ -25,7 +25,7 @@ use crate::{
     run::{
         CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role,
         SeriesResult, Status, Unit, Verdict,
-        names::{CAPTURE, RUNS},
+        names::{CAPTURE, GIVEN_IMAGE, KERNEL, RUNS},
     },
     statistics::slope,
     units::{OneLine, Text, printable},
@@ -173,7 +173,12 @@ impl Observation {
     /// When the record does not fit those before it.
     pub fn take(&mut self, record: &Record<'_>) -> Result<()> {
         match record {
-            Record::Hello { release, .. } => self.release = printable(release),
+            Record::Hello { kernel, release, .. } => {
+                self.release = printable(release);
+                if self.identity.contains_key(GIVEN_IMAGE) {
+                    self.identity.insert(KERNEL.to_owned(), printable(kernel));
+                }
+            }
             Record::Clock(clock) => self.set_clock(*clock)?,
             Record::Series(series) => self.start_series(series)?,
             Record::Samples(samples) => {

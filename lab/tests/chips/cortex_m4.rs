@@ -3,7 +3,8 @@
 
 use crate::{
     common::{
-        cases, chronoscope, gives_the_same_bytes_twice, median, medians_by_repetition, targets,
+        cases, chronoscope, gives_the_same_bytes_twice, median, medians_by_repetition,
+        program_path, targets,
     },
     delays_are_late_by_less_than_1000,
 };
@@ -210,6 +211,26 @@ fn the_smallest_images_are_measured_and_run() {
 #[test]
 fn freertos_has_no_smallest_image() {
     chronoscope(&["run", "image", "-q", "--target", "freertos@cortex-m4"]).shows("not offered");
+}
+
+/// The kernel's own image, given as a file, gives the same figures under the user's name.
+#[test]
+fn an_image_of_the_user_s_is_a_target() {
+    let few = ["switch", "--repeat", "1", "--set", "loops=200", "--target"];
+    let listed = cases(&[&few[..], &["bare@cortex-m4"]].concat());
+    let images = program_path().parent().unwrap().with_file_name("firmware");
+    let image = |path: &str| images.join(path).display().to_string();
+    let bare = image("thumbv7em-none-eabihf/release/chronoscope-bare");
+    let given = cases(&[&few[..], &[&format!("mine={bare}@cortex-m4")]].concat());
+    assert_eq!(given[0]["target"], "mine@cortex-m4", "{given:#?}");
+    assert_eq!(given[0]["series"], listed[0]["series"]);
+    assert_eq!(given[0]["identity"]["kernel"], "bare");
+    assert!(given[0]["identity"]["given image"].as_str().unwrap().starts_with("sha256 "));
+    // The same processor family at other addresses.
+    for (machine, why) in [("cortex-m33", "for another chip"), ("rv32", "is an image for Arm")] {
+        let target = format!("mine={bare}@{machine}");
+        chronoscope(&["run", "switch", "-q", "--target", &target]).complains(why);
+    }
 }
 
 /// FreeRTOS V11.2.0 at `-O2`. Another release of the C compiler may move a figure by a few

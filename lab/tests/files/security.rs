@@ -172,6 +172,25 @@ fn a_study_opens_no_device() {
 }
 
 #[test]
+fn a_study_starts_no_image() {
+    let folder = Folder::new("no-image");
+    let mark = folder.path("mark");
+    let program = folder.file("program", format!("#!/bin/sh\ntouch {mark}\n"));
+    run(std::process::Command::new("chmod").args(["755", &program])).exits(0);
+    let target = format!("mine={program}@host");
+    let text = format!(
+        "name = \"theirs\"\ntitle = \"\"\n[[case]]\nexperiment = \"switch\"\ntarget = \"{target}\""
+    );
+    let file = folder.file("study.toml", text);
+    for more in [&[][..], &["--target", "linux@host"]] {
+        chronoscope(&[&["run", "--study", &file], more].concat()).complains(&format!(
+            "which a study may not start: name it on the command line, as --target {target}"
+        ));
+    }
+    assert!(!std::path::Path::new(&mark).exists());
+}
+
+#[test]
 fn a_study_names_no_file() {
     let folder = Folder::new("no-file");
     let image = folder.file("image", "an image");

@@ -1,6 +1,8 @@
 //! The emulated chips, as QEMU's options.
 
-use std::process::Command;
+use std::{ops::Range, process::Command};
+
+use object::Architecture;
 
 /// An emulated chip.
 #[derive(Debug)]
@@ -12,6 +14,9 @@ pub struct Chip {
     /// Debian's package that contains the program.
     pub package: &'static str,
     arguments: &'static [&'static str],
+    pub architecture: Architecture,
+    /// The addresses of the memory that holds code.
+    pub code: Range<u64>,
     /// The time that an instruction takes, as QEMU's `-icount` has it: 2 to this power, in ns. A
     /// little longer than a tick of the timers, unless that is 1 ns.
     instruction: &'static str,
@@ -25,9 +30,13 @@ const CORTEX_M: Chip = Chip {
     program: "qemu-system-arm",
     package: "qemu-system-arm",
     arguments: &[],
+    architecture: Architecture::Arm,
+    code: STM32_FLASH,
     instruction: "shift=0",
     pins: "",
 };
+
+const STM32_FLASH: Range<u64> = 0x0800_0000..0x0810_0000;
 
 /// GPIOA's BSRR, through its bit-band alias.
 const STM32_PINS: &str = "pins=0x42400300,exceptions=on";
@@ -43,12 +52,14 @@ pub static CHIPS: [Chip; 5] = [
     Chip {
         name: "cortex-m33",
         arguments: &["-machine", "mps2-an505"],
+        code: 0x1000_0000..0x1040_0000,
         instruction: "shift=6",
         ..CORTEX_M
     },
     Chip {
         name: "cortex-m0",
         arguments: &["-machine", "microbit", "-global", "nrf51-soc.sram-size=131072"],
+        code: 0..0x4_0000,
         instruction: "shift=7",
         ..CORTEX_M
     },
@@ -68,6 +79,8 @@ pub static CHIPS: [Chip; 5] = [
             "-rtc",
             "base=1970-01-01T00:00:00,clock=vm",
         ],
+        architecture: Architecture::Riscv32,
+        code: 0x8000_0000..0x8010_0000,
         instruction: "shift=0",
         // Two registers of the bench board's, which QEMU ignores.
         pins: "set=0x02003010,clear=0x02003014",

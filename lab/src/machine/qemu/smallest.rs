@@ -11,11 +11,8 @@ use chronoscope_suite::{
     wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
 };
 
-use super::chip::Chip;
-use crate::{
-    child,
-    machine::{Start, images::Image},
-};
+use super::{Source, chip::Chip};
+use crate::{child, machine::Start};
 
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
 const STACK: u64 = 256;
@@ -29,11 +26,11 @@ const LETTERS: usize = 600;
 /// An image cannot be built, read or run.
 pub fn run(
     chip: &Chip,
-    image: &Image,
+    image: &Source,
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let kernel = image.kernel.as_str();
+    let kernel = image.kernel();
     let mut stream = Stream::default();
     stream.send(&Record::Hello {
         version: wire::VERSION,
@@ -65,7 +62,7 @@ pub fn run(
     let [Size { text, read_only, memory }, three] = &sizes[..] else {
         bail!("there are two images")
     };
-    let stack = if image.kind == "thread" { STACK } else { 0 };
+    let stack = if image.kind() == "thread" { STACK } else { 0 };
     let task = three
         .memory
         .checked_sub(memory + stack)

@@ -36,7 +36,7 @@ use super::{
 use crate::run::Target;
 
 pub static FAMILY: Family =
-    Family { find, targets: Targets::Listed(targets), defaults: &[DEFAULTS] };
+    Family { find, targets: Targets::Listed(targets), takes_images: false, defaults: &[DEFAULTS] };
 
 static MODE: Parameter = Parameter {
     name: "mode",
