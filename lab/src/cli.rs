@@ -50,6 +50,8 @@ pub enum Command {
     Report(Report),
     /// Explain a word of the screen or the page, such as p99, control or evidence.
     Explain(Explain),
+    /// Print the JSON Schema of a run (`--format json`).
+    Schema,
     /// Show the order of events: write a run as a timeline for Perfetto (ui.perfetto.dev) or a
     /// waveform viewer.
     Trace(Trace),

@@ -8,7 +8,7 @@ use chronoscope_units::{OneLine, parse_time};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The rules for the answer of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Answering {
     /// The study's question, shorter than its title.
@@ -41,7 +41,9 @@ pub struct Answering {
 }
 
 /// The form of an answer's rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// A ranking where several kernels ran the same cases, else latencies.
@@ -60,7 +62,7 @@ pub enum Layout {
 }
 
 /// Figures of a run: those of the cases that fit, in the words of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Pick {
     /// The words of a row, or the name of a value in sentences.
@@ -93,7 +95,7 @@ pub struct Pick {
 }
 
 /// A sentence with `{value}` or `{value statistic}` in it, and its conditions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Sentence {
     /// The conditions, as `ordinary p99 > 1 ms`: each must hold in every repetition.
@@ -190,7 +192,7 @@ impl<'a> Condition<'a> {
 fn words<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<OneLine, OneLine>, D::Error> {
-    #[derive(Deserialize)]
+    #[derive(Deserialize, schemars::JsonSchema)]
     #[serde(untagged, expecting = "write a word or a whole number")]
     enum Word {
         Whole(i64),

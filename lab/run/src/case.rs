@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The results of a case: an experiment on a target with parameters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CaseResult {
     pub experiment: OneLine,
     pub target: OneLine,
@@ -102,7 +102,7 @@ impl CaseResult {
 }
 
 /// The clock of a target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Clock {
     pub domain: Domain,
     pub hertz: u64,

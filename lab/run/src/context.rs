@@ -6,7 +6,7 @@ use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// The time, the machine and the program of a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Context {
     /// The start of the run in UTC, as `2026-01-31T12:00:00Z`.
     pub date: OneLine,
@@ -58,7 +58,7 @@ pub struct Context {
 }
 
 /// A part of a plan: the cases and peers that one lab runs, all repetitions of each.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shard {
     /// The number of the shard, from 1.
     pub number: usize,

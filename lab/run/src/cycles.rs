@@ -4,7 +4,7 @@ use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// The cycles of all windows, by function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cycles {
     /// The number of stretches in which the first series' pin was high: each of its samples, or
     /// every other one.
@@ -20,7 +20,7 @@ pub struct Cycles {
 
 /// The cycles of a function in all windows, without its callees. The cycles between two
 /// instructions count for the later one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spent {
     pub name: OneLine,
     pub cycles: u64,

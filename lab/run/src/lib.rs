@@ -17,6 +17,7 @@ mod peer;
 mod published;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
+mod schema;
 mod series;
 mod statistic;
 mod target;
@@ -38,6 +39,7 @@ pub use limit::{Limit, Quantity};
 pub use lookup::statistics;
 pub use peer::{Paired, PeerResult, Ratio};
 pub use published::{Instrument, Published};
+pub use schema::json_schema;
 pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult, Soak};
 pub use statistic::{STATISTICS, Statistic};
 pub use target::Target;
@@ -58,7 +60,7 @@ pub const fn is_readable(schema: u32) -> bool {
 
 /// A run: the results of a study, or of cases given on the command line. One that was read may be
 /// of an older version of the form; see [`Run::upgrade`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
     pub schema: u32,
     pub context: Context,

@@ -35,7 +35,7 @@ pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OneLine, 
 }
 
 /// A bound on a statistic: `{ statistic = "p99", at-most = "50 us" }`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
     /// The name of one of [`STATISTICS`], or of a figure.
@@ -51,11 +51,11 @@ pub struct Limit {
 }
 
 /// A finite number. A text such as `50 us` is read as a time in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "NumberOrText", into = "f64")]
 pub struct Quantity(pub f64);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "write a number, or a time such as \"50 us\"")]
 enum NumberOrText {
     Number(f64),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::verdict::Verdict;
 
 /// The results of a peer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PeerResult {
     pub name: OneLine,
     /// The command with its arguments.
@@ -28,7 +28,7 @@ pub struct PeerResult {
 
 /// A statistic of Chronoscope's and one of the peer's: a value of each for each pair, in the order
 /// in which the pairs ran.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Paired {
     /// The name of Chronoscope's statistic; empty if there is none.
     pub ours_is: OneLine,
@@ -46,7 +46,7 @@ pub struct Paired {
 }
 
 /// The median and range of the pairs' ratios.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ratio {
     pub median: f64,
     pub min: f64,

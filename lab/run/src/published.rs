@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::Role;
 
 /// A figure from a public report, shown beside the measured one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Published {
     /// The identifier of the source, such as `P1.switch.timer`.
     pub source: OneLine,
@@ -37,7 +37,9 @@ pub struct Published {
 }
 
 /// The instrument of a figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Instrument {
     /// The target's own clock.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::words::{Role, Unit};
 
 /// A series of a case, over all repetitions. All values are in `unit`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeriesResult {
     pub name: OneLine,
     pub role: Role,
@@ -52,7 +52,7 @@ pub struct SeriesResult {
 }
 
 /// The samples of a soak that are kept one by one, as `(start, value)`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Soak {
     /// The 10,000 largest, in falling order; equal ones in order of time.
     pub largest: Vec<(f64, f64)>,
@@ -63,7 +63,7 @@ pub struct Soak {
 }
 
 /// The figures of one repetition of a series, in its unit.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Repetition {
     pub count: u64,
     pub min: f64,
@@ -77,26 +77,31 @@ pub struct Repetition {
 }
 
 /// A number that the target reported besides samples: its median and range over the repetitions.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FigureResult {
     pub name: OneLine,
     pub unit: OneLine,
     #[serde(deserialize_with = "number")]
+    #[schemars(with = "Option<f64>")]
     pub value: f64,
     #[serde(deserialize_with = "number")]
+    #[schemars(with = "Option<f64>")]
     pub min: f64,
     #[serde(deserialize_with = "number")]
+    #[schemars(with = "Option<f64>")]
     pub max: f64,
 }
 
 /// A count that must be in a range. The result is that of the first repetition in which it is not,
 /// otherwise of the last one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvidenceResult {
     pub name: OneLine,
     #[serde(deserialize_with = "number")]
+    #[schemars(with = "Option<f64>")]
     pub value: f64,
     #[serde(deserialize_with = "number")]
+    #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper bound; `None` if there is none.
     pub high: Option<f64>,

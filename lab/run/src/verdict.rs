@@ -4,7 +4,9 @@ use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// The outcome of a case, ordered from good to bad. A run has that of its worst case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     Pass,
@@ -47,7 +49,7 @@ impl Status {
 }
 
 /// A status with its reasons.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     pub status: Status,
     /// The reasons, one sentence each; empty for a pass.

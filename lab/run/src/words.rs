@@ -7,7 +7,7 @@ use chronoscope_suite::wire;
 use serde::{Deserialize, Serialize};
 
 /// The role of a series in its case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The subject of the experiment: shown and judged.
@@ -85,7 +85,7 @@ impl From<wire::Role> for Role {
 }
 
 /// The unit of a series' values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     #[serde(rename = "ns")]
@@ -113,7 +113,9 @@ impl Unit {
 }
 
 /// The domain of a clock. Values of different domains are never ranked against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
     /// Time on the wall.

@@ -15,6 +15,7 @@ mod plan;
 mod recover;
 mod report;
 mod run;
+mod schema;
 mod trace;
 mod until_sure;
 
@@ -40,6 +41,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),
         Command::Explain(explain) => explain::execute(&explain),
+        Command::Schema => schema::execute(),
         Command::History(history) => history::execute(&history),
         Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),

@@ -10,8 +10,8 @@ use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 
 use super::{
-    Screen, answer, capture, comparison, csv, github, google_benchmark, google_benchmark_console,
-    html, json, junit, outcomes::Outcomes, perfetto, table, vcd,
+    Screen, answer, capture, comparison, csv, csv_long, github, google_benchmark,
+    google_benchmark_console, html, json, junit, outcomes::Outcomes, perfetto, table, vcd,
 };
 use crate::{
     capture::measure::Analysis, comparison::Comparison, run::Run, store::CaseRow,
@@ -54,6 +54,7 @@ impl Writer for RunWriter {
         Format::new("google-benchmark", GOOGLE_BENCHMARK),
         Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE),
         Format::new("csv", CSV),
+        Format::new("csv-long", RunWriter::One(|run, _| Ok(csv_long::render(run)))),
         Format::new("junit", Self::One(|run, _| Ok(junit::render(&Outcomes::of_run(run))))),
         Format::new("github", Self::One(|run, _| Ok(github::render(&Outcomes::of_run(run))))),
         Format::new("html", Self::Several(html::render)).for_files("html"),

@@ -8,7 +8,8 @@
 //! | inconclusive, error | `error`: nothing was measured; `skipped` would look like a success |
 //! | not offered | `skipped` |
 //!
-//! A `testcase` has no `time`: the repetitions of all cases are interleaved.
+//! The `time` of a `testcase` is the total of its measured samples by the target's clock, not of its
+//! set-up. A comparison has none.
 
 use std::fmt::Write as _;
 
@@ -70,7 +71,11 @@ fn element(status: Status) -> Option<&'static str> {
 fn testcase(outcome: &Outcome) -> String {
     let mut text = format!(
         "    <testcase{}>\n",
-        attributes(&[("classname", &outcome.experiment), ("name", &outcome.name)])
+        attributes(&[
+            ("classname", &outcome.experiment),
+            ("name", &outcome.name),
+            ("time", &outcome.seconds.map_or_else(String::new, |seconds| format!("{seconds:.6}"))),
+        ])
     );
     if let Some(element) = element(outcome.status) {
         let words = outcome.status.words();
@@ -150,6 +155,9 @@ mod tests {
         assert_eq!(cases.len(), run.cases.len() + run.peers.len());
         assert_eq!(cases[0].attribute("classname"), Some("switch"));
         assert_eq!(cases[0].attribute("name"), Some("linux@host pair=thread-thread tasks=2"));
+        let series = &run.cases[0].series[0];
+        let total = series.summary.count as f64 * series.summary.mean.unwrap() * series.per * 1e-9;
+        assert_eq!(cases[0].attribute("time"), Some(format!("{total:.6}").as_str()));
         assert!(
             find(&document, "system-out")[0]
                 .text()
@@ -171,6 +179,7 @@ mod tests {
         assert_eq!(sums, ["7", "1", "1", "1"].map(Some));
         // A case without evidence shows no figures.
         let unproven = find(&document, "error")[0].parent().unwrap();
+        assert_eq!(unproven.attribute("time"), None);
         assert!(unproven.children().all(|child| !child.has_tag_name("system-out")), "{text}");
     }
 

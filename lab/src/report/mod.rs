@@ -7,6 +7,7 @@ pub mod capture_files;
 pub mod cases;
 pub mod comparison;
 pub mod csv;
+mod csv_long;
 pub mod extrapolation;
 mod file;
 pub mod format;

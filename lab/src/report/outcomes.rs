@@ -3,7 +3,7 @@
 
 use crate::{
     comparison::{Comparison, Line},
-    run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Verdict},
+    run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Unit, Verdict},
     units::{OneLine, show},
 };
 
@@ -26,6 +26,9 @@ pub struct Outcome {
     pub reasons: Vec<OneLine>,
     /// The figures as text, one line each.
     pub figures: Vec<String>,
+    /// The total of the measured samples in seconds, by the target's clock; `None` without
+    /// evidence, and for comparisons.
+    pub seconds: Option<f64>,
 }
 
 impl Outcomes {
@@ -109,8 +112,25 @@ fn case_outcome(case: &CaseResult) -> Outcome {
         name: words(&[&case.target, &case.label]),
         // A case without evidence has no figures.
         figures: case.series.iter().filter(|_| proven).map(figures).collect(),
+        seconds: if proven { seconds(case) } else { None },
         ..from_verdict(&case.verdict)
     }
+}
+
+/// The total of a case's measured samples in seconds.
+fn seconds(case: &CaseResult) -> Option<f64> {
+    let clock = case.clock.as_ref()?;
+    let totals = case.measured().map(|series| {
+        let one = match series.unit {
+            Unit::Nanoseconds => 1e-9,
+            Unit::Instructions | Unit::Cycles => 1.0 / clock.hertz as f64,
+            Unit::Count => return None,
+        };
+        let mean = series.summary.mean? + series.nominal;
+        Some(series.summary.count as f64 * series.per * mean * one)
+    });
+    let total: f64 = totals.collect::<Option<Vec<f64>>>()?.into_iter().sum();
+    Some(total).filter(|total| total.is_finite())
 }
 
 /// A series in one line, as `switch: n 5000, p50 2.90 µs, p99 4.35 µs, max 69.6 µs`.
@@ -154,6 +174,7 @@ fn line_outcome(line: &Line, strict: bool) -> Outcome {
             .map(OneLine::from)
             .collect(),
         figures,
+        seconds: None,
     }
 }
 
@@ -165,6 +186,7 @@ fn from_verdict(verdict: &Verdict) -> Outcome {
         status: verdict.status,
         reasons: verdict.reasons.clone(),
         figures: Vec::new(),
+        seconds: None,
     }
 }
 

@@ -30,7 +30,7 @@ const FEWEST: usize = 2 * BLOCKS;
 const MOST_BLOCKS: usize = 128;
 
 /// The result of the dispersion test, and the episodes of deadline misses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bursts {
     /// The number of rare samples whose places in time were tested: the misses if there are at
     /// least 100; otherwise the largest samples, up to 100 and a tenth of all.

@@ -24,7 +24,9 @@ const DRIFT: f64 = 0.05;
 const DOUBT: f64 = 0.3;
 
 /// The source of the interval of a median over repetitions, or the reason why there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub enum Basis {
     /// Order statistics of the repetitions' medians.
     #[serde(rename = "repetitions")]
@@ -47,7 +49,7 @@ pub enum Basis {
 
 /// Upper limits of percentiles with 95 % confidence, in the summary's unit. `None`: the count allows
 /// no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UpperLimits {
     pub over: Over,
     pub p99: Option<f64>,
@@ -56,7 +58,7 @@ pub struct UpperLimits {
 }
 
 /// The values whose order statistics are limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
     /// All samples, which must be independent: a limit of the percentile.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A two-sided interval. Its confidence is that of the function that returns it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,

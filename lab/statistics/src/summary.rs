@@ -323,7 +323,7 @@ pub fn rank(q: f64, count: u64) -> Option<u64> {
 }
 
 /// A sample among the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Worst {
     /// The start of the sample, in ticks.
     pub at: u64,
@@ -335,7 +335,7 @@ pub struct Worst {
 ///
 /// Without samples every figure is `None`. A percentile is also `None` with fewer than 1/(1−q)
 /// samples (p99.99 with fewer than 10,000), where it would only repeat the maximum.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
     pub count: u64,
     pub min: Option<f64>,

@@ -17,7 +17,7 @@ pub const CONFIDENCE: f64 = 0.95;
 ///
 /// The bound holds only for independent misses. Where misses come in bursts, its coverage is far
 /// below 95 %: [`MissRate::unless_in_bursts`] withholds it there.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MissRate {
     pub misses: u64,
     pub samples: u64,
@@ -116,7 +116,7 @@ pub fn chance_of_new_maximum(seen: f64, more: f64) -> Option<f64> {
 }
 
 /// A straight line through points, fitted by least squares.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Slope {
     /// The slope, in units of y per unit of x.
     pub slope: f64,

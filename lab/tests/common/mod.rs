@@ -3,6 +3,8 @@
 // Each test program uses its own part of this module.
 #![allow(dead_code)]
 
+pub mod schema;
+
 use std::{
     env,
     ffi::OsStr,
@@ -130,10 +132,14 @@ impl Answer {
         self
     }
 
-    /// Standard output as JSON.
+    /// Standard output as JSON. A run is checked against its JSON Schema.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
+        let json: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {self:#?}"));
+        let faults = schema::faults_of_run(&json);
+        assert!(faults.is_empty(), "{faults:#?} in {}", self.command);
+        json
     }
 
     /// Checks the form of an error: exit status 1, a single line that contains `text`, and an empty

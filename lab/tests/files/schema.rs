@@ -1,8 +1,9 @@
-//! Runs, stores, baselines and journals of schema 1, which an older program wrote, are read.
+//! Runs, stores, baselines and journals of schema 1, which an older program wrote, are read. Runs of
+//! today conform to the JSON Schema.
 
-use std::fs;
+use std::{fs, process::Command};
 
-use crate::common::{Folder, chronoscope};
+use crate::common::{Folder, chronoscope, run, schema::faults_of_run};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/schema_1");
 
@@ -91,4 +92,64 @@ fn a_store_and_a_journal_are_read() {
     let run = chronoscope(&["report", "2", "--store", &store, "--format", "json"]).exits(0).json();
     assert_eq!(run["schema"], 2);
     assert!(run["cases"][0]["repetitions"].as_u64().unwrap() >= 2, "{run}");
+}
+
+/// Each recorded run of a study. `Answer::json` checks all other runs of the tests in the same way.
+#[test]
+fn every_recorded_run_conforms_to_the_schema() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/answer/fixtures");
+    let mut runs = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_some_and(|extension| extension == "json") {
+            let file = file.to_str().unwrap();
+            let run = chronoscope(&["report", file, "--format", "json"]).exits(0).json();
+            assert!(run["cases"].is_array() && run["schema"] == 2, "{file}");
+            runs += 1;
+        }
+    }
+    assert_eq!(runs, 11);
+    let full = serde_json::to_value(chronoscope_run::sample::full()).unwrap();
+    assert_eq!(faults_of_run(&full), Vec::<String>::new());
+}
+
+#[test]
+fn the_schema_is_printed_and_finds_faults() {
+    let schema = chronoscope(&["schema"]).exits(0).json();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert!(
+        schema["properties"]["cases"].is_object() && schema["$defs"]["SeriesResult"].is_object()
+    );
+    let mut run = serde_json::to_value(chronoscope_run::sample::full()).unwrap();
+    run["cases"][0]["verdict"]["status"] = "fine".into();
+    run["cases"][0]["repetitions"] = "5".into();
+    run["cases"][0]["colour"] = 1.into();
+    run["cases"][0]["series"][0].as_object_mut().unwrap().remove("unit");
+    let faults = faults_of_run(&run).join("\n");
+    for fault in [
+        "run.cases[0].verdict.status: \"fine\"",
+        "run.cases[0].repetitions: \"5\" is not",
+        "run.cases[0].colour: is not in the schema",
+        "run.cases[0].series[0]: \"unit\" is missing",
+    ] {
+        assert!(faults.contains(fault), "no `{fault}` in {faults}");
+    }
+}
+
+/// The reader in Python, without pandas, finds the figures of the long CSV.
+#[test]
+fn the_reader_in_python_finds_what_the_long_csv_has() {
+    let file = fixture("../../../src/report/answer/fixtures/microcontrollers.json");
+    let long = chronoscope(&["report", &file, "--format", "csv-long"]).exits(0).stdout.clone();
+    let head: Vec<&str> = long.lines().next().unwrap().split(',').collect();
+    assert!(head.contains(&"tasks") && head.contains(&"statistic"), "{head:?}");
+    let medians = long.lines().filter(|line| line.contains(",p50,")).count();
+    let script = "import sys, frame
+rows = frame.rows(sys.argv[1])
+print(sum(row['p50'] is not None for row in rows))
+print(all('target' in row and 'tasks' in row for row in rows if row['experiment'] == 'switch'))";
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
+    let mut python = Command::new("python3");
+    let python = python.args(["-B", "-c", script, &file]).env("PYTHONPATH", examples);
+    assert_eq!(run(python).exits(0).stdout, format!("{medians}\nTrue\n"));
 }

@@ -12,12 +12,12 @@ use crate::{is_unprintable, printable};
 pub const LONGEST: usize = 4096;
 
 /// Printable text on one line: a name, a label, a reason.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct OneLine(String);
 
 /// Printable text on any number of lines, with tabs: notes, and a target's log.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Text(String);
 

@@ -1,0 +1,10 @@
+//! `chronoscope schema`: the JSON Schema of a run.
+
+use anyhow::Result;
+
+use crate::{console, run::json_schema};
+
+pub fn execute() -> Result<u8> {
+    console::print(&(serde_json::to_string_pretty(&json_schema())? + "\n"))?;
+    Ok(0)
+}
