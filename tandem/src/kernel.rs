@@ -332,8 +332,8 @@ fn share_stack_with_all(m: Masked) {
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
     let (mask, m) = Mask::set();
-    if !mask.is_open() {
-        return;
+    if !mask.allows_switch() {
+        return mask.restore();
     }
     let me = KERNEL.current(m);
     let next = KERNEL.ready.rotate(m, me);

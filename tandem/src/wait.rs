@@ -30,6 +30,7 @@ use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull, task::RawWaker
 pub(crate) struct Waiter {
     /// The queue that the waiter is in, for moving it when its task's level changes.
     queue: Shared<Option<NonNull<WaitQueue>>>,
+    state: Shared<State>,
     /// The next leader, less urgent. `up` is the previous one; it is undefined in the first leader.
     down: Shared<Option<NonNull<Waiter>>>,
     /// The next waiter of the ring. In a waiter that is alone, the waiter itself; with a foreign
@@ -40,7 +41,6 @@ pub(crate) struct Waiter {
     level: Shared<Level>,
     /// The task, or the data of a foreign waker.
     task: Shared<*const ()>,
-    state: Shared<State>,
     prev: Shared<NonNull<Waiter>>,
     up: Shared<Option<NonNull<Waiter>>>,
     /// For message queues: the address of the message to send, or to receive into; null for a
@@ -57,23 +57,25 @@ const FOREIGN: Level = 1 << 8;
 /// The `next` of a waiter with a foreign waker that is alone in its ring. No waiter's address.
 const ALONE: NonNull<Waiter> = NonNull::dangling();
 
-/// The state of a waiter. Any value above `LEADING` means "served": `CALLED` with a foreign waker;
+/// The state of a waiter. Any value above `OUTSIDE` means "served": `CALLED` with a foreign waker;
 /// otherwise the waiter's own address, which is the cheapest value at hand in a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 struct State(usize);
 
 impl State {
-    const OUTSIDE: Self = Self(0);
+    /// Of a task, and alone in its ring. 0, since the assembly has a register that is 0.
+    const SINGLE: Self = Self(0);
+    /// The leader of a ring with others, or alone with a foreign waker.
+    const LEADING: Self = Self(1);
     /// In a ring, behind its leader.
-    const FOLLOWING: Self = Self(1);
-    /// The leader of a ring.
-    const LEADING: Self = Self(2);
-    const CALLED: Self = Self(3);
+    const FOLLOWING: Self = Self(2);
+    const OUTSIDE: Self = Self(3);
+    const CALLED: Self = Self(4);
 
     #[inline(always)]
     fn waits(self) -> bool {
-        self == Self::FOLLOWING || self == Self::LEADING
+        self <= Self::FOLLOWING
     }
 
     #[inline(always)]
@@ -84,11 +86,10 @@ impl State {
 
 #[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice", thumb1))))]
 impl Waiter {
+    #[cfg(target_arch = "riscv32")]
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
     #[cfg(target_arch = "riscv32")]
     pub(crate) const NEXT: usize = core::mem::offset_of!(Self, next);
-    #[cfg(target_arch = "arm")]
-    pub(crate) const LEADING: usize = State::LEADING.0;
     pub(crate) const STATE: usize = core::mem::offset_of!(Self, state);
     pub(crate) const TASK: usize = core::mem::offset_of!(Self, task);
 }
@@ -233,7 +234,7 @@ impl Waiter {
     /// Returns whether the wait has ended by being served.
     #[inline(always)]
     pub(crate) fn is_served(&self, m: Masked) -> bool {
-        self.state.get(m) > State::LEADING
+        self.state.get(m) > State::OUTSIDE
     }
 
     /// Returns whether the wait of a task has ended by being served, read without masking
@@ -345,6 +346,7 @@ impl WaitQueue {
         waiter.level.set(m, level | FOREIGN);
         if waiter.is_alone(m) {
             waiter.next.set(m, ALONE);
+            waiter.state.set(m, State::LEADING);
         }
     }
 
@@ -352,7 +354,7 @@ impl WaitQueue {
     #[inline(always)]
     fn insert_first(&self, m: Masked, waiter: &Waiter, level: Level) {
         self.admit(m, waiter, level);
-        waiter.state.set(m, State::LEADING);
+        waiter.state.set(m, State::SINGLE);
         waiter.down.set(m, None);
         self.head.set(m, Some(NonNull::from(waiter)));
     }
@@ -452,6 +454,7 @@ impl Waiter {
         let (this, first) = (NonNull::from(self), NonNull::from(leader));
         let last = if leader.is_alone(m) { first } else { leader.prev.get(m) };
         self.state.set(m, State::FOLLOWING);
+        leader.state.set(m, State::LEADING);
         self.next.set(m, first);
         self.prev.set(m, last);
         at(m, last).next.set(m, this);
@@ -467,7 +470,7 @@ impl Waiter {
         queue: &WaitQueue,
     ) {
         let this = Some(NonNull::from(self));
-        self.state.set(m, State::LEADING);
+        self.state.set(m, State::SINGLE);
         self.up.set(m, above);
         self.down.set(m, below);
         match above {
@@ -482,16 +485,22 @@ impl Waiter {
     /// Leaves its ring, which has at least one more waiter.
     fn unlink(&self, m: Masked) {
         let (next, prev) = (self.next.get(m), self.prev.get(m));
-        let alone = next == prev && at(m, next).is_foreign(m);
         at(m, next).prev.set(m, prev);
-        at(m, prev).next.set(m, if alone { ALONE } else { next });
+        at(m, prev).next.set(m, next);
+        if next == prev {
+            let rest = at(m, next);
+            let (state, link) =
+                if rest.is_foreign(m) { (State::LEADING, ALONE) } else { (State::SINGLE, next) };
+            rest.state.set(m, state);
+            rest.next.set(m, link);
+        }
     }
 
     /// Leaves its ring and makes the next waiter in it the leader.
     fn abdicate(&self, m: Masked, queue: &WaitQueue) {
         let heir = self.next.get(m);
-        self.unlink(m);
         at(m, heir).state.set(m, State::LEADING);
+        self.unlink(m);
         at(m, heir).down.set(m, self.down.get(m));
         if let Some(down) = self.down.get(m) {
             at(m, down).up.set(m, Some(heir));

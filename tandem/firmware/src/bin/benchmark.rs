@@ -182,7 +182,7 @@ fn uncontended(me: &Me) {
         S.take(me);
         end();
     }
-    report("take, uncontended", 12);
+    report("take, uncontended", 10);
 }
 
 fn given_to_higher(me: &Me) {
@@ -199,7 +199,7 @@ fn given_to_higher(me: &Me) {
         }
     });
     join(me, 2);
-    report("semaphore given -> higher thread", 45);
+    report("semaphore given -> higher thread", 43);
 }
 
 fn shuffle(me: &Me) {
@@ -216,7 +216,7 @@ fn shuffle(me: &Me) {
         }
     });
     join(me, 2);
-    report("semaphore full shuffle", 85);
+    report("semaphore full shuffle", 84);
 }
 
 const GIVE: usize = 0;
@@ -502,7 +502,7 @@ fn director(me: &Me) {
     for (n, row) in [(2, "yield, 2 threads"), (10, "yield, 10 threads"), (32, "yield, 32 threads")]
     {
         yields(me, n);
-        report(row, 35);
+        report(row, 33);
     }
     for (n, row) in
         [(2, "yield, 2 coroutines"), (10, "yield, 10 coroutines"), (32, "yield, 32 coroutines")]

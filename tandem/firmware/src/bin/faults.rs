@@ -3,6 +3,10 @@
 #![no_std]
 #![no_main]
 
+#[cfg(all(target_arch = "arm", not(thumb1)))]
+#[path = "faults/basepri.rs"]
+mod basepri;
+
 use core::{
     cell::{Cell, RefCell, UnsafeCell},
     future::{Future, poll_fn},
@@ -27,7 +31,7 @@ static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<4096> = Thread::new();
 static THREADS: [Thread<1024>; 1] = [const { Thread::new() }; 1];
 static LOWER: Thread<1024> = Thread::new();
-static SPINNING: [Thread<1536>; 17] = [const { Thread::new() }; 17];
+static SPINNING: [Thread<1536>; 21] = [const { Thread::new() }; 21];
 static COROUTINES: [Coroutine<1024>; 2] = [const { Coroutine::new() }; 2];
 static UNITS: Semaphore = Semaphore::new(0);
 static EMPTY: Semaphore = Semaphore::new(0);
@@ -42,8 +46,8 @@ static EARLY: AtomicU32 = AtomicU32::new(0);
 
 const MS: u64 = nanoseconds(1_000_000);
 /// More urgent than the threads that spin.
-const LOW: Priority = Priority::new(18);
-const DIRECTING: Priority = Priority::new(20);
+const LOW: Priority = Priority::new(22);
+const DIRECTING: Priority = Priority::new(24);
 
 fn count(what: &AtomicU32) {
     what.fetch_add(1, Relaxed);
@@ -91,11 +95,22 @@ fn sections_stay_closed(me: &Me) {
 
 /// Runs `body` in a thread that must end with a report that contains `text`.
 fn reports(me: &Me, spinning: &mut usize, text: &'static str, body: fn(&Me)) {
+    expect_culprit(me, spinning, text, |priority, storage| {
+        assert!(SPINNING[storage].spawn(priority, "culprit", body).is_ok());
+    });
+}
+
+/// Has `spawn` spawn a task, with a priority and the index of its storage, that must end with a
+/// report that contains `text`.
+fn expect_culprit(
+    me: &Me,
+    spinning: &mut usize,
+    text: &'static str,
+    spawn: impl FnOnce(Priority, usize),
+) {
     board::expect_panic(text);
     // More urgent than those that spin already.
-    let priority = Priority::new(*spinning as u8);
-    let spawned = SPINNING[*spinning].spawn(priority, "culprit", body);
-    assert!(spawned.is_ok());
+    spawn(Priority::new(*spinning as u8), *spinning);
     *spinning += 1;
     pause(me);
     assert!(board::has_panicked(), "no report: {text}");
@@ -177,14 +192,14 @@ fn before_start() {
 fn forgotten_guards(me: &Me, spinning: &mut usize) {
     static FORGOTTEN: Mutex<u32> = Mutex::new(0);
     static OWN: Mutex<u32> = Mutex::new(0);
-    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(19), 0);
+    static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(23), 0);
     EMPTY.give();
     let forgets = THREADS[0].spawn(LOW, "forgets", |me| {
         me.delay_until(time::now() + MS / 10);
         EMPTY.take(me);
         core::mem::forget(FORGOTTEN.lock(me));
         core::mem::forget(CEILING.lock(me));
-        assert_eq!(me.info().priority(), Some(Priority::new(19)));
+        assert_eq!(me.info().priority(), Some(Priority::new(23)));
         UNITS.take(me);
     });
     assert!(forgets.is_ok());
@@ -212,18 +227,18 @@ fn forgotten_guards(me: &Me, spinning: &mut usize) {
 }
 
 fn ceilings_end_in_any_order(me: &Me) {
-    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(21), 0);
-    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(28), 0);
     let priority = || me.info().priority().map(Priority::value);
     let (first, second) = (FIRST.lock(me), SECOND.lock(me));
-    assert_eq!(priority(), Some(25));
+    assert_eq!(priority(), Some(28));
     drop(first);
-    assert_eq!(priority(), Some(25));
+    assert_eq!(priority(), Some(28));
     drop(second);
-    assert_eq!(priority(), Some(20));
+    assert_eq!(priority(), Some(DIRECTING.value()));
     let first = SECOND.lock(me);
     FIRST.with(|_| drop(first));
-    assert_eq!(priority(), Some(20));
+    assert_eq!(priority(), Some(DIRECTING.value()));
     println!("ceilings end in any order: ok");
 }
 
@@ -385,7 +400,7 @@ fn searches_end(me: &Me) {
         WAKE.signalled().await;
     });
     assert!(sleeps.is_ok());
-    let urgent = COROUTINES[1].spawn(Priority::new(19), "urgent", async {
+    let urgent = COROUTINES[1].spawn(Priority::new(23), "urgent", async {
         while !OVER.load(Relaxed) {
             delay_until(time::now() + nanoseconds(1_500)).await;
         }
@@ -396,7 +411,7 @@ fn searches_end(me: &Me) {
         DONE.give();
     });
     assert!(waits.is_ok());
-    let lower = LOWER.spawn(Priority::new(17), "lower", |_| DONE.give());
+    let lower = LOWER.spawn(Priority::new(21), "lower", |_| DONE.give());
     assert!(lower.is_ok());
     let runs = DONE.take_until(me, time::now() + 20 * MS);
     assert!(runs.is_ok(), "a search does not end while an urgent task waits again and again");
@@ -476,6 +491,8 @@ fn direct(me: &Me) {
     forgotten_guards(me, &mut spinning);
     large_frames_are_announced(me, &mut spinning);
     waits_in_sections_are_reported(me, &mut spinning);
+    #[cfg(all(target_arch = "arm", not(thumb1)))]
+    basepri::belongs_to_its_task(me, &mut spinning);
     other_misuse_is_reported(me, &mut spinning);
     board::exit(true)
 }

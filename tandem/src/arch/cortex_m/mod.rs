@@ -10,8 +10,9 @@
 //! `build.rs` sets these by the name of the target. On a `thumb1` processor, only the switch is in
 //! assembly.
 //!
-//! Interrupts are masked by PRIMASK alone. A critical section by BASEPRI or FAULTMASK is not
-//! recognized: a switch may take place in it.
+//! The kernel masks interrupts by PRIMASK alone. BASEPRI belongs to the task that raises it: while
+//! it is not 0, a task that is woken runs once it is 0 again, a yield has no effect, and a call
+//! that waits ends the program. A critical section by FAULTMASK is not recognized.
 //!
 //! # Soundness
 //! - The kernel uses PendSV, SVC and, for its guards, two regions of the MPU or the stack limits.
@@ -153,8 +154,25 @@ impl Mask {
         unsafe {
             asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags))
         };
-        exception | self.0 == 0
+        exception | self.0 | basepri() == 0
     }
+}
+
+/// The priority from which on interrupts are masked by hand; 0 if none are.
+#[cfg(not(thumb1))]
+#[inline(always)]
+fn basepri() -> u32 {
+    let basepri: u32;
+    // SAFETY: reads the register.
+    unsafe { asm!("mrs {}, basepri", out(reg) basepri, options(nomem, nostack, preserves_flags)) };
+    basepri
+}
+
+/// An ARMv6-M has no such register.
+#[cfg(thumb1)]
+#[inline(always)]
+fn basepri() -> u32 {
+    0
 }
 
 /// The bytes between the stack pointer and the guard of the running task.

@@ -11,7 +11,9 @@
 
 use super::{
     RESUME,
-    switch::{constants, count_switch, enter_stack, resume, suspend, suspend_without_fpu},
+    switch::{
+        constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
+    },
 };
 use crate::{
     arch::{
@@ -29,7 +31,7 @@ use core::{
 };
 
 /// Lets the next of the running thread's ring run, if there is another that is ready. No effect if
-/// interrupts are masked.
+/// interrupts are masked, by BASEPRI too.
 ///
 /// # Safety
 /// The caller is a thread.
@@ -63,11 +65,13 @@ unsafe extern "C" fn rotate() {
         "ldrd r9, r3, [r10, #{next}]", // and `level`
         "cmp r9, r10",
         "beq 2f", // alone
+        test_context!("r7"),
         "str r9, [r4, r3, lsl #2]",
         "str r9, [r4, #{current}]",
-        suspend!(),
+        store_context!(),
         count_switch!("r9"),
-        resume!(),
+        resume_only!(),
+        without_fpu!("r7", "2f", "str r9, [r4, r3, lsl #2]\nstr r9, [r4, #{current}]"),
         "2: pop {{r3-r11, pc}}",
         "3: adds lr, #{LENGTH_OF_CPSIE}",
         "bx lr",
@@ -106,12 +110,19 @@ pub(crate) unsafe extern "C" fn wake(task: Task, mask: Mask) {
         "ldrd r4, r5, 9f",
         "ldr r10, [r4, #{current}]",
         "mov r9, r0",
+        test_context!("r7"),
         "orr r1, r1, r12",
         "str r9, [r4, r3, lsl #2]",
         "strd r1, r9, [r4, #{bitmap}]", // and `current`
-        suspend!(),
+        store_context!(),
         count_switch!("r9"),
-        resume!(),
+        resume_only!(),
+        without_fpu!(
+            "r7",
+            "6f",
+            "orr r1, r1, r12\nstr r9, [r4, r3, lsl #2]\nstrd r1, r9, [r4, #{bitmap}]"
+        ),
+        "6: pop {{r3-r11, lr}}", // BASEPRI holds back PendSV
         ".global tandem_wake_later",
         ".thumb_func",
         "tandem_wake_later:",
@@ -190,27 +201,38 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         "mrs r3, ipsr",
         "orrs r3, r1",
         "bne 3f", // in a handler or a critical section: no switch here
-        "ldrd r12, r3, [r2, #{down}]", // and `next`
-        "cmp r3, r2",
-        "bne {rust}", // it has equals
+        "ldrd r3, r12, [r2, #{state}]", // and `down`
+        "cbnz r3, 4f", // it has equals
         "push {{r3-r11, lr}}",
         "ldrd r4, r5, 9f",
         "ldr r9, [r2, #{task}]",
-        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
-        "ldrd r6, r7, [r9, #{level}]", // and `bit`
-        "cmp r7, r1",
+        "ldrd r3, r10, [r4, #{bitmap}]", // and `current`
+        "ldrd r8, r11, [r9, #{level}]", // and `bit`
+        "cmp r11, r3",
         "bls 2f", // it is not the most urgent
+        test_context!("r7"),
         "str r12, [r0]", // the next waiter leads the queue
         "str r2, [r2, #{state}]", // served
-        "orrs r1, r7",
-        "str r9, [r4, r6, lsl #2]",
-        "strd r1, r9, [r4, #{bitmap}]",
-        suspend!(),
+        "orr r3, r11",
+        "str r9, [r4, r8, lsl #2]",
+        "strd r3, r9, [r4, #{bitmap}]",
+        store_context!(),
         count_switch!("r9"),
-        resume!(),
+        resume_only!(),
+        "4: b {rust}",
+        without_fpu!(
+            "r7",
+            "6f",
+            "str r12, [r0]
+            str r2, [r2, #{state}]
+            orr r3, r11
+            str r9, [r4, r8, lsl #2]
+            strd r3, r9, [r4, #{bitmap}]"
+        ),
+        "6: pop {{r3-r11, lr}}", // BASEPRI holds back PendSV
         "3:",
-        "ldrd r12, r3, [r2, #{down}]",
-        "cmp r3, r2",
+        "ldrd r3, r12, [r2, #{state}]",
+        "cmp r3, #0",
         "bne {rust}",
         "str r12, [r0]",
         "str r2, [r2, #{state}]",
@@ -226,7 +248,6 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         kernel = sym KERNEL,
         rust = sym wait::hand_over,
         bitmap = const BITMAP,
-        down = const Waiter::DOWN,
         level = const offset_of!(Header, level),
         resume = const RESUME,
         state = const Waiter::STATE,
@@ -261,15 +282,20 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "clz r12, r1",
         "ldr r9, [r4, r12, lsl #2]",
         "4:",
-        "strd r1, r9, [r4, #{bitmap}]",
-        suspend!(),
+        test_context!("r3"),
+        "strd r1, r9, [r4, #{bitmap}]", // and `current`
+        store_context!(),
         "subs r7, #{waiter_size}",
-        "mov r11, #{leading}",
-        "stm r7, {{r0, r2, r7, r8, r10, r11}}", // queue, down (0), next, level, task, state
+        "stm r7, {{r0, r2, r3, r7, r8, r10}}", // queue, state and down (0), next, level, task
         "str r7, [r0]",
         "str r7, [r10, #{waiter}]",
         count_switch!("r9"),
-        resume!(),
+        resume_only!(),
+        "2:",
+        "pop {{r3-r11, lr}}",
+        "b {rust}",
+        without_fpu!("r3", "6f", "strd r1, r9, [r4, #{bitmap}]"),
+        "6: bl tandem_refuse_switch",
         "3:",
         "mov r9, r3",
         "str r9, [r4, r8, lsl #2]",
@@ -278,15 +304,11 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "str r12, [r9, #{prev}]",
         "str r9, [r12, #{next}]",
         "b 4b",
-        "2:",
-        "pop {{r3-r11, lr}}",
-        "b {rust}",
         constants!(),
         kernel = sym KERNEL,
         rust = sym wait::wait_in,
         bit = const offset_of!(Header, bit),
         bitmap = const BITMAP,
-        leading = const Waiter::LEADING,
         next = const offset_of!(Header, next),
         prev = const offset_of!(Header, prev),
         resume = const RESUME,

@@ -16,7 +16,8 @@
 //! # Soundness
 //! - Interrupts are masked throughout, except in PendSV. The resumed context unmasks them.
 //! - PendSV has the lowest priority, so it is taken only in thread mode, from a task with
-//!   interrupts on. Handlers that interrupt it remove no task from the ready set.
+//!   interrupts on and BASEPRI 0. A task with another BASEPRI is not suspended by a call either:
+//!   [`refuse_switch`] ends the program. So BASEPRI is 0 whenever a task is resumed. Handlers that interrupt it remove no task from the ready set.
 //! - A context is restored once, by the code that its header names, which matches the way in which
 //!   it was saved: the code that saves it stores that address.
 //! - Naked functions keep the registers that the C calling convention preserves: a switch restores
@@ -25,7 +26,7 @@
 use super::RESUME;
 use crate::{
     arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, check_order},
+    kernel::{KERNEL, check_order, current},
     task::{Header, Task},
 };
 use core::{arch::naked_asm, mem::offset_of};
@@ -123,14 +124,72 @@ use crate::trace::emit_blocked;
 #[cfg(not(feature = "trace"))]
 use check_order as emit_blocked;
 
-/// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7.
+/// Tests whether the running task may be suspended and has used the FPU: continues if BASEPRI is 0
+/// and FPCA is set. Otherwise branches to label 8. Leaves BASEPRI in a register, and changes r6.
+///
+/// One subtraction answers both: FPCA, bit 2 of CONTROL, less BASEPRI.
+#[cfg(all(fpu, guard = "mpu"))]
+macro_rules! test_context {
+    ($basepri:literal) => {
+        concat!(
+            "mrs r6, control\nmrs ",
+            $basepri,
+            ", basepri\nrsbs r6, ",
+            $basepri,
+            ", r6, lsr #2\nble 8f"
+        )
+    };
+}
+/// Bit 3 of CONTROL is SFPA on an ARMv8-M.
+#[cfg(all(fpu, guard = "limit"))]
+macro_rules! test_context {
+    ($basepri:literal) => {
+        concat!(
+            "mrs r6, control\nmrs ",
+            $basepri,
+            ", basepri\nubfx r6, r6, #2, #1\nsubs r6, r6, ",
+            $basepri,
+            "\nble 8f"
+        )
+    };
+}
+#[cfg(not(fpu))]
+macro_rules! test_context {
+    ($basepri:literal) => {
+        concat!("mrs ", $basepri, ", basepri\ncbnz ", $basepri, ", 8f")
+    };
+}
+
+/// The rest of a routine with [`test_context`]: goes to a label, ahead, if BASEPRI is not 0.
+/// Otherwise the task has not used the FPU: runs the instructions that stand between the test and
+/// [`store_context`], and continues behind those.
 #[cfg(fpu)]
-macro_rules! suspend {
+macro_rules! without_fpu {
+    ($basepri:literal, $raised:literal, $changes:expr) => {
+        concat!(
+            "8:\ncbnz ",
+            $basepri,
+            ", ",
+            $raised,
+            "\n",
+            $changes,
+            "\nldr r6, =tandem_restore\nb 7b"
+        )
+    };
+}
+#[cfg(not(fpu))]
+macro_rules! without_fpu {
+    ($basepri:literal, $raised:literal, $changes:expr) => {
+        concat!("8:\nb ", $raised)
+    };
+}
+
+/// Stores the context of the running task, r10, behind [`test_context`]: its ten words have been
+/// pushed. Changes r6, and leaves the stack pointer in r7.
+#[cfg(fpu)]
+macro_rules! store_context {
     () => {
         "
-        mrs r6, control
-        lsls r6, r6, #29 // FPCA: the task has used the FPU
-        bpl 8f
         vpush {{s16-s31}}
         ldr r6, =tandem_restore_with_fpu
         7:
@@ -139,12 +198,20 @@ macro_rules! suspend {
     };
 }
 #[cfg(not(fpu))]
-macro_rules! suspend {
+macro_rules! store_context {
     () => {
         "
         ldr r6, =tandem_restore
         mov r7, sp
         strd r6, r7, [r10, #{resume}]"
+    };
+}
+
+/// Suspends the running task, r10, whose ten words have been pushed. Changes r6 and r7. Ends the
+/// program if BASEPRI is not 0.
+macro_rules! suspend {
+    () => {
+        concat!(test_context!("r7"), store_context!())
     };
 }
 
@@ -169,27 +236,17 @@ macro_rules! enter_stack {
     };
 }
 
-/// Continues [`suspend`] for a task that has not used the FPU.
-#[cfg(fpu)]
-macro_rules! suspend_without_fpu {
+/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
+macro_rules! resume_only {
     () => {
-        "
-        8:
-        ldr r6, =tandem_restore
-        b 7b"
-    };
-}
-#[cfg(not(fpu))]
-macro_rules! suspend_without_fpu {
-    () => {
-        "\n// every task"
+        concat!("ldm r9, {{r2, r3, r12}}", enter_stack!(), "\nbx r3")
     };
 }
 
-/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
+/// [`resume_only`], at the end of a routine with [`suspend`].
 macro_rules! resume {
     () => {
-        concat!("ldm r9, {{r2, r3, r12}}", enter_stack!(), "\nbx r3", suspend_without_fpu!())
+        concat!(resume_only!(), "\n", without_fpu!("r7", "6f", ""), "\n6:\nbl tandem_refuse_switch")
     };
 }
 
@@ -334,7 +391,9 @@ macro_rules! constants {
 }
 
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
-pub(super) use {constants, count_switch, enter_stack, resume, suspend, suspend_without_fpu};
+pub(super) use {
+    constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
+};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
@@ -375,9 +434,18 @@ pub(crate) unsafe fn load(to: Task) -> ! {
     // rest is this function's contract.
     unsafe {
         core::arch::asm!(
+            "movs r1, #0", "msr basepri, r1", // which ends with its task
             "mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn)
         )
     }
+}
+
+/// Ends the program: the running task would wait, or return from its poll, with BASEPRI raised,
+/// which would mask interrupts of the next task.
+#[cold]
+#[unsafe(export_name = "tandem_refuse_switch")]
+extern "C" fn refuse_switch() -> ! {
+    panic!("task {}: would wait with BASEPRI raised", current().name())
 }
 
 /// Restores a context without FPU registers. Clears FPCA, so that no later switch saves FPU
@@ -433,6 +501,8 @@ pub(super) unsafe extern "C" fn start_poll() {
         ".thumb_func",
         "tandem_poll_returned:",
         "cpsid i",
+        "mrs r0, basepri",
+        "cbnz r0, 7f",
         "ldrb r0, [r5, #{again}]",
         "strd r7, r8, [r5, #{resume}]", // a poll that was suspended has left a context
         "cbz r0, 4f",
@@ -465,6 +535,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "str r4, [r6, #{top}]",
         "mov r9, r0",
         "b tandem_load",
+        "7: bl tandem_refuse_switch",
         blocked = sym emit_blocked,
         check_order = sym check_order,
         on_run = sym on_run,

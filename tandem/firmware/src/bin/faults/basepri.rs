@@ -1,0 +1,94 @@
+//! BASEPRI belongs to the task that raises it, on processors that have it.
+
+use super::{DONE, LOW, LOWER, MS, SPINNING, THREADS, UNITS, expect_culprit, pause};
+use core::pin::pin;
+use cortex_m::register::basepri;
+use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use tandem::{Coroutine, Me, Priority, Semaphore, delay_until, time, yield_now};
+use tandem_firmware::println;
+
+/// Masks the interrupts of the lowest four fifths of all priorities, PendSV among them.
+const RAISED: u8 = 0x40;
+static NEVER: Semaphore = Semaphore::new(0);
+static POLLED: [Coroutine<128>; 1] = [const { Coroutine::new() }; 1];
+
+fn set(priority: u8) {
+    // SAFETY: masks interrupts, or unmasks those that the same thread has masked.
+    unsafe { basepri::write(priority) };
+}
+
+/// While BASEPRI is raised, tasks that are woken wait, and see it at 0 when they run.
+fn no_task_runs(me: &Me) {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static EQUAL_RUNS: AtomicBool = AtomicBool::new(false);
+    let higher = LOWER.spawn(Priority::new(LOW.value() + 1), "higher", |me| {
+        for _ in 0..3 {
+            UNITS.take(me);
+            assert_eq!(basepri::read(), 0, "the BASEPRI of another thread");
+            RUNS.fetch_add(1, Relaxed);
+        }
+    });
+    assert!(higher.is_ok());
+    let raises = THREADS[0].spawn(LOW, "raises", |me| {
+        for round in 0..3 {
+            set(RAISED);
+            UNITS.give();
+            me.yield_now();
+            assert_eq!((RUNS.load(Relaxed), basepri::read()), (round, RAISED));
+            assert!(!EQUAL_RUNS.load(Relaxed));
+            set(0);
+            assert_eq!(RUNS.load(Relaxed), round + 1);
+        }
+        me.yield_now();
+        assert!(EQUAL_RUNS.load(Relaxed));
+        // It ends with the thread.
+        set(RAISED);
+    });
+    assert!(raises.is_ok());
+    let equal = POLLED[0].spawn(LOW, "equal", async {
+        assert_eq!(basepri::read(), 0);
+        EQUAL_RUNS.store(true, Relaxed);
+        yield_now().await;
+        assert_eq!(basepri::read(), 0);
+        DONE.give();
+    });
+    assert!(equal.is_ok());
+    DONE.take(me);
+    pause(me);
+    assert_eq!(basepri::read(), 0);
+}
+
+pub fn belongs_to_its_task(me: &Me, spinning: &mut usize) {
+    no_task_runs(me);
+    const TEXT: &str = "culprit: would wait with BASEPRI raised";
+    let waits: [fn(&Me); 3] = [
+        |me| {
+            set(RAISED);
+            NEVER.take(me);
+        },
+        |me| {
+            set(RAISED);
+            me.delay_until(u64::MAX);
+        },
+        |me| {
+            set(RAISED);
+            me.block_on(async {
+                let mut delay = pin!(delay_until(time::now() + MS));
+                delay.as_mut().await;
+            });
+        },
+    ];
+    for body in waits {
+        expect_culprit(me, spinning, TEXT, |priority, storage| {
+            assert!(SPINNING[storage].spawn(priority, "culprit", body).is_ok());
+        });
+    }
+    expect_culprit(me, spinning, TEXT, |priority, _| {
+        let polled = POLLED[0].spawn(priority, "culprit", async {
+            set(RAISED);
+            yield_now().await;
+        });
+        assert!(polled.is_ok());
+    });
+    println!("BASEPRI belongs to its task: ok");
+}
