@@ -119,8 +119,9 @@ pub struct Run {
     /// this value.
     #[arg(long, value_name = "serial:LINE", help_heading = WHAT)]
     pub machine: Option<String>,
-    /// Write this image into the board's flash first, with the program probe-rs.
-    #[arg(long, value_name = "IMAGE", requires = "chip", help_heading = OWN)]
+    /// Write this image into the board's flash first, with the program probe-rs, or as boards.toml says
+    /// for a target KERNEL@board:NAME.
+    #[arg(long, value_name = "IMAGE", help_heading = OWN)]
     pub flash: Option<PathBuf>,
     /// The board's chip, as probe-rs calls it (`probe-rs chip list`); writes the image of
     /// NAME=IMAGE@serial:LINE into it.

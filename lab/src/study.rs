@@ -347,9 +347,12 @@ fn no_image(target: &Target) -> Result<()> {
 /// Checks that a target of a study opens no device: its path is for the command line to name.
 ///
 /// # Errors
-/// If the target is a serial line.
+/// If the target is a serial line, or a board by its name.
 fn no_device(target: &Target) -> Result<()> {
-    if target.machine.starts_with(serial::PREFIX) {
+    if [serial::PREFIX, serial::boards::PREFIX]
+        .iter()
+        .any(|prefix| target.machine.starts_with(prefix))
+    {
         bail!(
             "`{target}` is a device of this computer, which a study may not open: name it on the \
              command line, as --target {target}"

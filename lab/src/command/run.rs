@@ -18,7 +18,7 @@ use crate::{
     fleet::{self, Number, Plan, label},
     journal::{CaseForm, Header, PeerForm},
     machine::{
-        serial,
+        serial::{self, boards},
         vm::kernel::{self, Own},
     },
     report,
@@ -158,6 +158,8 @@ impl Prepared {
         let keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
+        } else if let Some(image) = &arguments.flash {
+            flash_board(image, &cases, stop)?;
         }
         Ok(Self { cases, peers, header, keeper })
     }
@@ -195,6 +197,20 @@ impl Prepared {
             return Ok(INTERRUPTED);
         }
         Ok(run.status().exit_code())
+    }
+}
+
+/// Writes an image to the board by name on which the cases run.
+///
+/// # Errors
+/// If the cases run on no such board, or on two; or the image cannot be written.
+fn flash_board(image: &Path, cases: &[Case], stop: &AtomicBool) -> Result<()> {
+    let named = cases.iter().filter_map(|case| case.target.machine.strip_prefix(boards::PREFIX));
+    let names: BTreeSet<&str> = named.collect();
+    match names.into_iter().collect::<Vec<_>>()[..] {
+        [name] => boards::flash_board(name, image, stop),
+        [] => bail!("`--flash` needs --chip, or a target KERNEL@board:NAME"),
+        [first, second, ..] => bail!("`--flash` is for one board, not for {first} and {second}"),
     }
 }
 

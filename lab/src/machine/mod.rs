@@ -33,8 +33,14 @@ use crate::{
 pub const SOAK: &str = "soak_s";
 
 /// The families of machines, in the order in which their targets are listed.
-static FAMILIES: &[&Family] =
-    &[&host::FAMILY, &vm::FAMILY, &qemu::FAMILY, &rtl::FAMILY, &serial::FAMILY];
+static FAMILIES: &[&Family] = &[
+    &host::FAMILY,
+    &vm::FAMILY,
+    &qemu::FAMILY,
+    &rtl::FAMILY,
+    &serial::FAMILY,
+    &serial::boards::FAMILY,
+];
 
 /// The provenance of a machine's figures.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,7 @@
 //! repeated until a stream answers that names it, and everything before is skipped.
 //! `docs/machines/serial.md` describes how to bring up a board.
 
+pub mod boards;
 mod flash;
 mod frames;
 mod line;

@@ -246,6 +246,54 @@ fn a_signal_ends_it_and_leaves_the_line_closed() {
     run_on(&board, "bare", &["-q"]).exits(0);
 }
 
+/// The board moves to another cable: its target stays, and its runs are compared.
+#[test]
+fn a_board_keeps_its_name_on_another_cable() {
+    let folder = Folder::new("boards");
+    let log = folder.path("log");
+    let runs = [0, 1].map(|cable| {
+        let board = Board::new(|_, request| Some(whole(request)));
+        let script = |what: &str| format!("['sh', '-c', 'echo {what} {{image}} >> {log}']");
+        let boards = format!(
+            "[bench-1]\nline = '{}'\nchip = 'STM32F405RGTx'\nflash = {}\nreset = {}",
+            board.device,
+            script("flash"),
+            script("reset")
+        );
+        let boards = folder.file("boards.toml", boards);
+        let file = folder.path(&format!("{cable}.json"));
+        let words =
+            ["run", "switch", "--no-store", "--repeat", "2", "--target", "bare@board:bench-1"];
+        let more = ["--format", "json", "-o", &file, "--flash", "image.elf"];
+        run(program().env("CHRONOSCOPE_BOARDS", boards).args([&words[..], &more].concat()))
+            .exits(0);
+        file
+    });
+    let commands = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(commands, "flash image.elf\nreset {image}\n".repeat(2));
+    let of: Value = serde_json::from_str(&std::fs::read_to_string(&runs[0]).unwrap()).unwrap();
+    assert_eq!(of["cases"][0]["target"], "bare@board:bench-1");
+    assert_eq!(of["cases"][0]["identity"]["chip"], "STM32F405RGTx");
+    let compared = chronoscope(&["compare", &runs[0], &runs[1], "--format", "json"]).json();
+    assert_eq!(compared["only_in_a"].as_array().unwrap().len(), 0, "{compared:#}");
+}
+
+#[test]
+fn boards_that_are_unknown_are_told() {
+    let folder = Folder::new("no-boards");
+    let boards = folder.path("boards.toml");
+    let ask = |target: &str| {
+        let words = ["run", "switch", "--no-store", "--target", target];
+        run(program().env("CHRONOSCOPE_BOARDS", &boards).args(words))
+    };
+    ask("bare@board:bench-1").complains("boards.toml: describe the board there");
+    folder.file("boards.toml", "[bench-1]\nline = '/dev/null'\nreset = ['false']");
+    ask("bare@board:bench-2").complains("has no board `bench-2`; did you mean `bench-1`");
+    ask("bare@board:bench-1").exits(1).shows("`reset` of the board `bench-1`: false failed");
+    folder.file("boards.toml", "[bench-1]\nline = 7");
+    ask("bare@board:bench-1").complains("boards.toml: line 2");
+}
+
 #[test]
 fn an_image_is_flashed_by_probe_rs() {
     let folder = Folder::new("serial-flash");

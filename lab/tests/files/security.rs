@@ -63,7 +63,7 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
 /// The program in that folder, with its store, cache and home there.
 fn program_in(folder: &Folder) -> Command {
     let mut program = program();
-    for home in ["HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+    for home in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
         program.env(home, folder.path("home"));
     }
     program.current_dir(&folder.0);
@@ -458,6 +458,29 @@ fn images_are_named_by_the_installation_and_the_user() {
     let mut by_user = program_in(&folder);
     run(by_user.args(target).env("CHRONOSCOPE_IMAGES", folder.path("firmware")));
     assert!(Path::new(&mark).exists(), "the user's variable names the builder");
+}
+
+#[test]
+fn boards_are_named_by_the_user() {
+    let folder = Folder::new("named-boards");
+    let text =
+        "name = 'theirs'\ntitle = ''\n[[case]]\nexperiment = 'switch'\ntarget = 'bare@board:one'";
+    let study = folder.file("study.toml", text);
+    let log = folder.path("log");
+    let boards = format!("[one]\nline = '/dev/null'\nreset = ['touch', '{log}']");
+    let boards = folder.file("boards.toml", boards);
+    let lab = |words: &[&str], file: Option<&str>| {
+        let mut lab = program_in(&folder);
+        file.map(|file| lab.env("CHRONOSCOPE_BOARDS", file));
+        run(lab.args(["run", "--no-store"]).args(words))
+    };
+    // A study may not name a board, and the current folder's file is not read.
+    lab(&["--study", &study], Some(&boards)).complains("a study may not open");
+    lab(&["switch", "--target", "bare@board:one"], None).complains("home/chronoscope/boards.toml");
+    assert!(!fs::exists(&log).unwrap());
+    // The user names both: the command runs.
+    lab(&["switch", "--target", "bare@board:one"], Some(&boards));
+    assert!(fs::exists(&log).unwrap());
 }
 
 #[test]

@@ -1,0 +1,278 @@
+//! The machine `KERNEL@board:NAME`: a board on a serial line, by a name that stays when the cable
+//! moves. The user's file `boards.toml` says where each board is connected, and how it is flashed
+//! and reset.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, OnceLock, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use chronoscope_suite::{Parameter, Spec};
+use serde::Deserialize;
+
+use super::{BAUD, BAUDS, FAMILY as LINES, Serial, flash::flash};
+use crate::{
+    child,
+    machine::{
+        Machine, Made, Recording, Start,
+        family::{Family, Targets},
+        firmware,
+    },
+    run::Target,
+    toml_text::from_toml,
+    units::words,
+};
+
+/// Boards have the defaults of those on a line that is named by its device.
+pub static FAMILY: Family = Family {
+    find,
+    targets: Targets::Form {
+        form: "KERNEL@board:NAME",
+        help: "a board that boards.toml describes; board@…: with whatever kernel",
+    },
+    defaults: &[firmware::DEFAULTS],
+    takes_images: false,
+};
+
+/// The prefix of the machine's name.
+pub const PREFIX: &str = "board:";
+
+/// The path of the file, where it is not in the user's configuration folder.
+const VARIABLE: &str = "CHRONOSCOPE_BOARDS";
+
+/// The limit for the file, in bytes; a larger file is something else.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The limit for flashing or resetting a board.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The word that stands for the image's path in a command that flashes.
+const IMAGE: &str = "{image}";
+
+/// A board in the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Board {
+    /// The absolute path of the device.
+    line: PathBuf,
+    #[serde(default = "usual_rate")]
+    baud: u32,
+    /// The chip, as probe-rs calls it.
+    chip: Option<String>,
+    /// The command that flashes an image, instead of probe-rs.
+    #[serde(default)]
+    flash: Vec<String>,
+    /// The command that resets the board, run once before its first repetition.
+    #[serde(default)]
+    reset: Vec<String>,
+}
+
+fn usual_rate() -> u32 {
+    BAUD
+}
+
+type Boards = BTreeMap<String, Board>;
+
+/// A kernel on a board.
+struct OnBoard {
+    name: String,
+    board: Board,
+    line: Serial,
+}
+
+/// Fails if there is no file, or no such board in it.
+fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+    let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
+    let board = named(name)?.clone();
+    let (device, baud) = (board.line.clone(), board.baud);
+    let line = Serial { kernel: target.kernel.clone(), own: None, device, baud };
+    Ok(Some(Box::new(OnBoard { name: name.to_owned(), board, line })))
+}
+
+impl Machine for OnBoard {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        self.line.parameters()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        LINES.default(super::images::kind(&self.line.kernel), spec, parameter)
+    }
+
+    fn prepare(&self, _request: &str, stop: &AtomicBool) -> Result<Made> {
+        self.reset(stop)?;
+        let chip = self.board.chip.clone().map(|chip| ("chip".to_owned(), chip));
+        Ok(Made { identity: chip.into_iter().collect(), remark: "" })
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        self.line.run(start, sink)
+    }
+}
+
+impl OnBoard {
+    /// Resets the board, once per process.
+    fn reset(&self, stop: &AtomicBool) -> Result<()> {
+        static DONE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if !done.contains(&self.name) {
+            command(&self.name, "reset", &self.board.reset, stop)?;
+            done.insert(self.name.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Writes `image` into the flash of the board of that name, by its command or with probe-rs.
+///
+/// # Errors
+/// If there is no such board, its entry does not say how, or the command fails.
+pub fn flash_board(name: &str, image: &Path, stop: &AtomicBool) -> Result<()> {
+    let board = named(name)?;
+    if board.flash.is_empty() {
+        let chip = board.chip.as_deref().with_context(|| {
+            format!("the board `{name}` has neither `flash` nor `chip`: add one to {}", place())
+        })?;
+        return flash(image, chip, stop);
+    }
+    let path = image.display().to_string();
+    let words: Vec<String> = board.flash.iter().map(|word| word.replace(IMAGE, &path)).collect();
+    command(name, "flash", &words, stop)
+}
+
+/// Runs a board's command, if it has one.
+fn command(name: &str, key: &str, words: &[String], stop: &AtomicBool) -> Result<()> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(()) };
+    let what = format!("`{key}` of the board `{name}`");
+    let ran =
+        child::run(Command::new(program).args(arguments), program, LIMIT.into(), stop, &mut |_| {
+            Ok(())
+        });
+    ran.with_context(|| what)
+}
+
+/// The board of that name.
+///
+/// # Errors
+/// There is no file, it cannot be read, or it has no such board.
+fn named(name: &str) -> Result<&'static Board> {
+    static BOARDS: OnceLock<Result<Boards, String>> = OnceLock::new();
+    let boards = BOARDS.get_or_init(|| read().map_err(|error| format!("{error:#}")));
+    let boards = boards.as_ref().map_err(|error| anyhow!("{error}"))?;
+    boards.get(name).with_context(|| {
+        let near = words::nearest(name, boards.keys().map(String::as_str));
+        format!("{} has no board `{name}`{near}", place())
+    })
+}
+
+/// The path of the file: that of [`VARIABLE`], or `chronoscope/boards.toml` in the user's
+/// configuration folder.
+fn path() -> Option<PathBuf> {
+    if let Some(path) = env::var_os(VARIABLE) {
+        return Some(path.into());
+    }
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(folder.join("chronoscope/boards.toml"))
+}
+
+fn place() -> String {
+    path().map_or_else(|| "boards.toml".to_owned(), |path| path.display().to_string())
+}
+
+fn read() -> Result<Boards> {
+    let path = path().context("there is no folder for boards.toml: set HOME")?;
+    let shown = path.display();
+    let size = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!(
+            "there is no {shown}: describe the board there (docs/machines/serial.md), or name the \
+             line, as KERNEL@serial:/dev/ttyUSB0"
+        ),
+        found => found.with_context(|| format!("cannot read {shown}"))?.len(),
+    };
+    ensure!(size <= MAX_BYTES, "{shown} has more than {MAX_BYTES} bytes: it describes no boards");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
+    parse(&text).with_context(|| path.display().to_string())
+}
+
+/// Parses the file.
+///
+/// # Errors
+/// It is no TOML, an entry is invalid, or two boards have the same line.
+fn parse(text: &str) -> Result<Boards> {
+    let boards: Boards = from_toml(text)?;
+    let is_sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let mut lines: BTreeMap<&Path, &str> = BTreeMap::new();
+    for (name, board) in &boards {
+        ensure!(
+            !name.is_empty() && name.chars().all(is_sound),
+            "the board `{name}`: a name has letters, digits, `-`, `_` and `.`"
+        );
+        ensure!(
+            board.line.is_absolute(),
+            "the board `{name}`: `line = \"{}\"`: write the device's path, as /dev/ttyUSB0",
+            board.line.display()
+        );
+        ensure!(
+            BAUDS.contains(&board.baud),
+            "the board `{name}`: `baud = {}`: write a number from {} to {}",
+            board.baud,
+            BAUDS.start(),
+            BAUDS.end()
+        );
+        if let Some(other) = lines.insert(&board.line, name) {
+            bail!("the boards `{other}` and `{name}` have the same line {}", board.line.display());
+        }
+    }
+    Ok(boards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_are_read() {
+        let text = "
+            [nucleo-1]
+            line = '/dev/serial/by-id/usb-1'
+            chip = 'STM32F446RETx'
+            [hifive]
+            line = '/dev/ttyUSB1'
+            baud = 921600
+            flash = ['openocd', '-c', 'program {image}']
+            reset = ['openocd', '-c', 'reset']";
+        let boards = parse(text).unwrap();
+        assert_eq!(boards["nucleo-1"].baud, BAUD);
+        assert_eq!(boards["hifive"].flash[2], "program {image}");
+    }
+
+    #[test]
+    fn boards_that_cannot_be_are_refused() {
+        for (text, words) in [
+            ("[a]", "line 1: missing field `line`"),
+            ("[a]\nline = 'ttyUSB0'", "write the device's path"),
+            ("[a]\nline = '/dev/a'\nbaud = 3", "a number from 300"),
+            ("[a]\nline = '/dev/a'\nbout = 3", "did you mean `baud`"),
+            ("['a b']\nline = '/dev/a'", "the board `a b`"),
+            (
+                "[a]\nline = '/dev/a'\n[b]\nline = '/dev/a'",
+                "the boards `a` and `b` have the same line",
+            ),
+            ("[a]\nline = '/dev/a'\n[a]\nline = '/dev/b'", "line 3"),
+        ] {
+            let error = format!("{:#}", parse(text).unwrap_err());
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
