@@ -298,6 +298,17 @@ pub struct Report {
     /// or d). Needs a run with --samples.
     #[arg(long, value_name = "TIME")]
     pub extrapolate: Option<String>,
+    /// Show recorded runs instead: make a folder [default: chronoscope-demo] with a store, a page
+    /// and a comparison, and print an answer and a history. Nothing is measured.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "chronoscope-demo",
+        conflicts_with_all = ["runs", "extrapolate", "format", "output", "store", "full", "evidence", "explain"]
+    )]
+    pub demo: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]

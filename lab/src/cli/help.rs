@@ -13,6 +13,7 @@ Examples:
   chronoscope run quick             how well does this machine keep time?
   chronoscope run rt-acceptance     may it carry real-time work?
   chronoscope run microcontrollers  kernels of microcontrollers, emulated
+  chronoscope report --demo         recorded runs: a page, a comparison, a history
   chronoscope report --full         all figures of the last run
   chronoscope compare last-1 last   is the last run slower than the one before?
   chronoscope explain p99           a word of the screen
@@ -38,7 +39,8 @@ pub const REPORT: &str = "\
 Examples:
   chronoscope report                    the answer of the last run
   chronoscope report 12 --full          all figures of run 12
-  chronoscope report last-1 -o run.html the page of the run before the last";
+  chronoscope report last-1 -o run.html the page of the run before the last
+  chronoscope report --demo             recorded runs, without measuring";
 
 /// Prints help, with lines that fit.
 pub fn print(text: &str) {

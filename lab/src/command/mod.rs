@@ -4,6 +4,7 @@ mod baseline;
 mod cache;
 mod capture;
 mod compare;
+mod demo;
 mod doctor;
 mod explain;
 mod history;

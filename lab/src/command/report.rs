@@ -2,10 +2,13 @@
 
 use anyhow::{Result, bail};
 
-use super::run::duration;
+use super::{demo, run::duration};
 use crate::{cli, reference::Reference, report, store::Store, units::printable};
 
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
+    if let Some(folder) = &arguments.demo {
+        return demo::execute(folder);
+    }
     let mut runs = Vec::new();
     for word in &arguments.runs {
         let reference = Reference::try_from(word.as_os_str())?;

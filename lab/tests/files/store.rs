@@ -296,3 +296,22 @@ fn what_is_no_run_is_told_in_a_line() {
     fs::File::create(&huge).unwrap().set_len(257 << 20).unwrap();
     chronoscope(&["report", &huge]).complains("larger than 256 MiB");
 }
+
+/// The recorded runs: a store, two pages, a history and an answer, without measuring.
+#[test]
+fn a_demonstration_needs_no_measurement() {
+    let folder = Folder::new("demo");
+    let place = folder.path("shown");
+    let words = ["report".to_owned(), format!("--demo={place}")];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let shown = chronoscope(&words);
+    shown.exits(0).shows("A periodic task starts").shows("history period").shows("compare 5 6");
+    let page = fs::read_to_string(format!("{place}/page.html")).unwrap();
+    assert!(page.contains("<h1>A periodic task starts") && page.len() < 300_000, "{}", page.len());
+    let comparison = fs::read_to_string(format!("{place}/compare.html")).unwrap();
+    assert!(comparison.contains("<h1>B takes 4.1"), "{comparison}");
+    let store = format!("{place}/runs.sqlite");
+    let list = chronoscope(&["history", "--store", &store]);
+    assert_eq!(list.exits(0).stdout.matches(" demo ").count(), 6, "{list:#?}");
+    chronoscope(&words).complains("is there already");
+}

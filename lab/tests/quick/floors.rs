@@ -51,7 +51,7 @@ const RUN_FLOORS: [&[&str]; 10] = [
     &["test"],
     &["upgrade"],
     &["agreement", "interval", "lookup"],
-    &["sample"],
+    &["sample", "schema"],
     &["lib"],
     &["case", "peer"],
     &["limit"],
