@@ -35,12 +35,15 @@ use core::{
 };
 
 /// The part of a mutex, or of a ceiling, that does not depend on the type of its value.
+///
+/// The assembly of `arch` writes `owner` and `next` at once.
+#[repr(C)]
 pub(crate) struct Lock {
     /// The task that uses the value. The idle task, if nobody will ever unlock.
-    owner: Shared<Option<Task>>,
-    waiters: WaitQueue,
+    pub(crate) owner: Shared<Option<Task>>,
     /// The next in the owner's list of held locks.
     next: Shared<Option<NonNull<Lock>>>,
+    pub(crate) waiters: WaitQueue,
     /// The level to which the owner is raised in any case: `IDLE_LEVEL` for a mutex.
     ceiling: Level,
 }
@@ -74,13 +77,9 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn lock(&'static self, _: &Me) -> Guard<T> {
         let (mask, m) = Mask::set();
-        let me = KERNEL.current(m);
-        if let Some(owner) = self.lock.owner.get(m) {
-            self.lock.assert_may_wait(mask, me, owner, "Mutex::lock");
-            assert!(!owner.is(KERNEL.nobody()), "a mutex whose owner has ended is locked");
-            self.lock.wait(m, me, None);
-        } else {
-            self.lock.give_to(m, me);
+        match self.lock.owner.get(m) {
+            None => self.lock.give_to(m, KERNEL.current(m)),
+            Some(owner) => self.lock.wait_for(m, mask, owner),
         }
         mask.restore();
         Guard(self, PhantomData)
@@ -98,8 +97,8 @@ impl<T> Mutex<T> {
         let (mask, m) = Mask::set();
         let me = KERNEL.current(m);
         let locked = if let Some(owner) = self.lock.owner.get(m) {
-            self.lock.assert_may_wait(mask, me, owner, "Mutex::lock_until");
-            self.lock.wait(m, me, Some(due))
+            assert_may_wait(mask, me, owner, "Mutex::lock_until");
+            self.lock.wait_until(m, me, due)
         } else {
             self.lock.give_to(m, me);
             true
@@ -189,33 +188,12 @@ impl Lock {
         }
     }
 
-    pub(crate) fn is_free(&self, m: Masked) -> bool {
-        self.owner.get(m).is_none()
-    }
-
     /// The level to which the owner is raised in any case.
     pub(crate) fn ceiling(&self) -> Level {
         self.ceiling
     }
 
-    /// Lends the lock to a context that has no list of held locks: a handler, or code that runs
-    /// before `start`.
-    pub(crate) fn lend(&self, m: Masked) {
-        self.owner.set(m, Some(KERNEL.nobody()));
-    }
-
-    /// Ends a use. The lock is in no list.
-    pub(crate) fn free(&self, m: Masked) {
-        self.owner.set(m, None);
-    }
-
     #[inline(always)]
-    #[track_caller]
-    fn assert_may_wait(&self, mask: Mask, me: Task, owner: Task, call: &str) {
-        assert!(!owner.is(me), "a thread locks a mutex that it has locked");
-        kernel::assert_may_wait(mask, call);
-    }
-
     pub(crate) fn give_to(&self, m: Masked, task: Task) {
         self.owner.set(m, Some(task));
         self.next.set(m, task.held.get(m));
@@ -223,24 +201,29 @@ impl Lock {
         trace::emit(Event::Lock, task);
     }
 
+    /// Blocks the thread until `owner`, another thread, hands the lock to it.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn wait_for(&self, m: Masked, mask: Mask, owner: Task) {
+        let me = KERNEL.current(m);
+        assert_may_wait(mask, me, owner, "Mutex::lock");
+        assert!(!owner.is(KERNEL.nobody()), "a mutex whose owner has ended is locked");
+        let mut place = MaybeUninit::uninit();
+        let (waiter, _) = self.enter(m, me, &mut place);
+        if waiter.is_waiting(m) {
+            kernel::block(m, me);
+        }
+    }
+
     /// Blocks the thread until the lock is handed to it. Returns `false` if `due` came first.
     /// Interrupts were on before they were masked.
-    fn wait(&self, m: Masked, me: Task, due: Option<u64>) -> bool {
+    fn wait_until(&self, m: Masked, me: Task, due: u64) -> bool {
         let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::in_place(&mut place, me);
         let timer = Timer::new(me);
-        self.waiters.insert(m, waiter);
-        me.waiter.set(m, Some(NonNull::from(waiter)));
-        me.waits_for.set(m, Some(NonNull::from(self)));
-        arch::unmask(m);
-        self.settle_owner();
-        let (mask, mut m) = Mask::set();
-        if let Some(due) = due {
-            m = TIMERS.set(m, mask, &timer, due);
-        }
-        // An inherited priority may have come while interrupts were unmasked.
-        waiter.move_to_level_of_task(m);
-        while waiter.is_waiting(m) && (due.is_none() || timer.is_set(m)) {
+        let (waiter, mask) = self.enter(m, me, &mut place);
+        let m = TIMERS.set(m, mask, &timer, due);
+        while waiter.is_waiting(m) && timer.is_set(m) {
             kernel::block(m, me);
         }
         timer.cancel(m);
@@ -255,17 +238,38 @@ impl Lock {
         served
     }
 
+    /// Enters the running thread into the queue, and lets the owner, and those for which that one
+    /// waits, inherit its priority. Interrupts are on meanwhile, and masked again on return: the
+    /// lock may have been handed over by then.
+    fn enter<'a>(
+        &self,
+        m: Masked,
+        me: Task,
+        place: &'a mut MaybeUninit<Waiter>,
+    ) -> (&'a Waiter, Mask) {
+        let waiter = Waiter::in_place(place, me);
+        self.waiters.insert(m, waiter);
+        me.waiter.set(m, Some(NonNull::from(waiter)));
+        me.waits_for.set(m, Some(NonNull::from(self)));
+        arch::unmask(m);
+        self.settle_owner();
+        let (mask, _) = Mask::set();
+        (waiter, mask)
+    }
+
+    #[inline(always)]
     fn unlock(&self, m: Masked, mask: Mask) {
         let me = KERNEL.current(m);
-        self.unlink(m, me);
+        if me.held.get(m) == Some(NonNull::from(self)) {
+            me.held.set(m, self.next.get(m));
+        } else {
+            self.unlink(m, me);
+        }
         trace::emit(Event::Unlock, me);
-        let heir = self.waiters.pop(m).and_then(|(_, task)| task);
-        self.owner.set(m, None);
-        if let Some(heir) = heir {
-            self.give_to(m, heir);
-            settle(m, me); // first, while it is alone at an inherited level
-            kernel::wake(m, heir);
-            kernel::reschedule(m, mask);
+        match self.waiters.first(m) {
+            None => self.owner.set(m, None),
+            // SAFETY: interrupts are masked, `first` is in the queue, and `me` is the running task.
+            Some(first) => unsafe { arch::pass_on(self, me, NonNull::from(first), mask) },
         }
     }
 
@@ -299,6 +303,38 @@ impl Lock {
     }
 }
 
+/// Hands `lock` to `first`, its most urgent waiter. The running thread, `me`, has removed the lock
+/// from its list, and loses the priority inherited through it. A step for each lock that it holds.
+///
+/// # Safety
+/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
+/// tasks may have run in between, with interrupts on.
+#[inline(never)]
+pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Waiter>, mask: Mask) {
+    // SAFETY: interrupts are masked, and the waiter is in the queue, by this function's contract.
+    let (m, first) = unsafe { (Masked::assume(), first.as_ref()) };
+    let Some(heir) = lock.waiters.serve(m, first) else { return }; // never a foreign waker
+    heir.waits_for.set(m, None);
+    lock.give_to(m, heir);
+    // Most often, the heir takes the place of the owner, which has no other lock.
+    if mask.is_open() && me.held.get(m).is_none() && KERNEL.ready.succeed(m, me, heir) {
+        kernel::switch(m, me, heir);
+    } else {
+        settle(m, me); // first, while it is alone at an inherited level
+        kernel::wake(m, heir);
+        kernel::reschedule(m, mask);
+    }
+}
+
+/// # Panics
+/// If the thread would wait for itself, or in a critical section.
+#[inline(always)]
+#[track_caller]
+fn assert_may_wait(mask: Mask, me: Task, owner: Task, call: &str) {
+    assert!(!owner.is(me), "a thread locks a mutex that it has locked");
+    kernel::assert_may_wait(mask, call);
+}
+
 /// Ends a task's hold of the locks whose guards it has forgotten. They stay locked for ever.
 ///
 /// # Panics
@@ -321,6 +357,9 @@ pub(crate) fn abandon(m: Masked, task: Task) {
 /// Returns whether a task uses a ceiling. A step for each lock that it holds.
 #[cfg(feature = "time-slice")]
 pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
+    if task.floor.get(m) != crate::task::Rank::NONE {
+        return true;
+    }
     let mut link = task.held.get(m);
     while let Some(lock) = link {
         // SAFETY: locks in the list are static or borrowed by their use.
@@ -336,7 +375,9 @@ pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
 /// Updates a task's priority: its own, or that of a ceiling in use or of its most urgent waiter, if
 /// higher. Returns whether it has changed. A step for each lock that the task holds.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
-    let mut level: Level = task.base(m);
+    let floor = task.floor.get(m);
+    task.floor.set(m, floor.outdated());
+    let mut level: Level = task.base(m).min(floor.level());
     let mut link = task.held.get(m);
     while let Some(lock) = link {
         // SAFETY: locks in the list are static or borrowed by their use.
@@ -353,9 +394,11 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     trace::emit(Event::Priority, task);
     #[cfg(feature = "time-slice")]
     crate::slice::begin_if_shared(m, KERNEL.current(m));
-    if let (false, Some(waiter)) = (KERNEL.ready.contains(m, task), task.waiter.get(m)) {
+    // A thread that waits for a mutex may be ready: pre-empted before it blocks, or out of time.
+    let waits = task.waits_for.get(m).is_some() || !KERNEL.ready.contains(m, task);
+    if let (true, Some(waiter)) = (waits, task.waiter.get(m)) {
         // SAFETY: a live task that is not ready waits, and the waiter of its wait is on its stack
-        // until it runs again.
+        // until it runs again. So is that of a wait for a mutex.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);
     }
     true

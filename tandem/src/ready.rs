@@ -200,6 +200,71 @@ impl Ready {
         next
     }
 
+    /// Replaces the running task, `me`, by `heir`, which is not ready: `me` returns to its own
+    /// level, and `heir` becomes the head of the ring that it leaves. Returns `false`, and has
+    /// changed nothing, unless that ring was for `me` alone and of the level of `heir`, the other
+    /// ring is empty, and `me` uses no ceiling.
+    #[cfg(not(any(feature = "trace", feature = "time-slice")))]
+    #[inline(always)]
+    pub(crate) fn succeed(&self, m: Masked, me: Task, heir: Task) -> bool {
+        let (level, own, bitmap) = (me.level.get(m), me.base(m), self.bitmap.get(m));
+        let new = 0x8000_0000_u32.unbounded_shr(own);
+        let has_floor = me.floor.get(m) != crate::task::Rank::NONE;
+        if has_floor
+            || heir.level.get(m) != level
+            || bitmap & new != 0
+            || !neighbour(m, &me.next).is(me)
+        {
+            return false;
+        }
+        self.bitmap.set(m, bitmap | new);
+        self.head_of(m, me).set(m, Some(heir));
+        me.set_level(m, own);
+        self.head_of(m, me).set(m, Some(me));
+        true
+    }
+
+    /// The version for builds that trace or slice time: their events are those of each step.
+    #[cfg(any(feature = "trace", feature = "time-slice"))]
+    pub(crate) fn succeed(&self, _: Masked, _: Task, _: Task) -> bool {
+        false
+    }
+
+    /// Raises the running task to the ring of `bit`. Returns `false`, and has changed nothing,
+    /// unless that is more urgent than every ready task and the ring that it leaves has no other.
+    #[inline(always)]
+    pub(crate) fn rise(&self, m: Masked, me: Task, bit: u32) -> bool {
+        let bitmap = self.bitmap.get(m);
+        if bit <= bitmap || !me.next.get(m).is_some_and(|next| next.is(me)) {
+            return false;
+        }
+        self.bitmap.set(m, bitmap ^ me.bit.get(m) | bit);
+        me.set_level_of(m, arch::leading_zeros(bit), bit);
+        self.head_of(m, me).set(m, Some(me));
+        true
+    }
+
+    /// Returns the running task from the ring of `raised` to that of `level`, whose bit is `bit`.
+    /// Returns `false`, and has changed nothing, if another task is ready in one of the two rings
+    /// or in one between.
+    #[inline(always)]
+    pub(crate) fn sink(
+        &self,
+        m: Masked,
+        me: Task,
+        raised: u32,
+        (level, bit): (Level, u32),
+    ) -> bool {
+        let rest = self.bitmap.get(m) ^ raised;
+        if rest >= bit || !me.next.get(m).is_some_and(|next| next.is(me)) {
+            return false;
+        }
+        self.bitmap.set(m, rest | bit);
+        me.set_level_of(m, level, bit);
+        self.head_of(m, me).set(m, Some(me));
+        true
+    }
+
     /// Changes the level of a task, ready or not. `front`: in front of its equals at the new level.
     pub(crate) fn relevel(&self, m: Masked, task: Task, level: Level, front: bool) {
         let (bitmap, old) = (self.bitmap.get(m), task.bit.get(m));

@@ -60,7 +60,7 @@ pub(crate) type Task = &'static Header;
 /// in `.bss`.
 ///
 /// The assembly of `arch` knows the order of the fields and moves neighbours in pairs: stack and
-/// `poll`, `next` and `level`, `level` and `bit`.
+/// `poll`, `next` and `level`, `level` and `bit`, `base` and `floor`, `waits_for` and `held`.
 #[repr(C)]
 pub(crate) struct Header {
     /// The suspended context. A coroutine has one only while its poll is suspended.
@@ -78,8 +78,10 @@ pub(crate) struct Header {
     /// on Cortex-M, nothing.
     #[cfg(target_arch = "riscv32")]
     pub(crate) head: Shared<Option<NonNull<Shared<Option<Task>>>>>,
-    /// The task's own level. A byte, as are the next two fields, so that they share a word.
-    base: Shared<u8>,
+    /// The task's own level. A byte, as are the next three fields, so that they share a word.
+    pub(crate) base: Shared<u8>,
+    /// The rank of the most urgent ceiling whose closure the task runs.
+    pub(crate) floor: Shared<Rank>,
     /// For a coroutine: woken since its poll started, so to be polled again. `false` between two
     /// polls. For a thread in `block_on`: woken since the last poll.
     pub(crate) again: Shared<bool>,
@@ -99,6 +101,46 @@ pub(crate) struct Header {
     /// In ticks of the board's clock.
     #[cfg(feature = "processor-time")]
     pub(crate) processor_time: Shared<u64>,
+}
+
+/// The level of a ceiling as a byte of a header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Rank(u8);
+
+impl Rank {
+    /// No ceiling. Zero, so that a new header is placed in `.bss`.
+    pub(crate) const NONE: Self = Self(0);
+    /// Set in a rank if the task's level has been computed anew since the closure began, so that
+    /// the level before it is outdated.
+    const STALE: u8 = 0x80;
+
+    pub(crate) const fn of(level: Level) -> Self {
+        Self::of_number(Self::number_of(level))
+    }
+
+    /// The rank of a level as a number, 1 to 32.
+    pub(crate) const fn number_of(level: Level) -> u32 {
+        32 - level
+    }
+
+    pub(crate) const fn of_number(number: u32) -> Self {
+        Self(number as u8)
+    }
+
+    /// The level of the ceiling; `IDLE_LEVEL` without one.
+    pub(crate) fn level(self) -> Level {
+        32 - Level::from(self.0 & !Self::STALE)
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        u32::from(self.0)
+    }
+
+    /// The same rank, as after the level was computed anew.
+    pub(crate) fn outdated(self) -> Self {
+        if self == Self::NONE { self } else { Self(self.0 | Self::STALE) }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +165,7 @@ impl Header {
             #[cfg(target_arch = "riscv32")]
             head: Shared::new(None),
             base: Shared::new(0),
+            floor: Shared::new(Rank::NONE),
             again: Shared::new(false),
             life: Shared::new(Life::Over),
             name: Shared::new(None),
@@ -174,8 +217,14 @@ impl Header {
 
     #[inline(always)]
     pub(crate) fn set_level(&self, m: Masked, level: Level) {
+        self.set_level_of(m, level, 0x8000_0000_u32.unbounded_shr(level));
+    }
+
+    /// As [`set_level`](Self::set_level), with the bit of the level.
+    #[inline(always)]
+    pub(crate) fn set_level_of(&self, m: Masked, level: Level, bit: u32) {
         self.level.set(m, level);
-        self.bit.set(m, 0x8000_0000_u32.unbounded_shr(level));
+        self.bit.set(m, bit);
         #[cfg(target_arch = "riscv32")]
         self.head.set(m, Some(NonNull::from(KERNEL.ready.head(level))));
     }

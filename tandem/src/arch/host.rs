@@ -148,6 +148,12 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
+/// Masks interrupts where their state is to be that before an earlier `Mask::set` in the end.
+#[cfg_attr(test, track_caller)]
+pub(crate) fn mask_again() -> Masked {
+    Mask::set().1
+}
+
 #[cfg_attr(test, track_caller)]
 pub(crate) fn unmask(_: Masked) {
     assert!(MASKED.replace(false), "let in twice");

@@ -57,6 +57,9 @@ pub(crate) use crate::wait::hand_over;
 #[cfg(all(target_arch = "riscv32", any(feature = "trace", feature = "time-slice")))]
 pub(crate) use crate::wait::hand_over_and_restore;
 
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
+pub(crate) use crate::mutex::pass_on;
+
 #[cfg(all(
     not(target_arch = "riscv32"),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)

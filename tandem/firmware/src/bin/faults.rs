@@ -242,6 +242,89 @@ fn ceilings_end_in_any_order(me: &Me) {
     println!("ceilings end in any order: ok");
 }
 
+/// Closures of ceilings nest, each other's and with guards, while other tasks become ready and change
+/// what the priority is computed from.
+fn closures_of_ceilings_nest(me: &Me) {
+    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(21), 0);
+    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static HELD: Mutex<u32> = Mutex::new(0);
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    let priority = || me.info().priority().map(Priority::value);
+    let start = |priority, body: fn(&Me)| {
+        assert!(THREADS[0].spawn(Priority::new(priority), "other", body).is_ok());
+    };
+    let ran = || RAN.swap(0, Relaxed);
+    FIRST.with(|_| {
+        SECOND.with(|_| assert_eq!(priority(), Some(25)));
+        assert_eq!(priority(), Some(21));
+        assert!(FIRST.try_with(|_| ()).is_none());
+    });
+    assert_eq!(priority(), Some(20));
+    // Others become ready: an equal before the closure; within it one at the ceiling, one between.
+    start(20, |_| count(&RAN));
+    FIRST.with(|_| assert_eq!((priority(), RAN.load(Relaxed)), (Some(21), 0)));
+    assert_eq!((priority(), ran()), (Some(20), 0));
+    me.yield_now();
+    assert_eq!(ran(), 1);
+    for (ceiling, other) in [(&FIRST, 21), (&SECOND, 22), (&SECOND, 20), (&SECOND, 25)] {
+        ceiling.with(|_| {
+            start(other, |_| count(&RAN));
+            assert_eq!(RAN.load(Relaxed), 0, "a closure runs at its ceiling");
+        });
+        assert_eq!((priority(), ran()), (Some(20), u32::from(other > 20)));
+        me.yield_now();
+        assert_eq!((THREADS[0].info().is_alive(), ran()), (false, u32::from(other == 20)));
+    }
+    // A priority that is inherited and lost in the closure.
+    let held = HELD.lock(me);
+    FIRST.with(|_| {
+        SECOND.with(|_| {
+            start(30, |me| drop(HELD.lock(me)));
+            assert_eq!(priority(), Some(30));
+            drop(held);
+            assert_eq!(priority(), Some(25));
+        });
+        assert_eq!(priority(), Some(21));
+    });
+    assert_eq!(priority(), Some(20));
+    // One that is kept behind the closure.
+    let held = HELD.lock(me);
+    SECOND.with(|_| {
+        start(23, |me| drop(HELD.lock(me)));
+        assert_eq!(priority(), Some(25));
+    });
+    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(23), true));
+    drop(held);
+    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(20), false));
+    // Another thread sets the priority, below and above the ceiling.
+    for set in [19, 22, 28] {
+        SECOND.with(|_| {
+            static TO: AtomicU32 = AtomicU32::new(0);
+            TO.store(set, Relaxed);
+            start(30, |me| {
+                let to = Priority::new(TO.load(Relaxed) as u8);
+                assert!(DIRECTOR.set_priority(me, to));
+            });
+            assert_eq!(priority(), Some(25.max(set as u8)));
+            FIRST.with(|_| assert_eq!(priority(), Some(25.max(set as u8))));
+        });
+        assert_eq!(priority(), Some(set as u8));
+        assert!(DIRECTOR.set_priority(me, DIRECTING));
+    }
+    // A thread that blocks within: the value stays in use meanwhile.
+    start(21, |me| {
+        FIRST.with(|_| {
+            UNITS.take(me);
+            assert_eq!(me.info().priority(), Some(Priority::new(21)));
+        });
+        count(&RAN);
+    });
+    assert!(FIRST.try_with(|_| ()).is_none());
+    UNITS.give();
+    assert_eq!((ran(), FIRST.try_with(|value| *value)), (1, Some(0)));
+    println!("closures of ceilings nest: ok");
+}
+
 /// A future of an event may be polled again after its end.
 fn an_event_s_future_waits_again(me: &Me) {
     static AGAIN: Event = Event::new();
@@ -484,6 +567,7 @@ fn direct(me: &Me) {
     early_calls_worked(me);
     sections_stay_closed(me);
     ceilings_end_in_any_order(me);
+    closures_of_ceilings_nest(me);
     an_event_s_future_waits_again(me);
     futures_may_move(me);
     any_waker_will_do(me);

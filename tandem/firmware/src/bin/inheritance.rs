@@ -1,6 +1,9 @@
 //! Measures how long the most urgent thread waits for a mutex at the end of a chain of waiting
 //! owners, while a busy task of a priority in between is ready. The time grows with the length of
 //! the chain, not with the busy task's work.
+//!
+//! An owner that is pre-empted at any instruction of its own wait passes a priority on that it
+//! inherits there.
 #![no_std]
 #![no_main]
 
@@ -69,7 +72,37 @@ fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
     (RAN.load(Relaxed).wrapping_sub(start), waited)
 }
 
+/// Owner 1 waits for the mutex of owner 0, which waits for `GO`. The urgent thread wants that of
+/// owner 1, and becomes ready when owner 1 has made `steps` steps towards its wait. Whatever it
+/// interrupts, owner 0 inherits its priority.
+fn inherits_after(me: &Me, steps: usize) {
+    let own_first = OWNERS[0].spawn(Priority::new(0), "owner", move |me| own(me, 0));
+    me.delay_until(time::now() + nanoseconds(10_000));
+    let start = time::now() + nanoseconds(20_000);
+    let own_second = OWNERS[1].spawn(Priority::new(1), "owner", move |me| {
+        let own = MUTEXES[1].lock(me);
+        me.delay_until(start);
+        for _ in 0..steps {
+            core::hint::black_box(());
+        }
+        drop(MUTEXES[0].lock(me));
+        drop(own);
+    });
+    let urgent = HOG.spawn(Priority::new(15), "urgent", move |me| {
+        me.delay_until(start + nanoseconds(1_500));
+        drop(MUTEXES[1].lock(me));
+    });
+    assert!(own_first.is_ok() && own_second.is_ok() && urgent.is_ok());
+    me.delay_until(start + nanoseconds(20_000));
+    assert_eq!(OWNERS[0].info().priority(), Some(Priority::new(15)), "after {steps} steps");
+    GO.give();
+    me.delay_until(time::now() + nanoseconds(20_000));
+    assert!(OWNERS.iter().all(|owner| !owner.info().is_alive()) && !HOG.info().is_alive());
+}
+
 fn direct(me: &Me) {
+    (0..600).for_each(|steps| inherits_after(me, steps));
+    println!("a priority inherited while its owner begins to wait is passed on");
     let mut before = (0, 0);
     for links in 1..=LINKS {
         let (ran, waited) = wait_behind(me, links, 0);

@@ -34,7 +34,7 @@ mod switch;
 
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
-pub(crate) use paths::{give_way, hand_over, wait_in, wake};
+pub(crate) use paths::{give_way, hand_over, pass_on, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
 use crate::{
@@ -190,6 +190,12 @@ pub(crate) fn mask() -> Masked {
     unsafe { asm!("cpsid i", options(nostack, preserves_flags)) };
     // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
+}
+
+/// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.
+#[inline(always)]
+pub(crate) fn mask_again() -> Masked {
+    mask()
 }
 
 /// Unmasks interrupts, where they were on before `mask`.

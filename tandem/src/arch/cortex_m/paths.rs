@@ -1,8 +1,8 @@
 //! The most frequent paths as single routines with one frame each: a thread waits, and is given the
-//! unit it waits for.
+//! unit or the mutex it waits for.
 //!
-//! `hand_over` and `wait_in` implement the frequent case. In every other case, before they have
-//! changed anything, they continue in the Rust function of the same name in `wait.rs`.
+//! `hand_over`, `wait_in` and `pass_on` implement the frequent case. In every other case, before they have
+//! changed anything, they continue in the Rust function of the same name in `wait.rs` or `mutex.rs`.
 //!
 //! # Soundness
 //! Each routine changes the kernel's record exactly as the Rust functions do whose name it has,
@@ -21,6 +21,7 @@ use crate::{
         offset::{AGAIN, BITMAP, CURRENT, SWITCHES},
     },
     kernel::KERNEL,
+    mutex::{self, Lock},
     task::{Header, Task},
     wait::{self, WaitQueue, Waiter},
 };
@@ -315,5 +316,78 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         switches = const SWITCHES,
         waiter = const offset_of!(Header, waiter),
         waiter_size = const size_of::<Waiter>().next_multiple_of(8),
+    )
+}
+
+/// Hands `lock` to `first`, its most urgent waiter, and runs that thread in place of `me`.
+///
+/// In assembly for an owner that has no other lock, uses no ceiling and is alone at the level of `first`, with no
+/// task ready at its own level, and for a waiter that is alone at its level. The waiting thread is
+/// not ready then: it would be in the ring of the owner.
+///
+/// # Safety
+/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
+/// tasks may have run in between, with interrupts on.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Waiter>, mask: Mask) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "ldr r12, [r1, #{held}]",
+        "orrs r12, r3",
+        "bne {rust}", // the owner has another lock, or is in a critical section
+        "push {{r3-r11, lr}}",
+        "ldrd r12, r11, [r2, #{down}]", // and `next`
+        "mov r10, r1",
+        "cmp r11, r2",
+        "bne 2f", // the waiter has equals
+        "ldrd r4, r5, 9f",
+        "ldr r9, [r2, #{task}]",
+        "ldrd r6, r7, [r10, #{next}]", // and `level`
+        "ldr r8, [r9, #{level}]",
+        "cmp r6, r10",
+        "bne 2f", // the owner has equals
+        "cmp r7, r8",
+        "bne 2f", // the owner has its priority from elsewhere
+        "ldrh r6, [r10, #{base}]", // and `floor`
+        "cmp r6, #31",
+        "bhi 2f", // the owner uses a ceiling
+        "mov r11, #0x80000000",
+        "ldr r1, [r4, #{bitmap}]",
+        "lsr r11, r6",
+        "tst r1, r11",
+        "bne 2f", // another task is ready at the owner's own level
+        "orr r1, r11",
+        "str r10, [r4, r6, lsl #2]",
+        "strd r6, r11, [r10, #{level}]", // and `bit`
+        "str r9, [r4, r7, lsl #2]",
+        "strd r1, r9, [r4, #{bitmap}]", // and `current`
+        "str r12, [r0, #{waiters}]", // the next waiter leads the queue
+        "ldr r7, [r9, #{held}]",
+        "str r2, [r2, #{state}]", // served
+        "strd r9, r7, [r0, #{owner}]", // and `next`
+        "strd r3, r0, [r9, #{waits_for}]", // 0, and `held`
+        suspend!(),
+        count_switch!("r9"),
+        resume!(),
+        "2:",
+        "mov r1, r10",
+        "pop {{r3-r11, lr}}",
+        "b {rust}",
+        constants!(),
+        kernel = sym KERNEL,
+        rust = sym mutex::pass_on,
+        base = const offset_of!(Header, base),
+        bitmap = const BITMAP,
+        down = const Waiter::DOWN,
+        held = const offset_of!(Header, held),
+        level = const offset_of!(Header, level),
+        next = const offset_of!(Header, next),
+        owner = const offset_of!(Lock, owner),
+        resume = const RESUME,
+        state = const Waiter::STATE,
+        switches = const SWITCHES,
+        task = const Waiter::TASK,
+        waiters = const offset_of!(Lock, waiters),
+        waits_for = const offset_of!(Header, waits_for),
     )
 }

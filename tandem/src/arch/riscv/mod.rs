@@ -184,6 +184,12 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
+/// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.
+#[inline(always)]
+pub(crate) fn mask_again() -> Masked {
+    mask()
+}
+
 /// Unmasks interrupts, where they were on before `mask`.
 #[inline(always)]
 pub(crate) fn unmask(_: Masked) {
