@@ -317,7 +317,7 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
     heir.waits_for.set(m, None);
     lock.give_to(m, heir);
     // Most often, the heir takes the place of the owner, which has no other lock.
-    if mask.is_open() && me.held.get(m).is_none() && KERNEL.ready.succeed(m, me, heir) {
+    if mask.allows_switch() && me.held.get(m).is_none() && KERNEL.ready.succeed(m, me, heir) {
         kernel::switch(m, me, heir);
     } else {
         settle(m, me); // first, while it is alone at an inherited level

@@ -245,8 +245,8 @@ fn ceilings_end_in_any_order(me: &Me) {
 /// Closures of ceilings nest, each other's and with guards, while other tasks become ready and change
 /// what the priority is computed from.
 fn closures_of_ceilings_nest(me: &Me) {
-    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(21), 0);
-    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(28), 0);
     static HELD: Mutex<u32> = Mutex::new(0);
     static RAN: AtomicU32 = AtomicU32::new(0);
     let priority = || me.info().priority().map(Priority::value);
@@ -255,67 +255,67 @@ fn closures_of_ceilings_nest(me: &Me) {
     };
     let ran = || RAN.swap(0, Relaxed);
     FIRST.with(|_| {
-        SECOND.with(|_| assert_eq!(priority(), Some(25)));
-        assert_eq!(priority(), Some(21));
+        SECOND.with(|_| assert_eq!(priority(), Some(28)));
+        assert_eq!(priority(), Some(25));
         assert!(FIRST.try_with(|_| ()).is_none());
     });
-    assert_eq!(priority(), Some(20));
+    assert_eq!(priority(), Some(24));
     // Others become ready: an equal before the closure; within it one at the ceiling, one between.
-    start(20, |_| count(&RAN));
-    FIRST.with(|_| assert_eq!((priority(), RAN.load(Relaxed)), (Some(21), 0)));
-    assert_eq!((priority(), ran()), (Some(20), 0));
+    start(24, |_| count(&RAN));
+    FIRST.with(|_| assert_eq!((priority(), RAN.load(Relaxed)), (Some(25), 0)));
+    assert_eq!((priority(), ran()), (Some(24), 0));
     me.yield_now();
     assert_eq!(ran(), 1);
-    for (ceiling, other) in [(&FIRST, 21), (&SECOND, 22), (&SECOND, 20), (&SECOND, 25)] {
+    for (ceiling, other) in [(&FIRST, 25), (&SECOND, 26), (&SECOND, 24), (&SECOND, 28)] {
         ceiling.with(|_| {
             start(other, |_| count(&RAN));
             assert_eq!(RAN.load(Relaxed), 0, "a closure runs at its ceiling");
         });
-        assert_eq!((priority(), ran()), (Some(20), u32::from(other > 20)));
+        assert_eq!((priority(), ran()), (Some(24), u32::from(other > 24)));
         me.yield_now();
-        assert_eq!((THREADS[0].info().is_alive(), ran()), (false, u32::from(other == 20)));
+        assert_eq!((THREADS[0].info().is_alive(), ran()), (false, u32::from(other == 24)));
     }
     // A priority that is inherited and lost in the closure.
     let held = HELD.lock(me);
     FIRST.with(|_| {
         SECOND.with(|_| {
-            start(30, |me| drop(HELD.lock(me)));
-            assert_eq!(priority(), Some(30));
+            start(31, |me| drop(HELD.lock(me)));
+            assert_eq!(priority(), Some(31));
             drop(held);
-            assert_eq!(priority(), Some(25));
+            assert_eq!(priority(), Some(28));
         });
-        assert_eq!(priority(), Some(21));
+        assert_eq!(priority(), Some(25));
     });
-    assert_eq!(priority(), Some(20));
+    assert_eq!(priority(), Some(24));
     // One that is kept behind the closure.
     let held = HELD.lock(me);
     SECOND.with(|_| {
-        start(23, |me| drop(HELD.lock(me)));
-        assert_eq!(priority(), Some(25));
+        start(27, |me| drop(HELD.lock(me)));
+        assert_eq!(priority(), Some(28));
     });
-    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(23), true));
+    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(27), true));
     drop(held);
-    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(20), false));
+    assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(24), false));
     // Another thread sets the priority, below and above the ceiling.
-    for set in [19, 22, 28] {
+    for set in [23, 26, 30] {
         SECOND.with(|_| {
             static TO: AtomicU32 = AtomicU32::new(0);
             TO.store(set, Relaxed);
-            start(30, |me| {
+            start(31, |me| {
                 let to = Priority::new(TO.load(Relaxed) as u8);
                 assert!(DIRECTOR.set_priority(me, to));
             });
-            assert_eq!(priority(), Some(25.max(set as u8)));
-            FIRST.with(|_| assert_eq!(priority(), Some(25.max(set as u8))));
+            assert_eq!(priority(), Some(28.max(set as u8)));
+            FIRST.with(|_| assert_eq!(priority(), Some(28.max(set as u8))));
         });
         assert_eq!(priority(), Some(set as u8));
         assert!(DIRECTOR.set_priority(me, DIRECTING));
     }
     // A thread that blocks within: the value stays in use meanwhile.
-    start(21, |me| {
+    start(25, |me| {
         FIRST.with(|_| {
             UNITS.take(me);
-            assert_eq!(me.info().priority(), Some(Priority::new(21)));
+            assert_eq!(me.info().priority(), Some(Priority::new(25)));
         });
         count(&RAN);
     });

@@ -319,6 +319,23 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     )
 }
 
+/// The stores of [`pass_on`]: the ready set, the owner's level (r8) and its bit (r11), the queue, the
+/// lock, and the records of it in its two owners. r3 is 0.
+macro_rules! changes {
+    () => {
+        "orr r1, r11
+        str r10, [r4, r8, lsl #2]
+        strd r8, r11, [r10, #{level}] // and `bit`
+        str r9, [r4, r7, lsl #2]
+        strd r1, r9, [r4, #{bitmap}] // and `current`
+        str r12, [r0, #{waiters}] // the next waiter leads the queue
+        ldr r8, [r9, #{held}]
+        str r2, [r2, #{state}] // served
+        strd r9, r8, [r0, #{owner}] // and `next`
+        strd r3, r0, [r9, #{waits_for}] // and `held`"
+    };
+}
+
 /// Hands `lock` to `first`, its most urgent waiter, and runs that thread in place of `me`.
 ///
 /// In assembly for an owner that has no other lock, uses no ceiling and is alone at the level of `first`, with no
@@ -336,9 +353,9 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
         "orrs r12, r3",
         "bne {rust}", // the owner has another lock, or is in a critical section
         "push {{r3-r11, lr}}",
-        "ldrd r12, r11, [r2, #{down}]", // and `next`
+        "ldrd r11, r12, [r2, #{state}]", // and `down`
         "mov r10, r1",
-        "cmp r11, r2",
+        "cmp r11, #0",
         "bne 2f", // the waiter has equals
         "ldrd r4, r5, 9f",
         "ldr r9, [r2, #{task}]",
@@ -348,27 +365,20 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
         "bne 2f", // the owner has equals
         "cmp r7, r8",
         "bne 2f", // the owner has its priority from elsewhere
-        "ldrh r6, [r10, #{base}]", // and `floor`
-        "cmp r6, #31",
+        "ldrh r8, [r10, #{base}]", // and `floor`
+        "cmp r8, #31",
         "bhi 2f", // the owner uses a ceiling
         "mov r11, #0x80000000",
         "ldr r1, [r4, #{bitmap}]",
-        "lsr r11, r6",
+        "lsr r11, r8",
         "tst r1, r11",
         "bne 2f", // another task is ready at the owner's own level
-        "orr r1, r11",
-        "str r10, [r4, r6, lsl #2]",
-        "strd r6, r11, [r10, #{level}]", // and `bit`
-        "str r9, [r4, r7, lsl #2]",
-        "strd r1, r9, [r4, #{bitmap}]", // and `current`
-        "str r12, [r0, #{waiters}]", // the next waiter leads the queue
-        "ldr r7, [r9, #{held}]",
-        "str r2, [r2, #{state}]", // served
-        "strd r9, r7, [r0, #{owner}]", // and `next`
-        "strd r3, r0, [r9, #{waits_for}]", // 0, and `held`
-        suspend!(),
+        test_context!("r3"),
+        changes!(),
+        store_context!(),
         count_switch!("r9"),
-        resume!(),
+        resume_only!(),
+        without_fpu!("r3", "2f", changes!()),
         "2:",
         "mov r1, r10",
         "pop {{r3-r11, lr}}",
@@ -378,7 +388,6 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
         rust = sym mutex::pass_on,
         base = const offset_of!(Header, base),
         bitmap = const BITMAP,
-        down = const Waiter::DOWN,
         held = const offset_of!(Header, held),
         level = const offset_of!(Header, level),
         next = const offset_of!(Header, next),

@@ -4,7 +4,7 @@ use super::{DONE, LOW, LOWER, MS, SPINNING, THREADS, UNITS, expect_culprit, paus
 use core::pin::pin;
 use cortex_m::register::basepri;
 use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use tandem::{Coroutine, Me, Priority, Semaphore, delay_until, time, yield_now};
+use tandem::{Coroutine, Me, Mutex, Priority, Semaphore, delay_until, time, yield_now};
 use tandem_firmware::println;
 
 /// Masks the interrupts of the lowest four fifths of all priorities, PendSV among them.
@@ -58,8 +58,33 @@ fn no_task_runs(me: &Me) {
     assert_eq!(basepri::read(), 0);
 }
 
+/// A mutex that is unlocked while BASEPRI is raised: the thread that waits for it runs later.
+fn no_heir_runs(me: &Me) {
+    static HELD: Mutex<u32> = Mutex::new(0);
+    let unlocks = THREADS[0].spawn(LOW, "unlocks", |me| {
+        let mut held = HELD.lock(me);
+        let heir = LOWER.spawn(Priority::new(LOW.value() + 1), "heir", |me| {
+            *HELD.lock(me) += 1;
+        });
+        assert!(heir.is_ok());
+        set(RAISED);
+        *held = 1;
+        drop(held);
+        assert!(HELD.try_lock(me).is_none());
+        assert!(basepri::read() == RAISED && LOWER.info().is_alive());
+        set(0);
+        assert!(!LOWER.info().is_alive());
+        assert_eq!(*HELD.lock(me), 2);
+        DONE.give();
+    });
+    assert!(unlocks.is_ok());
+    DONE.take(me);
+    pause(me);
+}
+
 pub fn belongs_to_its_task(me: &Me, spinning: &mut usize) {
     no_task_runs(me);
+    no_heir_runs(me);
     const TEXT: &str = "culprit: would wait with BASEPRI raised";
     let waits: [fn(&Me); 3] = [
         |me| {
