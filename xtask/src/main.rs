@@ -4,6 +4,7 @@
 //! it by hand. This file only chooses a subcommand: each is one module and one row of the table.
 
 mod bench;
+mod c_kit;
 mod example;
 mod firmware;
 mod guest;
@@ -24,12 +25,13 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 9] = [
+static SUBCOMMANDS: [Subcommand; 10] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
     Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
+    Subcommand { name: "c-kit", usage: c_kit::USAGE, run: c_kit::run },
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },

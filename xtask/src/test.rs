@@ -6,6 +6,7 @@
 mod c;
 mod chip;
 mod emulate;
+mod kit;
 mod measure;
 mod miri;
 mod schedule;
@@ -82,6 +83,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
         }
         ["soak twice", chip] => emulate::soak_twice(Chip::find(chip)?),
         ["c"] => c::run(),
+        ["kit"] => kit::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),

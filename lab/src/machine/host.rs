@@ -94,7 +94,7 @@ fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
 }
 
-/// A program of the user's that holds a port, such as one made with `ports/c/posix`.
+/// A program of the user's that holds a port, such as `ports/c/kernels/posix.c`.
 struct Given(Own);
 
 impl Machine for Given {

@@ -97,3 +97,16 @@ pub unsafe extern "C" fn chrono_main(target: &'static Target, request: *const c_
 
 /// The length at which a text of the target is cut, in bytes.
 const TEXT: usize = 200;
+
+/// Reports a panic of the library through the port: for the panic handler of a static library.
+#[cfg(feature = "panics")]
+pub fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
+    unsafe extern "C" {
+        fn chrono_fail(complaint: *const c_char, length: usize);
+    }
+    let text = info.message().as_str().unwrap_or("the library panicked");
+    loop {
+        // SAFETY: the port reads that many bytes at the address.
+        unsafe { chrono_fail(text.as_ptr().cast(), text.len()) };
+    }
+}

@@ -51,15 +51,35 @@ fn lacking(need: &str) -> Option<&'static str> {
     Some(what).filter(|_| !port::has(group))
 }
 
+/// Whether an experiment is compiled in, as a type: the compiler then leaves out the whole future of
+/// one that is not, which a condition would not do.
+struct Is<const SELECTED: bool>;
+
+/// Runs an experiment that is compiled in, and refuses one that is not.
+macro_rules! selected {
+    ($module:ident $trial:ident $($run:tt)*) => {{
+        trait Run {
+            async fn run(trial: &mut Trial<'_, Kernel>) -> Result<(), Refusal>;
+        }
+        impl Run for Is<true> {
+            async fn run(trial: &mut Trial<'_, Kernel>) -> Result<(), Refusal> {
+                chronoscope_suite::experiments::$module::$($run)*(trial).await
+            }
+        }
+        impl Run for Is<false> {
+            async fn run(_: &mut Trial<'_, Kernel>) -> Result<(), Refusal> {
+                Err(Refusal::not_offered("this library was built without the experiment"))
+            }
+        }
+        return <Is<{ is_selected(stringify!($module)) }> as Run>::run($trial).await;
+    }};
+}
+
 /// Makes the body of [`run`] of the rows of the suite's table.
 macro_rules! dispatch {
     ([$trial:ident] $($module:ident: $choice:ident [$($need:ident)*];)*) => {
         match $trial.request.spec().name {
             $(stringify!($module) => {
-                if !const { is_selected(stringify!($module)) } {
-                    let what = "this library was built without the experiment";
-                    return Err(Refusal::not_offered(what));
-                }
                 $(if let Some(what) = lacking(stringify!($need)) {
                     return Err(Refusal::not_offered(what));
                 })*
@@ -69,19 +89,17 @@ macro_rules! dispatch {
         }
     };
     (@kind $module:ident $trial:ident) => {
-        if const { is_selected(stringify!($module)) } && $trial.request.tasks() == "thread" {
-            return chronoscope_suite::experiments::$module::run::<Thread>($trial).await;
+        if $trial.request.tasks() == "thread" {
+            selected!($module $trial run::<Thread>)
         }
     };
     (@pair $module:ident $trial:ident) => {
-        if const { is_selected(stringify!($module)) } && $trial.request.tasks() == "thread-thread" {
-            return chronoscope_suite::experiments::$module::run::<Thread, Thread>($trial).await;
+        if $trial.request.tasks() == "thread-thread" {
+            selected!($module $trial run::<Thread, Thread>)
         }
     };
     (@kernel $module:ident $trial:ident) => {
-        if const { is_selected(stringify!($module)) } {
-            return chronoscope_suite::experiments::$module::run($trial).await;
-        }
+        selected!($module $trial run)
     };
     (@port $module:ident $trial:ident) => {};
     (@lab $module:ident $trial:ident) => {};

@@ -188,6 +188,11 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
         }
     }
     steps.extend(other_machines(xtask)?);
+    let library = [xtask, "firmware", "thumbv7em-none-eabihf", "clippy", "--locked", "--release"];
+    let lint = ["--package", "chronoscope-c-library", "--", "-D", "warnings"];
+    let kit = Step::new(Stage::Full, "kernels in C: kit", &[&library[..], &lint].concat());
+    let kit = kit.then(&[xtask, "step", "kit"]);
+    steps.push(kit.after(&["packages", "program"]).lock("firmware"));
     let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
     let plugin =
         Step::new(Stage::Full, "firmware: QEMU's plugin", &[&[xtask], &plugin[..]].concat())

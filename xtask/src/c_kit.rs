@@ -1,0 +1,229 @@
+//! The kit for kernels written in C: header, static libraries, packages for CMake and pkg-config,
+//! and the ports' files. A folder that needs no checkout.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+use chronoscope_suite::experiments;
+use object::{Object, ObjectSection, SectionKind, read::archive::ArchiveFile};
+
+use crate::{
+    firmware,
+    repository::{root, target},
+    rust::Toolchain,
+};
+
+pub const USAGE: &str = "c-kit -o DIR [--chip CHIP,…] [--experiments NAME,…]  \
+    writes header, libraries and ports for kernels written in C";
+
+const PACKAGE: &str = "chronoscope-c-library";
+
+/// A chip that libraries are made for.
+struct Chip {
+    name: &'static str,
+    triple: &'static str,
+    /// How marks read the clock: the feature of the library, and the end of its name. The first is
+    /// the usual one, whose library has no such end.
+    clocks: &'static [(&'static [&'static str], &'static str)],
+}
+
+/// Marks load a register, or call a function.
+const REGISTER: &[(&[&str], &str)] = &[(&[], ""), (&["clock-call32"], "-call32")];
+
+const CHIPS: [Chip; 6] = [
+    Chip { name: "cortex-m0", triple: "thumbv6m-none-eabi", clocks: REGISTER },
+    Chip { name: "cortex-m3", triple: "thumbv7m-none-eabi", clocks: REGISTER },
+    Chip { name: "cortex-m4", triple: "thumbv7em-none-eabihf", clocks: REGISTER },
+    Chip { name: "cortex-m33", triple: "thumbv8m.main-none-eabihf", clocks: REGISTER },
+    Chip {
+        name: "rv32",
+        triple: "riscv32imc-unknown-none-elf",
+        clocks: &[(&["clock-mcycle"], ""), (&["clock-call32"], "-call32")],
+    },
+    Chip { name: "linux", triple: "x86_64-unknown-linux-gnu", clocks: &[(&["clock-call64"], "")] },
+];
+
+/// Files of the repository, and their places in the kit.
+const FILES: [(&str, &str); 10] = [
+    ("ports/c/include/chronoscope.h", "include/chronoscope.h"),
+    ("ports/c/kit/README.md", "README.md"),
+    ("ports/c/kit/chronoscopeConfig.cmake", "lib/cmake/chronoscope/chronoscopeConfig.cmake"),
+    ("ports/c/kit/posix/CMakeLists.txt", "posix/CMakeLists.txt"),
+    ("ports/c/kernels/posix.c", "ports/posix.c"),
+    ("ports/c/kernels/freertos.c", "ports/freertos.c"),
+    ("ports/c/kernels/chronoscope_freertos.h", "ports/chronoscope_freertos.h"),
+    ("ports/c/kernels/chronoscope_freertos_count.h", "ports/chronoscope_freertos_count.h"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
+];
+
+struct Options {
+    folder: PathBuf,
+    chips: Vec<&'static Chip>,
+    /// The experiments to compile in, separated by commas; all, if absent.
+    experiments: Option<String>,
+}
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    for (from, to) in FILES {
+        copy(&root().join(from), &options.folder.join(to))?;
+    }
+    for chip in &options.chips {
+        for (features, end) in chip.clocks {
+            let library = build(chip, features, options.experiments.as_deref())?;
+            let name = format!("lib/{}/libchronoscope{end}.a", chip.triple);
+            let place = options.folder.join(&name);
+            copy(&library, &place)?;
+            println!("{:7} bytes of code  {name}", code(&place)?);
+        }
+    }
+    let package = options.folder.join("lib/pkgconfig/chronoscope.pc");
+    fs::create_dir_all(package.parent().unwrap_or(Path::new(".")))?;
+    fs::write(&package, pkg_config(&options)).context("cannot write the kit")
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self> {
+        let (mut folder, mut chips, mut experiments) = (None, Vec::new(), None);
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            let Some(value) = words.next().filter(|value| !value.starts_with('-')) else {
+                bail!("`{word}` has no value; usage: ./chronoscope {USAGE}");
+            };
+            match word {
+                "-o" => folder = Some(PathBuf::from(value)),
+                "--chip" => chips = value.split(',').map(chip).collect::<Result<_>>()?,
+                "--experiments" => {
+                    value.split(',').try_for_each(is_experiment)?;
+                    experiments = Some(value.to_owned());
+                }
+                _ => bail!("there is no `{word}`; usage: ./chronoscope {USAGE}"),
+            }
+        }
+        if chips.is_empty() {
+            chips = CHIPS.iter().collect();
+        }
+        let folder = folder.with_context(|| format!("usage: ./chronoscope {USAGE}"))?;
+        Ok(Self { folder, chips, experiments })
+    }
+}
+
+fn chip(name: &str) -> Result<&'static Chip> {
+    let names = CHIPS.each_ref().map(|chip| chip.name).join(", ");
+    let mut chips = CHIPS.iter();
+    let chip = chips.find(|chip| chip.name == name || chip.triple == name);
+    chip.with_context(|| format!("there is no library for the chip {name}, but for: {names}"))
+}
+
+fn is_experiment(name: &str) -> Result<()> {
+    let known = experiments::find(name).map(drop);
+    known.with_context(|| format!("there is no experiment {name}: ./chronoscope list shows all"))
+}
+
+/// Builds a library, and returns its path.
+fn build(chip: &Chip, features: &[&str], experiments: Option<&str>) -> Result<PathBuf> {
+    let folder = target()?.join("c-kit");
+    let mut cargo = if chip.name == "linux" {
+        let mut cargo = Toolchain::find()?.cargo("build");
+        cargo.current_dir(root().join("ports/firmware"));
+        cargo.env("CARGO_TARGET_DIR", folder.join("firmware")).args(["--target", chip.triple]);
+        cargo
+    } else {
+        firmware::cargo(chip.triple, "build", &folder)?
+    };
+    match experiments {
+        Some(names) => cargo.env("CHRONOSCOPE_EXPERIMENTS", names),
+        None => cargo.env_remove("CHRONOSCOPE_EXPERIMENTS"),
+    };
+    cargo.args(["--quiet", "--locked", "--release", "--package", PACKAGE]);
+    cargo.arg("--features").arg(features.join(","));
+    run_quietly(&mut cargo).with_context(|| format!("the library for {}", chip.name))?;
+    Ok(folder.join("firmware").join(chip.triple).join("release/libchronoscope.a"))
+}
+
+fn run_quietly(cargo: &mut Command) -> Result<()> {
+    let status = cargo.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("cargo ended with {status}");
+    }
+    Ok(())
+}
+
+/// The bytes of code and constants in the suite's object of a library. Beside it there are the
+/// compiler's own functions, of which a program takes few.
+fn code(library: &Path) -> Result<u64> {
+    let bytes = fs::read(library)?;
+    let archive = ArchiveFile::parse(&*bytes)?;
+    let mut sum = 0;
+    for member in archive.members() {
+        let member = member?;
+        if !member.name().starts_with(b"chronoscope") {
+            continue;
+        }
+        let object = object::File::parse(member.data(&*bytes)?)?;
+        let is_code = |kind| {
+            matches!(
+                kind,
+                SectionKind::Text
+                    | SectionKind::ReadOnlyData
+                    | SectionKind::ReadOnlyString
+                    | SectionKind::ReadOnlyDataWithRel
+            )
+        };
+        sum += object
+            .sections()
+            .filter(|section| is_code(section.kind()))
+            .map(|section| section.size())
+            .sum::<u64>();
+    }
+    Ok(sum)
+}
+
+fn pkg_config(options: &Options) -> String {
+    let chip = options.chips.last().map_or("", |chip| chip.triple);
+    format!(
+        "prefix=${{pcfiledir}}/../..\nName: chronoscope\n\
+         Description: experiments for kernels written in C, for {chip}\nVersion: {}\n\
+         Cflags: -I${{prefix}}/include\nLibs: -L${{prefix}}/lib/{chip} -lchronoscope\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Copies a file; creates the folder that it goes to.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to.parent().context("a file is in a folder")?)
+        .and_then(|()| fs::copy(from, to))
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_checked() {
+        let parse = |text: &str| {
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            Options::parse(&words).map_err(|error| format!("{error:#}"))
+        };
+        let options = parse("-o kit --chip cortex-m4,linux --experiments switch,wakeup").unwrap();
+        assert_eq!((options.chips.len(), options.folder), (2, PathBuf::from("kit")));
+        assert_eq!(parse("-o kit").unwrap().chips.len(), CHIPS.len());
+        for (text, why) in [
+            ("", "usage"),
+            ("-o", "no value"),
+            ("-o kit --chip z80", "there is no library for the chip z80, but for: cortex-m0"),
+            ("-o kit --experiments swich", "there is no experiment swich"),
+            ("-o kit --frob x", "there is no `--frob`"),
+        ] {
+            let error = parse(text).err().unwrap();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

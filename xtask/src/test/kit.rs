@@ -1,0 +1,134 @@
+//! The kit for kernels written in C: made, copied out of the checkout, built with CMake alone, run;
+//! and ports that are wrong, of which no figure may come.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{c_kit, repository::root};
+
+/// A line of the port to POSIX threads, its replacement, an experiment, and what must be said.
+struct Wrong {
+    from: &'static str,
+    to: &'static str,
+    experiment: &'static str,
+    says: &'static str,
+}
+
+const WRONG: [Wrong; 5] = [
+    Wrong {
+        from: "target.abi = CHRONO_ABI;",
+        to: "target.abi = CHRONO_ABI + 1;",
+        experiment: "switch",
+        says: "compiled with a chronoscope.h of another version",
+    },
+    Wrong {
+        from: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read();",
+        to: "uint64_t chrono_clock_now(void)\n{\n    return 7;",
+        experiment: "switch",
+        says: "chrono_clock_now() stands still",
+    },
+    Wrong {
+        from: "target.bytes = sizeof memory;",
+        to: "target.bytes = 100;",
+        experiment: "switch",
+        says: "the port has handed over no memory",
+    },
+    Wrong {
+        from: "(time_t)(due / 1000000000u)",
+        to: "(time_t)(due / 2000000000u)",
+        experiment: "period",
+        says: "early wake-ups",
+    },
+    Wrong {
+        from: "queue->words[queue->tail] = word;",
+        to: "queue->words[queue->tail] = word / 2;",
+        experiment: "message",
+        says: "words received in order",
+    },
+];
+
+/// The required function that one port lacks.
+const LACKED: &str = "chrono_yield";
+
+pub fn run() -> Result<()> {
+    let folder = Folder::new()?;
+    let kit = folder.0.join("kit");
+    let words = ["-o", &kit.display().to_string(), "--chip", "linux"].map(str::to_owned);
+    c_kit::run(&words)?;
+    let app = cmake(&kit, "build", &["-DFUTEX=ON"])?;
+    let target = format!("mine={}@host", app.display());
+    let measured = lab(&["switch", "message", "spawn"], &target)?;
+    let text = text(&measured);
+    // Without the permission for a real-time class, the evidence fails.
+    ensure!(matches!(measured.status.code(), Some(0 | 4)), "the kit's program: {text}");
+    for known in ["\"target\": \"mine@host\"", "\"kernel\": \"Linux\"", "given image", ", futex"] {
+        ensure!(text.contains(known), "no `{known}` in {text}");
+    }
+    let port = kit.join("ports/posix.c");
+    let good = fs::read_to_string(&port)?;
+    fs::write(&port, good.replacen(&format!("void {LACKED}("), "void lacked(", 1))?;
+    let error = cmake(&kit, "lacking", &[]).err().map(|error| error.to_string());
+    ensure!(error.as_ref().is_some_and(|text| text.contains(LACKED)), "linked: {error:?}");
+    for Wrong { from, to, experiment, says } in WRONG {
+        ensure!(good.contains(from), "the port has no `{from}`");
+        fs::write(&port, good.replacen(from, to, 1))?;
+        let app = cmake(&kit, "build", &[])?;
+        let wrong = lab(&[experiment], &format!("mine={}@host", app.display()))?;
+        let text = self::text(&wrong);
+        let is_refused = matches!(wrong.status.code(), Some(1 | 4)) && text.contains(says);
+        ensure!(is_refused, "`{to}` was not found: {text}");
+        ensure!(!text.contains("\"status\": \"pass\""), "`{to}` gave a figure: {text}");
+    }
+    println!("the kit: a program runs, {} wrong ports are found", WRONG.len() + 1);
+    Ok(())
+}
+
+/// Builds the kit's program. Returns its path.
+fn cmake(kit: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
+    let (source, build) = (kit.join("posix"), kit.join(build));
+    let run = |command: &mut Command| -> Result<()> {
+        let output = command.output().context("cannot start cmake")?;
+        if !output.status.success() {
+            bail!("cmake: {}", text(&output));
+        }
+        Ok(())
+    };
+    run(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(&build).args(more))?;
+    run(Command::new("cmake").arg("--build").arg(&build))?;
+    Ok(build.join("app"))
+}
+
+/// Runs experiments in the lab, with few samples.
+fn lab(experiments: &[&str], target: &str) -> Result<Output> {
+    let own = || root().join("chronoscope");
+    let mut lab =
+        Command::new(env::var_os("CHRONOSCOPE_TEST_PROGRAM").map_or_else(own, Into::into));
+    lab.arg("run").args(experiments).args(["-q", "-l", "100", "--repeat", "1", "--no-store"]);
+    lab.args(["--format", "json", "--target", target]).output().context("cannot start the lab")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+/// A folder outside the checkout, removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self> {
+        let path = env::temp_dir().join(format!("chronoscope-kit-{}", std::process::id()));
+        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
