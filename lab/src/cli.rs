@@ -178,6 +178,20 @@ pub struct Run {
     /// target and parameters; `merge` makes one run of all shards.
     #[arg(long, value_name = "I/N", help_heading = WHAT)]
     pub shard: Option<String>,
+    /// Run the cases as shards on a cluster, and merge them: slurm.
+    #[arg(long, value_name = "ENGINE", help_heading = WHAT)]
+    pub on: Option<String>,
+    /// The number of shards of --on [default: 8].
+    #[arg(long, value_name = "N", value_parser = one_or_more, requires = "on", help_heading = WHAT)]
+    pub shards: Option<u64>,
+    /// Pass this option on to the engine's submission, as --on-option=--partition=fast. Can be
+    /// repeated.
+    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true, help_heading = WHAT)]
+    pub on_option: Vec<String>,
+    /// Write the run of the shard to this file, as JSON, if it is complete, and do nothing else with
+    /// it; given by --on.
+    #[arg(long, value_name = "FILE", requires = "shard", hide = true)]
+    pub part: Option<PathBuf>,
     /// List the cases, and with --shard 1/N also their shards, as a table or with --format json; run
     /// nothing.
     #[arg(long, help_heading = WHAT)]

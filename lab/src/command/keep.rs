@@ -21,6 +21,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
+    /// Keeps nothing, and says nothing.
+    pub fn none() -> Self {
+        Self { store: None, journal: Journal::none(), quiet: true }
+    }
+
     /// Opens the store and the journal before the first case runs, so that no result is measured
     /// that cannot be kept. Says which runs in the store are unfinished.
     ///
@@ -28,7 +33,7 @@ impl Keeper {
     /// If the store or the journal cannot be written.
     pub fn open(keep: &cli::Keep, header: &Header, quiet: bool) -> Result<Self> {
         if keep.no_store {
-            return Ok(Self { store: None, journal: Journal::none(), quiet });
+            return Ok(Self { quiet, ..Self::none() });
         }
         let path = keep.store.path()?;
         let store = Store::create(&path)?;

@@ -12,6 +12,7 @@ mod keep;
 mod latency;
 mod list;
 mod merge;
+mod on;
 mod plan;
 mod recover;
 mod report;

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::keep::Keeper;
+use super::{keep::Keeper, on};
 use crate::{
     case::{Case, Settings, Vary, experiment},
     cli, console, doctor,
@@ -21,7 +21,7 @@ use crate::{
         serial::{self, boards},
         vm::kernel::{self, Own},
     },
-    report,
+    report::{self, format::JSON},
     run::{Context, SCHEMA, Shard, Target},
     runner::{self, How, context, pairs},
     signals::{self, INTERRUPTED},
@@ -34,6 +34,14 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         return list(arguments);
     }
     let stop = signals::watch()?;
+    if let (Some(engine), None) = (&arguments.on, &arguments.part) {
+        let (study, experiments) = named(arguments)?;
+        let overrides = overrides(arguments, experiments)?;
+        let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
+        let cases: Vec<Case> =
+            cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
+        return on::execute(arguments, &cases, engine, stop);
+    }
     match Prepared::of(arguments, stop) {
         // Whatever failed then was stopped.
         Err(_) if stop.load(Ordering::Relaxed) => {
@@ -101,6 +109,11 @@ fn list(arguments: &cli::Run) -> Result<u8> {
     Ok(0)
 }
 
+/// The file that the run is written to, if it is.
+fn output_file(arguments: &cli::Run) -> Option<&Path> {
+    arguments.part.as_deref().or(arguments.output.output.as_deref())
+}
+
 /// The context of a run that starts now, with the name of the machine and the labels.
 fn identified(arguments: &cli::Run) -> Result<Context> {
     let context = context::now();
@@ -132,8 +145,9 @@ impl Prepared {
         let planned = Planned::of(arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
-        report::check(arguments.output.output.as_deref())?;
-        if arguments.output.quiet {
+        report::check(output_file(arguments))?;
+        let quiet = arguments.output.quiet || arguments.part.is_some();
+        if quiet {
             console::be_quiet();
         }
         set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
@@ -141,7 +155,7 @@ impl Prepared {
         let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
         let on_this_machine = all.any(|case| case.target.machine == "host");
         let doctor = if on_this_machine { spoilers() } else { Vec::new() };
-        if !arguments.output.quiet {
+        if !quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
         let header = Header {
@@ -155,7 +169,10 @@ impl Prepared {
             cases: cases.iter().map(CaseForm::of).collect(),
             peers: peers.iter().map(pairs::form).collect(),
         };
-        let keeper = Keeper::open(&arguments.keep, &header, arguments.output.quiet)?;
+        let keeper = match arguments.part {
+            None => Keeper::open(&arguments.keep, &header, quiet)?,
+            Some(_) => Keeper::none(),
+        };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
         } else if let Some(image) = &arguments.flash {
@@ -170,7 +187,8 @@ impl Prepared {
     /// If a target does not exist, or the results cannot be written or stored.
     fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
         let Self { cases, peers, header, mut keeper } = self;
-        let mut progress = report::progress::new(arguments.output.quiet);
+        let mut progress =
+            report::progress::new(arguments.output.quiet || arguments.part.is_some());
         let start = Instant::now();
         let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
         let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
@@ -184,6 +202,13 @@ impl Prepared {
         };
         let runs = header.runs(&context, outcome.results, beside.results);
         let run = runs.first().context("a title makes a run")?;
+        if let Some(part) = &arguments.part {
+            if run.context.interrupted {
+                return Ok(INTERRUPTED);
+            }
+            // The verdict is that of the merged run.
+            return report::write(run, JSON, Some(part), None).map(|()| 0);
+        }
         // Both are tried even if one fails, so that measurements are not lost.
         let output = &arguments.output;
         let stored = keeper.store(&runs);

@@ -1,9 +1,11 @@
 //! One run on many machines: its plan, the shards that labs run, and merging their results. It
 //! knows neither how cases are run nor who starts the labs.
 
+pub mod engine;
 pub mod label;
 mod merge;
 mod plan;
+pub mod slurm;
 #[cfg(test)]
 mod test;
 

@@ -18,6 +18,7 @@ mod rv32;
 mod serial;
 mod serial_images;
 mod shards;
+mod slurm;
 
 use common::{cases, median};
 

@@ -36,7 +36,7 @@ fn read(path: &str) -> Value {
 }
 
 /// Everything but the context, in the order of the file.
-fn results(path: &str) -> String {
+pub fn results(path: &str) -> String {
     let text = fs::read_to_string(path).unwrap();
     let context = text.find("\"context\": {").unwrap();
     let end = text[context..].find("\n  }").unwrap();

@@ -484,6 +484,36 @@ fn boards_are_named_by_the_user() {
 }
 
 #[test]
+fn a_cluster_is_asked_only_when_named() {
+    let folder = Folder::new("cluster");
+    let log = folder.path("log");
+    let bin = folder.path("bin");
+    fs::create_dir(&bin).unwrap();
+    // A Slurm that takes each job, prints control characters, and loses it.
+    for name in ["sbatch", "squeue", "scancel"] {
+        let script = format!("#!/bin/sh\necho {name} >> {log}\nprintf '1 \\033[2JRUNNING\\n'\n");
+        let script = folder.file(name, script);
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        copy_program(script, format!("{bin}/{name}"));
+    }
+    let lab = |words: &[&str]| {
+        let path = format!("{bin}:{}", env::var("PATH").unwrap());
+        let mut lab = program_in(&folder);
+        run(lab.env("PATH", path).args(["run", "switch", "--no-store", "-l", "100"]).args(words))
+    };
+    lab(&["--repeat", "1", "-q"]);
+    assert!(!fs::exists(&log).unwrap());
+    // The host's cases run there only under a name of the user's. Every job is lost.
+    lab(&["--on", "slurm"]).complains("measured in wall time");
+    assert!(!fs::exists(&log).unwrap());
+    let lost = lab(&["--on", "slurm", "--as", "node", "-q", "--shards", "1"]);
+    lost.complains("shard 1 ended 3 times without its part");
+    let asked = fs::read_to_string(&log).unwrap();
+    assert_eq!(asked.lines().filter(|line| *line == "sbatch").count(), 3, "{asked}");
+    assert!(asked.ends_with("scancel\n"), "{asked}");
+}
+
+#[test]
 fn the_current_folder_is_not_searched() {
     let folder = Folder::new("current");
     let mark = folder.path("mark");

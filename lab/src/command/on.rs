@@ -1,0 +1,154 @@
+//! `chronoscope run --on ENGINE`: the shards of a run on many machines, gathered and merged.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    slice,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::keep;
+use crate::{
+    case::Case,
+    cli, console,
+    fleet::{
+        self,
+        engine::{Engine, Pace, Parts, gather},
+        slurm::{Slurm, Words},
+    },
+    machine,
+    reference::load_file,
+    report,
+    run::{Context, Run},
+    runner::context,
+    signals::INTERRUPTED,
+    store::Store,
+    units::words::hint,
+};
+
+/// The number of shards, unless another is given.
+const SHARDS: u64 = 8;
+
+/// How often the engine is asked, and how late a network file system may show a part.
+const PACE: Pace = Pace { look: Duration::from_secs(1), late: Duration::from_secs(5) };
+
+/// Makes an engine, given the jobs' name, the words of a shard's command and the parts.
+type Make = fn(&str, &Words, &Parts, &[String]) -> Result<Box<dyn Engine>>;
+
+/// The engines, by the words of `--on`.
+const ENGINES: [(&str, Make); 1] = [("slurm", |name, words, parts, options| {
+    Ok(Box::new(Slurm::new(name, words, parts, options)?))
+})];
+
+/// Runs the cases as shards on the engine of that name, and writes and stores the merged run.
+///
+/// # Errors
+/// If there is no such engine, figures of the cases cannot be from several machines, a shard fails
+/// for good, or the results cannot be written.
+pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBool) -> Result<u8> {
+    let names = ENGINES.map(|(name, _)| name);
+    let Some((_, make)) = ENGINES.iter().find(|(name, _)| *name == word) else {
+        bail!(
+            "there is no engine `{word}`{} write --on {}",
+            hint(word, names.into_iter()),
+            names[0]
+        );
+    };
+    check(arguments, cases)?;
+    let output = &arguments.output;
+    report::check(output.output.as_deref())?;
+    let mut store = (!arguments.keep.no_store).then(|| store(&arguments.keep)).transpose()?;
+    if output.quiet {
+        console::be_quiet();
+    }
+    let start = Instant::now();
+    let context = context::now();
+    let name = format!("chronoscope-{}", &context.uuid[..8]);
+    let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
+    let parts = Parts { folder: env::current_dir()?.join(&name), of };
+    fs::create_dir(&parts.folder)
+        .with_context(|| format!("cannot make the folder {}", parts.folder.display()))?;
+    let words = Words { program: env::current_exe()?, after: env::args_os().skip(2).collect() };
+    let show = &mut |counts| console::note(&format!("{counts} ({word}: {name})"));
+    let gathered = make(&name, &words, &parts, &arguments.on_option)
+        .and_then(|mut engine| gather(engine.as_mut(), &parts, PACE, stop, show));
+    if let Err(error) = gathered {
+        let left = left(&parts);
+        return match stop.load(Ordering::Relaxed) {
+            true => {
+                console::remark(&format!("interrupted: {left}"));
+                Ok(INTERRUPTED)
+            }
+            false => Err(error.context(left)),
+        };
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let run = merged(&parts, context, seconds)?;
+    let mut name = None;
+    if let Some(store) = &mut store {
+        let runs = slice::from_ref(&run);
+        let numbers = keep::add(store, runs, |_| ())?;
+        keep::publish(store, runs, &numbers, output.quiet)?;
+        name = numbers.first().map(i64::to_string);
+    }
+    report::write(&run, output.format(), output.output.as_deref(), name.as_deref())?;
+    // The run is written: what is left of the folder is of no use.
+    let _ = fs::remove_dir_all(&parts.folder);
+    Ok(run.status().exit_code())
+}
+
+/// Checks that the cases can be shared by machines.
+fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
+    if arguments.shard.is_some() {
+        bail!("`--on` makes the shards: leave out --shard, or write --shards N");
+    }
+    if arguments.flash.is_some() {
+        bail!("`--flash` writes to a board of this machine: leave out --on");
+    }
+    if arguments.machine_name.is_some() {
+        return Ok(());
+    }
+    for case in cases {
+        if !machine::find(&case.target)?.shares_the_host() {
+            bail!(
+                "{} is measured in wall time, and figures of several machines are not mixed: leave it \
+                 out with --target, or give equal machines one name with --as NAME",
+                case.target
+            );
+        }
+    }
+    Ok(())
+}
+
+fn store(keep: &cli::Keep) -> Result<Store> {
+    let store = Store::create(&keep.store.path()?)?;
+    store.check_writable()?;
+    Ok(store)
+}
+
+/// The run that the parts make, with the UUID, the date and the command line of this lab.
+fn merged(parts: &Parts, context: Context, seconds: f64) -> Result<Run> {
+    let load = |path: PathBuf| Ok((name(&path), load_file(&path)?));
+    let loaded = (1..=parts.of).map(|shard| load(parts.path(shard))).collect::<Result<Vec<_>>>()?;
+    let run = fleet::merge(loaded, context.command)?;
+    let context = Context { uuid: context.uuid, date: context.date, seconds, ..run.context };
+    Ok(Run { context, ..run })
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().display().to_string()
+}
+
+/// Describes which parts an ended run leaves; removes its folder if there are none.
+fn left(parts: &Parts) -> String {
+    let complete = (1..=parts.of).filter(|shard| parts.path(*shard).is_file()).count();
+    let folder = parts.folder.display();
+    if complete == 0 {
+        let _ = fs::remove_dir_all(&parts.folder);
+        return format!("0 of {} shards are complete", parts.of);
+    }
+    format!("{complete} of {} shards are complete, and their parts are in {folder}", parts.of)
+}
