@@ -2,6 +2,7 @@
 
 mod peer;
 mod published;
+mod requirement;
 
 use std::{io::Read, path::Path, time::Duration};
 
@@ -10,7 +11,7 @@ use chronoscope_suite::Spec;
 use serde::Deserialize;
 
 pub use self::peer::{Beside, Peer};
-use self::published::PublishedRow;
+use self::{published::PublishedRow, requirement::Requirement};
 use crate::{
     case::{self, Analyser, Case, Plan, Settings, Vary},
     judged::Judge,
@@ -39,6 +40,9 @@ pub struct Study {
     /// The start states of the repetitions of each case, unless the case says otherwise.
     #[serde(default)]
     vary: Vary,
+    /// What the system must have for each case on Linux to be offered.
+    #[serde(default)]
+    requires: Vec<Requirement>,
     /// The statistics that a comparison judges, unless the case says otherwise.
     #[serde(default)]
     judge: Vec<OneLine>,
@@ -66,6 +70,9 @@ pub struct Entry {
     pub set: toml::Table,
     pub repeat: Option<usize>,
     vary: Option<Vary>,
+    /// What the system must have for the case to be offered, besides the study's own.
+    #[serde(default)]
+    requires: Vec<Requirement>,
     #[serde(default)]
     judge: Vec<OneLine>,
     /// Samples above this are misses.
@@ -140,6 +147,7 @@ impl Study {
             answering: None,
             repeat: five(),
             vary: Vary::default(),
+            requires: Vec::new(),
             judge: Vec::new(),
             entries,
             peers: Vec::new(),
@@ -224,6 +232,7 @@ impl Entry {
             set: toml::Table::new(),
             repeat: None,
             vary: None,
+            requires: Vec::new(),
             judge: Vec::new(),
             deadline: None,
             analyser: None,
@@ -305,6 +314,8 @@ impl Entry {
             }
             cases.append(&mut expanded);
         }
+        requirement::add(&mut cases, study.requires.iter().chain(&self.requires))
+            .map_err(|target| anyhow!("`requires` is for cases on Linux, not on {target}"))?;
         let sees_pins = |case: &Case| case.parameter("pins") == Some("yes");
         if self.analyser.is_some() && overrides.targets.is_empty() && !cases.iter().any(sees_pins) {
             bail!(

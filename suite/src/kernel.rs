@@ -212,6 +212,11 @@ pub const PHASES: u64 = 256;
 pub trait Interrupts: Kernel {
     /// Sets the handler of `source`, once in a case. The handler interrupts the calling task.
     ///
+    /// The lines of all sources have the most urgent level from which the kernel may be called: the
+    /// level of the interrupts that a program can use. A level above those that the kernel masks is
+    /// wrong, because its handlers are never late. Where a kernel masks all levels, every level may
+    /// call it, and the lines have the most urgent one.
+    ///
     /// # Errors
     /// [`Refusal`] when the target lacks the source.
     fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal>;

@@ -31,8 +31,8 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         name: "policy",
         unit: "",
         default: "fifo",
-        values: Values::Word(&["fifo", "other"]),
-        help: "scheduling class of urgent tasks: SCHED_FIFO or SCHED_OTHER",
+        values: Values::Text(POLICY),
+        help: "scheduling class of urgent tasks: SCHED_FIFO, SCHED_RR, SCHED_OTHER, or SCHED_DEADLINE with its reservation in µs (period and delay, with cpu=free): a runtime overrun fails the evidence",
     },
     Parameter {
         name: "priority",
@@ -77,6 +77,9 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         help: "record the kernel's scheduling (ftrace) for `chronoscope trace`; latency: stop at the first miss of a real-time caller, and keep it only then",
     },
 ];
+
+/// The values of `policy`.
+const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
 
 /// The values of `cpu`.
 const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
@@ -133,7 +136,7 @@ impl Machine for Host {
     }
 
     fn check(&self, request: &str) -> Result<()> {
-        check_cpu(request)
+        check_request(request)
     }
 
     fn offers_soaks(&self) -> bool {
@@ -183,17 +186,36 @@ pub fn last_cpu() -> usize {
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
 }
 
-/// Checks the form of a request's `cpu`. Whether the processors exist, the port finds out.
+/// Checks the form of a request's `policy` and `cpu`. Whether the processors exist, the port finds
+/// out.
 ///
 /// # Errors
-/// The value has another form.
-pub(super) fn check_cpu(request: &str) -> Result<()> {
+/// A value has another form.
+pub(super) fn check_request(request: &str) -> Result<()> {
+    match super::take(request, "policy").0 {
+        Some(text) if !is_policy(text) => {
+            bail!("`policy={text}`: it is {POLICY}, in whole µs, each at most as long as the next")
+        }
+        _ => {}
+    }
     match super::take(request, "cpu").0 {
         Some(text) if text != "free" && processors(text).is_none() => {
             bail!("`cpu={text}`: it is {CPU}")
         }
         _ => Ok(()),
     }
+}
+
+fn is_policy(text: &str) -> bool {
+    let Some(times) = text.strip_prefix("deadline:") else {
+        return ["fifo", "rr", "other"].contains(&text);
+    };
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| is_plain)
+    };
+    let times: Option<Vec<u32>> = times.split('/').map(number).collect();
+    times.is_some_and(|times| times.len() == 3 && times[0] > 0 && times.is_sorted())
 }
 
 /// The processors that a value of `cpu` names, in ascending order; `None` for `free` and for a value
@@ -235,9 +257,20 @@ mod tests {
         for text in ["", "free", "-1", "+1", "1-", "2-1", "0+0", "0-2+1", "a", "9999999", "0x1"] {
             assert_eq!(processors(text), None, "{text}");
         }
-        assert!(check_cpu("period cpu=free loops=2").is_ok());
-        assert!(check_cpu("period loops=2").is_ok());
-        let error = check_cpu("period cpu=al loops=2").unwrap_err().to_string();
+        assert!(check_request("period cpu=free loops=2").is_ok());
+        assert!(check_request("period loops=2").is_ok());
+        let error = check_request("period cpu=al loops=2").unwrap_err().to_string();
         assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
+    }
+
+    #[test]
+    fn policies_are_words_or_reservations() {
+        for policy in ["fifo", "rr", "other", "deadline:200/500/1000", "deadline:7/7/7"] {
+            assert!(check_request(&format!("period policy={policy}")).is_ok(), "{policy}");
+        }
+        for policy in ["ff", "deadline", "deadline:1/2", "deadline:0/1/2", "deadline:3/2/1"] {
+            let error = check_request(&format!("period policy={policy}")).unwrap_err().to_string();
+            assert!(error.contains("deadline:RUNTIME/DEADLINE/PERIOD"), "{error}");
+        }
     }
 }

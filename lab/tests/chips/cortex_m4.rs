@@ -165,9 +165,9 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
     // lilos masks no handlers except those of its tick's priority.
     let lilos = masked("lilos@cortex-m4");
     assert!(lilos.iter().all(|masked| *masked < 20.0), "{lilos:?}");
-    // A thread that sleeps alone has interrupts off for the one instruction after `wfi`.
-    let bare = masked("bare@cortex-m4");
-    assert!(bare.iter().all(|masked| *masked <= 1.0), "{bare:?}");
+    // A line that no handler may call the kernel from is no figure.
+    let bare = cases(&["masked", "--target", "bare@cortex-m4", "--repeat", "1"]);
+    assert_eq!(bare[0]["verdict"]["status"], "not-offered", "{bare:#?}");
 }
 
 #[test]

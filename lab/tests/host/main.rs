@@ -8,4 +8,5 @@ mod victim;
 mod doctor;
 mod interrupts;
 mod peers;
+mod requirements;
 mod transaction;

@@ -11,12 +11,13 @@ use std::{
 use chronoscope_suite::{Priority, Refusal, Request, Trial, trial::name};
 
 use crate::{
+    deadline::count_overruns,
     executor::Executor,
     log::StandardError,
     perf::Counter,
     processors::Processors,
     semaphore::Primitive,
-    settings::{Settings, class_of_caller, set_class},
+    settings::{Policy, Settings, class_of_caller, set_class},
     trace::Trace,
     vary::Pasts,
 };
@@ -36,11 +37,13 @@ pub struct Linux {
     /// The name of the case's experiment.
     pub experiment: &'static str,
     /// The spawned tasks by scheduling class.
-    classes: [Class; 3],
+    classes: [Class; 5],
     /// The number of tasks that were given a processor of their own, and of those that reached it.
     placed: [AtomicU32; 2],
     /// The number of mutex calls that returned an error.
     failed: AtomicU32,
+    /// The number of times that a task of SCHED_DEADLINE used up its runtime.
+    overruns: AtomicU32,
     /// The counter of instructions, or the reason why there is none. Opened on first use, because
     /// opening takes long.
     instructions: OnceLock<Result<Counter, &'static str>>,
@@ -64,6 +67,7 @@ impl Linux {
                 "coroutines wait on futexes only, not on descriptors",
             ));
         }
+        settings.requirements.check(&settings.processors)?;
         settings.apply()?;
         // Only this experiment stops the trace at a missed deadline.
         let until_miss = request.spec().name == "latency";
@@ -78,8 +82,16 @@ impl Linux {
             classes: POLICIES.map(|_| Class::new()),
             placed: [const { AtomicU32::new(0) }; 2],
             failed: AtomicU32::new(0),
+            overruns: AtomicU32::new(0),
             instructions: OnceLock::new(),
         })
+    }
+
+    /// Prepares for the tasks of the case, once, when the value has its final place.
+    pub fn begin(&'static self) {
+        if matches!(self.settings.policy, Policy::Deadline(_)) {
+            count_overruns(&self.overruns);
+        }
     }
 
     /// Checks, before a task is created, that its class is permitted: enters the class and leaves
@@ -92,7 +104,7 @@ impl Linux {
         // SCHED_IDLE is permitted to all users, but leaving it is not.
         if priority != Priority::Idle && wanted != class_of_caller() {
             let present = class_of_caller();
-            set_class(wanted)?;
+            self.settings.enter(wanted)?;
             set_class(present)?;
         }
         self.class(wanted).admit(wanted.1);
@@ -120,7 +132,7 @@ impl Linux {
     pub fn enter(&self, priority: Priority) {
         let wanted = self.settings.class(priority);
         // After a failure the task is not confirmed, and the evidence does not hold.
-        if set_class(wanted).is_ok() {
+        if self.settings.enter(wanted).is_ok() {
             self.class(wanted).confirmed.fetch_add(1, Relaxed);
         }
     }
@@ -159,6 +171,10 @@ impl Linux {
         if failed > 0 {
             trial.evidence("mutex calls that failed", failed.into(), 0.0, 0.0);
         }
+        if matches!(self.settings.policy, Policy::Deadline(_)) {
+            let overruns = self.overruns.load(Relaxed).into();
+            trial.evidence("runtime overruns, which the kernel throttles", overruns, 0.0, 0.0);
+        }
         if let Some(Err(reason)) = self.instructions.get() {
             trial.log(reason);
         }
@@ -168,8 +184,10 @@ impl Linux {
     }
 }
 
-const POLICIES: [(c_int, &str); 3] = [
+const POLICIES: [(c_int, &str); 5] = [
+    (libc::SCHED_DEADLINE, "SCHED_DEADLINE"),
     (libc::SCHED_FIFO, "SCHED_FIFO"),
+    (libc::SCHED_RR, "SCHED_RR"),
     (libc::SCHED_OTHER, "SCHED_OTHER"),
     (libc::SCHED_IDLE, "SCHED_IDLE"),
 ];

@@ -8,6 +8,7 @@ mod clock;
 mod conditions;
 mod contract;
 mod coroutine;
+mod deadline;
 mod doctor;
 mod executor;
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +22,7 @@ mod mutex;
 mod offers;
 mod perf;
 mod periodic;
+mod placement;
 mod preemption;
 mod process;
 mod processor_time;
@@ -95,6 +97,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
     let names = Names { kernel: "linux", release: &release };
     match Linux::new(&request).and_then(|kernel| arena.place(kernel)) {
         Ok(kernel) => {
+            kernel.begin();
             let mut trial = Trial::new(kernel, &arena, request, &mut sink, names);
             let conditions = Conditions::before(kernel);
             let outcome = match Load::start(kernel.settings.load) {
@@ -108,6 +111,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
             conditions.report(&mut trial);
             kernel.trace.iter().for_each(|trace| trace.report(&mut trial));
             kernel.report(&mut trial);
+            placement::report(&mut trial);
             preemption::report(&mut trial, kernel.settings.preemption);
             trial.end(outcome);
         }

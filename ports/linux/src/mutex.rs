@@ -60,7 +60,7 @@ impl Attributes {
         // SAFETY: `new` has initialised the attributes.
         done(unsafe { pthread_mutexattr_setprotocol(self.0.as_mut_ptr(), word) })?;
         let Protocol::Ceiling(priority) = protocol else { return Ok(()) };
-        let (libc::SCHED_FIFO, level) = kernel.settings.class(priority) else {
+        let (libc::SCHED_FIFO | libc::SCHED_RR, level) = kernel.settings.class(priority) else {
             return Err(Refusal::new(
                 Reason::Invalid,
                 "a priority ceiling is for real-time tasks only",

@@ -10,7 +10,7 @@ use rustix::system::uname;
 pub const MODELS: [&str; 5] = ["none", "voluntary", "full", "lazy", "rt"];
 
 /// Returns the model in force; `None` if it cannot be read.
-fn model() -> Option<&'static str> {
+pub fn model() -> Option<&'static str> {
     if uname().version().to_string_lossy().contains("PREEMPT_RT") {
         return Some("rt");
     }

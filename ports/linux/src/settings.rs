@@ -10,12 +10,17 @@ use rustix::{
     thread::{CapabilitySet, capabilities},
 };
 
-use crate::{clock, load, preemption, processors::Processors};
+use crate::{
+    clock, deadline::Reservation, load, placement::Requirements, preemption, processors::Processors,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Other,
     Fifo,
+    RoundRobin,
+    /// SCHED_DEADLINE, with this reservation for each urgent task.
+    Deadline(Reservation),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,8 @@ pub struct Settings {
     pub load: Option<load::Kind>,
     /// The preemption model that the kernel must have.
     pub preemption: Option<&'static str>,
+    /// The properties that the system must have; otherwise the case is not offered.
+    pub requirements: Requirements,
     /// `true` to record a trace of the kernel.
     pub trace: bool,
     /// `true` if tasks of the case are processes: shared objects must work across address spaces.
@@ -45,6 +52,9 @@ pub struct Settings {
 
 /// The longest soak: a year.
 const SOAK_S: u64 = 365 * 86_400;
+
+const POLICY: &str = "policy is fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD in whole µs, \
+                      each at most as long as the next";
 
 const fn invalid(what: &'static str) -> Refusal {
     Refusal::new(Reason::Invalid, what, "see `chronoscope list`")
@@ -62,6 +72,7 @@ impl Default for Settings {
             lock_memory: true,
             load: None,
             preemption: None,
+            requirements: Requirements::default(),
             trace: false,
             processes: false,
         }
@@ -80,6 +91,11 @@ impl Settings {
             match (key, value) {
                 ("policy", "fifo") => settings.policy = Policy::Fifo,
                 ("policy", "other") => settings.policy = Policy::Other,
+                ("policy", "rr") => settings.policy = Policy::RoundRobin,
+                ("policy", _) => {
+                    let times = value.strip_prefix("deadline:").and_then(Reservation::parse);
+                    settings.policy = Policy::Deadline(times.ok_or(invalid(POLICY))?);
+                }
                 ("priority", _) => {
                     let priority =
                         value.parse().ok().filter(|priority| (1..=91).contains(priority));
@@ -111,6 +127,10 @@ impl Settings {
                     settings.preemption =
                         Some(model.ok_or(invalid("there is no such preemption model"))?);
                 }
+                ("requires", _) => {
+                    settings.requirements = Requirements::parse(value)
+                        .ok_or(invalid("requires is preempt_rt, isolated-cpus, or both with +"))?;
+                }
                 ("instruction_ns", _) => {
                     let time = value.parse().ok().filter(|ns: &u32| ns.is_power_of_two());
                     settings.instruction_ns =
@@ -123,7 +143,26 @@ impl Settings {
                 _ => return Err(invalid("the port does not know one of the keys")),
             }
         }
+        settings.check_deadline(request.spec().name)?;
         Ok(settings)
+    }
+
+    /// Refuses SCHED_DEADLINE where it cannot be used or would not show.
+    fn check_deadline(&self, experiment: &str) -> Result<(), Refusal> {
+        let Policy::Deadline(_) = self.policy else { return Ok(()) };
+        if !["period", "delay"].contains(&experiment) {
+            return Err(Refusal::not_offered(
+                "SCHED_DEADLINE is for tasks that the clock wakes: `period` and `delay`",
+            ));
+        }
+        if self.processors.several().is_some() {
+            return Err(Refusal::new(
+                Reason::Invalid,
+                "a task of SCHED_DEADLINE cannot be bound to one of several processors",
+                "pass --set cpu=free",
+            ));
+        }
+        Ok(())
     }
 
     /// Applies the settings to this process, once, before any task exists. Tasks inherit them.
@@ -178,6 +217,18 @@ impl Settings {
         )
     }
 
+    /// Puts the calling thread in a class that [`class`](Self::class) has returned, and reads it
+    /// back.
+    ///
+    /// # Errors
+    /// As [`set_class`] and [`Reservation::enter`].
+    pub fn enter(&self, class: (libc::c_int, libc::c_int)) -> Result<(), Refusal> {
+        match self.policy {
+            Policy::Deadline(reservation) if class.0 == libc::SCHED_DEADLINE => reservation.enter(),
+            _ => set_class(class),
+        }
+    }
+
     /// Returns the policy and the real-time priority of tasks of a priority.
     pub fn class(&self, priority: Priority) -> (libc::c_int, libc::c_int) {
         match (priority, self.policy) {
@@ -185,6 +236,11 @@ impl Settings {
             (Priority::Urgent(level), Policy::Fifo) => {
                 (libc::SCHED_FIFO, self.base + i32::from(level) - 1)
             }
+            (Priority::Urgent(level), Policy::RoundRobin) => {
+                (libc::SCHED_RR, self.base + i32::from(level) - 1)
+            }
+            // The kernel runs the task with the earliest deadline, whatever its urgency.
+            (Priority::Urgent(_), Policy::Deadline(_)) => (libc::SCHED_DEADLINE, 0),
             (Priority::Ordinary, _) | (Priority::Urgent(_), Policy::Other) => {
                 (libc::SCHED_OTHER, 0)
             }
@@ -211,9 +267,13 @@ pub fn set_class((policy, level): (libc::c_int, libc::c_int)) -> Result<(), Refu
     if status == 0 && class_of_caller() == (policy, level) {
         return Ok(());
     }
+    let what = match policy {
+        libc::SCHED_RR => "real-time scheduling (SCHED_RR) is not permitted",
+        _ => "real-time scheduling (SCHED_FIFO) is not permitted",
+    };
     Err(Refusal::new(
         Reason::NotPermitted,
-        "real-time scheduling (SCHED_FIFO) is not permitted",
+        what,
         "run as root, give the port cap_sys_nice with setcap, raise `ulimit -r`, or pass --set \
          policy=other",
     )

@@ -42,6 +42,13 @@ const LEAD_TICKS: u64 = 4096;
 /// The timeout of a timer interrupt after it was set.
 const LOST_US: u64 = 100_000;
 
+/// The number of interrupts after the measured ones whose handler calls the kernel.
+pub(super) const PROOFS: usize = 10;
+
+/// The longest wait for the answer to a handler's give, in intervals between two rounds. It is long
+/// for machines that do other work as well.
+const PATIENCE: u32 = 1000;
+
 const REASONS: [Reason; 5] =
     [Reason::NotOffered, Reason::NotPermitted, Reason::Invalid, Reason::Exhausted, Reason::Failed];
 
@@ -57,8 +64,12 @@ pub(super) struct Firing<K: Interrupts> {
     entries: AtomicU32,
     /// The number of rounds whose handler ran before `raise` returned, or in time.
     fired: AtomicU32,
-    /// The number of rounds whose external line rose in its interval.
+    /// The number of measured rounds whose external line rose in its interval.
     risen: AtomicU32,
+    /// The number of gives of the handler that the director has answered.
+    answers: AtomicU32,
+    /// The number of rounds after the measured ones that ended with an answer.
+    answered: AtomicU32,
     /// The reason why the kernel refused the handler: the reason's number plus 1, or 0.
     refused: AtomicU32,
     /// The error number of the refusal.
@@ -87,6 +98,8 @@ impl<K: Interrupts> Firing<K> {
             entries: AtomicU32::new(0),
             fired: AtomicU32::new(0),
             risen: AtomicU32::new(0),
+            answers: AtomicU32::new(0),
+            answered: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             code: AtomicI32::new(0),
         })
@@ -166,6 +179,24 @@ impl<K: Interrupts> Firing<K> {
         fired
     }
 
+    /// Waits until the director has answered the handler's give in round `proof` after the measured
+    /// ones, or gives up.
+    pub(super) async fn wait_for_answer(&self, proof: usize) {
+        for _ in 0..PATIENCE {
+            let due = self.kernel.now() + self.interval;
+            Director::<K>::delay_until(self.kernel, due).await;
+            if self.answers.load(Relaxed) as usize > proof {
+                self.answered.store(self.answered.load(Relaxed) + 1, Relaxed);
+                break;
+            }
+        }
+    }
+
+    /// Counts an answer. Called by the director after it has taken a give of the handler.
+    pub(super) fn answer(&self) {
+        self.answers.store(self.answers.load(Relaxed) + 1, Relaxed);
+    }
+
     /// Asks for a rise of the line, and returns its earliest time. This function and the next two
     /// are not inlined, to leave the registers to the caller's other sources.
     #[inline(never)]
@@ -189,10 +220,16 @@ impl<K: Interrupts> Firing<K> {
     fn see_rise(&self, round: usize, due: u64, starts: Option<&Marks<K>>) {
         let rose = self.kernel.stimulated();
         let in_time = u32::from((due..due + PHASES).contains(&rose));
-        self.risen.store(self.risen.load(Relaxed) + in_time, Relaxed);
         if let Some(starts) = starts {
+            self.risen.store(self.risen.load(Relaxed) + in_time, Relaxed);
             starts.set(round, rose);
         }
+    }
+
+    /// Sends the evidence that the handler may call the kernel.
+    pub(super) fn report_proofs(&self, trial: &mut Trial<'_, K>) {
+        let (answered, proofs) = (self.answered.load(Relaxed).into(), PROOFS as f64);
+        trial.evidence("gives of the handler answered in their round", answered, proofs, proofs);
     }
 
     /// Sends the evidence. Returns the number of rounds whose handler has run.
@@ -209,9 +246,13 @@ impl<K: Interrupts> Firing<K> {
             };
             return Err(Refusal::new(reason, what, "").with_code(self.code.load(Relaxed)));
         }
-        let loops = trial.request.number("loops") as f64;
-        let fired = self.fired.load(Relaxed);
-        trial.evidence("handler entries", self.entries() as f64, loops, loops);
+        let loops = trial.request.count("loops");
+        // The rounds after the measured ones are counted too.
+        let proofs = (self.fired.load(Relaxed) as usize).saturating_sub(loops);
+        let fired = self.fired.load(Relaxed) - proofs as u32;
+        let entries = (self.entries() - proofs) as f64;
+        let loops = loops as f64;
+        trial.evidence("handler entries", entries, loops, loops);
         if self.source == Source::Software {
             trial.evidence("raises that returned after their handler", fired.into(), loops, loops);
         }

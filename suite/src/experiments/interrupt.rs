@@ -11,7 +11,9 @@
 //! - **Sample**: one interrupt.
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the handler was entered once a round; a raised interrupt's handler had run when
-//!   `raise` returned; an external line rose within the time that the bench had been given.
+//!   `raise` returned; an external line rose within the time that the bench had been given. In ten
+//!   more rounds, which are not measured, the handler gives a semaphore, and the director answers
+//!   before the next round: programs can use interrupts of this urgency.
 //! - **Pin**: D0. `source=software`: high from before the mark to after the handler's. Otherwise
 //!   the start is no event of the program, and the pin is a pulse that rises right after the
 //!   handler's mark: the interval from the bench's line to this pulse is the sample.
@@ -27,7 +29,9 @@
 //! executes instructions of one cycle to dozens; with `source=external-idle`, while the processor
 //! sleeps. Its samples are a distribution over phases.
 
-use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::firing::{Firing, INTERVAL, LEAD_US, PROOFS, SOURCE};
 use crate::{
     kernel::{Handler, Interrupts, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks},
@@ -45,7 +49,8 @@ pub static SPEC: Spec = Spec {
     statistic: "one interrupt",
     control: "marks set one straight after the other",
     evidence: "one entry of the handler a round; a raised interrupt's handler has run when the \
-               call returns; lines rose when they were to",
+               call returns; lines rose when they were to; in ten more rounds the handler gives \
+               and a task answers",
     pin: "D0, software: high from before it is raised to the handler; else: a pulse from the \
           handler's first instruction on",
     source: "P1.interrupt",
@@ -60,14 +65,20 @@ pub static SPEC: Spec = Spec {
             help: "interrupts",
         },
     ],
-    duration_us: |request| request.number("loops") * (request.number("interval_us") + LEAD_US + 20),
+    duration_us: |request| {
+        let round = request.number("interval_us") + LEAD_US + 20;
+        (request.number("loops") + 2 * PROOFS as u64) * round
+    },
 };
 
 struct Interrupt<K: Interrupts> {
     firing: Firing<K>,
     starts: Marks<K>,
     ends: Marks<K>,
-    done: &'static K::Semaphore,
+    /// `true` after the last interrupt.
+    over: AtomicBool,
+    /// Given by the handler after the measured rounds, and by the interrupted task at its end.
+    given: K::Semaphore,
 }
 
 /// Runs the experiment.
@@ -81,7 +92,8 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
         firing: Firing::new(trial)?,
         starts: Marks::new(arena, loops)?,
         ends: Marks::new(arena, loops)?,
-        done: trial.semaphore(0)?,
+        over: AtomicBool::new(false),
+        given: kernel.semaphore(0)?,
     })?;
     let handler = arena.place(move || {
         let entries = all.firing.entries();
@@ -90,11 +102,21 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
         kernel.drive(MEASURED, !all.firing.is_raised());
         all.firing.count(entries);
         kernel.drive(MEASURED, false);
+        if entries >= all.ends.len() {
+            prove(kernel, all);
+        }
     })?;
     K::Director::spawn(kernel, Priority::Urgent(1), interrupted(kernel, all, handler))?;
-    trial.wait(all.done, 1).await;
+    loop {
+        K::Director::take(kernel, &all.given).await;
+        if all.over.load(Relaxed) {
+            break;
+        }
+        all.firing.answer();
+    }
 
     let fired = all.firing.report(trial)?;
+    all.firing.report_proofs(trial);
     let pin = all.firing.is_raised().then_some(Pin::Pulse(MEASURED));
     trial.durations(
         Series { pin, ..Series::measured("interrupt") },
@@ -105,6 +127,14 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
     Ok(())
 }
 
+/// Calls the kernel from the handler. Not inlined: the handler saves no registers for it before its
+/// mark.
+#[cold]
+#[inline(never)]
+fn prove<K: Interrupts>(kernel: &'static K, all: &'static Interrupt<K>) {
+    kernel.give(&all.given);
+}
+
 /// The interrupted task: fires the interrupt once a round.
 async fn interrupted<K: Interrupts>(
     kernel: &'static K,
@@ -112,11 +142,18 @@ async fn interrupted<K: Interrupts>(
     handler: Handler,
 ) {
     if all.firing.attach(handler) {
-        for round in 0..all.starts.len() {
-            if !all.firing.fire(round, Some(&all.starts)).await {
+        let loops = all.starts.len();
+        for round in 0..loops + PROOFS {
+            let is_measured = round < loops;
+            let starts = Some(&all.starts).filter(|_| is_measured);
+            if !all.firing.fire(round, starts).await {
                 break;
+            }
+            if !is_measured {
+                all.firing.wait_for_answer(round - loops).await;
             }
         }
     }
-    kernel.give(all.done);
+    all.over.store(true, Relaxed);
+    kernel.give(&all.given);
 }

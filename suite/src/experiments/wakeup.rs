@@ -10,7 +10,8 @@
 //!   line.
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the handler was entered once a round; the kernel switched to the waiting task
-//!   once a round; a raised interrupt's handler had run when `raise` returned.
+//!   once a round; a raised interrupt's handler had run when `raise` returned. A round ends with
+//!   the waiting task's answer, so the handler may call the kernel.
 //! - **Pin**: D0: high from before the handler's mark to after the task's.
 //! - **Source**: P5.isr.
 //!

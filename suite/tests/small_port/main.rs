@@ -252,6 +252,36 @@ fn a_line_that_rises_at_any_time_is_answered_at_once() {
     assert_eq!(lines, Some(vec![ENTRY + READ + SWITCH; 1000]));
 }
 
+/// Returns the figure `masked` and the names of the evidence that does not hold.
+fn masked(request: &str) -> (f64, Vec<&'static str>) {
+    let records = records(&stream(request, PLENTY));
+    assert!(matches!(records.last(), Some(Record::End { .. })), "{request}");
+    let figure = records.iter().find_map(|record| match record {
+        Record::Figure { name: "masked", value, .. } => Some(*value),
+        _ => None,
+    });
+    let fails = records.iter().filter_map(|record| match record {
+        Record::Evidence(Evidence { name, value, low, high }) if !(low..=high).contains(&value) => {
+            Some(*name)
+        }
+        _ => None,
+    });
+    (figure.expect("the case has the figure"), fails.collect())
+}
+
+/// The measurement alone cannot tell a kernel that never masks interrupts from a line that the
+/// kernel does not mask.
+#[test]
+fn a_line_above_the_level_that_the_kernel_masks_fails_the_evidence() {
+    let case = "masked kind=coroutine loops=300";
+    let (longest, fails) = masked(case);
+    assert!((SWITCH as f64 / 2.0..=2.0 * SWITCH as f64).contains(&longest), "{longest}");
+    assert!(fails.is_empty(), "{fails:?}");
+    let (longest, fails) = masked(&format!("{case} line=unmasked"));
+    assert!(longest <= READ as f64, "{longest}");
+    assert_eq!(fails, ["gives of the handler answered in their round"]);
+}
+
 #[test]
 fn what_cannot_be_run_is_refused() {
     assert_refused("switch pair=thread-thread", Reason::NotOffered);

@@ -8,6 +8,9 @@
 //! the running task goes on. With `preemption=none` it runs when the running one waits, as in most
 //! kernels with coroutines.
 //!
+//! With `line=unmasked` the port breaks the contract: its timer interrupt has a level that the
+//! kernel does not mask, and from which the kernel must not be called.
+//!
 //! Reading the clock, switching, entering a handler and logging take a fixed number of ticks each,
 //! all else takes none, and while all tasks wait, the clock jumps to the next due time. Two runs
 //! give the same bytes. Computation takes no time, so `ticks` and the transform of `pipeline` show
@@ -49,6 +52,10 @@ pub const ENTRY: u64 = 5;
 struct Small {
     time: Cell<u64>,
     preemption: bool,
+    /// `true` if the experiments' timer interrupt has a level that the kernel does not mask.
+    unmasked: bool,
+    /// `true` while the kernel, in the middle of a switch, would have masked interrupts.
+    switching: Cell<bool>,
     /// The port's own memory for tasks and queues, separate from the experiment's.
     arena: Arena,
     /// The head of the list of all tasks.
@@ -136,11 +143,12 @@ impl Small {
     /// Creates the kernel from the port's own keys. Refuses unknown keys, and values that only
     /// other kernels have.
     fn new(request: &Request<'_>, arena: Arena) -> Result<Self, Refusal> {
-        let invalid =
-            |what| Refusal::new(Reason::Invalid, what, "this port knows counter and preemption");
+        let invalid = |what| {
+            Refusal::new(Reason::Invalid, what, "this port knows counter, preemption and line")
+        };
         // The counter wraps early in every case, which reveals code that does not expect it.
         let mut counter = u64::from(u32::MAX) - 1000;
-        let mut preemption = true;
+        let (mut preemption, mut unmasked) = (true, false);
         for (key, value) in request.pairs() {
             match (key, value) {
                 ("counter", _) => {
@@ -148,6 +156,8 @@ impl Small {
                 }
                 ("preemption", "nested") => preemption = true,
                 ("preemption", "none") => preemption = false,
+                ("line", "masked") => unmasked = false,
+                ("line", "unmasked") => unmasked = true,
                 ("primitive", "futex" | "eventfd" | "pipe") => {
                     return Err(Refusal::not_offered("a primitive of Linux"));
                 }
@@ -163,6 +173,8 @@ impl Small {
         Ok(Self {
             time: Cell::new(counter),
             preemption,
+            unmasked,
+            switching: Cell::new(false),
             arena,
             newest: Cell::new(Some(director)),
             director,
@@ -223,7 +235,7 @@ impl Small {
         while let Some(task) = self.most_urgent_above(interrupted) {
             task.state.set(State::Running);
             self.switch_to(Some(task));
-            self.pass(SWITCH);
+            self.pass_masked(SWITCH);
             let mut body = task.body.get().expect("a ready task has been started");
             // SAFETY: nothing moves a body before it has ended, and the body is not being polled:
             // such a task is not ready, since a task yields or waits as the last action of a poll.
@@ -285,6 +297,23 @@ impl Small {
             self.interrupt(Source::External);
         }
         self.preempt();
+    }
+
+    /// Advances the clock while interrupts are masked. A timer interrupt of an unmasked level fires
+    /// in between, when it is due.
+    fn pass_masked(&self, ticks: u64) {
+        let end = self.time.get() + ticks;
+        if self.unmasked
+            && !self.handling.get()
+            && let Some(due) = self.alarm.get().filter(|due| *due <= end)
+        {
+            self.switching.set(true);
+            self.time.set(due.max(self.time.get()));
+            self.alarm.set(None);
+            self.interrupt(Source::Timer);
+            self.switching.set(false);
+        }
+        self.pass(end.saturating_sub(self.time.get()));
     }
 
     fn interrupt(&self, source: Source) {
@@ -357,6 +386,10 @@ impl Kernel for Small {
 
     /// A woken task takes when it runs. If another task takes before it, it waits on.
     fn give(&self, semaphore: &'static Semaphore) {
+        if self.switching.get() {
+            // The switch goes on with the state that it has read before, so the give is lost.
+            return;
+        }
         semaphore.0.store(semaphore.0.load(Relaxed) + 1, Relaxed);
         let waits = |task: &Task| match task.state.get() {
             State::Takes(awaited) => ptr::eq(awaited, semaphore),

@@ -122,7 +122,7 @@ impl Machine for Vm {
     }
 
     fn check(&self, request: &str) -> Result<()> {
-        host::check_cpu(request)
+        host::check_request(request)
     }
 
     fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {

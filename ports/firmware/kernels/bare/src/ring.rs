@@ -19,13 +19,14 @@ pub struct Context {
     switches: Cell<u32>,
 }
 
-/// Shared by all threads. They do not pre-empt each other, and no handler touches it.
+/// Shared by all threads, which do not pre-empt each other. A handler may resume a thread while no
+/// other thread is leaving the ring.
 struct Scheduler {
     current: Cell<&'static Context>,
 }
 
-// SAFETY: there is one processor, threads switch only in calls of this module, and handlers do not
-// call it.
+// SAFETY: there is one processor, threads switch only in calls of this module, and a handler's call
+// of `resume` interrupts no `suspend`.
 unsafe impl Sync for Scheduler {}
 // SAFETY: as for `Scheduler`.
 unsafe impl Sync for Context {}

@@ -1,4 +1,5 @@
-//! A counter with one waiting thread. Only threads may give and take, never handlers.
+//! A counter with one waiting thread. A handler may give only while the interrupted thread is in
+//! none of these functions, as in the rounds of `interrupt`.
 
 use core::cell::Cell;
 
@@ -9,7 +10,7 @@ pub struct Semaphore {
     waiter: Cell<Option<&'static Context>>,
 }
 
-// SAFETY: threads do not pre-empt each other, and no handler gives.
+// SAFETY: threads do not pre-empt each other, and handlers give between their calls only.
 unsafe impl Sync for Semaphore {}
 
 impl Semaphore {
