@@ -54,7 +54,9 @@ mod tests {
                 for (name, value) in fields {
                     let path = format!("{at}.{name}");
                     // The keys of these maps are data: names of parameters, facts and files.
-                    if !["parameters", "when", "identity", "attachments"].contains(&name.as_str()) {
+                    if !["parameters", "when", "identity", "attachments", "labels"]
+                        .contains(&name.as_str())
+                    {
                         paths(value, &path, found);
                     }
                     found.insert(path);
