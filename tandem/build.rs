@@ -1,4 +1,4 @@
-//! Sets `cfg`s for the processor's FPU, instruction set and stack guard, by the target's name.
+//! Sets `cfg`s for the processor's family, FPU, instruction set and stack guard, by the target's name.
 //! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
 //! the application defines none.
 
@@ -16,8 +16,9 @@ const CORTEX_M: [(&str, bool, bool, &str); 7] = [
     ("thumbv8m.main", false, false, "limit"),
 ];
 
-/// Sets `cfg(thumb1)`, `cfg(fpu)` and `cfg(guard = "…")`.
+/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)` and `cfg(guard = "…")`.
 fn describe_processor() {
+    println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
     println!("cargo::rustc-check-cfg=cfg(fpu)");
     println!("cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"software\"))");
@@ -31,14 +32,26 @@ fn describe_processor() {
     }
 }
 
+/// The names of the handlers on RISC-V, by architecture: RV32 runs in machine mode, RV64 in
+/// supervisor mode. `None` on other processors.
+fn handlers(arch: &str) -> Option<Vec<String>> {
+    let lines = |mode| ["Soft", "Timer", "External"].map(|line| format!("{mode}{line}"));
+    let local = (16..32).map(|line| format!("Local{line}"));
+    match arch {
+        "riscv32" => Some(lines("Machine").into_iter().chain(local).collect()),
+        "riscv64" => Some(lines("Supervisor").to_vec()),
+        _ => None,
+    }
+}
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     describe_processor();
-    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "riscv32") {
-        let machine = ["MachineSoft", "MachineTimer", "MachineExternal"].map(String::from);
-        let local = (16..32).map(|line| format!("Local{line}"));
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    if let Some(names) = handlers(&arch) {
+        println!("cargo::rustc-cfg=riscv");
         let mut script = String::new();
-        for name in machine.into_iter().chain(local) {
+        for name in names {
             writeln!(script, "PROVIDE({name} = tandem_stray);").expect("a string takes everything");
         }
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));

@@ -14,22 +14,34 @@ struct Board {
     has_fpu: bool,
     /// The instruction set is ARMv6-M's.
     is_thumb1: bool,
+    /// A page of code in machine mode precedes the image.
+    in_supervisor_mode: bool,
     flash: u32,
     ram: u32,
 }
 
-const BOARDS: [Board; 6] = [
+const BOARDS: [Board; 7] = [
     Board::new("thumbv7em", "an500", 0, 0x2000_0000).with_fpu().only_with("CORTEX_M7"),
     Board::new("thumbv7em", "stm32", 0x0800_0000, 0x2000_0000).with_fpu(),
     Board::new("thumbv7m", "stm32", 0x0800_0000, 0x2000_0000),
     Board::new("thumbv8m.main", "an505", 0x1000_0000, 0x3800_0000).with_fpu(),
     Board::new("thumbv6m", "nrf51", 0, 0x2000_0000).with_thumb1(),
     Board::new("riscv32", "virt", 0x8000_0000, 0x8002_0000),
+    Board::new("riscv64", "virt", 0x8000_1000, 0x8004_0000).in_supervisor_mode(),
 ];
 
 impl Board {
     const fn new(target: &'static str, chip: &'static str, flash: u32, ram: u32) -> Self {
-        Self { target, feature: None, chip, has_fpu: false, is_thumb1: false, flash, ram }
+        Self {
+            target,
+            feature: None,
+            chip,
+            has_fpu: false,
+            is_thumb1: false,
+            in_supervisor_mode: false,
+            flash,
+            ram,
+        }
     }
 
     const fn with_fpu(self) -> Self {
@@ -38,6 +50,10 @@ impl Board {
 
     const fn with_thumb1(self) -> Self {
         Self { is_thumb1: true, ..self }
+    }
+
+    const fn in_supervisor_mode(self) -> Self {
+        Self { in_supervisor_mode: true, ..self }
     }
 
     const fn only_with(self, feature: &'static str) -> Self {
@@ -77,12 +93,14 @@ fn main() {
     let flash_size = if board.chip == "nrf51" { "256K" } else { "1024K" };
     let is_riscv = board.chip == "virt";
     let flash_size = if is_riscv { "128K" } else { flash_size };
+    let ram_size = if board.in_supervisor_mode { "256K" } else { "128K" };
     let memory = format!(
         "MEMORY {{ FLASH : ORIGIN = {flash:#x}, LENGTH = {flash_size}\n \
-         RAM : ORIGIN = {ram:#x}, LENGTH = 128K }}\n"
+         RAM : ORIGIN = {ram:#x}, LENGTH = {ram_size} }}\n"
     );
+    let first = if board.in_supervisor_mode { "INCLUDE machine-mode.x\n" } else { "" };
     if is_riscv {
-        write("memory.x", memory + ALIASES);
+        write("memory.x", format!("{first}{memory}{ALIASES}"));
         println!("cargo::rustc-link-arg-bins=-Tmemory.x");
         println!("cargo::rustc-link-arg-bins=-Ttandem.x");
     } else {

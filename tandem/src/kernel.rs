@@ -34,11 +34,11 @@ pub(crate) struct Kernel {
     top: Shared<Option<Task>>,
     /// The most urgent task as left by a handler; the switch at the handler's end takes it from
     /// here.
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) wanted: Shared<Option<Task>>,
     /// The high end of the handlers' stack, below the frames of the main program. 0 before there
     /// are handlers.
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) handlers: Shared<usize>,
     #[cfg(target_arch = "arm")]
     pub(crate) literals: Shared<arch::Literals>,
@@ -54,9 +54,9 @@ impl Kernel {
     pub(crate) const CURRENT: usize = core::mem::offset_of!(Kernel, current);
     #[cfg(target_os = "none")]
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) const WANTED: usize = core::mem::offset_of!(Kernel, wanted);
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) const HANDLERS: usize = core::mem::offset_of!(Kernel, handlers);
 
     const fn new() -> Self {
@@ -64,9 +64,9 @@ impl Kernel {
             ready: Ready::new(),
             current: Shared::new(None),
             top: Shared::new(None),
-            #[cfg(target_arch = "riscv32")]
+            #[cfg(riscv)]
             wanted: Shared::new(None),
-            #[cfg(target_arch = "riscv32")]
+            #[cfg(riscv)]
             handlers: Shared::new(0),
             #[cfg(target_arch = "arm")]
             literals: Shared::new([0; _]),
@@ -255,12 +255,12 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
 /// one function, a tail call, so that the caller needs no stack frame.
 #[inline(always)]
 pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
-    #[cfg(not(target_arch = "riscv32"))]
+    #[cfg(not(riscv))]
     wake_and_preempt(m, mask, task);
-    #[cfg(not(target_arch = "riscv32"))]
+    #[cfg(not(riscv))]
     mask.restore();
     let _ = m;
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     // SAFETY: interrupts are masked, shown by the `Masked` argument.
     unsafe {
         wake_here_and_restore(task, mask);
@@ -270,7 +270,7 @@ pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
 /// The implementation of [`wake_and_restore`] on RV32.
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(target_arch = "riscv32")]
+#[cfg(riscv)]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
     // SAFETY: interrupts are masked, by this function's contract.
@@ -326,7 +326,7 @@ fn share_stack_with_all(m: Masked) {
 /// # Safety
 /// The caller is a thread.
 #[cfg(any(
-    not(any(target_arch = "riscv32", target_arch = "arm")),
+    not(any(riscv, target_arch = "arm")),
     all(target_arch = "arm", any(feature = "trace", feature = "time-slice", thumb1))
 ))]
 #[inline(always)]

@@ -57,9 +57,9 @@ impl Ready {
     /// The head of the ring of a task's level.
     #[inline(always)]
     pub(crate) fn head_of(&self, m: Masked, task: Task) -> &Shared<Option<Task>> {
-        #[cfg(not(target_arch = "riscv32"))]
+        #[cfg(not(riscv))]
         return self.head(task.level.get(m));
-        #[cfg(target_arch = "riscv32")]
+        #[cfg(riscv)]
         // SAFETY: `set_level` stores the address of a head in this set, which is static and the
         // only one. Every task passed here has been given a level.
         unsafe {

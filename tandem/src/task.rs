@@ -76,7 +76,7 @@ pub(crate) struct Header {
     pub(crate) bit: Shared<u32>,
     /// The address of the head of the ring of `level`. On RV32, computing it would cost two cycles;
     /// on Cortex-M, nothing.
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) head: Shared<Option<NonNull<Shared<Option<Task>>>>>,
     /// The task's own level. A byte, as are the next three fields, so that they share a word.
     pub(crate) base: Shared<u8>,
@@ -162,7 +162,7 @@ impl Header {
             next: Shared::new(None),
             level: Shared::new(0),
             bit: Shared::new(0),
-            #[cfg(target_arch = "riscv32")]
+            #[cfg(riscv)]
             head: Shared::new(None),
             base: Shared::new(0),
             floor: Shared::new(Rank::NONE),
@@ -225,7 +225,7 @@ impl Header {
     pub(crate) fn set_level_of(&self, m: Masked, level: Level, bit: u32) {
         self.level.set(m, level);
         self.bit.set(m, bit);
-        #[cfg(target_arch = "riscv32")]
+        #[cfg(riscv)]
         self.head.set(m, Some(NonNull::from(KERNEL.ready.head(level))));
     }
 

@@ -86,9 +86,9 @@ impl State {
 
 #[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice", thumb1))))]
 impl Waiter {
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(riscv)]
     pub(crate) const NEXT: usize = core::mem::offset_of!(Self, next);
     pub(crate) const STATE: usize = core::mem::offset_of!(Self, state);
     pub(crate) const TASK: usize = core::mem::offset_of!(Self, task);
@@ -528,7 +528,7 @@ impl Waiter {
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
 /// tasks may have run in between, with interrupts on.
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     // SAFETY: interrupts are masked, by this function's contract.
@@ -545,7 +545,7 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(target_arch = "riscv32")]
+#[cfg(riscv)]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn hand_over_and_restore(
     queue: &WaitQueue,
@@ -569,7 +569,7 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
 /// # Safety
 /// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
 /// have run in between.
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     let mut place = MaybeUninit::uninit();

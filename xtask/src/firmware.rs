@@ -26,7 +26,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// QEMU's program for the chip: also the name under which `tools/packages.txt` lists its package.
 fn emulator(triple: &str) -> &'static str {
-    if triple.starts_with("riscv32") { "qemu-system-riscv32" } else { "qemu-system-arm" }
+    match triple.split_at(7).0 {
+        "riscv32" => "qemu-system-riscv32",
+        "riscv64" => "qemu-system-riscv64",
+        _ => "qemu-system-arm",
+    }
 }
 
 /// The chip's C compiler: also the name under which `tools/packages.txt` lists its package.

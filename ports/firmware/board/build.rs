@@ -3,12 +3,13 @@
 use std::env;
 
 /// The beginnings of targets' names, and the values of `cfg(machine)`.
-const MACHINES: [(&str, &str); 5] = [
+const MACHINES: [(&str, &str); 6] = [
     ("thumbv7em", "cortex-m4"),
     ("thumbv7m", "cortex-m4"),
     ("thumbv6m", "cortex-m0"),
     ("thumbv8m.main", "cortex-m33"),
     ("riscv32", "rv32"),
+    ("riscv64", "rv64"),
 ];
 
 fn main() {

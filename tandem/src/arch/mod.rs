@@ -3,20 +3,20 @@
 //! one.
 
 #[cfg_attr(target_arch = "arm", path = "cortex_m/mod.rs")]
-#[cfg_attr(target_arch = "riscv32", path = "riscv/mod.rs")]
-#[cfg_attr(not(any(target_arch = "arm", target_arch = "riscv32")), path = "host.rs")]
+#[cfg_attr(riscv, path = "riscv/mod.rs")]
+#[cfg_attr(not(any(target_arch = "arm", riscv)), path = "host.rs")]
 mod chosen;
 
 pub(crate) use chosen::*;
 
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 use crate::wait::{WaitQueue, Waiter};
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 use core::ptr::NonNull;
 
 /// Lets the next of the ring run, on processors without a version in assembly.
 #[cfg(any(
-    not(any(target_arch = "riscv32", target_arch = "arm")),
+    not(any(riscv, target_arch = "arm")),
     all(target_arch = "arm", any(feature = "trace", feature = "time-slice", thumb1))
 ))]
 pub(crate) use crate::kernel::give_way;
@@ -25,7 +25,7 @@ pub(crate) use crate::kernel::give_way;
 ///
 /// # Safety
 /// As for `hand_over`.
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 #[inline(always)]
 pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first: NonNull<Waiter>) {
     // SAFETY: interrupts are masked, by this function's contract.
@@ -34,7 +34,7 @@ pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first:
 }
 
 /// The number of zeros above the highest bit that is set; 32 for 0.
-#[cfg(not(target_arch = "riscv32"))]
+#[cfg(not(riscv))]
 #[inline(always)]
 pub(crate) fn leading_zeros(word: u32) -> u32 {
     #[cfg(not(thumb1))]
@@ -49,19 +49,19 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
 pub(crate) use crate::kernel::wake_here as wake;
 
 #[cfg(all(
-    not(target_arch = "riscv32"),
+    not(riscv),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 pub(crate) use crate::wait::hand_over;
 
-#[cfg(all(target_arch = "riscv32", any(feature = "trace", feature = "time-slice")))]
+#[cfg(all(riscv, any(feature = "trace", feature = "time-slice")))]
 pub(crate) use crate::wait::hand_over_and_restore;
 
 #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
 pub(crate) use crate::mutex::pass_on;
 
 #[cfg(all(
-    not(target_arch = "riscv32"),
+    not(riscv),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 pub(crate) use crate::wait::wait_in;
@@ -75,7 +75,7 @@ pub(crate) mod offset {
         any(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))),
         not(thumb1)
     ))]
-    pub(crate) const BITMAP: usize = CURRENT - 4;
+    pub(crate) const BITMAP: usize = CURRENT - size_of::<usize>();
     pub(crate) const CURRENT: usize = Kernel::CURRENT;
     pub(crate) const TOP: usize = Kernel::TOP;
     #[cfg(all(target_arch = "arm", not(thumb1)))]

@@ -32,7 +32,7 @@ const SEMIHOSTING: &str = "enable=on,target=native";
 
 /// Instructions take 1 ns where the board's timer counts every nanosecond; elsewhere a little longer
 /// than the timer's tick.
-pub static CHIPS: [Chip; 7] = [
+pub static CHIPS: [Chip; 8] = [
     Chip {
         is_main: true,
         emulator: &[
@@ -119,6 +119,12 @@ pub static CHIPS: [Chip; 7] = [
         emulator: VIRT,
         ..chip("rv32imac", "riscv32imac-unknown-none-elf", "tandem: rv32imac's images")
     },
+    Chip {
+        // Nothing limits the handlers' stack.
+        without: &["checked/handler_overflow"],
+        emulator: VIRT_64,
+        ..chip("rv64", "riscv64imac-unknown-none-elf", "tandem: rv64's images")
+    },
 ];
 
 const VIRT: &[&str] = &[
@@ -128,6 +134,21 @@ const VIRT: &[&str] = &[
     "-bios",
     "none",
     // Without sleep=off, virtual time begins when the host says.
+    "-icount",
+    "shift=0,sleep=off",
+    "-serial",
+    "stdio",
+];
+
+const VIRT_64: &[&str] = &[
+    "qemu-system-riscv64",
+    "-M",
+    "virt",
+    "-cpu",
+    // The timer's interrupt comes by way of machine mode, as on processors without Sstc.
+    "rv64,f=off,d=off,h=off,sstc=off",
+    "-bios",
+    "none",
     "-icount",
     "shift=0,sleep=off",
     "-serial",

@@ -15,11 +15,12 @@ use crate::{
 
 /// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
 /// needs it.
-pub const PACKAGES: [&str; 8] = [
+pub const PACKAGES: [&str; 9] = [
     "test",
     "vm",
     "qemu-system-arm",
     "qemu-system-riscv32",
+    "qemu-system-riscv64",
     "arm-none-eabi-gcc",
     "riscv64-unknown-elf-gcc",
     "bench",

@@ -41,7 +41,7 @@ const STM32_FLASH: Range<u64> = 0x0800_0000..0x0810_0000;
 /// GPIOA's BSRR, through its bit-band alias.
 const STM32_PINS: &str = "pins=0x42400300,exceptions=on";
 
-pub static CHIPS: [Chip; 5] = [
+pub static CHIPS: [Chip; 6] = [
     Chip {
         name: "cortex-m4",
         arguments: &["-machine", "netduinoplus2"],
@@ -84,6 +84,26 @@ pub static CHIPS: [Chip; 5] = [
         instruction: "shift=0",
         // Two registers of the bench board's, which QEMU ignores.
         pins: "set=0x02003010,clear=0x02003014",
+    },
+    Chip {
+        name: "rv64",
+        program: "qemu-system-riscv64",
+        package: "qemu-system-misc",
+        arguments: &[
+            "-machine",
+            "virt",
+            "-bios",
+            "none",
+            // RV64IMAC, with all three modes.
+            "-cpu",
+            "rv64,f=off,d=off,h=off,sstc=off",
+            "-rtc",
+            "base=1970-01-01T00:00:00,clock=vm",
+        ],
+        architecture: Architecture::Riscv64,
+        code: 0x8000_0000..0x8010_0000,
+        instruction: "shift=0",
+        pins: "",
     },
 ];
 

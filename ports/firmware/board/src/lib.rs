@@ -11,3 +11,5 @@ pub use chronoscope_cortex_m4::*;
 pub use chronoscope_cortex_m33::*;
 #[cfg(machine = "rv32")]
 pub use chronoscope_rv32::*;
+#[cfg(machine = "rv64")]
+pub use chronoscope_rv64::*;

@@ -37,7 +37,7 @@ unsafe fn call(operation: usize, argument: usize) -> usize {
     }
     // SAFETY: as for Arm. The two instructions around the breakpoint, which do nothing, distinguish
     // it from others. All three are uncompressed and in one page.
-    #[cfg(target_arch = "riscv32")]
+    #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
     unsafe {
         asm!(
             ".option push",
@@ -114,8 +114,14 @@ pub fn fail(complaint: fmt::Arguments<'_>) -> ! {
 }
 
 fn end(reason: usize) -> ! {
+    // The status of a successful exit, which QEMU returns, follows the reason.
+    #[cfg(target_pointer_width = "64")]
+    let block = [reason, 0];
+    #[cfg(target_pointer_width = "64")]
+    let reason = block.as_ptr().expose_provenance();
     loop {
-        // SAFETY: this operation's argument is a number.
+        // SAFETY: this operation's argument is a number; in code of 64 bits, it is the address of
+        // two words.
         unsafe { call(EXIT, reason) };
     }
 }

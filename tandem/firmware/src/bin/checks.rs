@@ -242,7 +242,7 @@ fn count(what: &AtomicU32) {
 
 /// Without a guard, the overflow is found by a switch: the handler wakes two tasks at each step.
 fn overflow(depth: u32) -> u32 {
-    if cfg!(thumb1) {
+    if cfg!(any(thumb1, target_arch = "riscv64")) {
         board::raise(0);
     }
     let local = core::hint::black_box([depth; 8]);

@@ -8,7 +8,7 @@ static SHARED: SharedStack<256> = SharedStack::new();
 static THREADS: [Thread<256>; 2] = [const { Thread::new() }; 2];
 
 #[cfg_attr(target_arch = "arm", cortex_m_rt::entry)]
-#[cfg_attr(target_arch = "riscv32", riscv_rt::entry)]
+#[cfg_attr(chip = "virt", riscv_rt::entry)]
 fn main() -> ! {
     tandem::start(&SHARED, || {
         for thread in &THREADS {

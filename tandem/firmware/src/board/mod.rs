@@ -1,7 +1,7 @@
 //! The board: one module for each chip, with the same interface.
 
 #[cfg_attr(target_arch = "arm", path = "cortex_m.rs")]
-#[cfg_attr(target_arch = "riscv32", path = "rv32.rs")]
+#[cfg_attr(chip = "virt", path = "virt.rs")]
 mod chip;
 
 pub use chip::*;

@@ -24,6 +24,7 @@
 //! stores of tasks are allowed everywhere but in the guards, by entry 2. It assumes that the
 //! application leaves entries 0 to 2 and MPRV to the kernel.
 
+use super::trap::Exception;
 use crate::{
     kernel::{self, KERNEL},
     shared::Masked,
@@ -41,22 +42,86 @@ const SIZE: usize = 32;
 /// frame of a handler.
 const HANDLERS_GUARD: usize = 256;
 
+/// The value for `pmpaddr0`.
+pub(super) type Value = u32;
+
 /// The value for `pmpaddr0` that guards the stack beginning at `low`, a multiple of 32: a naturally
 /// aligned range of 32 bytes.
-pub(super) const fn value(low: usize) -> u32 {
+pub(super) const fn value(low: usize) -> Value {
     debug_assert!(low.is_multiple_of(SIZE));
     ((low + FREE) >> 2) as u32 | 0b11
 }
 
 /// The low end of the range of a guard's value.
-const fn address(value: u32) -> usize {
+const fn address(value: Value) -> usize {
     (value << 2) as usize & !(SIZE - 1)
 }
 
 /// The end of the range of a guard's value: the lowest address that the task may use.
-pub(super) const fn end(value: u32) -> usize {
+pub(super) const fn end(value: Value) -> usize {
     address(value) + SIZE
 }
+
+/// `mstatus` of a task with interrupts masked: MPRV with MPP = 0, so that loads and stores are
+/// restricted as in user mode, for the guard.
+#[cfg(not(feature = "unguarded"))]
+const IN_TASK: u32 = 1 << 17;
+#[cfg(feature = "unguarded")]
+const IN_TASK: u32 = 0;
+
+/// Loads the guard of the task in a1 into a4.
+macro_rules! load_guard {
+    () => {
+        load!("a4, {W}(a1)")
+    };
+}
+
+/// Moves the guard to the value in a4.
+#[cfg(not(any(feature = "unguarded", feature = "fence")))]
+macro_rules! move_guard {
+    () => {
+        "csrw pmpaddr0, a4"
+    };
+}
+#[cfg(all(feature = "fence", not(feature = "unguarded")))]
+macro_rules! move_guard {
+    () => {
+        "csrw pmpaddr0, a4\nsfence.vma"
+    };
+}
+#[cfg(feature = "unguarded")]
+macro_rules! move_guard {
+    () => {
+        ""
+    };
+}
+
+/// Turns the value of a guard, in t0, into an address in it.
+macro_rules! limit {
+    () => {
+        "slli t0, t0, 2"
+    };
+}
+
+/// The switch does not check the stack pointer: an access to the guard has faulted before.
+macro_rules! check_limit {
+    () => {
+        ""
+    };
+}
+macro_rules! report_limit {
+    () => {
+        "# {overflow} {handlers}"
+    };
+}
+
+/// Gives loads and stores the privilege of a task again; the trap gave them that of machine mode.
+macro_rules! restrict {
+    () => {
+        "li t0, 3 << 11\ncsrc mstatus, t0" // MPP
+    };
+}
+pub(super) use {check_limit, limit, load_guard, move_guard, report_limit, restrict};
 
 #[cfg(feature = "unguarded")]
 pub(super) fn set_up() {}
@@ -89,7 +154,7 @@ pub(super) fn set_up() {
             handlers = in(reg) handlers,
             all = in(reg) u32::MAX,
             entries = in(reg) entries,
-            status = in(reg) super::switch::IN_TASK,
+            status = in(reg) IN_TASK,
             t = out(reg) _,
         );
     }
@@ -112,19 +177,9 @@ fn handlers_guard() -> Option<usize> {
 /// Panics with the cause of an exception, or of an interrupt that cannot have a handler. `scratch`
 /// is the value of `mscratch`.
 pub(super) extern "C" fn report(scratch: usize) -> ! {
-    const LOAD_FAULT: u32 = 5;
-    const STORE_FAULT: u32 = 7;
-    let (cause, at, value): (u32, usize, usize);
-    // SAFETY: reading these registers has no effect.
-    unsafe {
-        asm!(
-            "csrr {}, mcause", "csrr {}, mepc", "csrr {}, mtval", out(reg) cause, out(reg) at,
-            out(reg) value, options(nomem, nostack)
-        );
-    }
-    if cause.cast_signed() < 0 {
-        panic!("interrupt {} has no handler", cause & 0x7fff_ffff)
-    }
+    const LOAD_FAULT: usize = 5;
+    const STORE_FAULT: usize = 7;
+    let Exception { cause, at, value } = Exception::of_trap();
     // SAFETY: an exception masks interrupts.
     let m = unsafe { Masked::assume() };
     let task = KERNEL.current_or_idle(m);

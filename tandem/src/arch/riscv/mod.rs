@@ -42,9 +42,11 @@
 //! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
 //!   pre-empted task is resumed by `mret`. An NMI is not masked, so its handler must not return.
 
+#[cfg_attr(target_arch = "riscv64", path = "limit.rs")]
 mod guard;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 mod paths;
+mod privilege;
 mod switch;
 mod trap;
 
@@ -53,6 +55,7 @@ pub(crate) use guard::GUARD;
 pub(crate) use paths::hand_over_and_restore;
 pub(crate) use switch::{give_way, load, switch, switch_and_unmask, wait_in};
 
+use self::privilege::{INTERRUPTS_ON, SCRATCH, STATUS};
 use crate::{
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
@@ -65,8 +68,8 @@ use core::arch::asm;
 pub(crate) struct Saved {
     /// The stack pointer of the suspended context, 0 if there is none.
     stack: Shared<usize>,
-    /// The value for `pmpaddr0` that guards the low end of the stack.
-    guard: Shared<u32>,
+    /// The value by which the low end of the stack is guarded.
+    guard: Shared<guard::Value>,
 }
 
 impl Saved {
@@ -117,29 +120,26 @@ impl Saved {
     }
 }
 
-/// The bit of `mstatus` that enables interrupts.
-const MIE: u32 = 1 << 3;
-
 /// No handler may interrupt another.
 pub(crate) const HANDLERS_NEST: bool = false;
 
-/// The state of interrupts before they were masked: the value of `mstatus`, which differs in MIE
-/// only.
+/// The state of interrupts before they were masked: the value of the status register, of which no
+/// other bit changes.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Mask(u32);
+pub(crate) struct Mask(usize);
 
 impl Mask {
     /// Masks interrupts and returns their state before.
     #[inline(always)]
     pub(crate) fn set() -> (Self, Masked) {
-        let status: u32;
+        let status: usize;
         // SAFETY: masks interrupts and accesses no memory. Without `nomem` it is a barrier to the
         // compiler: no access moves across.
         unsafe {
             asm!(
-                "csrrci {}, mstatus, {MIE}", out(reg) status, MIE = const MIE,
-                options(nostack, preserves_flags)
+                "csrrci {}, {STATUS}, {ON}", out(reg) status, STATUS = const STATUS,
+                ON = const INTERRUPTS_ON, options(nostack, preserves_flags)
             )
         };
         // SAFETY: interrupts have just been masked.
@@ -150,13 +150,18 @@ impl Mask {
     #[inline(always)]
     pub(crate) fn restore(self) {
         // SAFETY: restores the state before `set`; a barrier as there.
-        unsafe { asm!("csrw mstatus, {}", in(reg) self.0, options(nostack, preserves_flags)) };
+        unsafe {
+            asm!(
+                "csrw {STATUS}, {}", in(reg) self.0, STATUS = const STATUS,
+                options(nostack, preserves_flags)
+            )
+        };
     }
 
     /// Returns whether interrupts were on.
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
-        self.0 & MIE != 0
+        self.0 & INTERRUPTS_ON != 0
     }
 
     /// Returns whether a switch may take place here: in a task, outside of any critical section. In
@@ -179,7 +184,12 @@ pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
-    unsafe { asm!("csrci mstatus, {MIE}", MIE = const MIE, options(nostack, preserves_flags)) };
+    unsafe {
+        asm!(
+            "csrci {STATUS}, {ON}", STATUS = const STATUS, ON = const INTERRUPTS_ON,
+            options(nostack, preserves_flags)
+        )
+    };
     // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
 }
@@ -194,7 +204,12 @@ pub(crate) fn mask_again() -> Masked {
 #[inline(always)]
 pub(crate) fn unmask(_: Masked) {
     // SAFETY: interrupts were on before the caller masked them.
-    unsafe { asm!("csrsi mstatus, {MIE}", MIE = const MIE, options(nostack, preserves_flags)) };
+    unsafe {
+        asm!(
+            "csrsi {STATUS}, {ON}", STATUS = const STATUS, ON = const INTERRUPTS_ON,
+            options(nostack, preserves_flags)
+        )
+    };
 }
 
 /// Requests a switch at the end of the handler or critical section, to `next` if it is known to be
@@ -205,7 +220,10 @@ pub(crate) fn pend(m: Masked, next: Option<Task>) {
     let before: usize;
     // SAFETY: the kernel owns bit 0 of `mscratch` and its meaning; see the module's documentation.
     unsafe {
-        asm!("csrrsi {}, mscratch, 1", out(reg) before, options(nomem, nostack, preserves_flags))
+        asm!(
+            "csrrsi {}, {SCRATCH}, 1", out(reg) before, SCRATCH = const SCRATCH,
+            options(nomem, nostack, preserves_flags)
+        )
     };
     let in_handler = before > 1;
     KERNEL.wanted.set(m, next.filter(|_| in_handler));
@@ -230,11 +248,14 @@ unsafe impl critical_section::Impl for CriticalSection {
     #[inline(always)]
     unsafe fn release(was_on: bool) {
         if was_on {
-            let pending: u32;
+            let pending: usize;
             // SAFETY: interrupts were on, so this is no handler and `mscratch` has bit 0 at most,
             // which is cleared.
             unsafe {
-                asm!("csrrwi {}, mscratch, 0", out(reg) pending, options(nostack, preserves_flags))
+                asm!(
+                    "csrrwi {}, {SCRATCH}, 0", out(reg) pending, SCRATCH = const SCRATCH,
+                    options(nostack, preserves_flags)
+                )
             };
             // SAFETY: `acquire` masked interrupts.
             let m = unsafe { Masked::assume() };
@@ -287,7 +308,7 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
             "3:",
             zeros = out(reg) zeros,
             rest = out(reg) _,
-            word = inout(reg) word => byte,
+            word = inout(reg) word as usize => byte,
             options(pure, nomem, nostack),
         );
     }
@@ -325,7 +346,10 @@ pub(crate) unsafe fn become_idle(m: Masked, idle: Task, low: usize, high: usize)
     // is, or a coroutine between two polls.
     unsafe {
         idle.saved.prepare(m, low, high, sleep, core::ptr::null_mut());
-        asm!("csrw mscratch, zero", options(nomem, nostack, preserves_flags));
+        asm!(
+            "csrw {SCRATCH}, zero", SCRATCH = const SCRATCH,
+            options(nomem, nostack, preserves_flags)
+        );
         load(KERNEL.ready.most_urgent(m))
     }
 }

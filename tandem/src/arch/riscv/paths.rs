@@ -5,7 +5,10 @@
 //! interrupts masked throughout. The offsets come from `offset_of!`, so a field that moves is
 //! followed.
 
-use super::switch::switch_and_unmask;
+use super::{
+    privilege::{INTERRUPTS_ON, SCRATCH, STATUS, load, store},
+    switch::switch_and_unmask,
+};
 use crate::{
     arch::{
         Mask,
@@ -36,49 +39,49 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     naked_asm!(
         ".option push",
         ".option rvc",
-        "lw a4, {next_waiter}(a2)",
-        "lw a3, {task}(a2)",
-        "lw a5, {down}(a2)",
+        load!("a4, {next_waiter}(a2)"),
+        load!("a3, {task}(a2)"),
+        load!("a5, {down}(a2)"),
         "bne a4, a2, 4f", // it has equals
         "lw t0, {bit}(a3)",
         "lw a4, {bitmap}(tp)",
-        "sw a5, 0(a0)", // the next waiter leads the queue
-        "sw a2, {state}(a2)", // served
-        "lw a5, {head}(a3)",
+        store!("a5, 0(a0)"), // the next waiter leads the queue
+        store!("a2, {state}(a2)"), // served
+        load!("a5, {head}(a3)"),
         "bgeu a4, t0, 3f",
         "or a4, a4, t0",
         "sw a4, {bitmap}(tp)",
-        "sw a3, 0(a5)",
+        store!("a3, 0(a5)"),
         // As `pend` does.
-        "csrr t0, mscratch",
+        "csrr t0, {SCRATCH}",
         "srli t0, t0, 1",
         "beqz t0, 2f", // 0 or 1: not in a handler
-        "csrsi mscratch, 1",
-        "sw a3, {wanted}(tp)",
+        "csrsi {SCRATCH}, 1",
+        store!("a3, {wanted}(tp)"),
         "ret",
         "2:",
-        "andi a1, a1, {MIE}",
-        "lw a0, {current}(tp)",
+        "andi a1, a1, {ON}",
+        load!("a0, {current}(tp)"),
         "beqz a1, 5f",
         "mv a1, a3",
         "j {switch_and_unmask}",
         "5:", // in a critical section: no switch here
-        "csrsi mscratch, 1",
-        "sw zero, {wanted}(tp)",
+        "csrsi {SCRATCH}, 1",
+        store!("zero, {wanted}(tp)"),
         "ret",
         "3:", // behind its equals
         "and t1, a4, t0",
-        "lw a5, 0(a5)", // their head
-        "lw a4, {next}(a3)",
+        load!("a5, 0(a5)"), // their head
+        load!("a4, {next}(a3)"),
         "beqz t1, 6f", // there are none
         "beq a5, a3, 6f", // it is ready already
         "bne a4, a3, 6f",
-        "lw a4, {prev}(a5)",
-        "sw a5, {next}(a3)",
-        "sw a3, {prev}(a5)",
-        "sw a4, {prev}(a3)",
-        "sw a3, {next}(a4)",
-        "csrw mstatus, a1",
+        load!("a4, {prev}(a5)"),
+        store!("a5, {next}(a3)"),
+        store!("a3, {prev}(a5)"),
+        store!("a4, {prev}(a3)"),
+        store!("a3, {next}(a4)"),
+        "csrw {STATUS}, a1",
         "ret",
         "6:",
         "mv a0, a3",
@@ -100,6 +103,8 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
         state = const Waiter::STATE,
         task = const Waiter::TASK,
         wanted = const Kernel::WANTED,
-        MIE = const super::MIE,
+        SCRATCH = const SCRATCH,
+        STATUS = const STATUS,
+        ON = const INTERRUPTS_ON,
     )
 }

@@ -16,9 +16,13 @@
 //! - Naked functions and inline assembly preserve the registers that they do not declare as
 //!   changed: `s0`, `s1` and `sp` in the context, `s2` to `s11` in a frame or as declared.
 
+use super::{
+    guard::{self, check_limit, load_guard, move_guard, report_limit},
+    privilege::{INTERRUPTS_ON, STATUS, WORD, load, store},
+};
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{after_poll, check_order, on_run},
+    kernel::{Kernel, after_poll, check_order, on_run},
     task::{Header, Task},
     wait::{WaitQueue, Waiter, begin_wait},
 };
@@ -29,25 +33,21 @@ use core::{
 
 /// The bytes of a stack in use below the stack pointer of a suspended context: without a waiter,
 /// and with one.
-pub(super) const CONTEXT: usize = 16;
+pub(super) const CONTEXT: usize = 4 * WORD;
 pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
 
-/// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, `mepc`;
-/// padded to 48 bytes.
-pub(super) const FRAME: usize = 12 * size_of::<u32>();
-
-/// `mstatus` of a task with interrupts masked: MPRV with MPP = 0, so that loads and stores are
-/// restricted as in user mode, for the guard.
-#[cfg(not(feature = "unguarded"))]
-pub(super) const IN_TASK: u32 = 1 << 17;
-#[cfg(feature = "unguarded")]
-pub(super) const IN_TASK: u32 = 0;
+/// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, the address
+/// to return to; padded to 12 words.
+pub(super) const FRAME: usize = 12 * WORD;
 
 /// Stores `s2` to `s11` at `sp`.
 macro_rules! store_upper {
     () => {
-        "sw s2, 0(sp)\nsw s3, 4(sp)\nsw s4, 8(sp)\nsw s5, 12(sp)
-        sw s6, 16(sp)\nsw s7, 20(sp)\nsw s8, 24(sp)\nsw s9, 28(sp)\nsw s10, 32(sp)\nsw s11, 36(sp)"
+        concat!(
+            ".irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n",
+            store!("s\\n, (\\n - 2) * {W}(sp)"),
+            "\n.endr"
+        )
     };
 }
 pub(super) use store_upper;
@@ -55,8 +55,11 @@ pub(super) use store_upper;
 /// Loads `s2` to `s11` from `sp`.
 macro_rules! load_upper {
     () => {
-        "lw s2, 0(sp)\nlw s3, 4(sp)\nlw s4, 8(sp)\nlw s5, 12(sp)
-        lw s6, 16(sp)\nlw s7, 20(sp)\nlw s8, 24(sp)\nlw s9, 28(sp)\nlw s10, 32(sp)\nlw s11, 36(sp)"
+        concat!(
+            ".irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n",
+            load!("s\\n, (\\n - 2) * {W}(sp)"),
+            "\n.endr"
+        )
     };
 }
 pub(super) use load_upper;
@@ -66,13 +69,17 @@ pub(super) use load_upper;
 #[cfg(feature = "count")]
 macro_rules! load_stack_and_count {
     () => {
-        "lw a5, {switches}(a1)\nlw sp, 0(a1)\naddi a5, a5, 1\nsw a5, {switches}(a1)"
+        concat!(
+            "lw a5, {switches}(a1)\n",
+            load!("sp, 0(a1)"),
+            "\naddi a5, a5, 1\nsw a5, {switches}(a1)"
+        )
     };
 }
 #[cfg(not(feature = "count"))]
 macro_rules! load_stack_and_count {
     () => {
-        "lw sp, 0(a1) # {switches}"
+        concat!(load!("sp, 0(a1)"), " # {switches}")
     };
 }
 
@@ -106,42 +113,32 @@ macro_rules! check_order {
     };
 }
 
-/// Moves the guard to the value in a4.
-#[cfg(not(any(feature = "unguarded", feature = "fence")))]
-macro_rules! move_guard {
-    () => {
-        "csrw pmpaddr0, a4"
-    };
-}
-#[cfg(all(feature = "fence", not(feature = "unguarded")))]
-macro_rules! move_guard {
-    () => {
-        "csrw pmpaddr0, a4\nsfence.vma"
-    };
-}
-#[cfg(feature = "unguarded")]
-macro_rules! move_guard {
-    () => {
-        ""
-    };
-}
-
 /// Resumes the task in a1, except for the jump; branches to `$poll` if it is a coroutine between
 /// two polls.
 macro_rules! resume {
     ($poll:literal) => {
         concat!(
             call_on_run!(),
-            "\nsw a1, {current}(tp)\n",
+            "\n",
+            store!("a1, {current}(tp)"),
+            "\n",
             load_stack_and_count!(), // 0 if it has no context; masked, so no trap uses it
-            "\nlw a4, 4(a1)\nbeqz sp, ",
+            "\n",
+            load_guard!(),
+            "\nbeqz sp, ",
             $poll,
-            "\nlw ra, -12(sp)\nlw s0, -4(sp)\nlw s1, -8(sp)\n",
+            "\n",
+            load!("ra, -3*{W}(sp)"),
+            "\n",
+            load!("s0, -{W}(sp)"),
+            "\n",
+            load!("s1, -2*{W}(sp)"),
+            "\n",
             move_guard!()
         )
     };
 }
-pub(super) use {call_on_run, load_stack_and_count, move_guard, resume};
+pub(super) use {call_on_run, load_stack_and_count, resume};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///
@@ -155,10 +152,10 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".option rvc",
         "addi sp, sp, -{FRAME}",
         store_upper!(),
-        "sw ra, 40(sp)",
+        store!("ra, 10*{W}(sp)"),
         "jal tandem_suspend",
         load_upper!(),
-        "lw ra, 40(sp)",
+        load!("ra, 10*{W}(sp)"),
         "addi sp, sp, {FRAME}",
         "ret",
         // Lets the next task of the running thread's ring run. Changes all registers but s0, s1 and
@@ -167,46 +164,48 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
         ".global tandem_give_way",
         "tandem_give_way:",
-        "lw a0, {current}(tp)", // the current task is the same before and after an interrupt
-        "csrrci a2, mstatus, {MIE}",
-        "lw a1, {next}(a0)",
-        "andi a2, a2, {MIE}",
+        load!("a0, {current}(tp)"), // the current task is the same before and after an interrupt
+        "csrrci a2, {STATUS}, {ON}",
+        load!("a1, {next}(a0)"),
+        "andi a2, a2, {ON}",
         ".option norvc", // aligns the instructions that follow
-        "lw a3, {head}(a0)",
+        load!("a3, {head}(a0)"),
         ".option rvc",
         "beqz a2, 4f",
-        "sw a1, 0(a3)",
+        store!("a1, 0(a3)"),
         "beq a1, a0, 3f",
         // Suspends a0, to continue behind the call with the present sp, and resumes a1.
         ".global tandem_suspend",
         "tandem_suspend:",
-        "sw ra, -12(sp)",
+        store!("ra, -3*{W}(sp)"),
         ".global tandem_suspend_to", // with the address to continue at already stored
         "tandem_suspend_to:",
-        "sw s0, -4(sp)",
-        "sw s1, -8(sp)",
-        "sw sp, 0(a0)",
+        check_limit!(),
+        store!("s0, -{W}(sp)"),
+        store!("s1, -2*{W}(sp)"),
+        store!("sp, 0(a0)"),
         ".global tandem_resume", // resumes a1
         "tandem_resume:",
         resume!("2f"),
         "3: ret",
         "4: jr {LENGTH_OF_CSRSI}(ra)",
+        report_limit!(),
         // A coroutine between two polls: start its poll on the shared stack, above the top
         // suspended one.
         ".global tandem_start_poll",
         "tandem_start_poll:",
         "2:",
-        "lw s1, {top}(tp)",
-        "sw a1, {top}(tp)",
-        "lw sp, 0(s1)",
+        load!("s1, {top}(tp)"),
+        store!("a1, {top}(tp)"),
+        load!("sp, 0(s1)"),
         move_guard!(),
         "addi sp, sp, -{CONTEXT}",
         "andi sp, sp, -16",
         "mv s0, a1",
         check_order!(),
-        "lw a5, {poll}(s0)",
+        load!("a5, {poll}(s0)"),
         "mv a0, s0",
-        "csrsi mstatus, {MIE}",
+        "csrsi {STATUS}, {ON}",
         "jalr a5",
         "mv a0, s0",
         "mv a1, s1",
@@ -217,6 +216,8 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         after_poll = sym after_poll,
         check_order = sym check_order,
         on_run = sym on_run,
+        overflow = sym guard::overflow,
+        handlers = const Kernel::HANDLERS,
         head = const offset_of!(Header, head),
         next = const offset_of!(Header, next),
         poll = const POLL,
@@ -227,7 +228,9 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
         FRAME = const FRAME,
         WITH_WAITER = const WITH_WAITER,
         LENGTH_OF_CSRSI = const 4,
-        MIE = const super::MIE,
+        STATUS = const STATUS,
+        ON = const INTERRUPTS_ON,
+        W = const WORD,
     )
 }
 
@@ -240,15 +243,17 @@ pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
     naked_asm!(
         "addi sp, sp, -{FRAME}",
         store_upper!(),
-        "sw ra, 40(sp)",
+        store!("ra, 10*{W}(sp)"),
         "jal tandem_suspend",
-        "csrsi mstatus, {MIE}",
+        "csrsi {STATUS}, {ON}",
         load_upper!(),
-        "lw ra, 40(sp)",
+        load!("ra, 10*{W}(sp)"),
         "addi sp, sp, {FRAME}",
         "ret",
         FRAME = const FRAME,
-        MIE = const super::MIE,
+        STATUS = const STATUS,
+        ON = const INTERRUPTS_ON,
+        W = const WORD,
     )
 }
 
@@ -266,8 +271,9 @@ pub(crate) unsafe fn give_way() {
     unsafe {
         asm!(
             "call tandem_give_way",
-            "csrsi mstatus, {MIE}",
-            MIE = const super::MIE,
+            "csrsi {STATUS}, {ON}",
+            STATUS = const STATUS,
+        ON = const INTERRUPTS_ON,
             out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
             out("s8") _, out("s9") _,
             out("s10") _, out("s11") _,
@@ -308,13 +314,14 @@ pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
 unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
     naked_asm!(
         "addi sp, sp, -{WITH_WAITER}",
-        "sw ra, {WITH_WAITER} - 12(sp)", // where the context has it
+        store!("ra, {WITH_WAITER} - 3*{W}(sp)"), // where the context has it
         "mv a1, sp",
         "jal {begin_wait}", // returns from and to in a0 and a1
         "addi sp, sp, {WITH_WAITER}",
         "j tandem_suspend_to",
         begin_wait = sym begin_wait,
         WITH_WAITER = const WITH_WAITER,
+        W = const WORD,
     )
 }
 
@@ -339,9 +346,10 @@ pub(crate) unsafe fn load(to: Task) -> ! {
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
     naked_asm!(
-        "csrsi mstatus, {MIE}",
+        "csrsi {STATUS}, {ON}",
         "mv a0, s1",
         "jr s0",
-        MIE = const super::MIE
+        STATUS = const STATUS,
+        ON = const INTERRUPTS_ON
     )
 }

@@ -15,10 +15,12 @@
 //! - `wanted` is the most urgent task or `None`, in which case the epilogue searches.
 
 use super::{
-    guard,
+    guard::{self, limit, load_guard, move_guard, restrict},
+    privilege::{
+        AFTER_TRAP, CAUSE, EPC, SCRATCH, STATUS, VALUE, VECTORS, WORD, load, store, trap_return,
+    },
     switch::{
-        FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, move_guard, resume,
-        store_upper,
+        FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, resume, store_upper,
     },
 };
 use crate::{
@@ -49,8 +51,8 @@ pub(super) fn set_up(m: Masked) {
         asm!("mv {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
         asm!("mv tp, {}", in(reg) &raw const KERNEL, options(nostack, preserves_flags));
         asm!(
-            "csrw mtvec, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED,
-            options(nostack, preserves_flags)
+            "csrw {vectors}, {}", in(reg) (&raw const tandem_vectors).addr() | VECTORED,
+            vectors = const VECTORS, options(nostack, preserves_flags)
         );
     }
     KERNEL.handlers.set(m, stack & !15);
@@ -65,7 +67,7 @@ extern "C" fn check_wanted(wanted: Task) -> Task {
 #[cfg(debug_assertions)]
 macro_rules! check_wanted {
     () => {
-        "lw sp, {handlers}(tp)\nmv a0, a1\njal {check_wanted}\nmv a1, a0"
+        concat!(load!("sp, {handlers}(tp)"), "\nmv a0, a1\njal {check_wanted}\nmv a1, a0")
     };
 }
 #[cfg(not(debug_assertions))]
@@ -80,6 +82,88 @@ extern "C" fn most_urgent() -> Task {
     KERNEL.ready.most_urgent(unsafe { Masked::assume() })
 }
 
+/// The entries of the vectors, by the number of the interrupt.
+#[cfg(target_arch = "riscv32")]
+macro_rules! vectors {
+    () => {
+        ".irp line, exception, exception, exception, MachineSoft, exception, exception, exception, \
+        MachineTimer, exception, exception, exception, MachineExternal, exception, exception, \
+        exception, exception, Local16, Local17, Local18, Local19, Local20, Local21, Local22, \
+        Local23, Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! vectors {
+    () => {
+        ".irp line, exception, SupervisorSoft, exception, exception, exception, SupervisorTimer, \
+        exception, exception, exception, SupervisorExternal"
+    };
+}
+
+/// The lines that the architecture defines.
+#[cfg(target_arch = "riscv32")]
+macro_rules! standard_lines {
+    () => {
+        ".irp line, MachineSoft, MachineTimer, MachineExternal"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! standard_lines {
+    () => {
+        ".irp line, SupervisorSoft, SupervisorTimer, SupervisorExternal"
+    };
+}
+
+/// The chip's own lines share one copy of the code, which finds the handler's address behind the
+/// call. In supervisor mode there are none.
+#[cfg(target_arch = "riscv32")]
+macro_rules! local_lines {
+    () => {
+        ".irp line, Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
+        Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31
+        tandem_trap_\\line:
+        .option rvc
+        c.addi16sp sp, -{TRAP}
+        c.swsp ra, 0(sp)
+        .option norvc
+        jal tandem_enter_local
+        .word \\line
+        .endr
+        .option rvc
+        tandem_enter_local:
+        tandem_enter
+        lw ra, 0(ra)
+        jalr ra
+        csrrwi sp, {SCRATCH}, 0
+        andi t0, sp, 1
+        beqz t0, tandem_restore
+        jal tandem_preempt"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! local_lines {
+    () => {
+        ""
+    };
+}
+
+/// Sets the stack pointer to the handlers' stack, not by `tp`, which may be wrong.
+#[cfg(target_arch = "riscv32")]
+macro_rules! load_handlers_stack {
+    () => {
+        "lui sp, %hi({kernel} + {handlers})\nlw sp, %lo({kernel} + {handlers})(sp)"
+    };
+}
+#[cfg(target_arch = "riscv64")]
+macro_rules! load_handlers_stack {
+    () => {
+        "lla sp, {kernel}\nld sp, {handlers}(sp)"
+    };
+}
+
+/// The bytes of the frame that a trap pushes.
+const TRAP: usize = 16 * WORD;
+
 // Ibex and CV32E40P need an alignment of 256 bytes. Jumps reach 1 MiB, so larger code does not
 // link.
 global_asm!(
@@ -89,129 +173,105 @@ global_asm!(
     ".balign 256",
     ".global tandem_vectors",
     "tandem_vectors:",
-    ".irp line, exception, exception, exception, MachineSoft, exception, exception, exception, MachineTimer, \
-        exception, exception, exception, MachineExternal, exception, exception, exception, exception, \
-        Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
-        Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31",
+    vectors!(),
     "j tandem_trap_\\line",
     ".endr",
     ".macro tandem_enter",
-    "sw t0, 4(sp)",
-    "sw t1, 8(sp)",
-    "sw t2, 12(sp)",
-    "sw t3, 16(sp)",
-    "sw t4, 20(sp)",
-    "sw t5, 24(sp)",
-    "sw t6, 28(sp)",
-    "sw a0, 32(sp)",
-    "sw a1, 36(sp)",
-    "sw a2, 40(sp)",
-    "sw a3, 44(sp)",
-    "sw a4, 48(sp)",
-    "sw a5, 52(sp)",
-    "sw a6, 56(sp)",
-    "sw a7, 60(sp)",
-    "csrs mscratch, sp", // keeps bit 0, which a critical section may have set
-    "lw sp, {handlers}(tp)",
+    store!("t0, {W}(sp)"),
+    store!("t1, 2*{W}(sp)"),
+    store!("t2, 3*{W}(sp)"),
+    store!("t3, 4*{W}(sp)"),
+    store!("t4, 5*{W}(sp)"),
+    store!("t5, 6*{W}(sp)"),
+    store!("t6, 7*{W}(sp)"),
+    store!("a0, 8*{W}(sp)"),
+    store!("a1, 9*{W}(sp)"),
+    store!("a2, 10*{W}(sp)"),
+    store!("a3, 11*{W}(sp)"),
+    store!("a4, 12*{W}(sp)"),
+    store!("a5, 13*{W}(sp)"),
+    store!("a6, 14*{W}(sp)"),
+    store!("a7, 15*{W}(sp)"),
+    "csrs {SCRATCH}, sp", // keeps bit 0, which a critical section may have set
+    load!("sp, {handlers}(tp)"),
     ".endm",
     // The standard lines have a full copy each: 50 bytes that save a jump and a load.
-    ".irp line, MachineSoft, MachineTimer, MachineExternal",
+    standard_lines!(),
     "tandem_trap_\\line:",
     ".option rvc",
-    "addi sp, sp, -64",
-    "sw ra, 0(sp)",
+    "addi sp, sp, -{TRAP}",
+    store!("ra, 0(sp)"),
     "tandem_enter",
     ".option norvc",
     "jal \\line",
-    "csrrwi sp, mscratch, 0",
+    "csrrwi sp, {SCRATCH}, 0",
     "andi t0, sp, 1",
     "beqz t0, tandem_restore",
     "jal tandem_preempt",
     "j tandem_go_on", // the address at which a pre-empted task continues
     ".endr",
-    // The chip's own lines share one copy, which finds the handler's address behind the call.
-    ".irp line, Local16, Local17, Local18, Local19, Local20, Local21, Local22, Local23, \
-        Local24, Local25, Local26, Local27, Local28, Local29, Local30, Local31",
-    "tandem_trap_\\line:",
+    local_lines!(),
     ".option rvc",
-    "c.addi16sp sp, -64",
-    "c.swsp ra, 0(sp)",
-    ".option norvc",
-    "jal tandem_enter_local",
-    ".word \\line",
-    ".endr",
-    ".option rvc",
-    "tandem_enter_local:",
-    "tandem_enter",
-    "lw ra, 0(ra)",
-    "jalr ra",
-    "tandem_leave:",
-    "csrrwi sp, mscratch, 0",
-    "andi t0, sp, 1",
-    "beqz t0, tandem_restore",
-    "jal tandem_preempt",
     "tandem_go_on:",
-    "lw t0, 40(sp)",
-    "csrw mepc, t0",
+    load!("t0, 10*{W}(sp)"),
+    "csrw {EPC}, t0",
     "li t0, {AFTER_TRAP}",
-    "csrs mstatus, t0",
+    "csrs {STATUS}, t0",
     load_upper!(),
     "addi sp, sp, {FRAME}",
     "tandem_restore:",
-    "lw ra, 0(sp)",
-    "lw t0, 4(sp)",
-    "lw t1, 8(sp)",
-    "lw t2, 12(sp)",
-    "lw t3, 16(sp)",
-    "lw t4, 20(sp)",
-    "lw t5, 24(sp)",
-    "lw t6, 28(sp)",
-    "lw a0, 32(sp)",
-    "lw a1, 36(sp)",
-    "lw a2, 40(sp)",
-    "lw a3, 44(sp)",
-    "lw a4, 48(sp)",
-    "lw a5, 52(sp)",
-    "lw a6, 56(sp)",
-    "lw a7, 60(sp)",
-    "addi sp, sp, 64",
-    "mret",
+    load!("ra, 0(sp)"),
+    load!("t0, {W}(sp)"),
+    load!("t1, 2*{W}(sp)"),
+    load!("t2, 3*{W}(sp)"),
+    load!("t3, 4*{W}(sp)"),
+    load!("t4, 5*{W}(sp)"),
+    load!("t5, 6*{W}(sp)"),
+    load!("t6, 7*{W}(sp)"),
+    load!("a0, 8*{W}(sp)"),
+    load!("a1, 9*{W}(sp)"),
+    load!("a2, 10*{W}(sp)"),
+    load!("a3, 11*{W}(sp)"),
+    load!("a4, 12*{W}(sp)"),
+    load!("a5, 13*{W}(sp)"),
+    load!("a6, 14*{W}(sp)"),
+    load!("a7, 15*{W}(sp)"),
+    "addi sp, sp, {TRAP}",
+    trap_return!(),
     // Suspends the interrupted task, to continue behind the call, and resumes the most urgent task.
     ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
     "tandem_preempt:",
     "addi sp, sp, -{FRAME} - 1",
     store_upper!(),
-    "csrr t0, mepc",
-    "sw t0, 40(sp)",
-    "sw s0, -4(sp)",
-    "sw s1, -8(sp)",
-    "lw a0, {current}(tp)",
-    "sw ra, -12(sp)",
-    "lw t0, 4(a0)",
-    "lw a1, {wanted}(tp)",
-    "slli t0, t0, 2", // from the guard's value to an address in it
+    "csrr t0, {EPC}",
+    store!("t0, 10*{W}(sp)"),
+    store!("s0, -{W}(sp)"),
+    store!("s1, -2*{W}(sp)"),
+    load!("a0, {current}(tp)"),
+    store!("ra, -3*{W}(sp)"),
+    load!("t0, {W}(a0)"),
+    load!("a1, {wanted}(tp)"),
+    limit!(),
     "bltu sp, t0, 5f",
-    "sw sp, 0(a0)",
-    "li t0, {MPP}",
-    "csrc mstatus, t0", // the privilege of a task from here on; the trap set machine
+    store!("sp, 0(a0)"),
+    restrict!(),
     "beqz a1, 3f",
     check_wanted!(),
     resume!("4f"), // a copy: the jump there would take two cycles
     "ret",
     // A task requested the switch, with interrupts masked by other means, or a slice has ended.
     "3:",
-    "lw sp, {handlers}(tp)",
+    load!("sp, {handlers}(tp)"),
     "jal {most_urgent}",
     "mv a1, a0",
     "j tandem_resume",
     "4: j tandem_start_poll",
     "5:",
-    "lw sp, {handlers}(tp)",
+    load!("sp, {handlers}(tp)"),
     "tail {overflow}",
     "tandem_trap_exception:",
-    "csrr a0, mscratch",
-    "lui sp, %hi({kernel} + {handlers})", // not by tp, which may be wrong
-    "lw sp, %lo({kernel} + {handlers})(sp)",
+    "csrr a0, {SCRATCH}",
+    load_handlers_stack!(),
     "tail {report}",
     ".option pop",
     ".popsection",
@@ -227,17 +287,42 @@ global_asm!(
     switches = const SWITCHES,
     FRAME = const FRAME,
     WITH_WAITER = const WITH_WAITER,
-    MPP = const MPP,
     AFTER_TRAP = const AFTER_TRAP,
+    EPC = const EPC,
+    SCRATCH = const SCRATCH,
+    STATUS = const STATUS,
+    TRAP = const TRAP,
+    W = const WORD,
 );
 
-/// The field of `mstatus` with the privilege to which `mret` returns and, with MPRV, that of loads
-/// and stores.
-const MPP: u32 = 3 << 11;
+/// The cause, the address and the value of an exception.
+pub(super) struct Exception {
+    pub(super) cause: usize,
+    pub(super) at: usize,
+    pub(super) value: usize,
+}
 
-/// The bits of `mstatus` at the `mret` that resumes a pre-empted task: to machine mode (MPP), with
-/// interrupts on (MPIE).
-const AFTER_TRAP: u32 = MPP | 1 << 7;
+impl Exception {
+    /// The exception that led here.
+    ///
+    /// # Panics
+    /// If it was an interrupt, one that cannot have a handler.
+    pub(super) fn of_trap() -> Self {
+        let (cause, at, value): (usize, usize, usize);
+        // SAFETY: reading these registers has no effect.
+        unsafe {
+            asm!(
+                "csrr {}, {CAUSE}", "csrr {}, {EPC}", "csrr {}, {VALUE}", out(reg) cause,
+                out(reg) at, out(reg) value, CAUSE = const CAUSE, EPC = const EPC,
+                VALUE = const VALUE, options(nomem, nostack)
+            );
+        }
+        if cause.cast_signed() < 0 {
+            panic!("interrupt {} has no handler", cause << 1 >> 1)
+        }
+        Self { cause, at, value }
+    }
+}
 
 /// The handler of every line that has none, named so by `tandem.x`. Panics.
 #[unsafe(no_mangle)]

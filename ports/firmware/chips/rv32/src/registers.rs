@@ -8,12 +8,15 @@ pub struct Register(usize);
 /// ACLINT: the software interrupt of the processor, pending while bit 0 is set.
 pub const SOFTWARE: Register = Register(0x0200_0000);
 
+/// The context in PLIC: machine mode on RV32, supervisor mode on RV64.
+const CONTEXT: usize = if cfg!(target_arch = "riscv64") { 1 } else { 0 };
+
 /// PLIC: the priority of each interrupt, which of them are on, and where the pending one is claimed
 /// and completed.
 pub const REAL_TIME_CLOCK_PRIORITY: Register = priority(REAL_TIME_CLOCK);
 pub const STIMULUS_PRIORITY: Register = priority(STIMULUS);
-pub const ENABLED: Register = Register(0x0c00_2000);
-pub const CLAIM: Register = Register(0x0c20_0004);
+pub const ENABLED: Register = Register(0x0c00_2000 + 0x80 * CONTEXT);
+pub const CLAIM: Register = Register(0x0c20_0004 + 0x1000 * CONTEXT);
 
 /// Numbers in PLIC: the real-time clock's, and that of the bench's stimulus, which nothing raises
 /// in QEMU.

@@ -6,7 +6,7 @@
 #[cfg_attr(fpu, path = "cortex_m4.rs")]
 #[cfg_attr(all(target_arch = "arm", not(fpu), not(thumb1)), path = "cortex_m3.rs")]
 #[cfg_attr(thumb1, path = "cortex_m0.rs")]
-#[cfg_attr(target_arch = "riscv32", path = "rv32.rs")]
+#[cfg_attr(chip = "virt", path = "riscv.rs")]
 mod chip;
 
 use chip::{BODY, BODY_BYTES, WORDS, expected, trash};

@@ -1,35 +1,30 @@
-//! The board of QEMU's `virt`, an RV32IMC or RV32IMAC: CLINT, a UART, and the device that ends the emulation.
+//! The board of QEMU's `virt`: an RV32IMC or RV32IMAC in machine mode, or an RV64IMAC in supervisor
+//! mode. CLINT, a UART, and the device that ends the emulation.
 //!
 //! # Soundness
 //! Registers are accessed at the addresses of QEMU's documentation. Interrupts are enabled only if
 //! they have a handler. `raise` stores the index of a handler.
 
+#[cfg_attr(target_arch = "riscv32", path = "virt/machine.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "virt/supervisor.rs")]
+mod privilege;
+
 use core::fmt;
+pub use privilege::unmask;
+use privilege::{SOFTWARE, TIMER, enable};
 pub use riscv_rt::entry;
 use tandem::time::Driver;
 
 const FINISHER: *mut u32 = 0x0010_0000 as *mut u32;
-const MSIP: *mut u32 = 0x0200_0000 as *mut u32;
-/// The addresses of registers of two words, low and high.
-const MTIMECMP: *mut u32 = 0x0200_4000 as *mut u32;
+/// The address of a register of two words, low and high.
 const MTIME: *mut u32 = 0x0200_bff8 as *mut u32;
 const UART: *mut u8 = 0x1000_0000 as *mut u8;
 
-const NEVER: u32 = u32::MAX;
-const SOFTWARE: u32 = 1 << 3;
-const TIMER: u32 = 1 << 7;
-
-/// The number of instructions executed, wrapping at 2³²: `mcycle`, which with `-icount shift=0`
-/// counts virtual time in instructions.
+/// The number of instructions executed, wrapping at 2³²: the processor's cycle counter, which
+/// with `-icount shift=0` counts virtual time in instructions.
 #[inline(always)]
 pub fn ticks() -> u32 {
-    let count;
-    // SAFETY: reading has no effect. Without `nomem` it is a barrier to the compiler: no measured
-    // access moves across.
-    unsafe {
-        core::arch::asm!("csrr {}, mcycle", out(reg) count, options(nostack, preserves_flags))
-    };
-    count
+    privilege::cycles()
 }
 
 /// A reading of the clock in the fewest instructions, for [`instructions`].
@@ -59,11 +54,6 @@ pub fn set_up() {
     enable(TIMER);
 }
 
-fn enable(lines: u32) {
-    // SAFETY: the handlers are defined below, or panic.
-    unsafe { core::arch::asm!("csrs mie, {}", in(reg) lines, options(nostack, preserves_flags)) };
-}
-
 /// Defines the handlers of interrupts 0, 1 and so on, in this order. The processor has one
 /// interrupt that software can raise, which they share.
 #[macro_export]
@@ -84,10 +74,7 @@ macro_rules! interrupts {
 #[macro_export]
 macro_rules! alarm {
     ($handler:path) => {
-        #[unsafe(no_mangle)]
-        extern "C" fn MachineTimer() {
-            $handler();
-        }
+        $crate::handler!(timer: $handler);
     };
 }
 
@@ -100,15 +87,16 @@ unsafe extern "C" {
 /// The number of the interrupt that was raised.
 static RAISED: portable_atomic::AtomicUsize = portable_atomic::AtomicUsize::new(0);
 
-#[unsafe(no_mangle)]
-extern "C" fn MachineSoft() {
-    // SAFETY: acknowledges the interrupt. `raise` has stored the index of an entry of the table.
+fn interrupted() {
+    privilege::set_software(false);
+    // SAFETY: `raise` has stored the index of an entry of the table.
     let handler = unsafe {
-        MSIP.write_volatile(0);
         (&raw const INTERRUPTS).add(RAISED.load(portable_atomic::Ordering::Relaxed)).read()
     };
     handler();
 }
+
+crate::handler!(software: interrupted);
 
 /// Enables an interrupt.
 ///
@@ -128,24 +116,15 @@ pub fn raise(number: usize) {
     assert!(number < INTERRUPT_COUNT_OF_BOARD, "interrupt {number} has no handler");
     critical_section::with(|_| {
         RAISED.store(number, portable_atomic::Ordering::Relaxed);
-        // SAFETY: the interrupt's handler is in the table.
-        unsafe { MSIP.write_volatile(1) };
+        privilege::set_software(true);
     });
 }
 
 /// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
 pub fn mask_by_hand(body: impl FnOnce()) {
-    // SAFETY: interrupts are on before. A barrier to the compiler: no access moves across.
-    unsafe { core::arch::asm!("csrci mstatus, 8", options(nostack, preserves_flags)) };
+    privilege::mask();
     body();
-    // SAFETY: as above.
-    unsafe { core::arch::asm!("csrsi mstatus, 8", options(nostack, preserves_flags)) };
-}
-
-/// Unmasks all interrupts.
-pub fn unmask() {
-    // SAFETY: the caller ends every critical section.
-    unsafe { core::arch::asm!("csrsi mstatus, 8", options(nostack, preserves_flags)) };
+    privilege::unmask();
 }
 
 /// The kernel's clock: CLINT's, 10 MHz, a tick for 100 instructions.
@@ -171,21 +150,14 @@ impl Driver for Clock {
 
     #[inline(always)]
     fn arm(due: u64) {
-        // SAFETY: registers of CLINT. The high word is set to "never" first, since the old high
-        // word and the new low word could mean a time in the past.
-        unsafe {
-            MTIMECMP.add(1).write_volatile(NEVER);
-            MTIMECMP.write_volatile(due as u32);
-            MTIMECMP.add(1).write_volatile((due >> 32) as u32);
-        }
+        privilege::set_timer(due);
     }
 }
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]
 pub fn stop_alarm() {
-    // SAFETY: a register of CLINT.
-    unsafe { MTIMECMP.add(1).write_volatile(NEVER) };
+    privilege::stop_timer();
 }
 
 struct Uart;

@@ -1,8 +1,17 @@
-//! RV32's part of the check: all registers except `sp`, `gp` and `tp`, which no task changes.
+//! RISC-V's part of the check: all registers except `sp`, `gp` and `tp`, which no task changes.
 
 use core::arch::{asm, naked_asm};
 use tandem::time::Driver;
 use tandem_firmware::board::{Clock, ticks};
+
+#[cfg_attr(target_arch = "riscv32", path = "riscv/rv32.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "riscv/rv64.rs")]
+mod width;
+
+use width::{CYCLES, ENABLED, EPC, fold, load, spread, store, subtract};
+
+/// The bytes of a word.
+const WORD: usize = size_of::<usize>();
 
 pub const WORDS: usize = 28;
 /// The number of the probe's instructions at which it is to be interrupted.
@@ -39,8 +48,12 @@ pub fn run(pattern: u32, found: &mut [u32; WORDS], lead: u32, _: u32) {
             }
         }
     });
+    let mut words = [0; WORDS];
     // SAFETY: the array has the length that the probe writes.
-    unsafe { probe(pattern, found.as_mut_ptr(), alarm.wrapping_sub(lead)) };
+    unsafe { probe(spread(pattern), words.as_mut_ptr(), alarm.wrapping_sub(lead)) };
+    for (found, word) in found.iter_mut().zip(words) {
+        *found = fold(word, pattern);
+    }
 }
 
 /// The offset in bytes of the interrupted instruction in the probe's body, if it is there. For the
@@ -52,27 +65,29 @@ pub fn offset() -> Option<usize> {
     }
     let at: usize;
     // SAFETY: reading has no effect.
-    unsafe { asm!("csrr {}, mepc", out(reg) at, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("csrr {}, {EPC}", out(reg) at, EPC = const EPC, options(nomem, nostack, preserves_flags));
+    }
     let body = (&raw const probe_body).addr()..(&raw const probe_end).addr();
     body.contains(&at).then(|| at - body.start)
 }
 
-/// Waits until `mcycle` is `time`, fills every register from `pattern`, runs the body, and stores
+/// Waits until the low half of the cycle counter is `time`, fills every register from `pattern`, runs the body, and stores
 /// every register to `out`.
 ///
 /// # Safety
 /// `out` is valid for writes of `WORDS` words.
 #[unsafe(naked)]
-unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
+unsafe extern "C" fn probe(pattern: usize, out: *mut usize, time: u32) {
     naked_asm!(
-        "addi sp, sp, -64",
-        "sw ra, 0(sp)",
+        "addi sp, sp, -16 * {W}",
+        store!("ra, 0(sp)"),
         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
-        "sw s\\n, (\\n * 4 + 4)(sp)",
+        store!("s\\n, (\\n * {W} + {W})(sp)"),
         ".endr",
-        "sw a1, 52(sp)",
-        "csrr t0, mcycle",
-        "sub t0, a2, t0",
+        store!("a1, 13 * {W}(sp)"),
+        "csrr t0, {CYCLES}",
+        subtract!("t0, a2, t0"),
         "andi t1, t0, 1",
         "beqz t1, 3f", // one instruction more, or not
         "nop",
@@ -86,31 +101,34 @@ unsafe extern "C" fn probe(pattern: u32, out: *mut u32, time: u32) {
         ".rept 8",
         "addi t0, t0, 1",
         "addi t0, t0, -1",
-        "sw a7, 56(sp)",
+        store!("a7, 14 * {W}(sp)"),
         "mul a7, a6, a5",
-        "lw a7, 56(sp)",
+        load!("a7, 14 * {W}(sp)"),
         "beq s0, s1, 3f", // never
         "3: xor s2, s2, t6",
-        "csrr ra, mie",
+        "csrr ra, {ENABLED}",
         "xor s2, s2, t6",
         ".endr",
         "addi ra, a0, 1 - 10",
         ".global probe_end",
         "probe_end:",
-        "sw t0, 56(sp)",
-        "lw t0, 52(sp)",
-        "sw ra, 0(t0)",
+        store!("t0, 14 * {W}(sp)"),
+        load!("t0, 13 * {W}(sp)"),
+        store!("ra, 0(t0)"),
         ".irp n, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-        "sw x\\n, (\\n * 4 - 16)(t0)",
+        store!("x\\n, (\\n * {W} - 4 * {W})(t0)"),
         ".endr",
-        "lw t1, 56(sp)",
-        "sw t1, 4(t0)",
-        "lw ra, 0(sp)",
+        load!("t1, 14 * {W}(sp)"),
+        store!("t1, {W}(t0)"),
+        load!("ra, 0(sp)"),
         ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
-        "lw s\\n, (\\n * 4 + 4)(sp)",
+        load!("s\\n, (\\n * {W} + {W})(sp)"),
         ".endr",
-        "addi sp, sp, 64",
+        "addi sp, sp, 16 * {W}",
         "ret",
+        CYCLES = const CYCLES,
+        ENABLED = const ENABLED,
+        W = const WORD,
     )
 }
 
@@ -121,15 +139,16 @@ pub fn trash() {
     // are restored.
     unsafe {
         asm!(
-            "addi sp, sp, -16",
-            "sw s0, 0(sp)",
-            "sw s1, 4(sp)",
+            "addi sp, sp, -4 * {W}",
+            store!("s0, 0(sp)"),
+            store!("s1, {W}(sp)"),
             ".irp n, 1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
             "li x\\n, -\\n",
             ".endr",
-            "lw s0, 0(sp)",
-            "lw s1, 4(sp)",
-            "addi sp, sp, 16",
+            load!("s0, 0(sp)"),
+            load!("s1, {W}(sp)"),
+            "addi sp, sp, 4 * {W}",
+            W = const WORD,
             out("ra") _, out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _,
             out("t5") _, out("t6") _,
             out("a0") _, out("a1") _, out("a2") _, out("a3") _, out("a4") _, out("a5") _,
