@@ -15,6 +15,7 @@ mod p1;
 mod plugin;
 mod rtl;
 mod rv32;
+mod rv64;
 mod serial;
 mod serial_images;
 mod shards;

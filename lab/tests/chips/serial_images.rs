@@ -49,7 +49,7 @@ fn target_folder() -> PathBuf {
 }
 
 /// QEMU's chips as the lab starts them.
-const CHIPS: [(&str, &str, &str, &[&str]); 2] = [
+const CHIPS: [(&str, &str, &str, &[&str]); 3] = [
     ("cortex-m4", "thumbv7em-none-eabihf", "qemu-system-arm", &["-machine", "netduinoplus2"]),
     (
         "rv32",
@@ -62,6 +62,21 @@ const CHIPS: [(&str, &str, &str, &[&str]); 2] = [
             "none",
             "-cpu",
             "rv32,a=off,f=off,d=off,h=off,s=off,u=off",
+            "-rtc",
+            "base=1970-01-01T00:00:00,clock=vm",
+        ],
+    ),
+    (
+        "rv64",
+        "riscv64imac-unknown-none-elf",
+        "qemu-system-riscv64",
+        &[
+            "-machine",
+            "virt",
+            "-bios",
+            "none",
+            "-cpu",
+            "rv64,f=off,d=off,h=off,sstc=off",
             "-rtc",
             "base=1970-01-01T00:00:00,clock=vm",
         ],
@@ -157,10 +172,15 @@ fn a_recorded_stream_is_measured_as_the_machine_s_own() {
 
 #[test]
 fn an_emulated_board_is_measured_as_by_semihosting() {
-    for (kernel, experiments) in [("bare", &AWAKE[..]), ("tandem", &AWAKE[..2])] {
-        let emulator = format!("{kernel}@rv32");
+    let boards = [
+        ("rv32", "bare", &AWAKE[..]),
+        ("rv32", "tandem", &AWAKE[..2]),
+        ("rv64", "tandem", &AWAKE[..2]),
+    ];
+    for (chip, kernel, experiments) in boards {
+        let emulator = format!("{kernel}@{chip}");
         let own = [experiments, &["--repeat", "2", "--target", &emulator]].concat();
-        let board = Emulated::new("rv32", kernel);
+        let board = Emulated::new(chip, kernel);
         let target = board.target(kernel);
         let over_its_line =
             [experiments, &["--repeat", "2", "--no-store", "--target", &target]].concat();
