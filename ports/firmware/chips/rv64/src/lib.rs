@@ -33,7 +33,7 @@ pub use riscv_rt::entry;
 
 /// Bytes of the arena for the experiments' marks. The rest of the memory is for the port and the
 /// stack.
-const ARENA: usize = 96 * 1024;
+const ARENA: usize = 512 * 1024;
 
 /// Takes the machine: call it once, first of all. Returns the experiment's memory.
 ///

@@ -16,14 +16,17 @@ use crate::record::Record;
 /// stack. The Fourier transform is the deepest call, and deeper without a floating-point unit.
 pub const STACK: usize = WORDS * if RISCV { 896 } else { 640 };
 const RISCV: bool = cfg!(any(target_arch = "riscv32", target_arch = "riscv64"));
-/// The words of 32 bits in a register: on RV64, memory for tasks is twice as large.
+/// The words of 32 bits in a register: on RV64, stacks and futures are twice as large.
 const WORDS: usize = usize::BITS as usize / 32;
 /// Bytes for the future of each coroutine.
 pub const FUTURE: usize = WORDS * 168;
 
-/// Bytes for all tasks: fewer where the recorded events need memory.
-const MEMORY: usize = WORDS
-    * ((if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512);
+/// Bytes for all tasks: fewer on a microcontroller, and there fewer still where the recorded events
+/// need memory.
+const MEMORY: usize = match WORDS {
+    2 => 1024 * 1024,
+    _ => (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512,
+};
 
 /// A task's storage in the kernel's own form.
 pub trait Storage: Sync + 'static {
