@@ -426,6 +426,12 @@ pub struct History {
     /// Only runs of this study.
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
+    /// Only runs of this machine: the name of `run --as`, or the digest in the run's context.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["forget", "keep"])]
+    pub machine: Option<String>,
+    /// Only runs with this label.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with_all = ["forget", "keep"])]
+    pub label: Option<String>,
     /// Show only the newest N runs.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,

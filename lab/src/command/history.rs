@@ -7,8 +7,9 @@ use crate::{
     case::experiment,
     cli::{self, PrintFormat},
     console,
+    fleet::label,
     report::{self, history},
-    store::Store,
+    store::{Store, Which},
 };
 
 pub fn execute(arguments: &cli::History) -> Result<u8> {
@@ -20,20 +21,25 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     if arguments.forget.is_some() || arguments.keep.is_some() {
         return forget(&store, arguments);
     }
-    let study = arguments.study.as_deref();
+    let labels = label::labels(arguments.label.as_slice(), |_| None)?;
+    let which = Which {
+        study: arguments.study.as_deref(),
+        machine: arguments.machine.as_deref(),
+        label: labels.iter().next().map(|(name, value)| (name.as_str(), value.as_str())),
+    };
     let json = arguments.print.format == PrintFormat::Json;
     let text = match &arguments.experiment {
         Some(name) => {
-            let rows = store.cases(experiment(name)?.name, study, arguments.limit)?;
+            let rows = store.cases_of(experiment(name)?.name, &which, arguments.limit)?;
             if rows.is_empty() {
-                bail!("no run in the store has a case of `{name}`{}", of(study));
+                bail!("no run in the store has a case of `{name}`{}", of(&which));
             }
             if json { history::json(&rows)? } else { history::cases(name, &rows) }
         }
         None => {
-            let rows = store.runs(study, arguments.limit)?;
+            let rows = store.runs_of(&which, arguments.limit)?;
             if rows.is_empty() {
-                bail!("there is no run in the store{}: `chronoscope run` stores one", of(study));
+                bail!("there is no run in the store{}: `chronoscope run` stores one", of(&which));
             }
             if json { history::json(&rows)? } else { history::runs(&rows) }
         }
@@ -42,8 +48,12 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     Ok(0)
 }
 
-fn of(study: Option<&str>) -> String {
-    study.map_or(String::new(), |study| format!(" of the study `{study}`"))
+/// The words for the runs that were asked for; empty for all.
+fn of(which: &Which<'_>) -> String {
+    let study = which.study.map(|study| format!(" of the study `{study}`"));
+    let machine = which.machine.map(|machine| format!(" of the machine `{machine}`"));
+    let label = which.label.map(|(name, value)| format!(" with the label `{name}={value}`"));
+    [study, machine, label].into_iter().flatten().collect()
 }
 
 fn forget(store: &Store, arguments: &cli::History) -> Result<u8> {

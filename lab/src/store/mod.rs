@@ -27,7 +27,7 @@ use rusqlite::{
     Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params,
 };
 
-pub use self::rows::{CaseRow, RunRow};
+pub use self::rows::{CaseRow, RunRow, Which};
 use self::{error::explain, insert::insert};
 use crate::{
     run::{self, Run},

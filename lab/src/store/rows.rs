@@ -42,17 +42,52 @@ impl CaseRow {
     }
 }
 
+/// The runs that a history shows; by default all. A run that lacks a property has no value of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Which<'a> {
+    pub study: Option<&'a str>,
+    /// The machine of the run's context.
+    pub machine: Option<&'a str>,
+    /// The name and the value of a label; the name has no quotes.
+    pub label: Option<(&'a str, &'a str)>,
+}
+
+/// The condition of [`Which`] on a row of `runs`, with its parameters 1 to 4. Machine and labels are
+/// read from the runs' documents, which takes time in proportion to the store's size.
+const FITS: &str = "(?1 IS NULL OR study = ?1)
+    AND (?2 IS NULL OR
+         CASE WHEN json_valid(document) THEN json_extract(document, '$.context.machine') END = ?2)
+    AND (?3 IS NULL OR CASE WHEN json_valid(document) THEN json_extract(document, ?3) END = ?4)";
+
+impl Which<'_> {
+    /// The path of the label in a document, and its value.
+    fn label(&self) -> (Option<String>, Option<&str>) {
+        let path = self.label.map(|(name, _)| format!("$.context.labels.\"{name}\""));
+        (path, self.label.map(|(_, value)| value))
+    }
+}
+
 impl Store {
     /// Returns the newest runs, newest first, optionally those of one study.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn runs(&self, study: Option<&str>, limit: u32) -> Result<Vec<RunRow>> {
-        let query =
+        self.runs_of(&Which { study, ..Which::default() }, limit)
+    }
+
+    /// Returns the newest of these runs, newest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn runs_of(&self, which: &Which<'_>, limit: u32) -> Result<Vec<RunRow>> {
+        let query = format!(
             "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = id), status, interrupted,
                             host, system
-                     FROM runs WHERE ?1 IS NULL OR study = ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(query, params![study, limit], |row| {
+                     FROM runs WHERE {FITS} ORDER BY id DESC LIMIT ?5"
+        );
+        let (path, value) = which.label();
+        self.rows(&query, params![which.study, which.machine, path, value, limit], |row| {
             Ok(RunRow {
                 run: row.get(0)?,
                 started: line(row, 1)?,
@@ -72,13 +107,31 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn cases(&self, experiment: &str, study: Option<&str>, limit: u32) -> Result<Vec<CaseRow>> {
-        let query = "SELECT run, started, host, key, label, series, unit, nominal, p50, cases.status
+        self.cases_of(experiment, &Which { study, ..Which::default() }, limit)
+    }
+
+    /// Returns all cases of an experiment in the `limit` newest of these runs that have any, oldest
+    /// first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn cases_of(
+        &self,
+        experiment: &str,
+        which: &Which<'_>,
+        limit: u32,
+    ) -> Result<Vec<CaseRow>> {
+        let query = format!(
+            "SELECT run, started, host, key, label, series, unit, nominal, p50, cases.status
                      FROM cases JOIN runs ON runs.id = run
-                     WHERE experiment = ?1 AND run IN (
+                     WHERE experiment = ?6 AND run IN (
                          SELECT DISTINCT run FROM cases JOIN runs ON runs.id = run
-                         WHERE experiment = ?1 AND (?2 IS NULL OR study = ?2) ORDER BY run DESC LIMIT ?3)
-                     ORDER BY run, cases.rowid";
-        self.rows(query, params![experiment, study, limit], |row| {
+                         WHERE experiment = ?6 AND {FITS} ORDER BY run DESC LIMIT ?5)
+                     ORDER BY run, cases.rowid"
+        );
+        let (path, value) = which.label();
+        let values = params![which.study, which.machine, path, value, limit, experiment];
+        self.rows(&query, values, |row| {
             Ok(CaseRow {
                 run: row.get(0)?,
                 started: line(row, 1)?,

@@ -315,3 +315,26 @@ fn a_demonstration_needs_no_measurement() {
     assert_eq!(list.exits(0).stdout.matches(" demo ").count(), 6, "{list:#?}");
     chronoscope(&words).complains("is there already");
 }
+
+#[test]
+fn a_history_is_of_one_machine_or_label() {
+    let folder = Folder::new("machines");
+    let store = folder.path("runs.sqlite");
+    for (machine, label) in [("desk", "commit=1"), ("bench-3", "commit=2"), ("desk", "commit=2")] {
+        let more = ["--as", machine, "--label", label, "--store", &store, "-q"];
+        chronoscope(&[&SHORT[..], &more].concat());
+    }
+    let numbers = |more: &[&str]| -> Vec<u64> {
+        let words = ["history", "--store", &store, "--format", "json"];
+        let runs = chronoscope(&[&words[..], more].concat()).exits(0).json();
+        let runs = runs.as_array().unwrap().iter().map(|run| run["run"].as_u64().unwrap());
+        runs.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    };
+    assert_eq!(numbers(&[]), [1, 2, 3]);
+    assert_eq!(numbers(&["--machine", "desk"]), [1, 3]);
+    assert_eq!(numbers(&["--label", "commit=2"]), [2, 3]);
+    assert_eq!(numbers(&["switch", "--machine", "desk", "--label", "commit=2"]), [3]);
+    let none = ["history", "--store", &store, "--machine", "x", "--label", "a=b"];
+    chronoscope(&none).complains("of the machine `x` with the label `a=b`");
+    chronoscope(&["history", "--store", &store, "--label", "a"]).complains("write NAME=VALUE");
+}
