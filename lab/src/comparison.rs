@@ -167,7 +167,7 @@ fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok,
 }
 
 /// A judged statistic of a series.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StatisticLine {
     /// Its name, as `p99`.
     pub statistic: &'static str,

@@ -76,7 +76,7 @@ impl Baseline {
     pub fn of(run: &Run, judge: &Judge) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         let history = History::default();
-        let how = How { interleaved: true, ..how(judge, 0.0, &history) };
+        let how = how(judge, 0.0, &history);
         for (key, label, case) in cases(run) {
             let itself = Pair { label, a: case, b: case };
             for line in comparison::compare(&[itself], &how) {
@@ -158,8 +158,8 @@ impl Series {
             nominal: series.nominal,
             values: values.collect(),
             step: Some(comparison::step(case, series))
-                .filter(|step| step.is_finite() && *step > 0.0)
-                .unwrap_or(0.0),
+                .filter(|step| step.is_finite())
+                .unwrap_or_default(),
             // Only times depend on the machine's speed.
             reference: comparison::reference(case).filter(|_| series.unit == Unit::Nanoseconds),
         }

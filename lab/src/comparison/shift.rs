@@ -155,9 +155,17 @@ mod tests {
         let mut few = a.clone();
         few.summary.count = 99;
         assert_eq!(Shift::of(&a, &few, false), None);
+        few.summary.count = 100;
+        assert!(Shift::of(&a, &few, false).is_some());
         let mut constant = a.clone();
         constant.histogram = vec![(5.0, 5000)];
         assert_eq!(Shift::of(&constant, &constant, true), None);
+        let values = |number: u32| {
+            let histogram = (1..=number).map(|value| (f64::from(value), 1000)).collect();
+            SeriesResult { histogram, ..a.clone() }
+        };
+        assert_eq!(Shift::of(&values(7), &values(7), true), None);
+        assert!(Shift::of(&values(7), &values(8), true).is_some());
         let mut zero = a.clone();
         zero.histogram[0].0 = 0.0;
         zero.histogram[0].1 = 500;

@@ -2,6 +2,7 @@
 
 mod median;
 mod pairing;
+mod sentence;
 mod shown;
 mod speed;
 mod tail;

@@ -74,3 +74,49 @@ fn cases_meet_by_everything_that_was_asked_for() {
     let labels: Vec<_> = pairs.iter().map(|pair| pair.label.as_str()).collect();
     assert_eq!(labels, ["x@host tasks=2", "y@host tasks=2"]);
 }
+
+/// A parameter that only one side has prevents a pair, unless the sides are two targets.
+#[test]
+fn a_parameter_of_one_side_alone_counts_on_one_target() {
+    let case = |target: &str, parameters: &[(&str, &str)]| {
+        let mut case = sample::case("period", "");
+        case.target = target.into();
+        case.parameters =
+            parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        case
+    };
+    let (few, more) = ([("load", "none")], [("load", "none"), ("cpu", "1")]);
+    let met = |pairing: &Pairing, a: CaseResult, b: CaseResult| {
+        let run = |case: CaseResult| Run { cases: vec![case], ..sample::run() };
+        !match_cases(&run(a), &run(b), pairing, |_| true).0.is_empty()
+    };
+    let of_load = Pairing::Parameter("load".to_owned());
+    assert!(met(&Pairing::Alike, case("x@host", &more), case("x@host", &more)));
+    assert!(!met(&Pairing::Alike, case("x@host", &few), case("x@host", &more)));
+    assert!(!met(&Pairing::Alike, case("x@host", &more), case("y@host", &more)));
+    assert!(met(&Pairing::Target, case("x@host", &few), case("y@host", &more)));
+    assert!(!met(&Pairing::Target, case("x@host", &few), case("y@host", &[("load", "udp")])));
+    assert!(met(&of_load, case("x@host", &few), case("x@host", &[("load", "udp")])));
+    assert!(!met(&of_load, case("x@host", &few), case("x@host", &more)));
+    assert!(!met(&of_load, case("x@host", &few), case("y@host", &[("load", "udp")])));
+}
+
+/// A note names both sides, so it needs each of them to be the same in all pairs.
+#[test]
+fn a_note_holds_for_both_sides_of_all_pairs() {
+    let case = |target: &str| {
+        let mut case = sample::case("period", "");
+        case.target = target.into();
+        case
+    };
+    let (x, y, z) = (case("x@host"), case("y@host"), case("z@host"));
+    let note = |pairs: &[(&CaseResult, &CaseResult)]| {
+        let pairs: Vec<_> =
+            pairs.iter().map(|&(a, b)| Pair { label: String::new(), a, b }).collect();
+        Pairing::Target.note(&pairs)
+    };
+    assert_eq!(note(&[(&x, &y), (&x, &y)]).unwrap(), "A is x@host, B is y@host");
+    assert_eq!(note(&[(&x, &y), (&x, &z)]), None);
+    assert_eq!(note(&[(&x, &y), (&z, &y)]), None);
+    assert_eq!(Pairing::Alike.note(&[Pair { label: String::new(), a: &x, b: &y }]), None);
+}
