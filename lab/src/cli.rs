@@ -1,6 +1,6 @@
 //! The command line: commands, flags, help texts, and one-line messages for mistakes.
 
-use std::{env, ffi::OsString, path::PathBuf, process, thread};
+use std::{env, ffi::OsString, path::PathBuf, process, sync::LazyLock, thread};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -9,7 +9,7 @@ use crate::{
     report::format::{
         BenchmarkFormat, ComparisonFormat, EVIDENCE, EXPLANATION, FULL, RunFormat, TraceFormat,
     },
-    store,
+    run, store,
 };
 
 mod baseline;
@@ -21,10 +21,22 @@ pub use capture::{Capture, Phase};
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
-#[command(version, subcommand_required = true, arg_required_else_help = true, after_help = help::PROGRAM)]
+#[command(version = version(), subcommand_required = true, arg_required_else_help = true, after_help = help::PROGRAM)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The version, the revision of a release program's sources, and the version of the run's form.
+fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let revision = match env!("CHRONOSCOPE_REVISION") {
+            "" => String::new(),
+            revision => format!(", revision {revision}"),
+        };
+        format!("{}{revision}, schema {}", env!("CARGO_PKG_VERSION"), run::SCHEMA)
+    });
+    &TEXT
 }
 
 const COMPARE_HELP: &str = "\
@@ -52,6 +64,10 @@ pub enum Command {
     Explain(Explain),
     /// Print the JSON Schema of a run (`--format json`).
     Schema,
+    /// Print the manual page, in roff: chronoscope manual | man -l -
+    Manual,
+    /// Print completions of the command line for a shell.
+    Completions { shell: clap_complete::Shell },
     /// Show the order of events: write a run as a timeline for Perfetto (ui.perfetto.dev) or a
     /// waveform viewer.
     Trace(Trace),

@@ -46,7 +46,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             let tool = TOOLS.iter().find(|tool| tool.name == name);
             build_tool(tool.with_context(|| format!("there is no tool {name}"))?)
         }
-        ["install", folder, ref targets @ ..] => install(&plans, Path::new(folder), targets),
+        ["install", folder, ref targets @ ..] => install(Path::new(folder), targets),
         _ => bail!("usage: cargo xtask {USAGE}"),
     }
 }
@@ -141,7 +141,8 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
 /// Builds the images of `targets`, or all if there are none, and their machines' tools, and copies
 /// them with an index into a folder from which an installed lab runs them: the index names no
 /// builder.
-fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
+pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
+    let plans = plan::of(&root().join("ports/firmware"))?;
     let is_known = |target: &&&str| plans.iter().any(|plan| plan.row.target == **target);
     if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
         bail!("there is no image of {unknown}");
@@ -174,7 +175,7 @@ fn install(plans: &[Plan], folder: &Path, targets: &[&str]) -> Result<()> {
 }
 
 /// Copies a file; creates the folder that it goes to.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
     fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(())

@@ -9,6 +9,7 @@ mod example;
 mod firmware;
 mod guest;
 mod images;
+mod package;
 mod packages;
 mod plugin;
 mod repository;
@@ -25,7 +26,7 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 10] = [
+static SUBCOMMANDS: [Subcommand; 11] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -33,6 +34,7 @@ static SUBCOMMANDS: [Subcommand; 10] = [
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
     Subcommand { name: "c-kit", usage: c_kit::USAGE, run: c_kit::run },
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
+    Subcommand { name: "package", usage: package::USAGE, run: package::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },

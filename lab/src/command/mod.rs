@@ -11,6 +11,7 @@ mod history;
 mod keep;
 mod latency;
 mod list;
+mod manual;
 mod merge;
 mod on;
 mod plan;
@@ -44,6 +45,8 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Compare(compare) => compare::execute(&compare),
         Command::Explain(explain) => explain::execute(&explain),
         Command::Schema => schema::execute(),
+        Command::Manual => manual::page(),
+        Command::Completions { shell } => manual::completions(shell),
         Command::History(history) => history::execute(&history),
         Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),

@@ -12,6 +12,7 @@ mod cortex_m4_code;
 mod full_folder;
 mod interrupts;
 mod p1;
+mod package;
 mod plugin;
 mod rtl;
 mod rv32;

@@ -1,33 +1,37 @@
-//! Builds the port as the guest's only program, with `xtask guest`, when a guest is first prepared.
+//! The port as the guest's only program: installed with the lab, or built with `xtask guest` when a
+//! guest is first prepared.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::machine::builder;
+use crate::machine::builder::{self, folder_of_the_lab};
 
 const PACKAGE: &str = "chronoscope-linux";
 
-/// Builds and reads the program. If it is up to date, Cargo builds nothing.
+/// The installed program, relative to the parent of the lab's own folder.
+const INSTALLED: &str = "share/chronoscope/guest/chronoscope-linux";
+
+/// The built program, relative to the build folder.
+const BUILT: &str = "guest/x86_64-unknown-linux-gnu/release/chronoscope-linux";
+
+/// Reads the program, after building it where it is not installed. If it is up to date, Cargo
+/// builds nothing.
 ///
 /// # Errors
-/// If the source is missing or does not build.
+/// If it is neither installed nor can be built.
 pub fn program() -> Result<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
-    if !root.join("ports/linux/Cargo.toml").is_file() {
-        bail!(
-            "the source of the guest's program is not in {} any more: build chronoscope again where it is",
-            root.display()
-        );
-    }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let target = std::path::absolute(target)?;
-    let arguments = ["guest", "build", "--release", "--locked", "--package", PACKAGE];
-    builder::build(&arguments, &target, "the guest's program")
-        .context("the guest's program could not be built")?;
-    let path = target.join("guest/x86_64-unknown-linux-gnu/release").join(PACKAGE);
+    let folder = folder_of_the_lab()?;
+    // In a checkout, the programs are one folder below the build folder.
+    let above = folder.parent().unwrap_or(Path::new("/"));
+    let installed = above.join(INSTALLED);
+    let path = if installed.is_file() {
+        installed
+    } else {
+        let arguments = ["guest", "build", "--release", "--locked", "--package", PACKAGE];
+        builder::build(&arguments, above, "the guest's program")
+            .context("the guest's program could not be built")?;
+        above.join(BUILT)
+    };
     fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
 }

@@ -1,0 +1,106 @@
+//! The installed program: unpacked anywhere, without Cargo, sources or a home, it measures what the
+//! checkout's program measures.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::common::{Folder, builder, chronoscope, run};
+
+const TARGET: &str = "bare@cortex-m4";
+
+/// A case whose figures are exact.
+const EXACT: [&str; 8] =
+    ["run", "switch", "--target", TARGET, "--no-store", "-q", "--format", "csv"];
+
+/// A case of a few milliseconds that needs no permission.
+const HERE: [&str; 11] = [
+    "run",
+    "switch",
+    "--set",
+    "policy=other",
+    "--set",
+    "mlock=no",
+    "--set",
+    "loops=100",
+    "--repeat=3",
+    "--no-store",
+    "-q",
+];
+
+/// An unpacked tree, with the only programs that its program can find.
+struct Installed {
+    folder: Folder,
+    tree: PathBuf,
+}
+
+impl Installed {
+    fn program(&self) -> Command {
+        let mut program = Command::new(self.tree.join("bin/chronoscope"));
+        program
+            .env_clear()
+            .env("PATH", self.folder.path("path"))
+            .env("HOME", self.folder.path("home"));
+        program.current_dir(&self.folder.0);
+        program
+    }
+}
+
+/// The only file in a folder whose name ends so.
+fn file(folder: &Path, end: &str) -> PathBuf {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> =
+        files.filter(|path| path.to_str().is_some_and(|name| name.ends_with(end))).collect();
+    assert_eq!(found.len(), 1, "{end}: {found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn an_unpacked_program_measures_what_the_checkout_measures() {
+    let folder = Folder::new("package");
+    run(builder().args(["package", "--built", &folder.path("made"), TARGET])).exits(0);
+    let made = folder.0.join("made");
+    for name in ["tree", "path", "home"] {
+        fs::create_dir(folder.path(name)).unwrap();
+    }
+    let tarball = file(&made, ".tar.gz");
+    let tree = folder.0.join("tree");
+    run(Command::new("tar").arg("-xf").arg(tarball).arg("-C").arg(&tree)).exits(0);
+    let emulator = ["/usr/bin", "/usr/local/bin"].map(|folder| format!("{folder}/qemu-system-arm"));
+    let emulator =
+        emulator.iter().find(|path| Path::new(path).exists()).expect("QEMU is installed");
+    symlink(emulator, folder.0.join("path/qemu-system-arm")).unwrap();
+    let installed = Installed { tree: file(&tree, ""), folder };
+
+    let text = run(installed.program().args(EXACT)).exits(0).stdout.clone();
+    assert!(text.lines().count() > 1, "{text}");
+    assert_eq!(text, chronoscope(&EXACT).exits(0).stdout, "the checkout's figures");
+    run(installed.program().args(HERE)).exits(0);
+    run(installed.program().args(["explain", "p99"])).exits(0);
+
+    let version = run(installed.program().arg("--version"));
+    version.exits(0).shows("schema 2");
+    let program = fs::read(installed.tree.join("bin/chronoscope")).unwrap();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("lab");
+    let sources = sources.to_str().unwrap();
+    assert!(!String::from_utf8_lossy(&program).contains(sources), "a path of the sources");
+    for (path, text) in [
+        ("share/man/man1/chronoscope.1", ".TH"),
+        ("share/bash-completion/completions/chronoscope", "_chronoscope()"),
+        ("share/zsh/vendor-completions/_chronoscope", "#compdef chronoscope"),
+        ("share/fish/vendor_completions.d/chronoscope.fish", "complete -c chronoscope"),
+        ("share/chronoscope/studies/quick.toml", "name = \"quick\""),
+        ("share/doc/chronoscope/LICENSE-MIT", "MIT"),
+    ] {
+        let found = fs::read_to_string(installed.tree.join(path)).unwrap();
+        assert!(found.contains(text), "no `{text}` in {path}");
+    }
+    let mut list = Command::new("dpkg-deb");
+    let list = run(list.arg("--contents").arg(file(&made, ".deb")));
+    for path in ["./usr/bin/chronoscope\n", "./usr/share/chronoscope/guest/chronoscope-linux\n"] {
+        assert!(list.exits(0).stdout.contains(path), "no {path} in {list:#?}");
+    }
+}

@@ -1,0 +1,169 @@
+//! A Debian package and a tarball of the lab: one relocatable tree with the program, the Linux
+//! port, the guest's program, images of microcontrollers with their index and tools, the studies,
+//! licences, a manual page and completions.
+//!
+//! The program finds everything relative to its own folder, so the tree may be unpacked anywhere.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    images::{self, copy},
+    packages,
+    repository::{root, target},
+    rust::Toolchain,
+    say,
+};
+
+pub const USAGE: &str = "package [--built] FOLDER [TARGET…]  \
+    makes a Debian package and a tarball in FOLDER, with the images of these targets, or of all; \
+    --built takes the programs next to this one";
+
+/// The programs, and the package of each.
+const PROGRAMS: [&str; 2] = ["chronoscope", "chronoscope-linux"];
+
+/// The guest's program below the build folder, and in the tree.
+const GUEST: [&str; 2] = [
+    "guest/x86_64-unknown-linux-gnu/release/chronoscope-linux",
+    "share/chronoscope/guest/chronoscope-linux",
+];
+
+/// Texts in the tree's `share/doc/chronoscope`.
+const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Files that the program prints: its arguments, and the path in the tree.
+const PRINTED: [(&[&str], &str); 4] = [
+    (&["manual"], "share/man/man1/chronoscope.1"),
+    (&["completions", "bash"], "share/bash-completion/completions/chronoscope"),
+    (&["completions", "zsh"], "share/zsh/vendor-completions/_chronoscope"),
+    (&["completions", "fish"], "share/fish/vendor_completions.d/chronoscope.fish"),
+];
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (built, words) = match words.split_first() {
+        Some((&"--built", rest)) => (true, rest),
+        _ => (false, &words[..]),
+    };
+    let [folder, targets @ ..] = words else { bail!("usage: cargo xtask {USAGE}") };
+    let folder = std::path::absolute(folder)?;
+    packages::need(&["strip", "dpkg-deb", "tar"], "build")?;
+    let programs = if built { beside()? } else { release()? };
+    build_guest()?;
+    let name = format!("chronoscope-{VERSION}-{}", env::consts::ARCH);
+    let tree = folder.join(&name);
+    if tree.exists() {
+        fs::remove_dir_all(&tree).with_context(|| format!("cannot remove {}", tree.display()))?;
+    }
+    fill(&tree, &programs, targets)?;
+    let tarball = tarball(&folder, &name)?;
+    let package = debian(&folder, &tree)?;
+    fs::remove_dir_all(&tree)?;
+    for file in [tarball, package] {
+        let size = fs::metadata(&file)?.len() as f64 / 1e6;
+        say(&format!("{} ({size:.1} MB)", file.display()));
+    }
+    Ok(())
+}
+
+/// The folder of this program.
+fn beside() -> Result<PathBuf> {
+    let program = env::current_exe()?;
+    Ok(program.parent().context("a program is in a folder")?.to_owned())
+}
+
+/// Builds the programs with the release profile, and returns their folder.
+fn release() -> Result<PathBuf> {
+    let target = target()?;
+    let mut cargo = Toolchain::find()?.cargo("build");
+    cargo.args(["--release", "--locked"]).args(PROGRAMS.map(|name| ["-p", name]).concat());
+    done(cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target))?;
+    Ok(target.join("release"))
+}
+
+fn build_guest() -> Result<()> {
+    let words = ["guest", "build", "--release", "--locked", "--package", "chronoscope-linux"];
+    done(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
+}
+
+/// Runs a command to its end.
+fn done(command: &mut Command) -> Result<()> {
+    let name = command.get_program().display().to_string();
+    let status = command.status().with_context(|| format!("cannot start {name}"))?;
+    if !status.success() {
+        bail!("{name} failed: {status}");
+    }
+    Ok(())
+}
+
+/// Puts all files into the tree.
+fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
+    for name in PROGRAMS {
+        let to = tree.join("bin").join(name);
+        copy(&programs.join(name), &to)?;
+        // Debug information names the folders of the sources.
+        done(Command::new("strip").arg("--strip-debug").arg(&to))?;
+    }
+    copy(&target()?.join(GUEST[0]), &tree.join(GUEST[1]))?;
+    images::install(&tree.join("share/chronoscope/firmware"), targets)?;
+    for entry in fs::read_dir(root().join("studies"))? {
+        let path = entry?.path();
+        let name = path.file_name().context("a file has a name")?;
+        copy(&path, &tree.join("share/chronoscope/studies").join(name))?;
+    }
+    for name in TEXTS {
+        copy(&root().join(name), &tree.join("share/doc/chronoscope").join(name))?;
+    }
+    for (arguments, path) in PRINTED {
+        let output = Command::new(tree.join("bin/chronoscope")).args(arguments).output()?;
+        if !output.status.success() {
+            bail!("chronoscope {} failed: {}", arguments.join(" "), output.status);
+        }
+        let path = tree.join(path);
+        fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
+        fs::write(path, output.stdout)?;
+    }
+    Ok(())
+}
+
+/// Packs the tree; equal trees give equal bytes.
+fn tarball(folder: &Path, name: &str) -> Result<PathBuf> {
+    let file = folder.join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]);
+    tar.args(["--use-compress-program=gzip -n", "-cf"]).arg(&file);
+    done(tar.arg("-C").arg(folder).arg(name))?;
+    Ok(file)
+}
+
+/// Makes the Debian package, whose files are the tree's below `/usr`.
+fn debian(folder: &Path, tree: &Path) -> Result<PathBuf> {
+    let output = Command::new("dpkg").arg("--print-architecture").output()?;
+    let architecture = String::from_utf8(output.stdout)?.trim().to_owned();
+    let root = folder.join("debian");
+    if root.exists() {
+        fs::remove_dir_all(&root)?;
+    }
+    fs::create_dir_all(root.join("DEBIAN"))?;
+    done(Command::new("cp").arg("-a").arg(tree).arg(root.join("usr")))?;
+    let control = format!(
+        "Package: chronoscope\nVersion: {VERSION}\nArchitecture: {architecture}\n\
+         Maintainer: Chronoscope's authors <chronoscope@localhost>\nSection: utils\nPriority: optional\n\
+         Depends: libc6\nRecommends: qemu-system-arm, qemu-system-misc, qemu-system-x86\n\
+         Description: measures how well a kernel keeps time\n \
+         Latencies of Linux, of guests and of kernels for microcontrollers, by the same experiments.\n"
+    );
+    fs::write(root.join("DEBIAN/control"), control)?;
+    let file = folder.join(format!("chronoscope_{VERSION}_{architecture}.deb"));
+    let mut dpkg = Command::new("dpkg-deb");
+    done(dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&file))?;
+    fs::remove_dir_all(&root)?;
+    Ok(file)
+}
