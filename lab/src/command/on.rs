@@ -95,7 +95,7 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
         name = numbers.first().map(i64::to_string);
     }
     report::write(&run, output.format(), output.output.as_deref(), name.as_deref())?;
-    // The run is written: what is left of the folder is of no use.
+    // The run is written, so the parts are of no more use.
     let _ = fs::remove_dir_all(&parts.folder);
     Ok(run.status().exit_code())
 }

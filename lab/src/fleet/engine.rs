@@ -90,8 +90,8 @@ pub struct Pace {
 }
 
 /// Runs all shards, and returns when all parts are there. A shard that ended without a part is
-/// submitted again, up to twice. `show` gets each change of the counts. When `stop` becomes true, all
-/// shards are ended.
+/// submitted again, up to twice. `show` gets each change of the counts. When `stop` becomes true,
+/// all shards are ended.
 ///
 /// # Errors
 /// If the engine refuses the shards or is silent for five minutes, a shard was lost three times, or

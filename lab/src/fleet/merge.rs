@@ -14,8 +14,8 @@ use crate::{
 /// A run to merge, and the name of its file in messages.
 pub type Part = (String, Run);
 
-/// Merges runs into one: shards of one plan, all of them, or runs of one study with different cases.
-/// The cases of shards are in the order of the plan, those of other runs in the order of `parts`.
+/// Merges runs into one: all shards of one plan, or runs of one study with different cases. The
+/// cases of shards are in the order of the plan, those of other runs in the order of `parts`.
 /// `command` is the command line that merges.
 ///
 /// # Errors
@@ -169,7 +169,8 @@ fn check_machines(parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// The context of the merged run. A property in which the parts differ has all their values, or none.
+/// The context of the merged run. A property in which the parts differ has all their values, or
+/// none.
 fn context(parts: &[Part], command: Vec<OneLine>) -> Context {
     let contexts = || parts.iter().map(|(_, run)| &run.context);
     let first = &parts[0].1.context;

@@ -23,14 +23,16 @@ pub struct Slurm {
 /// The variable with a job's place in its array, which is the number of the shard.
 const PLACE: &str = "$SLURM_ARRAY_TASK_ID";
 
-/// How a shard's command is made: the program, the words before the shard's own, and those after.
+/// The parts of a shard's command that all shards share: the program, and the words after the
+/// shard's own.
 pub struct Words {
     pub program: PathBuf,
     pub after: Vec<OsString>,
 }
 
 impl Slurm {
-    /// Writes the script of the jobs into the folder of the parts. `options` are passed on to sbatch.
+    /// Writes the script of the jobs into the folder of the parts. `options` are passed on to
+    /// sbatch.
     ///
     /// # Errors
     /// If the script cannot be written.

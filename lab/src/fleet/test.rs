@@ -1,4 +1,4 @@
-//! Shards, labels, and what can and cannot be merged.
+//! Tests of shards, of labels, and of merging and its refusals.
 
 use std::collections::BTreeSet;
 

@@ -27,7 +27,8 @@ pub(super) fn remaining(works: &[Work]) -> Duration {
     Duration::try_from_secs_f64(each(works).sum()).unwrap_or(Duration::MAX)
 }
 
-/// The time that the remaining repetitions take, `jobs` at once, those of one work after each other.
+/// The time that the remaining repetitions take, `jobs` at once, those of one work after each
+/// other.
 pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
     let (mut sum, mut longest) = (0.0, 0.0);
     for seconds in each(works) {

@@ -1,5 +1,5 @@
 //! Runs cases side by side that share the host: emulated and simulated ones, whose figures do not
-//! depend on its load. The repetitions of one case follow each other, so a case's result is the same
+//! depend on its load. The repetitions of one case follow each other, so a case has the same result
 //! as when it runs alone.
 
 use std::{

@@ -64,7 +64,7 @@ impl<'a, 'j> Tape<'a, 'j> {
         self.taken = None;
     }
 
-    /// Takes the journal, waiting for the entries of others, and writes what was gathered.
+    /// Takes the journal, waiting for the entries of others, and writes the gathered entry.
     fn take(&mut self) -> &mut Journal {
         let Self { journal, place, begun, stream, taken, .. } = self;
         let journal =

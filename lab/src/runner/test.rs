@@ -358,8 +358,8 @@ impl Gathering {
         Self { cases, header, running: Arc::default(), beside: Arc::default() }
     }
 
-    /// Runs the cases, of which those with a barrier share the host, and returns what the lab has
-    /// and what its journal gives.
+    /// Runs the cases, of which those with a barrier share the host, and returns the lab's results
+    /// and those of its journal.
     fn run(
         &self,
         name: &str,

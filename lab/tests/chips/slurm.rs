@@ -202,9 +202,9 @@ fn a_run_on_slurm_is_the_run_of_one_lab() {
     until("no job is left", || slurm.ask("squeue", &["-h"]).is_empty());
 }
 
-/// What cannot run there is told before anything is submitted.
+/// Runs that Slurm cannot execute are refused before anything is submitted.
 #[test]
-fn what_slurm_cannot_run_is_told() {
+fn runs_that_slurm_cannot_execute_are_refused() {
     let folder = Folder::new("no-slurm");
     let ask = |words: &[&str]| {
         let mut lab = program();
