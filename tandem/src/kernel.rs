@@ -374,7 +374,23 @@ pub(crate) extern "C" fn on_run(task: Task) {
 
 /// Blocks the running thread, `me`, until it is woken.
 #[inline(always)]
-pub(crate) fn block(m: Masked, me: Task) {
+pub(crate) fn block(_: Masked, me: Task) {
+    // SAFETY: interrupts are masked, shown by the `Masked` argument, and `me` runs.
+    unsafe { arch::block(me) };
+}
+
+/// The implementation of `arch::block` in Rust.
+///
+/// # Safety
+/// Interrupts are masked, and `me` is the running thread.
+#[cfg(all(
+    not(target_arch = "riscv32"),
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
+))]
+#[inline(always)]
+pub(crate) unsafe fn block_here(me: Task) {
+    // SAFETY: interrupts are masked, by this function's contract.
+    let m = unsafe { Masked::assume() };
     let next = leave(m, me);
     switch(m, me, next);
 }

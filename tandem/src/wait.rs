@@ -607,6 +607,17 @@ pub(crate) unsafe extern "C" fn begin_wait(
     Switch { from: me, to: kernel::leave(m, me) }
 }
 
+/// Takes the running thread, `me`, out of the ready set.
+///
+/// # Safety
+/// The caller is that thread, with interrupts masked.
+#[cfg(target_arch = "riscv32")]
+pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
+    // SAFETY: interrupts are masked, by this function's contract.
+    let m = unsafe { Masked::assume() };
+    Switch { from: me, to: kernel::leave(m, me) }
+}
+
 /// The less frequent part of [`begin_wait`], apart so that the rest calls nothing and saves no
 /// registers.
 #[inline(never)]

@@ -64,6 +64,12 @@ pub(crate) use crate::mutex::pass_on;
     not(riscv),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
+pub(crate) use crate::kernel::block_here as block;
+
+#[cfg(all(
+    not(target_arch = "riscv32"),
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
+))]
 pub(crate) use crate::wait::wait_in;
 
 /// The offsets in the kernel's record and in headers that the assembly uses.

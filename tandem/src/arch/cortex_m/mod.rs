@@ -34,7 +34,7 @@ mod switch;
 
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
-pub(crate) use paths::{give_way, hand_over, pass_on, wait_in, wake};
+pub(crate) use paths::{block, give_way, hand_over, pass_on, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
 use crate::{

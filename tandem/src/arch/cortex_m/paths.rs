@@ -239,17 +239,34 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         "str r2, [r2, #{state}]",
         "ldr r0, [r2, #{task}]",
         "b tandem_wake_later",
+        // It goes behind its equals.
         "2:",
-        "pop {{r3-r11, lr}}",
         "str r12, [r0]",
         "str r2, [r2, #{state}]",
-        "ldr r0, [r2, #{task}]",
+        "tst r3, r11",
+        "beq 5f", // there are none
+        "ldr r6, [r4, r8, lsl #2]", // their head
+        "ldr r7, [r9, #{next}]",
+        "cmp r6, r9",
+        "beq 5f", // it is ready already
+        "cmp r7, r9",
+        "bne 5f",
+        "ldr r7, [r6, #{prev}]",
+        "str r9, [r6, #{prev}]",
+        "strd r7, r6, [r9, #{prev}]", // and `next`
+        "str r9, [r7, #{next}]",
+        "pop {{r3-r11, pc}}",
+        "5:",
+        "mov r0, r9",
+        "pop {{r3-r11, lr}}",
         "b tandem_wake_now",
         constants!(),
         kernel = sym KERNEL,
         rust = sym wait::hand_over,
         bitmap = const BITMAP,
         level = const offset_of!(Header, level),
+        next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
         resume = const RESUME,
         state = const Waiter::STATE,
         switches = const SWITCHES,
@@ -275,8 +292,8 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
         "ldr r2, [r0]",
         "cbnz r2, 2f", // others wait
-        "ldrd r3, r8, [r10, #{next}]", // and `level`
-        "cmp r3, r10",
+        "ldrd r9, r8, [r10, #{next}]", // and `level`
+        "cmp r9, r10",
         "bne 3f", // an equal is ready
         "ldr r12, [r10, #{bit}]",
         "bic r1, r1, r12",
@@ -298,7 +315,6 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         without_fpu!("r3", "6f", "strd r1, r9, [r4, #{bitmap}]"),
         "6: bl tandem_refuse_switch",
         "3:",
-        "mov r9, r3",
         "str r9, [r4, r8, lsl #2]",
         "ldr r12, [r10, #{prev}]",
         "strd r10, r10, [r10, #{prev}]", // and `next`
@@ -316,6 +332,51 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
         switches = const SWITCHES,
         waiter = const offset_of!(Header, waiter),
         waiter_size = const size_of::<Waiter>().next_multiple_of(8),
+    )
+}
+
+/// Blocks the running thread until it is woken. The argument is not used.
+///
+/// # Safety
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn block(_: Task) {
+    naked_asm!(
+        ".fpu fpv4-sp-d16",
+        "push {{r3-r11, lr}}",
+        "ldrd r4, r5, 9f",
+        "ldrd r1, r10, [r4, #{bitmap}]", // and `current`
+        "ldrd r9, r8, [r10, #{next}]", // and `level`
+        "cmp r9, r10",
+        "bne 3f", // an equal is ready
+        "ldr r12, [r10, #{bit}]",
+        "bic r1, r1, r12",
+        "clz r12, r1",
+        "ldr r9, [r4, r12, lsl #2]",
+        "4:",
+        test_context!("r3"),
+        "strd r1, r9, [r4, #{bitmap}]", // and `current`
+        store_context!(),
+        count_switch!("r9"),
+        resume_only!(),
+        without_fpu!("r3", "6f", "strd r1, r9, [r4, #{bitmap}]"),
+        "6: bl tandem_refuse_switch",
+        "3:",
+        "str r9, [r4, r8, lsl #2]",
+        "ldr r12, [r10, #{prev}]",
+        "strd r10, r10, [r10, #{prev}]", // and `next`
+        "str r12, [r9, #{prev}]",
+        "str r9, [r12, #{next}]",
+        "b 4b",
+        constants!(),
+        kernel = sym KERNEL,
+        bit = const offset_of!(Header, bit),
+        bitmap = const BITMAP,
+        next = const offset_of!(Header, next),
+        prev = const offset_of!(Header, prev),
+        resume = const RESUME,
+        switches = const SWITCHES,
     )
 }
 

@@ -58,7 +58,7 @@ mod trap;
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 pub(crate) use paths::hand_over_and_restore;
-pub(crate) use switch::{give_way, load, switch, switch_and_unmask, wait_in};
+pub(crate) use switch::{block, give_way, load, switch, switch_and_unmask, wait_in};
 
 use self::privilege::{INTERRUPTS_ON, SCRATCH, STATUS};
 use crate::{

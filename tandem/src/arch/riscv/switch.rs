@@ -24,7 +24,7 @@ use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
     kernel::{Kernel, after_poll, check_order, on_run},
     task::{Header, Task},
-    wait::{WaitQueue, Waiter, begin_wait},
+    wait::{WaitQueue, Waiter, begin_block, begin_wait},
 };
 use core::{
     arch::{asm, naked_asm},
@@ -322,6 +322,45 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
         begin_wait = sym begin_wait,
         WITH_WAITER = const WITH_WAITER,
         W = const WORD,
+    )
+}
+
+/// Blocks the running thread, `me`, until it is woken, as `kernel::block_here` on other processors.
+/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
+///
+/// # Safety
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between.
+#[inline(always)]
+pub(crate) unsafe fn block(me: Task) {
+    // SAFETY: as in `wait_in`.
+    unsafe {
+        asm!(
+            "call {block_losing_upper}",
+            block_losing_upper = sym block_losing_upper,
+            in("a0") me as *const Header,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _,
+            out("s10") _, out("s11") _,
+            clobber_abi("C"),
+        );
+    }
+}
+
+/// The body of [`block`]. When resumed, the thread continues in the caller.
+///
+/// # Safety
+/// As for [`block`]; changes `s2` to `s11`.
+#[unsafe(naked)]
+unsafe extern "C" fn block_losing_upper(me: Task) {
+    naked_asm!(
+        "addi sp, sp, -{CONTEXT}",
+        "sw ra, {CONTEXT} - 12(sp)", // where the context has it
+        "jal {begin_block}", // returns from and to in a0 and a1
+        "addi sp, sp, {CONTEXT}",
+        "j tandem_suspend_to",
+        begin_block = sym begin_block,
+        CONTEXT = const CONTEXT,
     )
 }
 
