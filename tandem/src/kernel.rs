@@ -384,7 +384,7 @@ pub(crate) fn block(_: Masked, me: Task) {
 /// # Safety
 /// Interrupts are masked, and `me` is the running thread.
 #[cfg(all(
-    not(target_arch = "riscv32"),
+    not(riscv),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 #[inline(always)]

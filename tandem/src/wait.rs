@@ -611,7 +611,7 @@ pub(crate) unsafe extern "C" fn begin_wait(
 ///
 /// # Safety
 /// The caller is that thread, with interrupts masked.
-#[cfg(target_arch = "riscv32")]
+#[cfg(riscv)]
 pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };

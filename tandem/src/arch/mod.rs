@@ -67,7 +67,7 @@ pub(crate) use crate::mutex::pass_on;
 pub(crate) use crate::kernel::block_here as block;
 
 #[cfg(all(
-    not(target_arch = "riscv32"),
+    not(riscv),
     any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
 ))]
 pub(crate) use crate::wait::wait_in;

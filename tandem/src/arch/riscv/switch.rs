@@ -355,12 +355,13 @@ pub(crate) unsafe fn block(me: Task) {
 unsafe extern "C" fn block_losing_upper(me: Task) {
     naked_asm!(
         "addi sp, sp, -{CONTEXT}",
-        "sw ra, {CONTEXT} - 12(sp)", // where the context has it
+        store!("ra, {CONTEXT} - 3*{W}(sp)"), // where the context has it
         "jal {begin_block}", // returns from and to in a0 and a1
         "addi sp, sp, {CONTEXT}",
         "j tandem_suspend_to",
         begin_block = sym begin_block,
         CONTEXT = const CONTEXT,
+        W = const WORD,
     )
 }
 
