@@ -22,7 +22,7 @@ struct CChip {
     clock: Option<&'static str>,
 }
 
-const C_CHIPS: [CChip; 2] = [
+static C_CHIPS: [CChip; 2] = [
     CChip {
         arch: "arm",
         compiler: "arm-none-eabi-gcc",
@@ -44,44 +44,92 @@ const C_CHIPS: [CChip; 2] = [
 
 /// Compiles FreeRTOS, its port and the image's own files, and links them. `name` is the kernel's
 /// name in its target's; `defines` select among the port's choices.
+#[allow(dead_code, reason = "each build script calls one kernel's function")]
 fn freertos(name: &str, defines: &[&str]) {
-    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
-    let chip = C_CHIPS.iter().find(|chip| chip.arch == arch).expect("a chip of the manifest");
-    let [image, ports] = ["kernels/freertos/src", "../c"].map(|folder| PathBuf::from(workspace(folder)));
+    let chip = chip();
+    let image = PathBuf::from(workspace("kernels/freertos/src"));
     let kernel = freertos_source();
     let port = kernel.join(chip.freertos.0);
-    let mut folders = ["include", "kernels", "freestanding", "machine/include"]
-        .map(|folder| ports.join(folder))
-        .to_vec();
-    folders.extend([image.clone(), kernel.join("include"), port.clone()]);
-    folders.extend(chip.headers.iter().map(|folder| kernel.join(folder)));
-    let mut gcc = CCompiler { chip, folders, defines: Vec::new() };
-    gcc.defines.push(format!("KERNEL=\"{name}\""));
-    gcc.defines.push(format!("OPTIONS=\"{OPTIMISE}\""));
+    let mut gcc = CCompiler::new(chip, name, &image);
+    gcc.folders.extend([kernel.join("include"), port.clone()]);
+    gcc.folders.extend(chip.headers.iter().map(|folder| kernel.join(folder)));
     gcc.defines.extend(defines.iter().map(|define| (*define).to_owned()));
     for file in ["main.c", "heap.c"] {
         gcc.compile(&image.join(file), true);
     }
-    gcc.compile(&ports.join("kernels/freertos.c"), true);
+    gcc.compile(&ports().join("kernels/freertos.c"), true);
     for file in ["tasks.c", "queue.c", "list.c"] {
         gcc.compile(&kernel.join(file), false);
     }
     for file in chip.freertos.1 {
         gcc.compile(&port.join(file), false);
     }
+    link_machine(chip, &image);
+}
+
+/// Compiles ThreadX from the user's tree, its port and the image's own files, and links them.
+#[allow(dead_code, reason = "each build script calls one kernel's function")]
+fn threadx() {
+    println!("cargo:rerun-if-env-changed=THREADX_DIR");
+    let chip = chip();
+    let tree = env::var_os("THREADX_DIR").map(PathBuf::from);
+    let Some(tree) = tree.filter(|tree| tree.join("common/src").is_dir()) else {
+        stop(
+            "set THREADX_DIR to ThreadX's tree: git clone --branch v6.4.2_rel \
+             https://github.com/eclipse-threadx/threadx",
+        );
+    };
+    let image = PathBuf::from(workspace("threadx/src"));
+    let port = tree.join("ports/cortex_m4/gnu");
+    let mut gcc = CCompiler::new(chip, "threadx", &image);
+    gcc.folders.extend([tree.join("common/inc"), port.join("inc")]);
+    gcc.defines.push("TX_INCLUDE_USER_DEFINE_FILE".to_owned());
+    // The vector table's name for the handler.
+    gcc.defines.push("PendSV_Handler=PendSV".to_owned());
+    gcc.compile(&image.join("main.c"), true);
+    gcc.compile(&ports().join("kernels/threadx.c"), true);
+    for folder in [tree.join("common/src"), port.join("src")] {
+        let files = std::fs::read_dir(&folder)
+            .unwrap_or_else(|error| stop(&format!("{}: {error}", folder.display())));
+        let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+        files.sort();
+        // Samples of what an application writes.
+        let is_sample = |file: &PathBuf| file.to_string_lossy().contains("tx_initialize_low_level");
+        let is_code = |file: &&PathBuf| {
+            file.extension().is_some_and(|end| end == "c" || end == "S") && !is_sample(file)
+        };
+        files.iter().filter(is_code).for_each(|file| gcc.compile(file, false));
+    }
+    link_machine(chip, &image);
+}
+
+/// The chip that the image is built for.
+fn chip() -> &'static CChip {
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    C_CHIPS.iter().find(|chip| chip.arch == arch).expect("a chip of the manifest")
+}
+
+/// The folder `ports/c`.
+fn ports() -> PathBuf {
+    PathBuf::from(workspace("../c"))
+}
+
+/// Links the machine's functions under the names of `chronoscope.h`.
+fn link_machine(chip: &CChip, image: &Path) {
     // The library refers to these weakly, and the machine is part of the same object after LTO: it
     // cannot define them itself.
     let machine = ["attach", "raise", "arm"].map(|name| format!("chrono_{name}=machine_{name}"));
     for symbol in machine.iter().map(String::as_str).chain(chip.clock) {
         println!("cargo:rustc-link-arg-bins=--defsym={symbol}");
     }
-    for folder in [image, ports] {
+    for folder in [image, &ports()] {
         println!("cargo:rerun-if-changed={}", folder.display());
     }
 }
 
 /// The folder of FreeRTOS's source: `FREERTOS_DIR`, or the crate that `source/Cargo.lock` pins,
 /// which cargo fetches.
+#[allow(dead_code, reason = "each build script calls one kernel's function")]
 fn freertos_source() -> PathBuf {
     println!("cargo:rerun-if-env-changed=FREERTOS_DIR");
     if let Some(folder) = env::var_os("FREERTOS_DIR") {
@@ -105,13 +153,24 @@ fn freertos_source() -> PathBuf {
     Path::new(&text[start..end]).join("freertos-next-0.12.0/FreeRTOS-Kernel")
 }
 
-struct CCompiler<'a> {
-    chip: &'a CChip,
+struct CCompiler {
+    chip: &'static CChip,
     folders: Vec<PathBuf>,
     defines: Vec<String>,
 }
 
-impl CCompiler<'_> {
+impl CCompiler {
+    /// The compiler for an image with its own headers in the folder `image`.
+    fn new(chip: &'static CChip, kernel: &str, image: &Path) -> Self {
+        let ports = ports();
+        let mut folders = ["include", "kernels", "freestanding", "machine/include"]
+            .map(|folder| ports.join(folder))
+            .to_vec();
+        folders.push(image.to_owned());
+        let defines = vec![format!("KERNEL=\"{kernel}\""), format!("OPTIONS=\"{OPTIMISE}\"")];
+        Self { chip, folders, defines }
+    }
+
     /// Compiles a file and links its object. `is_own`: a file of this repository, which is compiled
     /// with all warnings as errors.
     fn compile(&self, file: &Path, is_own: bool) {

@@ -48,7 +48,7 @@ const CHIPS: [Chip; 6] = [
 ];
 
 /// Files of the repository, and their places in the kit.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 14] = [
     ("ports/c/include/chronoscope.h", "include/chronoscope.h"),
     ("ports/c/kit/README.md", "README.md"),
     ("ports/c/kit/chronoscopeConfig.cmake", "lib/cmake/chronoscope/chronoscopeConfig.cmake"),
@@ -57,6 +57,10 @@ const FILES: [(&str, &str); 10] = [
     ("ports/c/kernels/freertos.c", "ports/freertos.c"),
     ("ports/c/kernels/chronoscope_freertos.h", "ports/chronoscope_freertos.h"),
     ("ports/c/kernels/chronoscope_freertos_count.h", "ports/chronoscope_freertos_count.h"),
+    ("ports/c/kernels/threadx.c", "ports/threadx.c"),
+    ("ports/c/kernels/embos.c", "ports/embos.c"),
+    ("ports/c/kernels/cmsis_rtos2.c", "ports/cmsis_rtos2.c"),
+    ("ports/c/kernels/chronoscope_ticks.h", "ports/chronoscope_ticks.h"),
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];

@@ -55,7 +55,30 @@ const WRONG: [Wrong; 5] = [
 /// The required function that one port lacks.
 const LACKED: &str = "chrono_yield";
 
+/// Ports to kernels whose sources are the user's, and the folders with declarations of what they
+/// use.
+const DECLARED: [(&str, &str); 3] =
+    [("threadx", "threadx"), ("embos", "embos"), ("cmsis_rtos2", "cmsis")];
+
+/// Checks that the ports of [`DECLARED`] compile.
+fn check_declared() -> Result<()> {
+    let c = root().join("ports/c");
+    for (port, declarations) in DECLARED {
+        let mut gcc = Command::new("arm-none-eabi-gcc");
+        gcc.args(["-mcpu=cortex-m4", "-mthumb", "-std=c99", "-fsyntax-only"]);
+        gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+        for folder in ["include", "kernels", &format!("declarations/{declarations}")] {
+            gcc.arg("-I").arg(c.join(folder));
+        }
+        gcc.arg(c.join("kernels").join(port).with_extension("c"));
+        let output = gcc.output().context("cannot start arm-none-eabi-gcc")?;
+        ensure!(output.status.success(), "{port}.c: {}", text(&output));
+    }
+    Ok(())
+}
+
 pub fn run() -> Result<()> {
+    check_declared()?;
     let folder = Folder::new()?;
     let kit = folder.0.join("kit");
     let words = ["-o", &kit.display().to_string(), "--chip", "linux"].map(str::to_owned);
