@@ -132,7 +132,7 @@ pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal>
 #[cold]
 #[inline(never)]
 fn prove<K: Interrupts>(kernel: &'static K, all: &'static Interrupt<K>) {
-    kernel.give(&all.given);
+    kernel.give_from_handler(&all.given);
 }
 
 /// The interrupted task: fires the interrupt once a round.

@@ -242,7 +242,7 @@ impl<K: Interrupts> Masked<K> {
     #[cold]
     #[inline(never)]
     fn prove(&'static self) {
-        self.kernel.give(&self.answer);
+        self.kernel.give_from_handler(&self.answer);
     }
 
     fn report(&self, trial: &mut Trial<'_, K>, alone: u64, first: u64) {
