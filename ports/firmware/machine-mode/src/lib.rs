@@ -13,8 +13,8 @@
 //! It names this crate by `use chronoscope_machine_mode as _`, or calls [`set_timer`].
 //!
 //! # Cost
-//! A call takes 19 instructions from `ecall` to the instruction behind it. When the timer is due,
-//! 10 precede the supervisor's handler. Nothing else of an image's run is in machine mode.
+//! A call takes 24 instructions after `ecall`. When the timer is due, 12 precede the entry of the
+//! supervisor's trap. Nothing else of an image's run is in machine mode.
 //!
 //! # Soundness
 //! The code uses no stack: it keeps one register in a word of its own page. Interrupts are masked

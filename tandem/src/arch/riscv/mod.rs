@@ -1,5 +1,5 @@
-//! RV32IMC in machine mode and RV64IMC in supervisor mode: each task on a stack of its own, handlers
-//! on the stack that called [`start`](crate::start).
+//! RV32IMC in machine mode and RV64IMC in supervisor mode: each task on a stack of its own,
+//! handlers on the stack that called [`start`](crate::start).
 //!
 //! The text below has the names of machine mode. In supervisor mode `sstatus`, `stvec`, `sscratch`,
 //! `sepc` and SIE take the places of `mstatus`, `mtvec`, `mscratch`, `mepc` and MIE, and handlers

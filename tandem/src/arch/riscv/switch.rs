@@ -36,8 +36,8 @@ use core::{
 pub(super) const CONTEXT: usize = 4 * WORD;
 pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
 
-/// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, the address
-/// to return to; padded to 12 words.
+/// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, the
+/// address to return to; padded to 12 words.
 pub(super) const FRAME: usize = 12 * WORD;
 
 /// Stores `s2` to `s11` at `sp`.
