@@ -275,7 +275,7 @@ fn handler_to_coroutine(me: &Me) {
         }
     });
     join(me, 2);
-    report("handler -> higher coroutine (semaphore)", 65);
+    report("handler -> higher coroutine (semaphore)", 60);
     coroutine(0, HIGH, async {
         for _ in 0..ROUNDS {
             E1.signalled().await;
@@ -289,7 +289,7 @@ fn handler_to_coroutine(me: &Me) {
         }
     });
     join(me, 2);
-    report("handler -> higher coroutine (event)", 65);
+    report("handler -> higher coroutine (event)", 60);
 }
 
 fn wake_equal(me: &Me) {
