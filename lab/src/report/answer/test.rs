@@ -53,6 +53,15 @@ fn runs() -> Vec<Run> {
 }
 
 #[test]
+fn no_title_of_a_study_is_longer_than_100_characters() {
+    for name in names() {
+        let run = load(&name);
+        let title = Answer::of(&run).title;
+        assert!(title.chars().count() <= super::TITLE, "{name}: {title}");
+    }
+}
+
+#[test]
 fn every_study_has_its_answer() {
     let studies = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../studies");
     let files = fs::read_dir(studies).unwrap().map(|entry| entry.unwrap().path());
