@@ -33,6 +33,7 @@ static SUBCOMMANDS: [Subcommand; 11] = [
     Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
     Subcommand { name: "c-kit", usage: c_kit::USAGE, run: c_kit::run },
+    Subcommand { name: "packages", usage: packages::USAGE, run: packages::run },
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "package", usage: package::USAGE, run: package::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },

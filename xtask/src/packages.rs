@@ -5,9 +5,19 @@ use std::{
     process::{self, Command},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::repository::{root, target};
+
+pub const USAGE: &str = "packages WHEN…  \
+    installs the packages that tools/packages.txt lists for these occasions";
+
+pub fn run(occasions: &[String]) -> Result<()> {
+    if occasions.is_empty() {
+        bail!("usage: cargo xtask {USAGE}");
+    }
+    install(&occasions.iter().map(String::as_str).collect::<Vec<_>>())
+}
 
 /// Installs the packages that `tools/packages.txt` lists for `when`, unless PATH has all
 /// `programs`.

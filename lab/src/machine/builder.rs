@@ -60,6 +60,22 @@ pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()>
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
+/// Installs the Debian package of a peer's tool, a step of set-up.
+///
+/// # Errors
+/// The package cannot be installed; the message has the reason and the remedy.
+pub fn install_peer(package: &str) -> Result<()> {
+    let mut installer = Command::new(beside_the_lab("xtask")?);
+    installer.args(["packages", &format!("peer-{package}")]);
+    let what = format!("installing {package}");
+    let output =
+        setup::step(&what, || child::output_and_tell(&mut installer, signals::stop(), pass_on))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(anyhow!("{}", complaint(&output.stderr)))
+}
+
 /// Runs a builder that makes `what`, a step of set-up. The lines that it has for the user are
 /// printed as they come. If it fails, its output is written to a log in the folder `target`.
 ///

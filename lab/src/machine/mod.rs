@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, fmt, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-pub use self::builder::is_installed;
+pub use self::builder::{install_peer, is_installed};
 use self::family::{Family, Targets};
 use crate::{
     child::Limit,

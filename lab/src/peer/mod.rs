@@ -1,8 +1,10 @@
 //! Peers: well-known tools that run next to cases. A tool is one file, which reads the tool's output,
 //! and one row of [`TOOLS`]. This module knows commands and texts, not how a tool is started.
 
+mod cyclicdeadline;
 mod cyclictest;
 mod hackbench;
+mod oslat;
 mod perf_bench_pipe;
 mod pi_stress;
 mod ptsematest;

@@ -4,7 +4,9 @@
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values};
 
-use super::{Format, cyclictest, hackbench, perf_bench_pipe, pi_stress, ptsematest};
+use super::{
+    Format, cyclicdeadline, cyclictest, hackbench, oslat, perf_bench_pipe, pi_stress, ptsematest,
+};
 use crate::units::words::nearest;
 
 /// The placeholder of the file that a tool writes its JSON to: its standard output.
@@ -82,6 +84,41 @@ pub static TOOLS: &[Tool] = &[
             "--nsecs",
             "--histogram={histogram_ns}",
             "--histfile=/dev/null",
+            "--json={stdout}",
+        ],
+    },
+    // It takes three fifths of the interval as runtime, and all of it as deadline and period.
+    Tool {
+        name: "cyclicdeadline",
+        program: "cyclicdeadline",
+        package: "rt-tests",
+        format: Format(&cyclicdeadline::READER),
+        settings: &[SECONDS],
+        is_wrapped: false,
+        words: &[
+            "cyclicdeadline",
+            "--quiet",
+            "--threads={tasks}",
+            "--interval={interval_us}",
+            "--duration={seconds}",
+            "--json={stdout}",
+        ],
+    },
+    Tool {
+        name: "oslat",
+        program: "oslat",
+        package: "rt-tests",
+        format: Format(&oslat::READER),
+        settings: &[SECONDS],
+        is_wrapped: false,
+        words: &[
+            "oslat",
+            "--quiet",
+            "--zero-omit",
+            "--rtprio={priority}",
+            "--cpu-list={cpu}",
+            "--cpu-main-thread={cpu}",
+            "--duration={seconds}",
             "--json={stdout}",
         ],
     },
@@ -173,6 +210,8 @@ const HISTOGRAM: Parameter = number(
     "the end of the histogram; percentiles beyond it are not reported",
 );
 
+const SECONDS: Parameter = number("seconds", "s", "1", (1, 3600), "how long the tool measures");
+
 const fn number(
     name: &'static str,
     unit: &'static str,
@@ -247,6 +286,19 @@ mod tests {
         ] {
             let error = settings(name, value).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_package_of_each_tool_is_installed_for_it() {
+        let list = include_str!("../../../tools/packages.txt");
+        for tool in TOOLS {
+            let row = |line: &str| {
+                let mut words = line.split_whitespace();
+                words.next() == Some(tool.package)
+                    && words.nth(1) == Some(format!("peer-{}", tool.package).as_str())
+            };
+            assert!(list.lines().any(row), "{}", tool.package);
         }
     }
 

@@ -310,10 +310,16 @@ impl Peer {
     }
 }
 
-/// Says which program is missing and how to install it; `None` if all are installed.
+/// Installs the package of a known tool that is missing. Says which program is missing then, and how
+/// to install it; `None` if all are installed.
 fn missing(peer: &Peer) -> Option<String> {
     if !machine::is_installed(&peer.tool) {
-        return Some(format!("{} is not installed: apt-get install {}", peer.tool, peer.package));
+        let installed = if peer.is_known { machine::install_peer(&peer.package) } else { Ok(()) };
+        let why = installed.err().map_or_else(String::new, |error| format!(" ({error:#})"));
+        if !machine::is_installed(&peer.tool) {
+            let (tool, package) = (&peer.tool, &peer.package);
+            return Some(format!("{tool} is not installed: apt-get install {package}{why}"));
+        }
     }
     (!machine::is_installed(&peer.command[0]))
         .then(|| format!("{} is not installed", peer.command[0]))

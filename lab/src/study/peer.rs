@@ -380,6 +380,9 @@ mod tests {
             "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 --smp \
              --distance=0 --interval=1000 --loops=500 --nsecs --histogram=1000000 \
              --histfile=/dev/null --json=/dev/stdout",
+            "cyclicdeadline --quiet --threads=1 --interval=5000 --duration=1 --json=/dev/stdout",
+            "oslat --quiet --zero-omit --rtprio=80 --cpu-list=3 --cpu-main-thread=3 --duration=1 \
+             --json=/dev/stdout",
             "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --loop 40000",
             "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --threaded --loop 40000",
             "ptsematest --quiet --affinity=3 --prio=80 --interval=1 --loops=10000 \
