@@ -23,7 +23,7 @@ use crate::{
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
-    time::{TIMERS, TimedOut, Timer},
+    time::{Placed, TIMERS, TimedOut, Timer},
     wait::{WaitQueue, Waiter, rouse},
 };
 use core::{
@@ -424,15 +424,26 @@ fn wait_for(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Optio
 
 /// Blocks the thread until its waiter is served or `due` has come. Removes the waiter from its
 /// queue, and returns whether it was served.
-pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
+#[inline(always)]
+pub(crate) fn wait_until(mut m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
     let timer = Timer::new(me);
-    let m = TIMERS.set(m, mask, &timer, due);
-    // An inherited priority may have come while interrupts were unmasked.
-    waiter.move_to_level_of_task(m);
-    while waiter.is_waiting(m) && timer.is_set(m) {
+    let placed = TIMERS.set_at_end(m, &timer, due);
+    if placed == Placed::Quietly {
+        kernel::block(m, me);
+    } else {
+        m = TIMERS.finish(m, mask, &timer, due, placed);
+        // An inherited priority may have come while interrupts were unmasked.
+        waiter.move_to_level_of_task(m);
+    }
+    loop {
+        if waiter.is_served(m) {
+            timer.cancel(m);
+            return true;
+        }
+        if !timer.is_set(m) {
+            waiter.leave(m);
+            return false;
+        }
         kernel::block(m, me);
     }
-    timer.cancel(m);
-    waiter.leave(m);
-    waiter.is_served(m)
 }

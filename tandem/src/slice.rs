@@ -53,27 +53,25 @@ pub(crate) fn begin(m: Masked, task: Task) {
 pub(crate) fn begin_if_shared(m: Masked, task: Task) {
     if SLICES.length.get(m) < NEVER && SLICES.end.get(m) == NEVER && is_shared(m, task) {
         SLICES.end.set(m, time::now().saturating_add(SLICES.length.get(m)));
-        time::arm_again(m);
+        let _ = time::arm(m, SLICES.end.get(m));
     }
 }
 
 /// Ends the running slice if its time has come, and gives the next task of the ring its turn.
 /// Called by the alarm's handler.
-pub(crate) fn expire(now: u64) {
-    masked(|m| {
-        if now < SLICES.end.get(m) {
-            return;
-        }
-        SLICES.end.set(m, NEVER);
-        let me = KERNEL.current(m);
-        if !is_shared(m, me) {
-            return;
-        }
-        if !uses_ceiling(m, me) && me.level.get(m) == me.base(m) {
-            KERNEL.ready.rotate(m, me);
-            arch::pend(m, None);
-        } else {
-            begin_if_shared(m, me);
-        }
-    });
+pub(crate) fn expire(m: Masked, now: u64) {
+    if now < SLICES.end.get(m) {
+        return;
+    }
+    SLICES.end.set(m, NEVER);
+    let me = KERNEL.current(m);
+    if !is_shared(m, me) {
+        return;
+    }
+    if !uses_ceiling(m, me) && me.level.get(m) == me.base(m) {
+        KERNEL.ready.rotate(m, me);
+        arch::pend(m, None);
+    } else {
+        begin_if_shared(m, me);
+    }
 }

@@ -1,14 +1,19 @@
 //! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
-//! Timers form a list in the order in which they are due. Removal takes constant time. Insertion
-//! takes a step for each earlier timer, and unmasks interrupts after every 8 steps. So no other
-//! task or handler waits for a search, and interrupts are masked for a constant time.
+//! Timers form a list in the order in which they are due. Removal takes constant time, and so does
+//! insertion of the first and the last timer: equal time limits are set behind each other. Other
+//! insertion takes a step for each earlier timer, and unmasks interrupts after every 4 steps. So no
+//! other task or handler waits for a search, and interrupts are masked for a constant time.
 //!
 //! While interrupts are on during a search, the new timer itself is in the list, behind the timers
 //! that the search has passed. Whatever timers are set or removed meanwhile, the search continues
 //! from there. So it passes each timer once, and ends however often others begin and end a wait.
 //! If [`expire`] finds such a timer first in the list, all that it has passed are gone; it is taken
 //! out, and the search continues from the first timer.
+//!
+//! The alarm stays as it is when the first timer is cancelled, and is not set again for a later
+//! one: a time limit that does not come costs no access to the board's clock. The alarm then comes
+//! early once, and is set for the first timer there is.
 //!
 //! Times are in ticks of the board's clock, counted by [`now`].
 //!
@@ -97,7 +102,7 @@ pub fn now() -> u64 {
 pub struct TimedOut;
 
 /// Steps of a search between two windows with interrupts on.
-const STEPS: usize = if cfg!(test) { 2 } else { 8 };
+const STEPS: usize = if cfg!(test) { 2 } else { 4 };
 
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
@@ -125,11 +130,26 @@ enum State {
     Searching = 2,
 }
 
-pub(crate) struct Timers {
-    first: Shared<Option<NonNull<Timer>>>,
+/// Whether and how a timer was set at an end of the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placed {
+    No,
+    Quietly,
+    /// The alarm was set for it, which takes a while.
+    WithAlarm,
 }
 
-pub(crate) static TIMERS: Timers = Timers { first: Shared::new(None) };
+pub(crate) struct Timers {
+    first: Shared<Option<NonNull<Timer>>>,
+    /// The last timer. Undefined in an empty list.
+    last: Shared<Option<NonNull<Timer>>>,
+    /// The time for which the alarm is set, or `u64::MAX`. No later than the first timer's, and
+    /// earlier where the timer for which it was set has been cancelled.
+    armed: Shared<u64>,
+}
+
+pub(crate) static TIMERS: Timers =
+    Timers { first: Shared::new(None), last: Shared::new(None), armed: Shared::new(u64::MAX) };
 
 /// The timer that a link leads to.
 #[inline(always)]
@@ -191,9 +211,54 @@ impl Timer {
 }
 
 impl Timers {
-    /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after, and
-    /// unmasked during the search if `mask` allows.
-    pub(crate) fn set(&self, mut m: Masked, mut mask: Mask, timer: &Timer, due: u64) -> Masked {
+    /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after. If `mask`
+    /// allows, they are unmasked during a search, and for a moment once the alarm has been set.
+    pub(crate) fn set(&self, m: Masked, mask: Mask, timer: &Timer, due: u64) -> Masked {
+        match self.set_at_end(m, timer, due) {
+            Placed::Quietly => m,
+            placed => self.finish(m, mask, timer, due, placed),
+        }
+    }
+
+    /// Completes [`set`](Self::set) behind [`set_at_end`](Self::set_at_end).
+    #[inline(never)]
+    pub(crate) fn finish(
+        &self,
+        m: Masked,
+        mut mask: Mask,
+        timer: &Timer,
+        due: u64,
+        placed: Placed,
+    ) -> Masked {
+        if placed == Placed::No {
+            mask = self.search(m, mask, timer, due);
+        }
+        mask.restore();
+        Mask::set().1
+    }
+
+    /// Sets a timer, which is not set, for `due` if it is the first or the last. Constant time.
+    #[inline(always)]
+    pub(crate) fn set_at_end(&self, m: Masked, timer: &Timer, due: u64) -> Placed {
+        let (first, last) = (self.first.get(m), self.last.get(m));
+        if first.is_none_or(|first| due < at(m, first).due.get(m)) {
+            let arms = self.settle(m, timer, due, None, first);
+            return if arms { Placed::WithAlarm } else { Placed::Quietly };
+        }
+        // A timer that is searching does not tell how late the timers before it are due.
+        let is_last = last.is_some_and(|last| {
+            let last = at(m, last);
+            last.due.get(m) <= due && last.state.get(m) == State::Set
+        });
+        if !is_last {
+            return Placed::No;
+        }
+        self.settle(m, timer, due, last, None);
+        Placed::Quietly
+    }
+
+    /// Sets a timer as [`set`](Self::set) does, by passing the earlier ones.
+    fn search(&self, mut m: Masked, mut mask: Mask, timer: &Timer, due: u64) -> Mask {
         let (mut before, mut after) = (None, self.first.get(m));
         loop {
             for _ in 0..STEPS {
@@ -203,7 +268,7 @@ impl Timers {
                     }
                     _ => {
                         self.settle(m, timer, due, before, after);
-                        return m;
+                        return mask;
                     }
                 }
             }
@@ -240,7 +305,7 @@ impl Timers {
         (mask, m)
     }
 
-    /// Puts a timer at its place, and sets the alarm if it is the first.
+    /// Puts a timer at its place, and sets the alarm if it is the first. Returns whether it has.
     #[inline(always)]
     fn settle(
         &self,
@@ -249,7 +314,7 @@ impl Timers {
         due: u64,
         before: Option<NonNull<Timer>>,
         after: Option<NonNull<Timer>>,
-    ) {
+    ) -> bool {
         timer.due.set(m, due);
         kernel::breach("settle");
         timer.state.set(m, State::Set);
@@ -257,7 +322,7 @@ impl Timers {
         self.link(m, timer, before, after);
         match before.map(|before| at(m, before).state.get(m)) {
             Some(State::Searching) => arm(m, 0), // perhaps the first: `expire` finds out
-            Some(_) => {}
+            Some(_) => false,
             None => arm(m, due),
         }
     }
@@ -273,8 +338,9 @@ impl Timers {
         let this = Some(NonNull::from(timer));
         timer.prev.set(m, before);
         timer.next.set(m, after);
-        if let Some(after) = after {
-            at(m, after).prev.set(m, this);
+        match after {
+            Some(after) => at(m, after).prev.set(m, this),
+            None => self.last.set(m, this),
         }
         match before {
             Some(before) => at(m, before).next.set(m, this),
@@ -296,6 +362,7 @@ impl Timers {
             }
             (before, link) = (link, timer.next.get(m));
         }
+        assert!(before.is_none() || before == self.last.get(m));
         first
     }
 
@@ -303,14 +370,22 @@ impl Timers {
     #[cfg(test)]
     pub(crate) fn reset(&self, m: Masked) {
         self.first.set(m, None);
+        self.armed.set(m, u64::MAX);
+    }
+
+    /// The first timer, if its time has come.
+    #[inline(always)]
+    fn first_due(&self, m: Masked, now: u64) -> Option<NonNull<Timer>> {
+        self.first.get(m).filter(|first| at(m, *first).due.get(m) <= now)
     }
 
     #[inline(always)]
     fn remove(&self, m: Masked, timer: &Timer) {
         let (prev, next) = (timer.prev.get(m), timer.next.get(m));
         timer.state.set(m, State::Off);
-        if let Some(next) = next {
-            at(m, next).prev.set(m, prev);
+        match next {
+            Some(next) => at(m, next).prev.set(m, prev),
+            None => self.last.set(m, prev),
         }
         match prev {
             Some(prev) => at(m, prev).next.set(m, next),
@@ -319,23 +394,33 @@ impl Timers {
     }
 }
 
-/// Sets the alarm for `due`, or for the end of the running slice if that is earlier.
+/// Sets the alarm for `due`, unless it is set for an earlier time. Returns whether it has.
 #[inline(always)]
-fn arm(m: Masked, due: u64) {
-    #[cfg(feature = "time-slice")]
-    let due = due.min(crate::slice::end(m));
-    let _ = m;
+pub(crate) fn arm(m: Masked, due: u64) -> bool {
+    let arms = due < TIMERS.armed.get(m);
+    if arms {
+        set_alarm(m, due);
+    }
+    arms
+}
+
+#[inline(always)]
+fn set_alarm(m: Masked, due: u64) {
+    TIMERS.armed.set(m, due);
     _tandem_arm(due);
 }
 
 /// Sets the alarm for the first timer or the end of the running slice, whichever is earlier, if
-/// any.
-pub(crate) fn arm_again(m: Masked) {
+/// any. To be called once the alarm may have been raised.
+#[inline(always)]
+fn arm_again(m: Masked) {
     let due = TIMERS.first.get(m).map_or(u64::MAX, |first| at(m, first).due.get(m));
     #[cfg(feature = "time-slice")]
     let due = due.min(crate::slice::end(m));
     if due < u64::MAX {
-        _tandem_arm(due);
+        set_alarm(m, due);
+    } else {
+        TIMERS.armed.set(m, due);
     }
 }
 
@@ -346,22 +431,14 @@ pub(crate) fn arm_again(m: Masked) {
 /// next has its own interrupt.
 #[inline]
 pub fn expire() {
-    let now = now();
+    let (mut mask, mut m) = Mask::set();
+    let now = _tandem_now();
     #[cfg(feature = "time-slice")]
-    crate::slice::expire(now);
-    loop {
-        let (mask, m) = Mask::set();
-        let Some(pointer) = TIMERS.first.get(m) else {
-            #[cfg(feature = "time-slice")]
-            arm_again(m);
-            return mask.restore();
-        };
-        let first = at(m, pointer);
-        if first.due.get(m) > now {
-            arm(m, first.due.get(m));
-            return mask.restore();
-        }
+    crate::slice::expire(m, now);
+    let mut due = TIMERS.first_due(m, now);
+    while let Some(pointer) = due {
         kernel::breach("expire");
+        let first = at(m, pointer);
         if let Some(task) = first.task.get(m) {
             TIMERS.remove(m, first);
             trace::emit(Event::TimerExpired, task);
@@ -369,14 +446,19 @@ pub fn expire() {
         } else {
             expire_without_task(m, mask, pointer);
         }
-        if !arch::HANDLERS_NEST {
+        due = TIMERS.first_due(m, now);
+        if due.is_some() && arch::HANDLERS_NEST {
+            mask.restore();
+            (mask, m) = Mask::set();
+            due = TIMERS.first_due(m, now);
+        } else {
             // On RV32 interrupts stay masked until the handler ends, so the next timer has a
             // handler run of its own, at once if it is due.
-            arm_again(m);
-            return mask.restore();
+            break;
         }
-        mask.restore();
     }
+    arm_again(m);
+    mask.restore();
 }
 
 /// Takes a timer that is searching out of the list: its search has nothing to pass any more. Or
@@ -421,7 +503,14 @@ impl Me<'_> {
             assert_may_wait(mask, "Me::delay_until");
             let me = KERNEL.current(m);
             let timer = Timer::new(me);
-            let m = TIMERS.set(m, mask, &timer, due);
+            let m = match TIMERS.set_at_end(m, &timer, due) {
+                Placed::Quietly => m,
+                Placed::WithAlarm => {
+                    arch::unmask(m);
+                    arch::mask()
+                }
+                placed @ Placed::No => TIMERS.finish(m, mask, &timer, due, placed),
+            };
             me.waiter.set(m, None);
             while timer.is_set(m) {
                 kernel::block(m, me);

@@ -6,10 +6,16 @@
 #![no_std]
 #![no_main]
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use core::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
+    task::Poll,
+};
 use tandem::{
     Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
-    delay_until, time, yield_now,
+    delay_until,
+    time::{self, Delay}, yield_now,
 };
 use tandem_firmware::{
     board::{self, instructions, mark, nanoseconds},
@@ -382,7 +388,7 @@ fn queues(me: &Me) {
 
 /// Waits with a time limit that does not come.
 fn time_limits(me: &Me) {
-    const NEVER: u64 = u64::MAX;
+    const NEVER: u64 = 1 << 50;
     thread(0, HIGH, |me| {
         for _ in 0..ROUNDS {
             assert!(S.take_until(me, NEVER).is_ok());
@@ -497,6 +503,84 @@ fn sleepers(me: &Me) {
     report("tick -> sleeping coroutine", 110);
 }
 
+/// The number of other sleepers, of those that are due earlier, and the names of two rows.
+const AMONG: [(usize, usize, &str, &str); 5] = [
+    (2, 0, "delay, 2 sleepers, first", "tick, 2 sleepers, first"),
+    (2, 2, "delay, 2 sleepers, last", "tick, 2 sleepers, last"),
+    (200, 0, "delay, 200 sleepers, first", "tick, 200 sleepers, first"),
+    (200, 100, "delay, 200 sleepers, middle", "tick, 200 sleepers, middle"),
+    (200, 200, "delay, 200 sleepers, last", "tick, 200 sleepers, last"),
+];
+
+/// Many sleepers in one coroutine. It is sent a time: as many as `BEFORE` says sleep until then,
+/// the others far longer.
+const SLEEPERS: usize = 200;
+static SLEEPING: Coroutine<{ SLEEPERS * size_of::<Delay>() + 256 }> = Coroutine::new();
+static SLEEP: Queue<u64, 1> = Queue::new();
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
+static AWAKE: AtomicUsize = AtomicUsize::new(0);
+static DUE: Queue<u64, 1> = Queue::new();
+
+async fn sleep_many() {
+    let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
+    loop {
+        let early = SLEEP.received().await;
+        let (sleepers, before) = (AWAKE.load(Relaxed), BEFORE.load(Relaxed));
+        for i in 0..SLEEPERS {
+            // SAFETY: the array is pinned, and a delay is not moved out of it.
+            let place = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
+            *place = None;
+            if i >= sleepers {
+                continue;
+            }
+            let due = early + if i < before { i as u64 } else { nanoseconds(1_000_000_000_000) };
+            // SAFETY: as above.
+            let mut delay = unsafe { Pin::new_unchecked(place.insert(delay_until(due))) };
+            let _ = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
+        }
+        if sleepers == 0 {
+            return;
+        }
+    }
+}
+
+/// A thread's delay beside other sleepers, of which `before` are due earlier. Measures the start of
+/// the delay up to the next thread, or the tick up to the sleeper.
+fn among_sleepers(me: &Me, row: &str, sleepers: usize, before: usize, is_start: bool) {
+    const ROUNDS: usize = 40;
+    AWAKE.store(sleepers, Relaxed);
+    BEFORE.store(before, Relaxed);
+    assert!(SLEEPING.spawn(Priority::new(3), "sleeping", sleep_many()).is_ok());
+    thread(0, HIGH, move |me| {
+        for _ in 0..ROUNDS {
+            let due = DUE.receive(me);
+            if is_start {
+                start();
+            }
+            me.delay_until(due);
+            if !is_start {
+                end();
+            }
+            BACK.give();
+        }
+    });
+    thread(1, LOW, move |me| {
+        for _ in 0..ROUNDS {
+            let early = time::now() + nanoseconds(2_000_000);
+            SLEEP.send(me, early);
+            DUE.send(me, early + nanoseconds(500_000));
+            if is_start {
+                end();
+            }
+            BACK.take(me);
+        }
+        AWAKE.store(0, Relaxed);
+        SLEEP.send(me, 0);
+    });
+    join(me, 2);
+    report(row, 90);
+}
+
 fn director(me: &Me) {
     uncontended(me);
     for (n, row) in [(2, "yield, 2 threads"), (10, "yield, 10 threads"), (32, "yield, 32 threads")]
@@ -520,6 +604,10 @@ fn director(me: &Me) {
     time_limits(me);
     locks(me);
     sleepers(me);
+    for (sleepers, before, start, tick) in AMONG {
+        among_sleepers(me, start, sleepers, before, true);
+        among_sleepers(me, tick, sleepers, before, false);
+    }
     println!("RAM of a thread beside its stack: {} bytes", size_of::<Thread<512>>() - 512);
     println!("RAM of a coroutine beside its future: {} bytes", size_of::<Coroutine<64>>() - 64);
     board::exit(true)

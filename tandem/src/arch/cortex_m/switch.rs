@@ -17,7 +17,8 @@
 //! - Interrupts are masked throughout, except in PendSV. The resumed context unmasks them.
 //! - PendSV has the lowest priority, so it is taken only in thread mode, from a task with
 //!   interrupts on and BASEPRI 0. A task with another BASEPRI is not suspended by a call either:
-//!   [`refuse_switch`] ends the program. So BASEPRI is 0 whenever a task is resumed. Handlers that interrupt it remove no task from the ready set.
+//!   [`refuse_switch`] ends the program. So BASEPRI is 0 whenever a task is resumed. Handlers that
+//!   interrupt PendSV remove no task from the ready set.
 //! - A context is restored once, by the code that its header names, which matches the way in which
 //!   it was saved: the code that saves it stores that address.
 //! - Naked functions keep the registers that the C calling convention preserves: a switch restores
