@@ -13,9 +13,9 @@
 //! - The lock of a guard is in its thread's list of held locks until the guard is dropped, and is
 //!   static. Closures nest, so a task's header has the rank of the most urgent, and each use keeps
 //!   the rank of those around it.
-//! - A closure that ends in the frequent way returns its task to the level before it. Each other
-//!   function that changes what a level is computed from calls [`settle`], which marks the rank as
-//!   outdated; then the level is computed anew.
+//! - A closure that ends in the frequent way returns its task to the level before it. Each function
+//!   that changes a task's own level, the locks that it holds or their waiters calls [`settle`],
+//!   which marks the rank as outdated; then the level is computed anew.
 
 use crate::{
     arch::{self, Mask},

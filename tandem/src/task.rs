@@ -137,7 +137,7 @@ impl Rank {
         u32::from(self.0)
     }
 
-    /// The same rank, as after the level was computed anew.
+    /// Marks a rank: the task's level has been computed anew.
     pub(crate) fn outdated(self) -> Self {
         if self == Self::NONE { self } else { Self(self.0 | Self::STALE) }
     }

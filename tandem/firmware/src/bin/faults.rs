@@ -242,8 +242,8 @@ fn ceilings_end_in_any_order(me: &Me) {
     println!("ceilings end in any order: ok");
 }
 
-/// Closures of ceilings nest, each other's and with guards, while other tasks become ready and change
-/// what the priority is computed from.
+/// Closures of ceilings nest while other tasks become ready, wait for a mutex that the caller holds,
+/// and set its priority.
 fn closures_of_ceilings_nest(me: &Me) {
     static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
     static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(28), 0);

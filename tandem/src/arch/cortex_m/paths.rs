@@ -1,8 +1,9 @@
 //! The most frequent paths as single routines with one frame each: a thread waits, and is given the
 //! unit or the mutex it waits for.
 //!
-//! `hand_over`, `wait_in` and `pass_on` implement the frequent case. In every other case, before they have
-//! changed anything, they continue in the Rust function of the same name in `wait.rs` or `mutex.rs`.
+//! `hand_over`, `wait_in` and `pass_on` implement the frequent case. In every other case, before
+//! they have changed anything, they continue in the Rust function of the same name in `wait.rs` or
+//! `mutex.rs`.
 //!
 //! # Soundness
 //! Each routine changes the kernel's record exactly as the Rust functions do whose name it has,
@@ -380,8 +381,8 @@ pub(crate) unsafe extern "C" fn block(_: Task) {
     )
 }
 
-/// The stores of [`pass_on`]: the ready set, the owner's level (r8) and its bit (r11), the queue, the
-/// lock, and the records of it in its two owners. r3 is 0.
+/// The stores of [`pass_on`]: the ready set, the owner's level (r8) and its bit (r11), the queue,
+/// the lock, and the records of it in its two owners. r3 is 0.
 macro_rules! changes {
     () => {
         "orr r1, r11
