@@ -16,6 +16,7 @@ use super::{
 use crate::{
     child,
     run::{Target, names::HOST},
+    units::words::nearest,
 };
 
 pub static FAMILY: Family = Family {
@@ -77,6 +78,9 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         help: "record the kernel's scheduling (ftrace) for `chronoscope trace`; latency: stop at the first miss of a real-time caller, and keep it only then",
     },
 ];
+
+/// The values of `policy` that are words.
+const POLICIES: [&str; 3] = ["fifo", "rr", "other"];
 
 /// The values of `policy`.
 const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
@@ -194,7 +198,10 @@ pub fn last_cpu() -> usize {
 pub(super) fn check_request(request: &str) -> Result<()> {
     match super::take(request, "policy").0 {
         Some(text) if !is_policy(text) => {
-            bail!("`policy={text}`: it is {POLICY}, in whole µs, each at most as long as the next")
+            let near = nearest(text, POLICIES.into_iter());
+            bail!(
+                "`policy={text}`: it is {POLICY}, in whole µs, each at most as long as the next{near}"
+            )
         }
         _ => {}
     }
@@ -208,7 +215,7 @@ pub(super) fn check_request(request: &str) -> Result<()> {
 
 fn is_policy(text: &str) -> bool {
     let Some(times) = text.strip_prefix("deadline:") else {
-        return ["fifo", "rr", "other"].contains(&text);
+        return POLICIES.contains(&text);
     };
     let number = |text: &str| {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
