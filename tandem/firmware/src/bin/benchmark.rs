@@ -15,7 +15,8 @@ use core::{
 use tandem::{
     Ceiling, Coroutine, Event, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread,
     delay_until,
-    time::{self, Delay}, yield_now,
+    time::{self, Delay},
+    yield_now,
 };
 use tandem_firmware::{
     board::{self, instructions, mark, nanoseconds},
