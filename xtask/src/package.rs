@@ -147,7 +147,7 @@ fn tarball(folder: &Path, name: &str) -> Result<PathBuf> {
 fn debian(folder: &Path, tree: &Path) -> Result<PathBuf> {
     let output = Command::new("dpkg").arg("--print-architecture").output()?;
     let architecture = String::from_utf8(output.stdout)?.trim().to_owned();
-    let root = folder.join("debian");
+    let root = folder.join(".chronoscope-debian");
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }

@@ -15,11 +15,12 @@ const RUNS: &[u8] = include_bytes!("demo/runs.json.xz");
 /// Makes the folder with a store, a page and a comparison, and prints an answer and a history.
 /// Each is made by a command of the program, which is printed.
 pub fn execute(folder: &Path) -> Result<u8> {
-    let store = folder.join("runs.sqlite");
-    if store.exists() {
+    let [store, page, comparison] =
+        ["runs.sqlite", "page.html", "compare.html"].map(|name| folder.join(name));
+    if let Some(file) = [&store, &page, &comparison].into_iter().find(|file| file.exists()) {
         bail!(
             "--demo: {}: is there already: remove it, or name another folder (--demo=FOLDER)",
-            store.display()
+            file.display()
         );
     }
     fs::create_dir_all(folder)
@@ -27,8 +28,7 @@ pub fn execute(folder: &Path) -> Result<u8> {
     let runs = runs()?;
     Store::create(&store)?.add(&runs.iter().collect::<Vec<_>>())?;
     let [store, page, comparison] =
-        [&store, &folder.join("page.html"), &folder.join("compare.html")]
-            .map(|path| path.display().to_string());
+        [store, page, comparison].map(|path| path.display().to_string());
     let commands: [&[&str]; 4] = [
         &["report", "5", "-o", &page],
         &["compare", "5", "6", "period", "--pair", "policy", "-o", &comparison],

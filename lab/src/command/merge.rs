@@ -9,6 +9,7 @@ use crate::{
     cli, console, fleet,
     reference::load_file,
     report::{self, format::JSON},
+    signals::INTERRUPTED,
     store::Store,
     units::OneLine,
 };
@@ -37,6 +38,9 @@ pub fn execute(arguments: &cli::Merge) -> Result<u8> {
         };
         let (parts, cases) = (arguments.parts.len(), run.cases.len() + run.peers.len());
         console::remark(&format!("merged {}: {}", count(parts, "part"), count(cases, "case")));
+    }
+    if run.context.interrupted {
+        return Ok(INTERRUPTED);
     }
     Ok(run.status().exit_code())
 }

@@ -86,18 +86,25 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
         };
     }
     let seconds = start.elapsed().as_secs_f64();
-    let run = merged(&parts, context, seconds)?;
+    let run = merged(&parts, context, seconds)
+        .and_then(|run| kept(arguments, store.as_mut(), &run).map(|()| run))
+        .map_err(|error| error.context(left(&parts)))?;
+    // The run is written, so the parts are of no more use.
+    let _ = fs::remove_dir_all(&parts.folder);
+    Ok(run.status().exit_code())
+}
+
+/// Stores the run, if there is a store, and writes it.
+fn kept(arguments: &cli::Run, store: Option<&mut Store>, run: &Run) -> Result<()> {
+    let output = &arguments.output;
     let mut name = None;
-    if let Some(store) = &mut store {
-        let runs = slice::from_ref(&run);
+    if let Some(store) = store {
+        let runs = slice::from_ref(run);
         let numbers = keep::add(store, runs, |_| ())?;
         keep::publish(store, runs, &numbers, output.quiet)?;
         name = numbers.first().map(i64::to_string);
     }
-    report::write(&run, output.format(), output.output.as_deref(), name.as_deref())?;
-    // The run is written, so the parts are of no more use.
-    let _ = fs::remove_dir_all(&parts.folder);
-    Ok(run.status().exit_code())
+    report::write(run, output.format(), output.output.as_deref(), name.as_deref())
 }
 
 /// Checks that the cases can be shared by machines.

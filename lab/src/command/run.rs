@@ -35,6 +35,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     }
     let stop = signals::watch()?;
     if let (Some(engine), None) = (&arguments.on, &arguments.part) {
+        // A wrong name or label ends here, and not in each job.
+        identified(arguments)?;
         let (study, experiments) = named(arguments)?;
         let overrides = overrides(arguments, experiments)?;
         let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
@@ -145,6 +147,7 @@ impl Prepared {
         let planned = Planned::of(arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
+        let board = board(arguments, &cases)?.map(str::to_owned);
         report::check(output_file(arguments))?;
         let quiet = arguments.output.quiet || arguments.part.is_some();
         if quiet {
@@ -167,7 +170,7 @@ impl Prepared {
             answering: study.answering,
             keep_samples,
             cases: cases.iter().map(CaseForm::of).collect(),
-            peers: peers.iter().map(pairs::form).collect(),
+            peers: peers.iter().map(pairs::ready).collect(),
         };
         let keeper = match arguments.part {
             None => Keeper::open(&arguments.keep, &header, quiet)?,
@@ -175,8 +178,8 @@ impl Prepared {
         };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
-        } else if let Some(image) = &arguments.flash {
-            flash_board(image, &cases, stop)?;
+        } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
+            boards::flash_board(board, image, stop)?;
         }
         Ok(Self { cases, peers, header, keeper })
     }
@@ -225,15 +228,20 @@ impl Prepared {
     }
 }
 
-/// Writes an image to the board by name on which the cases run.
+/// The board by name that `--flash` writes to; `None` without that flag, with `--chip`, and in a
+/// shard without a case on a board.
 ///
 /// # Errors
-/// If the cases run on no such board, or on two; or the image cannot be written.
-fn flash_board(image: &Path, cases: &[Case], stop: &AtomicBool) -> Result<()> {
+/// If the cases run on no such board, or on two.
+fn board<'a>(arguments: &cli::Run, cases: &'a [Case]) -> Result<Option<&'a str>> {
+    if arguments.flash.is_none() || arguments.chip.is_some() {
+        return Ok(None);
+    }
     let named = cases.iter().filter_map(|case| case.target.machine.strip_prefix(boards::PREFIX));
     let names: BTreeSet<&str> = named.collect();
     match names.into_iter().collect::<Vec<_>>()[..] {
-        [name] => boards::flash_board(name, image, stop),
+        [name] => Ok(Some(name)),
+        [] if arguments.shard.is_some() => Ok(None),
         [] => bail!("`--flash` needs --chip, or a target KERNEL@board:NAME"),
         [first, second, ..] => bail!("`--flash` is for one board, not for {first} and {second}"),
     }
@@ -242,13 +250,16 @@ fn flash_board(image: &Path, cases: &[Case], stop: &AtomicBool) -> Result<()> {
 /// Sets the kernel that the command line names.
 ///
 /// # Errors
-/// If it cannot be read, or no case runs on it.
+/// If it cannot be read, or no case runs on it. A shard may be without such a case.
 fn set_own_kernel<'a>(
     arguments: &cli::Run,
     mut cases: impl Iterator<Item = &'a Case>,
 ) -> Result<()> {
     let Some(image) = arguments.kernel_image.clone() else { return Ok(()) };
     if !cases.any(|case| case.target.to_string() == kernel::OWN_TARGET) {
+        if arguments.shard.is_some() {
+            return Ok(());
+        }
         bail!(
             "`--kernel-image` is the kernel of {0}, and no case runs there: add --target {0}",
             kernel::OWN_TARGET
@@ -356,6 +367,7 @@ fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBu
     let images: BTreeSet<&Path> = arguments.flash.as_deref().into_iter().chain(given).collect();
     match images.into_iter().collect::<Vec<_>>()[..] {
         [image] => Ok(Some((image.to_owned(), chip))),
+        [] if arguments.shard.is_some() => Ok(None),
         [] => {
             bail!("`--chip {chip}` without an image: give --flash IMAGE, or NAME=IMAGE@serial:LINE")
         }

@@ -94,7 +94,7 @@ pub struct Pace {
 /// all shards are ended.
 ///
 /// # Errors
-/// If the engine refuses the shards or is silent for five minutes, a shard was lost three times, or
+/// If the engine refuses the shards at first, or for five minutes, or is silent for as long, a shard was lost three times, or
 /// `stop` is true; all shards are ended then, and the parts that are there stay.
 pub fn gather(
     engine: &mut dyn Engine,
@@ -103,8 +103,10 @@ pub fn gather(
     stop: &AtomicBool,
     show: &mut dyn FnMut(Counts),
 ) -> Result<()> {
-    let outcome = wait(engine, parts, pace, stop, show);
-    if outcome.is_err() {
+    let mut repeated = false;
+    let outcome = wait(engine, parts, pace, stop, show, &mut repeated);
+    // A shard that was thought lost may go on beside its repetition.
+    if repeated || outcome.is_err() {
         engine.cancel();
     }
     outcome
@@ -116,11 +118,14 @@ fn wait(
     pace: Pace,
     stop: &AtomicBool,
     show: &mut dyn FnMut(Counts),
+    repeated: &mut bool,
 ) -> Result<()> {
     let mut tries: BTreeMap<usize, usize> = (1..=parts.of).map(|shard| (shard, 1)).collect();
     let mut ended: BTreeMap<usize, Instant> = BTreeMap::new();
     let mut shown = Counts::default();
     let mut heard = Instant::now();
+    // The time since which the engine takes no shards.
+    let mut refused: Option<Instant> = None;
     engine.submit(&(1..=parts.of).collect::<Vec<_>>())?;
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -151,8 +156,21 @@ fn wait(
                             && !parts.is_there(shard)
                     })
                     .collect();
-                again(engine, &mut tries, &lost)?;
-                ended.retain(|shard, _| !lost.contains(shard));
+                check_tries(engine, &tries, &lost)?;
+                let submitted = if lost.is_empty() { Ok(()) } else { engine.submit(&lost) };
+                match submitted {
+                    Ok(()) => {
+                        refused = None;
+                        *repeated |= !lost.is_empty();
+                        lost.iter().for_each(|shard| *tries.entry(*shard).or_default() += 1);
+                        ended.retain(|shard, _| !lost.contains(shard));
+                    }
+                    Err(error) => {
+                        if refused.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
+                            return Err(error);
+                        }
+                    }
+                }
             }
             Err(error) if heard.elapsed() >= PATIENCE => return Err(error),
             Err(_) => {}
@@ -161,21 +179,13 @@ fn wait(
     }
 }
 
-/// Submits lost shards again.
-fn again(
-    engine: &mut dyn Engine,
-    tries: &mut BTreeMap<usize, usize>,
-    lost: &[usize],
-) -> Result<()> {
-    for shard in lost {
-        let tried = tries.entry(*shard).or_default();
-        if *tried == TRIES {
-            let why = engine.complaint(*shard).map_or_else(String::new, |why| format!(": {why}"));
-            bail!("shard {shard} ended {TRIES} times without its part{why}");
-        }
-        *tried += 1;
-    }
-    if lost.is_empty() { Ok(()) } else { engine.submit(lost) }
+/// Checks that each lost shard may be submitted once more.
+fn check_tries(engine: &dyn Engine, tries: &BTreeMap<usize, usize>, lost: &[usize]) -> Result<()> {
+    let Some(shard) = lost.iter().find(|shard| tries.get(*shard) == Some(&TRIES)) else {
+        return Ok(());
+    };
+    let why = engine.complaint(*shard).map_or_else(String::new, |why| format!(": {why}"));
+    bail!("shard {shard} ended {TRIES} times without its part{why}")
 }
 
 fn pause(time: Duration, stop: &AtomicBool) {
@@ -220,11 +230,17 @@ mod tests {
         losses: BTreeMap<usize, usize>,
         under_way: BTreeMap<usize, usize>,
         submitted: Vec<Vec<usize>>,
+        /// How many submissions are refused, after the first.
+        refusals: usize,
         is_cancelled: bool,
     }
 
     impl Engine for Scripted {
         fn submit(&mut self, shards: &[usize]) -> Result<()> {
+            if !self.submitted.is_empty() && self.refusals > 0 {
+                self.refusals -= 1;
+                bail!("the engine is busy");
+            }
             self.submitted.push(shards.to_vec());
             self.under_way.extend(shards.iter().map(|shard| (*shard, 0)));
             Ok(())
@@ -264,6 +280,7 @@ mod tests {
             losses: losses.iter().copied().collect(),
             under_way: BTreeMap::new(),
             submitted: Vec::new(),
+            refusals: 2,
             is_cancelled: false,
         };
         let parts = Parts { folder: folder.clone(), of: 3 };
@@ -275,6 +292,7 @@ mod tests {
         (engine, outcome.map(|()| counts))
     }
 
+    /// Two submissions are refused on the way, which costs no try.
     #[test]
     fn lost_shards_are_submitted_again() {
         let (engine, counts) = run("lost", &[(2, 2)], false);
@@ -282,7 +300,10 @@ mod tests {
         let counts = counts.unwrap();
         assert_eq!(counts[0].to_string(), "0 of 3 shards are complete, 3 run, 0 wait");
         assert_eq!(counts.last().unwrap().complete, 3);
-        assert!(!engine.is_cancelled);
+        // What was thought lost may still run.
+        assert!(engine.is_cancelled);
+        let (engine, counts) = run("whole", &[], false);
+        assert_eq!((engine.submitted.len(), counts.is_ok(), engine.is_cancelled), (1, true, false));
     }
 
     #[test]

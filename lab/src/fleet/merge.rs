@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     digest,
-    run::{CaseResult, Context, Domain, Run, Shard},
+    run::{CaseResult, Context, Domain, Run, Shard, names::GIVEN_IMAGE},
     units::OneLine,
 };
 
@@ -110,6 +110,13 @@ fn check_shards(parts: &[Part]) -> Result<()> {
                 && (1..=shard.of).contains(&shard.number),
             "{name} is damaged: its shard does not fit its cases"
         );
+        if run.context.interrupted {
+            bail!(
+                "{name} was interrupted, so cases of its shard are missing: run shard {}/{} again",
+                shard.number,
+                shard.of
+            );
+        }
         numbers.insert(shard.number);
     }
     let Some((first_name, one)) = first else { return Ok(()) };
@@ -129,9 +136,22 @@ fn check_shards(parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that each target reported one version of itself.
+/// Checks that each target reported one version of itself, and was one image.
 fn check_releases(parts: &[Part]) -> Result<()> {
     let mut known: BTreeMap<&OneLine, (&str, &OneLine)> = BTreeMap::new();
+    let mut images: BTreeMap<&OneLine, (&str, &OneLine)> = BTreeMap::new();
+    for (name, run) in parts {
+        for case in &run.cases {
+            let Some(image) = case.identity.get(GIVEN_IMAGE) else { continue };
+            let (first, one) = *images.entry(&case.target).or_insert((name, image));
+            if one != image {
+                bail!(
+                    "{} is another image in {name} than in {first}: give both the same",
+                    case.target
+                );
+            }
+        }
+    }
     for (name, run) in parts {
         for case in run.cases.iter().filter(|case| !case.release.is_empty()) {
             let (first, release) = *known.entry(&case.target).or_insert((name, &case.release));
@@ -159,6 +179,12 @@ fn check_machines(parts: &[Part]) -> Result<()> {
         }
         let machine = &run.context.machine;
         let (first_name, one) = *first.get_or_insert((name, machine));
+        if machine.is_empty() && *name != first_name {
+            bail!(
+                "{name} and {first_name} have figures in wall time, and the machine of {name} is not \
+                 known: run the cases again, and name it with --as NAME"
+            );
+        }
         if one != machine {
             bail!(
                 "{name} has figures in wall time of the machine {machine} and {first_name} of {one}: \

@@ -115,12 +115,30 @@ impl Engine for Slurm {
 
 /// The states in lines of place and state. A job that completes has ended.
 fn states(text: &str) -> BTreeMap<usize, State> {
+    const ENDED: [&str; 13] = [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "COMPLETING",
+        "DEADLINE",
+        "FAILED",
+        "LAUNCH_FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "RECONFIG_FAIL",
+        "REVOKED",
+        "TIMEOUT",
+    ];
     let line = |line: &str| {
         let (place, state) = line.trim().split_once(' ')?;
         let state = match state.trim() {
-            "PENDING" | "REQUEUED" | "CONFIGURING" => State::Waiting,
-            "RUNNING" | "SUSPENDED" | "STAGE_OUT" | "SIGNALING" => State::Running,
-            _ => return None,
+            "RUNNING" | "SUSPENDED" | "STOPPED" | "STAGE_OUT" | "SIGNALING" => State::Running,
+            // Not a state's name.
+            state if !state.starts_with(|first: char| first.is_ascii_uppercase()) => return None,
+            state if ENDED.contains(&state.split(' ').next().unwrap_or_default()) => return None,
+            // A state that is not known here is no reason to submit the shard twice.
+            _ => State::Waiting,
         };
         Some((place.parse().ok()?, state))
     };
@@ -133,8 +151,10 @@ mod tests {
 
     #[test]
     fn states_are_read() {
-        let text = "1 PENDING\n2 RUNNING\n3 COMPLETING\nN/A RUNNING\n\n12 CONFIGURING\n";
-        let wanted = [(1, State::Waiting), (2, State::Running), (12, State::Waiting)];
+        let text = "1 PENDING\n2 RUNNING\n3 COMPLETING\n4 CANCELLED by 0\n5 REQUEUE_HOLD\n\
+                    N/A RUNNING\n\n12 CONFIGURING\n";
+        let wanted =
+            [(1, State::Waiting), (2, State::Running), (5, State::Waiting), (12, State::Waiting)];
         assert_eq!(states(text), BTreeMap::from(wanted));
     }
 

@@ -4,9 +4,11 @@
 //! program by hand.
 
 use std::{
+    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -60,12 +62,23 @@ pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()>
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
-/// Installs the Debian package of a peer's tool, a step of set-up.
+/// Installs the Debian package of a peer's tool, a step of set-up. It is tried once for each
+/// package; a program without its builder leaves it to the user.
 ///
 /// # Errors
 /// The package cannot be installed; the message has the reason and the remedy.
 pub fn install_peer(package: &str) -> Result<()> {
-    let mut installer = Command::new(beside_the_lab("xtask")?);
+    static TRIED: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
+    let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
+    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
+    let failure = tried
+        .entry(package.to_owned())
+        .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
+    failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+}
+
+fn install(xtask: &Path, package: &str) -> Result<()> {
+    let mut installer = Command::new(xtask);
     installer.args(["packages", &format!("peer-{package}")]);
     let what = format!("installing {package}");
     let output =

@@ -171,9 +171,8 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-/// A peer before its first pair.
+/// A peer before its first pair, whose programs may be missing. Looks at nothing but the peer.
 pub fn form(peer: &Peer) -> PeerForm {
-    let missing = missing(peer);
     let result = PeerResult {
         name: peer.name.clone(),
         command: peer.command.iter().map(OneLine::from).collect(),
@@ -192,9 +191,14 @@ pub fn form(peer: &Peer) -> PeerForm {
         verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
     };
     let case = &peer.case;
-    let form =
-        PeerForm { result, repeat: case.repeat, duration: case.duration, is_given_up: false };
-    match missing {
+    PeerForm { result, repeat: case.repeat, duration: case.duration, is_given_up: false }
+}
+
+/// A peer before its first pair on this machine. Installs its tool if it is a known one and missing;
+/// a peer whose programs are missing then is given up.
+pub fn ready(peer: &Peer) -> PeerForm {
+    let form = form(peer);
+    match missing(peer) {
         None => form,
         Some(mend) => {
             let verdict = Verdict::new(Status::Error, mend);

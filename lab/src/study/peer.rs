@@ -169,6 +169,7 @@ impl Entry {
     pub fn peers(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Peer>> {
         let mut targets =
             self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        targets.iter().try_for_each(super::no_image)?;
         if let Some(other) =
             targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str()))
         {

@@ -85,6 +85,10 @@ fn merged_shards_are_the_whole_run() {
     let text = fs::read_to_string(third).unwrap();
     let damaged = folder.file("damaged.json", &text[..text.len() / 2]);
     refused(&[first, second, &damaged], "damaged.json");
+    let mut cut = read(third);
+    cut["context"]["interrupted"] = true.into();
+    let cut = folder.file("cut.json", cut.to_string());
+    refused(&[first, second, &cut], "cut.json was interrupted");
     let other = run(&folder, "other.json", &["--shard", "3/3", "--samples"]);
     refused(&[first, second, &other], "another plan");
     let unlike = folder.file("unlike.json", text.replacen("\"p50\": ", "\"p50\": 1", 1));

@@ -103,7 +103,7 @@ fn a_study_runs_known_tools_only() {
         (marking(&mark), "`peer` runs the program `sh -c touch"),
         (
             marking(&mark) + "\ntool = \"cyclictest\"",
-            "known tools only (cyclictest, cyclictest --smp, perf bench",
+            "known tools only (cyclictest, cyclictest --smp, cyclicdeadline, oslat",
         ),
         (format!("tool = \"touch {mark}\""), "there is no tool `touch"),
         ("tool = \"/bin/sh\"".to_owned(), "there is no tool `/bin/sh`"),
@@ -178,14 +178,18 @@ fn a_study_starts_no_image() {
     let program = folder.file("program", format!("#!/bin/sh\ntouch {mark}\n"));
     run(std::process::Command::new("chmod").args(["755", &program])).exits(0);
     let target = format!("mine={program}@host");
-    let text = format!(
-        "name = \"theirs\"\ntitle = \"\"\n[[case]]\nexperiment = \"switch\"\ntarget = \"{target}\""
-    );
-    let file = folder.file("study.toml", text);
-    for more in [&[][..], &["--target", "linux@host"]] {
-        chronoscope(&[&["run", "--study", &file], more].concat()).complains(&format!(
-            "which a study may not start: name it on the command line, as --target {target}"
-        ));
+    let peer = "[[peer]]\nname = \"p\"\ntool = \"pi_stress\"\n\
+                beside = [{ ours = \"mean\", theirs = \"mean\" }]\n";
+    for entry in ["[[case]]\n", peer] {
+        let text = format!(
+            "name = \"theirs\"\ntitle = \"\"\n{entry}experiment = \"switch\"\ntarget = \"{target}\""
+        );
+        let file = folder.file("study.toml", text);
+        for more in [&[][..], &["--target", "linux@host"], &["--list"]] {
+            chronoscope(&[&["run", "--study", &file], more].concat()).complains(&format!(
+                "which a study may not start: name it on the command line, as --target {target}"
+            ));
+        }
     }
     assert!(!std::path::Path::new(&mark).exists());
 }

@@ -18,7 +18,7 @@ use rustix::{
     thread::sched_yield,
 };
 
-use crate::{clock, kernel::Linux, settings::set_class, thread::sleep_until};
+use crate::{clock, kernel::Linux, thread::sleep_until};
 
 /// The experiments that create tasks while they measure. Their tasks have no past, which would be in
 /// the samples.
@@ -99,7 +99,7 @@ pub fn vary(kernel: &Linux, experiment: &str, random: &mut Random) {
 fn other(kernel: &Linux, random: &mut Random) {
     if random.below(2) == 0 {
         // Where the class is denied, the process stays in the one that it has.
-        let _ = set_class(kernel.settings.class(Priority::Urgent(1)));
+        let _ = kernel.settings.enter(kernel.settings.class(Priority::Urgent(1)));
     }
     touch(1 + random.below(64) as usize);
     live(random);

@@ -74,7 +74,7 @@ pub fn x_axis(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
         // A label stays within the picture and clear of its neighbour.
         let middle = place.min(WIDTH - half - 4.0).max(half);
         if middle - half >= free {
-            svg.text("", [middle, base + 14.0], Anchor::Middle, label);
+            svg.text("", [middle, base + 15.5], Anchor::Middle, label);
             free = middle + half + 6.0;
         }
     }

@@ -31,7 +31,9 @@ impl Scale {
     /// A logarithmic scale that includes both ends. Ends must be positive; others are clamped to
     /// the smallest positive number.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
-        let (low, high) = distinct(low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
+        // Beyond these ends a margin, or a power of ten, is no finite number.
+        let [low, high] = [low, high].map(|end| end.clamp(1e-200, 1e200));
+        let (low, high) = distinct(low, high);
         // A margin keeps marks off the frame.
         let margin = (high / low).powf(0.04);
         Self { low: low / margin, high: high * margin, from, to, log: true }
