@@ -171,6 +171,24 @@ mod tests {
         near(incomplete_beta(11.0, 1e8, 1.5e-7, 1.0 - 1.5e-7), 0.8815356796161216);
     }
 
+    /// Beyond a tenth of the sum, the series of small differences would not do.
+    #[test]
+    fn a_deviance_is_the_formula_it_stands_for() {
+        for (x, m) in [(10.0, 100.0), (100.0, 10.0), (1.2, 1.0), (1.3, 1.0), (50.0, 49.0)] {
+            let formula: f64 = x * f64::ln(x / m) + m - x;
+            assert!((deviance(x, m) / formula - 1.0).abs() < 1e-11, "{x} and {m}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_of_t_is_where_the_p_value_says() {
+        for p in [0.95, 0.5, 0.3, 0.25, 0.2, 0.1, 0.03, 1e-4] {
+            for freedom in [1.0, 2.0, 10.0, 300.0] {
+                near(t_two_sided(t_quantile(p, freedom), freedom), p);
+            }
+        }
+    }
+
     #[test]
     fn quantiles_of_t_as_scipy() {
         // scipy.stats.t.ppf(1 - p / 2, freedom)

@@ -78,6 +78,7 @@ mod tests {
         for x in [0.1_f64, 2.0, 30.0, 200.0] {
             near(chi_squared_upper(x, 2.0), (-x / 2.0).exp());
             near(chi_squared_upper(x, 4.0), (-x / 2.0).exp() * (1.0 + x / 2.0));
+            near(chi_squared_upper(x, 6.0), (-x / 2.0).exp() * (1.0 + x / 2.0 + x * x / 8.0));
         }
     }
 
