@@ -10,6 +10,7 @@
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -21,20 +22,23 @@ use crate::console;
 /// hundred million.
 const STARTS: usize = 5;
 
-/// The digest of the agreed stream of each case.
-static AGREED: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+/// The digest of the agreed stream of each case of each image. Two images of the user's may have
+/// one name.
+static AGREED: Mutex<BTreeMap<(PathBuf, String), u64>> = Mutex::new(BTreeMap::new());
 
-/// Starts the case named `what` with `start` until two streams agree, and passes that stream to
-/// `sink`. Holds each stream in memory.
+/// Starts `image` for the case named `what` with `start` until two streams agree, and passes that
+/// stream to `sink`. Holds each stream in memory.
 ///
 /// # Errors
 /// If a start fails (its stream is passed on all the same), or no two of five starts agree.
 pub fn run(
+    image: &Path,
     what: &str,
     mut start: impl FnMut(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let agreed = AGREED.lock().unwrap_or_else(PoisonError::into_inner).get(what).copied();
+    let case = (image.to_owned(), what.to_owned());
+    let agreed = AGREED.lock().unwrap_or_else(PoisonError::into_inner).get(&case).copied();
     let mut seen: Vec<u64> = agreed.into_iter().collect();
     for starts in 1..=STARTS {
         let mut stream = Vec::new();
@@ -51,7 +55,7 @@ pub fn run(
         stream.hash(&mut hasher);
         let digest = hasher.finish();
         if seen.contains(&digest) {
-            AGREED.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned(), digest);
+            AGREED.lock().unwrap_or_else(PoisonError::into_inner).insert(case, digest);
             let odd = starts - 1 - usize::from(agreed.is_none());
             if odd > 0 {
                 console::note(&format!(
@@ -70,12 +74,16 @@ mod tests {
     use super::*;
 
     fn streams(what: &str, streams: &[&'static [u8]]) -> Result<(Vec<u8>, usize)> {
+        streams_of("image", what, streams)
+    }
+
+    fn streams_of(image: &str, what: &str, streams: &[&'static [u8]]) -> Result<(Vec<u8>, usize)> {
         let (mut got, mut starts) = (Vec::new(), 0);
         let start = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             starts += 1;
             sink(streams[starts - 1])
         };
-        run(what, start, &mut |bytes| {
+        run(Path::new(image), what, start, &mut |bytes| {
             got.extend_from_slice(bytes);
             Ok(())
         })?;
@@ -89,5 +97,11 @@ mod tests {
         assert_eq!(streams("a", &[b"2", b"1"]).unwrap(), (b"1".to_vec(), 2));
         assert_eq!(streams("b", &[b"2", b"1", b"1"]).unwrap(), (b"1".to_vec(), 3));
         assert!(streams("c", &[b"1", b"2", b"3", b"4", b"5"]).is_err());
+    }
+
+    #[test]
+    fn images_of_one_name_need_not_agree() {
+        assert_eq!(streams_of("old", "d", &[b"1", b"1"]).unwrap(), (b"1".to_vec(), 2));
+        assert_eq!(streams_of("new", "d", &[b"2", b"2"]).unwrap(), (b"2".to_vec(), 2));
     }
 }

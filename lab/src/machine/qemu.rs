@@ -200,7 +200,8 @@ impl Machine for Qemu {
             qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
             child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
         };
-        agreement::run(&what, once, sink).map_err(|error| self.explained(error, variant))?;
+        agreement::run(&image, &what, once, sink)
+            .map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
     }
