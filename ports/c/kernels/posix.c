@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -112,6 +113,12 @@ static int create(struct task *task, const pthread_attr_t *attributes)
     return pthread_create(&task->thread, attributes, enter, task);
 }
 
+/* The least stack of a thread, and the 64 KiB of a task's calls of the C library. */
+static size_t stack_bytes(void)
+{
+    return (size_t)PTHREAD_STACK_MIN + 64 * 1024;
+}
+
 bool chrono_spawn(void (*entry)(void *), void *argument, chrono_priority priority)
 {
     struct task *task = (struct task *)malloc(sizeof *task);
@@ -122,20 +129,20 @@ bool chrono_spawn(void (*entry)(void *), void *argument, chrono_priority priorit
     task->creator = pthread_self();
     task->next = NULL;
     pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64 * 1024);
+    check(pthread_attr_init(&attributes), "pthread_attr_init");
+    check(pthread_attr_setstacksize(&attributes, stack_bytes()), "pthread_attr_setstacksize");
     int error = EPERM;
     if (priority > CHRONO_ORDINARY) {
         struct sched_param urgent;
         memset(&urgent, 0, sizeof urgent);
         urgent.sched_priority = CHRONO_POSIX_PRIORITY + priority - 2;
-        pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-        pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
-        pthread_attr_setschedparam(&attributes, &urgent);
+        check(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), "inheritance");
+        check(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), "SCHED_FIFO");
+        check(pthread_attr_setschedparam(&attributes, &urgent), "CHRONO_POSIX_PRIORITY");
         asked++;
         error = create(task, &attributes);
         granted += error == 0;
-        pthread_attr_setinheritsched(&attributes, PTHREAD_INHERIT_SCHED);
+        check(pthread_attr_setinheritsched(&attributes, PTHREAD_INHERIT_SCHED), "inheritance");
     }
     if (error == EPERM)
         error = create(task, &attributes);

@@ -70,9 +70,13 @@ void chrono_delay_until(uint64_t due)
     if (chrono_clock_now() >= due)
         return;
     const ULONG tick = (ULONG)((due - zero + period - 1) / period);
+    /* Without interrupts, no tick comes between the read of the time and the sleep. Whether a thread
+     * is interrupted belongs to its context, so other threads run with interrupts meanwhile. */
+    const UINT before = tx_interrupt_control(TX_INT_DISABLE);
     const ULONG left = tick - tx_time_get();
     if (left - 1 < (ULONG)INT32_MAX)
         tx_thread_sleep(left);
+    tx_interrupt_control(before);
 }
 
 uint64_t chrono_tick_after(uint64_t time)

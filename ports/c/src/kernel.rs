@@ -133,6 +133,8 @@ impl Handle {
 impl chronoscope_suite::Kernel for Kernel {
     type Director = Thread;
     type Semaphore = Handle;
+    /// The body of an ended task keeps its memory: see [`memory::alloc`].
+    const HAS_PAST: bool = false;
 
     fn tick_us(&self) -> u64 {
         self.tick_us

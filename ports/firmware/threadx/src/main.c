@@ -11,8 +11,9 @@
 #define TICK (MACHINE_HERTZ / TX_TIMER_TICKS_PER_SECOND)
 #define MEMORY (96 * 1024)
 
-/* The most urgent priority of the machine's lines; ThreadX masks all of them. */
-#define LEVEL 5
+/* The most urgent level: ThreadX masks by PRIMASK, so it may be called from every level. The alarm
+ * has level 1, and SysTick level 4. */
+#define LEVEL 0
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
