@@ -14,8 +14,10 @@
 //!   static. Closures nest, so a task's header has the rank of the most urgent, and each use keeps
 //!   the rank of those around it.
 //! - A closure that ends in the frequent way returns its task to the level before it. Each function
-//!   that changes a task's own level, the locks that it holds or their waiters calls [`settle`],
-//!   which marks the rank as outdated; then the level is computed anew.
+//!   that changes a task's own level, the ceilings that it holds or the waiters of its locks calls
+//!   [`settle`], which marks the rank as outdated, whether or not the level changes. So does a
+//!   thread that waits for a mutex, which it may get together with other waiters. Where the rank is
+//!   outdated, the level is computed anew.
 
 use crate::{
     arch::{self, Mask},
@@ -220,7 +222,8 @@ fn end_slowly(m: Masked, mask: Mask, me: Task, outer: Rank) {
 /// Begins the use of a guard, in the running task.
 fn raise(m: Masked, me: Task, lock: &Lock) {
     lock.give_to(m, me);
-    if lock.ceiling() < me.level.get(m) {
+    // In a closure the level may stay, but the one at the closure's end is to be computed.
+    if lock.ceiling() < me.level.get(m) || me.floor.get(m) != Rank::NONE {
         settle(m, me);
     }
 }

@@ -149,9 +149,10 @@ impl Condvar {
         let mutex = guard.release(m, mask);
         // A lower priority may have been given back with the mutex.
         waiter.move_to_level_of_task(m);
+        // A more urgent thread may have locked the mutex and notified in `release`.
         let notified = match due {
-            Some(due) => wait_until(m, mask, task, waiter, due),
-            None => {
+            Some(due) if waiter.is_waiting(m) => wait_until(m, mask, task, waiter, due),
+            _ => {
                 while waiter.is_waiting(m) {
                     kernel::block(m, task);
                 }

@@ -251,7 +251,7 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     }
 }
 
-/// Calls [`wake_and_preempt`] and restores the interrupt state. To be called last: on RV32 it is
+/// Calls [`wake_and_preempt`] and restores the interrupt state. To be called last: on RISC-V it is
 /// one function, a tail call, so that the caller needs no stack frame.
 #[inline(always)]
 pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
@@ -267,7 +267,7 @@ pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
     }
 }
 
-/// The implementation of [`wake_and_restore`] on RV32.
+/// The implementation of [`wake_and_restore`] on RISC-V.
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
 #[cfg(riscv)]

@@ -251,6 +251,8 @@ impl Lock {
         self.waiters.insert(m, waiter);
         me.waiter.set(m, Some(NonNull::from(waiter)));
         me.waits_for.set(m, Some(NonNull::from(self)));
+        // In a closure of a ceiling: the lock may come with other waiters, who raise its owner.
+        me.floor.set(m, me.floor.get(m).outdated());
         arch::unmask(m);
         self.settle_owner();
         let (mask, _) = Mask::set();
@@ -374,6 +376,8 @@ pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
 
 /// Updates a task's priority: its own, or that of a ceiling in use or of its most urgent waiter, if
 /// higher. Returns whether it has changed. A step for each lock that the task holds.
+///
+/// Marks the rank of the ceiling whose closure the task runs as outdated in any case.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
     let floor = task.floor.get(m);
     task.floor.set(m, floor.outdated());

@@ -422,10 +422,11 @@ fn wait_for(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Optio
     }
 }
 
-/// Blocks the thread until its waiter is served or `due` has come. Removes the waiter from its
-/// queue, and returns whether it was served.
+/// Blocks the thread until its waiter, which is in a queue, is served or `due` has come. Removes
+/// the waiter from its queue, and returns whether it was served.
 #[inline(always)]
 pub(crate) fn wait_until(mut m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
+    debug_assert!(waiter.is_waiting(m), "nothing would wake a thread that has been served");
     let timer = Timer::new(me);
     let placed = TIMERS.set_at_end(m, &timer, due);
     if placed == Placed::Quietly {

@@ -23,7 +23,7 @@
 //!   its drop does. A search ends before its task goes on, so a timer that is searching stays in
 //!   place too. Links are followed only with interrupts masked.
 //! - A timer that is searching has no task and is due at 0, so that other searches pass it. Besides
-//!   these, `expire` and `arm_again` read the two fields.
+//!   these, `set_at_end`, `expire` and `arm_again` read the two fields.
 
 use crate::{
     arch::{self, Mask},

@@ -249,6 +249,47 @@ fn overflow(depth: u32) -> u32 {
     if local[0] == u32::MAX { 0 } else { overflow(depth + 1) + local[3] }
 }
 
+/// A thread that spins at the end of its stack, and the memory below it. A trap pushes its frame
+/// there, and whether the kernel's part of a pre-emption fits is known only then.
+#[cfg(any(target_arch = "riscv64", all(target_arch = "riscv32", target_feature = "a")))]
+mod at_the_end {
+    use super::{AtomicU32, MS, Priority, Relaxed, Thread, board, println, time};
+
+    const PATTERN: u32 = 0xa5a5_a5a5;
+
+    #[repr(C, align(32))]
+    struct Watched {
+        below: [AtomicU32; 64],
+        thread: Thread<1024>,
+    }
+
+    static WATCHED: Watched =
+        Watched { below: [const { AtomicU32::new(PATTERN) }; 64], thread: Thread::new() };
+
+    /// Ends the program as one without a fault if memory below the stack has changed.
+    fn check() {
+        if WATCHED.below.iter().any(|word| word.load(Relaxed) != PATTERN) {
+            println!("memory below the stack has changed");
+            board::exit(true);
+        }
+    }
+
+    /// Runs the thread until a timer pre-empts it.
+    pub fn pre_empt(me: &tandem::Me) {
+        board::at_panic(check);
+        let spawned = WATCHED.thread.spawn(Priority::new(1), "deep", |me| {
+            // SAFETY: the stack is used no further, except by traps.
+            unsafe {
+                core::arch::asm!(
+                    "sub sp, sp, {}", "1: j 1b", in(reg) me.stack_left() & !15, options(noreturn)
+                );
+            }
+        });
+        assert!(spawned.is_ok());
+        me.delay_until(time::now() + MS);
+    }
+}
+
 #[board::entry]
 fn main() -> ! {
     board::set_up();
@@ -262,6 +303,11 @@ fn main() -> ! {
             critical_sections(me);
             masked_by_hand(me);
             println!("now a stack overflows, and its task is named:");
+            #[cfg(any(
+                target_arch = "riscv64",
+                all(target_arch = "riscv32", target_feature = "a")
+            ))]
+            at_the_end::pre_empt(me);
             let deep = THREADS[1]
                 .spawn(Priority::new(8), "deep", |_| _ = core::hint::black_box(overflow(0)));
             assert!(deep.is_ok());

@@ -228,6 +228,7 @@ fn forgotten_guards(me: &Me, spinning: &mut usize) {
 
 fn ceilings_end_in_any_order(me: &Me) {
     static FIRST: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
+    static FIRST_AGAIN: Ceiling<u32> = Ceiling::new(Priority::new(25), 0);
     static SECOND: Ceiling<u32> = Ceiling::new(Priority::new(28), 0);
     let priority = || me.info().priority().map(Priority::value);
     let (first, second) = (FIRST.lock(me), SECOND.lock(me));
@@ -238,6 +239,15 @@ fn ceilings_end_in_any_order(me: &Me) {
     assert_eq!(priority(), Some(DIRECTING.value()));
     let first = SECOND.lock(me);
     FIRST.with(|_| drop(first));
+    assert_eq!(priority(), Some(DIRECTING.value()));
+    // A guard taken in a closure of a higher ceiling, and one of a lower ceiling beside it.
+    let first = SECOND.with(|_| FIRST.lock(me));
+    assert_eq!(priority(), Some(25));
+    let second = FIRST_AGAIN.with(|_| SECOND.lock(me));
+    assert_eq!(priority(), Some(28));
+    drop(second);
+    assert_eq!(priority(), Some(25));
+    drop(first);
     assert_eq!(priority(), Some(DIRECTING.value()));
     println!("ceilings end in any order: ok");
 }
@@ -296,6 +306,19 @@ fn closures_of_ceilings_nest(me: &Me) {
     assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(27), true));
     drop(held);
     assert_eq!((priority(), THREADS[0].info().is_alive()), (Some(24), false));
+    // One that is handed over in the closure, with another waiter.
+    let held = HELD.lock(me);
+    start(25, |me| {
+        let held = SECOND.with(|_| HELD.lock(me));
+        assert_eq!(me.info().priority(), Some(Priority::new(26)), "a waiter's is inherited");
+        drop(held);
+        count(&RAN);
+    });
+    assert!(LOWER.spawn(Priority::new(26), "waiter", |me| drop(HELD.lock(me))).is_ok());
+    pause(me);
+    assert_eq!(priority(), Some(28));
+    drop(held);
+    assert_eq!((priority(), ran(), LOWER.info().is_alive()), (Some(24), 1, false));
     // Another thread sets the priority, below and above the ceiling.
     for set in [23, 26, 30] {
         SECOND.with(|_| {

@@ -6,7 +6,8 @@
 use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{
     AsyncMutex, Callback, Callbacks, Condvar, Coroutine, Group, Me, MessageBuffer, Mutex, Priority,
-    SharedStack, Signal, Stream, Thread, TimedOut, TooLong, Want, Watch, delay_until, time,
+    Semaphore, SharedStack, Signal, Stream, Thread, TimedOut, TooLong, Want, Watch, delay_until,
+    time,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -117,7 +118,27 @@ fn conditions(me: &Me) {
     let (value, notified) = CHANGED.wait_until(me, VALUE.lock(me), soon());
     assert!(!notified && *value == 0);
     drop(value);
+    notified_by_unlocking(me);
     println!("conditions: ok");
+}
+
+/// A more urgent thread waits for the mutex, locks it as soon as the wait unlocks it, and notifies.
+fn notified_by_unlocking(me: &Me) {
+    static GIVEN: Semaphore = Semaphore::new(0);
+    // A time limit that does not come leaves the alarm set for an earlier time than the next.
+    let limit = time::now() + 50 * MS;
+    thread(0, 8, move |me| assert_eq!(GIVEN.take_until(me, limit), Ok(())));
+    GIVEN.give();
+    let guard = VALUE.lock(me);
+    thread(1, 8, |me| {
+        *VALUE.lock(me) += 1;
+        CHANGED.notify_one();
+    });
+    let (mut value, notified) = CHANGED.wait_until(me, guard, limit + 50 * MS);
+    assert!(notified && *value == 1 && time::now() < limit, "it waited for its time");
+    *value = 0;
+    drop(value);
+    ended(me, 2);
 }
 
 fn streams(me: &Me) {

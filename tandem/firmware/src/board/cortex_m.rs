@@ -133,9 +133,12 @@ impl Driver for Clock {
     #[inline]
     fn arm(due: u64) {
         const PER_64_TIMES_256: u32 = (SYSTICK_PER_1000 * 64 * 256).div_ceil(1000);
-        // Past times wrap to large ones.
-        let left = due.wrapping_sub(Self::now());
-        let left = if left < LONGEST { left as u32 } else { out_of_range(left) };
+        let now = Self::now();
+        let left = match due.wrapping_sub(now) {
+            left if left < LONGEST => left as u32,
+            _ if due < now => 0,
+            _ => LONGEST as u32,
+        };
         let reload = (left >> 6) * PER_64_TIMES_256 / 256 + SYSTICK_PER_1000 * 64 / 1000 + 2;
         // SAFETY: registers of SysTick, whose handler calls `expire`.
         unsafe {
@@ -148,12 +151,6 @@ impl Driver for Clock {
 
 /// The longest alarm in instructions: SysTick has 24 bits. One that comes early is set again.
 const LONGEST: u64 = 1 << ((1_u64 << 24) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
-
-/// The alarm for a time that has come, or is farther ahead than the longest alarm.
-#[cold]
-fn out_of_range(left: u64) -> u32 {
-    if (left as i64) < 0 { 0 } else { LONGEST as u32 }
-}
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]

@@ -33,6 +33,14 @@ pub fn has_panicked() -> bool {
     critical_section::with(|token| EXPECTED.borrow(token).replace((None, false)).1)
 }
 
+/// Called before a panic is reported.
+static AT_PANIC: Mutex<Cell<Option<fn()>>> = Mutex::new(Cell::new(None));
+
+/// Has `check` called before the panic that ends the program is reported.
+pub fn at_panic(check: fn()) {
+    critical_section::with(|token| AT_PANIC.borrow(token).set(Some(check)));
+}
+
 /// The beginning of a report, as text.
 struct Report {
     text: [u8; 256],
@@ -64,6 +72,9 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
                 core::hint::spin_loop();
             }
         }
+    }
+    if let Some(check) = critical_section::with(|token| AT_PANIC.borrow(token).get()) {
+        check();
     }
     crate::println!("task {}: {}", tandem::current().name(), info);
     exit(false)

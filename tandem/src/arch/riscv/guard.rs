@@ -24,7 +24,7 @@
 //! stores of tasks are allowed everywhere but in the guards, by entry 2. It assumes that the
 //! application leaves entries 0 to 2 and MPRV to the kernel.
 
-use super::trap::Exception;
+use super::trap::{Exception, TRAP};
 use crate::{
     kernel::{self, KERNEL},
     shared::Masked,
@@ -37,6 +37,7 @@ pub(crate) const GUARD: usize = FREE + SIZE;
 /// The free bytes below the guard.
 const FREE: usize = 32;
 const SIZE: usize = 32;
+const _: () = assert!(TRAP <= GUARD, "a trap's frame is not compared, nor stopped by the guard");
 
 /// The size of the handlers' guard in bytes. It never moves, so it may be larger than the largest
 /// frame of a handler.

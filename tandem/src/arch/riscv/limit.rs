@@ -9,16 +9,23 @@
 //! # Soundness
 //! This module only reads.
 
-use super::{switch::WITH_WAITER, trap::Exception};
+use super::{
+    privilege::WORD,
+    switch::{FRAME, WITH_WAITER},
+    trap::{Exception, TRAP},
+};
 use crate::{
     kernel::{self, KERNEL},
     shared::Masked,
 };
 
-/// The bytes of a stack below its end: for the context and the waiter that the kernel stores below
-/// a stack pointer which it has compared.
+/// The bytes of a stack below its end, for that which the kernel stores below a stack pointer: the
+/// context and the waiter where it has compared that, and before, the frame of a trap, or that of a
+/// switch with the words below it.
 pub(crate) const GUARD: usize = 160;
-const _: () = assert!(WITH_WAITER <= GUARD && GUARD.is_multiple_of(32));
+const _: () = assert!(
+    WITH_WAITER <= GUARD && TRAP <= GUARD && FRAME + 3 * WORD <= GUARD && GUARD.is_multiple_of(32)
+);
 
 /// The end of a stack.
 pub(super) type Value = usize;

@@ -162,7 +162,7 @@ macro_rules! load_handlers_stack {
 }
 
 /// The bytes of the frame that a trap pushes.
-const TRAP: usize = 16 * WORD;
+pub(super) const TRAP: usize = 16 * WORD;
 
 // Ibex and CV32E40P need an alignment of 256 bytes. Jumps reach 1 MiB, so larger code does not
 // link.
@@ -241,18 +241,18 @@ global_asm!(
     // Suspends the interrupted task, to continue behind the call, and resumes the most urgent task.
     ".balign 4", // a jump to a 4-byte instruction across words takes a cycle more
     "tandem_preempt:",
-    "addi sp, sp, -{FRAME} - 1",
-    store_upper!(),
-    "csrr t0, {EPC}",
-    store!("t0, 10*{W}(sp)"),
-    store!("s0, -{W}(sp)"),
-    store!("s1, -2*{W}(sp)"),
     load!("a0, {current}(tp)"),
-    store!("ra, -3*{W}(sp)"),
+    "addi sp, sp, -{FRAME} - 1",
     load!("t0, {W}(a0)"),
-    load!("a1, {wanted}(tp)"),
+    "csrr t1, {EPC}",
     limit!(),
-    "bltu sp, t0, 5f",
+    "bltu sp, t0, 5f", // before the first store, which the guard does not stop
+    store_upper!(),
+    store!("t1, 10*{W}(sp)"),
+    store!("s0, -{W}(sp)"),
+    load!("a1, {wanted}(tp)"),
+    store!("s1, -2*{W}(sp)"),
+    store!("ra, -3*{W}(sp)"),
     store!("sp, 0(a0)"),
     restrict!(),
     "beqz a1, 3f",
