@@ -99,6 +99,8 @@ pub struct Overrides {
     /// The number of repetitions. If `None`, there are as many as the study says, and more where
     /// there are more start states.
     pub repeat: Option<usize>,
+    /// The fewest repetitions of a case while `repeat` is `None`.
+    pub fewest: usize,
     pub vary: Option<Vary>,
     pub loops: Option<u64>,
     pub duration: Option<Duration>,
@@ -252,7 +254,9 @@ impl Entry {
         let vary = overrides.vary.or(self.vary).unwrap_or(study.vary);
         let own_repeat = self.repeat.unwrap_or(study.repeat);
         let plan = Plan {
-            repeat: overrides.repeat.unwrap_or_else(|| vary.repetitions(own_repeat)),
+            repeat: overrides
+                .repeat
+                .unwrap_or_else(|| vary.repetitions(own_repeat).max(overrides.fewest)),
             vary,
             duration: overrides.duration,
             watchdog: overrides.watchdog,

@@ -343,6 +343,7 @@ fn overrides(arguments: &cli::Run, experiments: &[String]) -> Result<Overrides> 
         targets: targets(arguments)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
+        fewest: arguments.output.format().fewest,
         vary: vary(arguments.vary.as_deref())?,
         loops: arguments.loops,
         duration: arguments.duration.as_deref().map(|text| duration("-D", text)).transpose()?,

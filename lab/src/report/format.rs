@@ -27,6 +27,9 @@ pub struct Format<W: 'static> {
     extension: Option<&'static str>,
     /// A phrase for `--help`; may be empty.
     help: &'static str,
+    /// The fewest repetitions of a case that the format's readers need. A run in this format has as
+    /// many, unless the command line says how many.
+    pub fewest: usize,
     pub writer: W,
 }
 
@@ -51,8 +54,8 @@ impl Writer for RunWriter {
         Format::new("answer", Self::One(|run, screen| Ok(answer::terminal::render(run, screen)))),
         FULL,
         JSON,
-        Format::new("google-benchmark", GOOGLE_BENCHMARK),
-        Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE),
+        Format::new("google-benchmark", GOOGLE_BENCHMARK).repeated(U_TEST),
+        Format::new("google-benchmark-console", GOOGLE_BENCHMARK_CONSOLE).repeated(U_TEST),
         Format::new("csv", CSV),
         Format::new("csv-long", RunWriter::One(|run, _| Ok(csv_long::render(run)))),
         Format::new("junit", Self::One(|run, _| Ok(junit::render(&Outcomes::of_run(run))))),
@@ -80,6 +83,9 @@ pub const EXPLANATION: RunFormat = Format::new(
     RunWriter::One(|run, screen| Ok(answer::explain::render(run, screen))),
 );
 
+/// The repetitions from which compare.py of Google Benchmark relies on its U test.
+const U_TEST: usize = 9;
+
 const GOOGLE_BENCHMARK: RunWriter = RunWriter::One(|run, _| google_benchmark::render(run));
 const GOOGLE_BENCHMARK_CONSOLE: RunWriter =
     RunWriter::One(|run, _| Ok(google_benchmark_console::render(run)));
@@ -93,15 +99,15 @@ pub struct BenchmarkWriter(RunWriter);
 
 impl Writer for BenchmarkWriter {
     const FORMATS: &'static [BenchmarkFormat] = &[
-        Format::new("console", Self(GOOGLE_BENCHMARK_CONSOLE)),
-        Format::new("json", Self(GOOGLE_BENCHMARK)),
+        Format::new("console", Self(GOOGLE_BENCHMARK_CONSOLE)).repeated(U_TEST),
+        Format::new("json", Self(GOOGLE_BENCHMARK)).repeated(U_TEST),
         Format::new("csv", Self(CSV)),
     ];
 }
 
 impl From<BenchmarkFormat> for RunFormat {
-    fn from(Format { name, writer, .. }: BenchmarkFormat) -> Self {
-        Self::new(name, writer.0)
+    fn from(Format { name, writer, fewest, .. }: BenchmarkFormat) -> Self {
+        Self::new(name, writer.0).repeated(fewest)
     }
 }
 
@@ -145,6 +151,7 @@ impl Writer for TraceWriter {
             name: "perfetto",
             extension: None,
             help: "Perfetto's protocol buffers",
+            fewest: 1,
             writer: Self {
                 write: perfetto::write,
                 not_on_terminal: Some(
@@ -156,6 +163,7 @@ impl Writer for TraceWriter {
             name: "vcd",
             extension: None,
             help: "A value change dump, for GTKWave or Surfer",
+            fewest: 1,
             writer: Self { write: vcd::write, not_on_terminal: None },
         },
     ];
@@ -177,12 +185,17 @@ impl Writer for CaptureWriter {
 
 impl<W: Writer> Format<W> {
     const fn new(name: &'static str, writer: W) -> Self {
-        Self { name, extension: None, help: "", writer }
+        Self { name, extension: None, help: "", fewest: 1, writer }
     }
 
     /// Adds the extension of files that selects the format.
     const fn for_files(self, extension: &'static str) -> Self {
         Self { extension: Some(extension), ..self }
+    }
+
+    /// Sets the fewest repetitions that readers of the format need.
+    const fn repeated(self, fewest: usize) -> Self {
+        Self { fewest, ..self }
     }
 
     /// The format that the extension of `file` selects, or the default.

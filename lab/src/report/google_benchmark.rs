@@ -14,10 +14,13 @@
 //!   counters `p50`, `p99` and `max` add the distribution, likewise; `p99` is present when every
 //!   repetition has enough samples for it.
 //! - `cpu_time`: the mean of the case's series `processor time` if the experiment has one
-//!   (`transaction`); otherwise equal to `real_time`, because compare.py requires it.
+//!   (`transaction`); otherwise 0: it was not measured, and compare.py ends with an error where the
+//!   field is absent.
 //! - `iterations`: the number of samples in the repetition.
-//! - `time_unit`: always `ns`. Google Benchmark has no unit for instructions, cycles or counts;
-//!   `label` names such a unit.
+//! - `time_unit`: `ns` for a time. Google Benchmark has no unit for instructions, cycles or counts,
+//!   and compare.py ends with an error at any other than its own. Such values have the unit `s`,
+//!   which nobody takes for a measured time: 1 s stands for one instruction. `label` says so, and a
+//!   counter of the unit's name has the same mean.
 //! - An inconclusive case without figures has `error_occurred` and the reason; a case that its
 //!   kernel does not offer has `skipped`. Their times are 0, as in Google Benchmark.
 
@@ -220,13 +223,12 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
     // Each repetition has a single such sample and counts it as cold: the mean is of all
     // repetitions.
     let processor_time = case.series.iter().find(|series| series.name == "processor time");
-    let processor_time = processor_time.and_then(|series| series.summary.mean);
-    let label = if series.unit == Unit::Nanoseconds {
-        String::new()
-    } else {
-        format!("in {}, not ns", series.unit)
+    let processor_time = processor_time.and_then(|series| series.summary.mean).unwrap_or(0.0);
+    let (time_unit, label) = match series.unit {
+        Unit::Nanoseconds => ("ns", String::new()),
+        other => ("s", format!("1 s stands for 1 of the unit: {other}")),
     };
-    let entry = Entry { repetitions: all.len(), label, ..entry };
+    let entry = Entry { repetitions: all.len(), time_unit, label, ..entry };
     let repetitions: Vec<Entry> = all
         .iter()
         .enumerate()
@@ -236,7 +238,7 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
                 repetition_index: Some(index),
                 iterations: repetition.count,
                 real_time: mean,
-                cpu_time: processor_time.unwrap_or(mean),
+                cpu_time: processor_time,
                 counters: counters(series, repetition).collect(),
                 ..entry.clone()
             }
@@ -247,7 +249,8 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
 }
 
 /// The counters of a repetition: the headline statistics that every repetition of the series has,
-/// and the nominal part, which is in none of them.
+/// the nominal part, which is in none of them, and the mean under the name of a unit that is no
+/// time.
 fn counters(
     series: &SeriesResult,
     repetition: &Repetition,
@@ -259,7 +262,9 @@ fn counters(
             of(repetition).filter(|_| series.by_repetition.iter().all(|one| of(one).is_some()));
         Some((statistic.name, value?))
     });
-    headlines.chain(nominal)
+    let unit = series.unit;
+    let mean = (unit != Unit::Nanoseconds).then_some((unit.name(), repetition.mean));
+    headlines.chain(nominal).chain(mean)
 }
 
 type OverRepetitions = fn(&[f64]) -> f64;

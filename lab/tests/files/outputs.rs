@@ -3,12 +3,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
-    process::{Stdio, id},
+    process::{Command, Stdio, id},
 };
 
-use crate::common::{Answer, chronoscope, program};
+use crate::common::{Answer, chronoscope, program, run};
 use serde_json::Value;
 
 /// A short case that needs no permission. Its verdict is not tested here.
@@ -102,6 +102,60 @@ fn google_benchmark_s_flag_gives_its_json() {
     chronoscope(&[&SHORT[..], &["--benchmark_format=json", "--format", "csv"]].concat())
         .complains("cannot be used with");
 }
+
+/// The rows of compare.py's table for two files: name, changes of time and of processor time.
+fn compared(old: &Path, new: &Path) -> Vec<(String, f64, f64)> {
+    let python = env::var_os("CHRONOSCOPE_TEST_PYTHON").expect("./chronoscope test names SciPy's");
+    let mut command = Command::new(python);
+    command.args(["-B", "-W", "ignore", "/usr/share/benchmark/compare.py", "--no-color"]);
+    let answer = run(command.arg("benchmarks").args([old, new]));
+    let table = &answer.exits(0).stdout;
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, time, processor, _, _, _, _] = words[..] else { return None };
+        Some((name.to_owned(), time.parse().ok()?, processor.parse().ok()?))
+    };
+    table.lines().filter_map(row).collect()
+}
+
+/// Writes a copy of a file in Google Benchmark's form, with its times doubled.
+fn doubled(file: &Path, to: &Path) {
+    let mut run: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    for entry in run["benchmarks"].as_array_mut().expect("a list") {
+        entry["real_time"] = (2.0 * entry["real_time"].as_f64().expect("a time")).into();
+    }
+    fs::write(to, run.to_string()).unwrap();
+}
+
+#[test]
+fn compare_py_reads_times_and_instructions() {
+    let scratch = Scratch::new("compare-py");
+    let (old, new) = (scratch.0.join("old.json"), scratch.0.join("new.json"));
+    let emulated = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/schema_1/emulated.json");
+    let host = ["run", "switch", "-l", "1800", "--set", "policy=other"];
+    for command in [&host[..], &["report", emulated]] {
+        let path = old.to_str().expect("a plain path");
+        let format = ["--format", "google-benchmark", "-o", path];
+        let answer = chronoscope(&[command, &format].concat());
+        assert!([Some(0), Some(4)].contains(&answer.status), "{answer:#?}");
+        doubled(&old, &new);
+        let rows = compared(&old, &new);
+        let is_aggregate = |name: &str| AGGREGATES.iter().any(|end| name.ends_with(end));
+        let changes: Vec<_> = rows.iter().filter(|(name, ..)| !is_aggregate(name)).collect();
+        assert!(!changes.is_empty(), "{rows:?}");
+        if command == host {
+            assert_eq!(changes.len(), 9, "9 repetitions are the default: {rows:?}");
+        }
+        for (name, time, processor) in changes {
+            assert_eq!((*time, *processor), (1.0, 0.0), "{name}");
+        }
+        let same = compared(&old, &old);
+        assert!(same.iter().all(|(_, time, _)| *time == 0.0), "{same:?}");
+    }
+}
+
+/// The ends of names that are no repetitions in compare.py's table.
+const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_pvalue", "_GEOMEAN"];
 
 #[test]
 fn ci_systems_are_told_of_each_case() {
