@@ -135,6 +135,8 @@ mod ceiling;
 mod condvar;
 mod control;
 mod coroutine;
+#[cfg(feature = "embedded-hal")]
+mod delays;
 #[cfg(feature = "embassy-time")]
 mod embassy_time;
 mod event;
@@ -168,6 +170,8 @@ pub use callback::{Callback, Callbacks};
 pub use ceiling::{Ceiling, CeilingGuard};
 pub use condvar::Condvar;
 pub use coroutine::{Coroutine, Yield, yield_now};
+#[cfg(feature = "embedded-hal")]
+pub use delays::{Delays, ThreadDelays};
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
 pub use kernel::{SharedStack, current, start};

@@ -36,7 +36,7 @@ const CONNECTED: &[&str] = &[
     "chardev:second",
 ];
 
-static EXAMPLES: [Example; 2] = [
+static EXAMPLES: [Example; 3] = [
     Example {
         name: "blinky",
         about: "a lamp, switched by a coroutine and observed by a thread",
@@ -45,6 +45,11 @@ static EXAMPLES: [Example; 2] = [
     Example {
         name: "rs485",
         about: "a sensor on a bus, by a published async driver, with threads and a coroutine",
+        serial: CONNECTED,
+    },
+    Example {
+        name: "sensor",
+        about: "a sensor on an I2C bus, by a published driver for embedded-hal-async",
         serial: CONNECTED,
     },
 ];

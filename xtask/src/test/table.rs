@@ -272,7 +272,7 @@ const BUILDS: [(&str, &[&str]); 5] = [
 const LINTED: [&str; 4] = ["", "count,fence,embassy", "processor-time", "time-slice"];
 
 fn tandem(xtask: &str) -> Vec<Step> {
-    let test = ["cargo", "test", "--locked", "--package", "tandem"];
+    let test = ["cargo", "test", "--locked", "--package", "tandem", "--features", "embedded-hal"];
     let mut steps = vec![
         Step::new(Stage::Full, "tandem: tests", &test).lock("dev"),
         Step::new(Stage::Full, "tandem: Miri", &[xtask, "step", "miri"]).lock("miri"),
@@ -286,6 +286,7 @@ fn tandem(xtask: &str) -> Vec<Step> {
         [&board[..], &["clippy"], &lint].concat(),
         vec!["./chronoscope", "example", "tandem", "blinky"],
         vec!["./chronoscope", "example", "tandem", "rs485"],
+        vec!["./chronoscope", "example", "tandem", "sensor"],
     ];
     let examples = all(Stage::Full, "tandem: examples for the STM32F4".to_owned(), &examples);
     steps.push(examples.after(&["packages"]).lock("firmware"));

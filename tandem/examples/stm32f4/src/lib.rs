@@ -10,6 +10,7 @@
 //! used by one task, which its `&mut self` makes sure of, and by its handler.
 #![no_std]
 
+pub mod bridge;
 mod serial;
 
 pub use serial::{PORT_1, PORT_2, Port};

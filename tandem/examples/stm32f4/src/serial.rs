@@ -63,12 +63,15 @@ pub(crate) extern "C" fn on_port_2() {
     USART2.handle();
 }
 
-/// Starts both ports: 115,200 bits a second from a clock of 16 MHz.
+/// The ports' clock after reset.
+const CLOCK_HERTZ: u32 = 16_000_000;
+
+/// Starts both ports.
 pub(crate) fn set_up() {
     const NVIC_ISER1: usize = 0xe000_e104;
     [9, 10, 2, 3].into_iter().for_each(Pin::serial);
     for port in [&USART1, &USART2] {
-        write(port.registers + BRR, 139);
+        Port(port).set_rate(115_200);
         write(port.registers + CR1, ON);
     }
     write(NVIC_ISER1, 1 << (INTERRUPT_1 - 32) | 1 << (INTERRUPT_2 - 32));
@@ -78,6 +81,11 @@ pub(crate) fn set_up() {
 pub struct Port(&'static Shared);
 
 impl Port {
+    /// Sets the rate of both directions, in bits a second. At its start, a port has 115,200.
+    pub fn set_rate(&mut self, rate: u32) {
+        write(self.0.registers + BRR, CLOCK_HERTZ.div_ceil(rate));
+    }
+
     fn is_ready(&self, flag: u32) -> bool {
         read(self.0.registers + SR) & flag != 0
     }
