@@ -22,4 +22,7 @@ fn main() {
         .expect("the output directory can be written");
     println!("cargo::rustc-link-search={}", out.display());
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
+    if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
+        println!("cargo::rustc-link-arg-bin=log=-Tdefmt.x");
+    }
 }

@@ -126,6 +126,7 @@ fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
         format("quick: format", "."),
         format("quick: format of firmware", "ports/firmware"),
         format("quick: format of the bench board", "bench"),
+        format("quick: format of the decoder of logs", "tandem/examples/decode"),
         Step::new(Stage::Quick, "quick: clippy", &clippy).lock("dev").cores(2),
         Step::new(Stage::Quick, "quick: index of images", &[xtask, "images"]),
         Step::new(Stage::Quick, "quick: tests", &tests)
@@ -271,6 +272,39 @@ const BUILDS: [(&str, &[&str]); 5] = [
 /// The sets of features that clippy reads.
 const LINTED: [&str; 4] = ["", "count,fence,embassy", "processor-time", "time-slice"];
 
+/// A package of tandem's examples.
+struct Examples {
+    package: &'static str,
+    triple: &'static str,
+    /// The arguments of each run of clippy.
+    lints: &'static [&'static [&'static str]],
+    names: &'static [&'static str],
+}
+
+const EXAMPLES: [Examples; 3] = [
+    Examples {
+        package: "tandem-stm32f4",
+        triple: "thumbv7em-none-eabihf",
+        lints: &[
+            &["--features", "qemu"],
+            &["--features", "qemu,embassy,defmt", "--bin", "embassy", "--bin", "log"],
+        ],
+        names: &["blinky", "rs485", "sensor", "embassy", "log"],
+    },
+    Examples {
+        package: "tandem-nrf52",
+        triple: "thumbv6m-none-eabi",
+        lints: &[&[]],
+        names: &["nrf52", "microbit"],
+    },
+    Examples {
+        package: "tandem-rp2040",
+        triple: "thumbv6m-none-eabi",
+        lints: &[&[]],
+        names: &["rp2040"],
+    },
+];
+
 fn tandem(xtask: &str) -> Vec<Step> {
     let test = ["cargo", "test", "--locked", "--package", "tandem", "--features", "embedded-hal"];
     let mut steps = vec![
@@ -280,16 +314,16 @@ fn tandem(xtask: &str) -> Vec<Step> {
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
     let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
     steps.push(c.after(&["packages"]).lock("firmware"));
-    let board = [xtask, "firmware", "thumbv7em-none-eabihf"];
-    let lint = ["--locked", "--package", "tandem-stm32f4", "--release", "--", "-D", "warnings"];
-    let examples = [
-        [&board[..], &["clippy"], &lint].concat(),
-        vec!["./chronoscope", "example", "tandem", "blinky"],
-        vec!["./chronoscope", "example", "tandem", "rs485"],
-        vec!["./chronoscope", "example", "tandem", "sensor"],
-    ];
-    let examples = all(Stage::Full, "tandem: examples for the STM32F4".to_owned(), &examples);
-    steps.push(examples.after(&["packages"]).lock("firmware"));
+    for Examples { package, triple, lints, names } in EXAMPLES {
+        let clippy = [xtask, "firmware", triple, "clippy", "--locked", "--release", "--package"];
+        let lint = |arguments: &&[&'static str]| {
+            [&clippy[..], &[package], arguments, &["--", "-D", "warnings"]].concat()
+        };
+        let run = |name: &&'static str| vec!["./chronoscope", "example", "tandem", *name];
+        let commands: Vec<_> = lints.iter().map(lint).chain(names.iter().map(run)).collect();
+        let examples = all(Stage::Full, format!("tandem: examples, {package}"), &commands);
+        steps.push(examples.after(&["packages"]).lock("firmware"));
+    }
     steps
 }
 

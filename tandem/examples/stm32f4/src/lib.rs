@@ -11,6 +11,7 @@
 #![no_std]
 
 pub mod bridge;
+pub mod button;
 mod serial;
 
 pub use serial::{PORT_1, PORT_2, Port};
@@ -220,7 +221,8 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     exit(false)
 }
 
-/// The vector table behind the processor's own exceptions: the handlers of the serial ports.
+/// The vector table behind the processor's own exceptions: the handlers of the button and of the
+/// serial ports.
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [extern "C" fn(); 82] = {
@@ -228,6 +230,7 @@ static __INTERRUPTS: [extern "C" fn(); 82] = {
         panic!("an interrupt without a handler");
     }
     let mut table: [extern "C" fn(); 82] = [stray; 82];
+    table[button::INTERRUPT] = button::on_interrupt;
     table[serial::INTERRUPT_1] = serial::on_port_1;
     table[serial::INTERRUPT_2] = serial::on_port_2;
     table
