@@ -373,7 +373,7 @@ enum Put<'a> {
 
 /// The end of a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Served {
+pub(crate) enum Served {
     No,
     Directly,
     ByPromise,
@@ -381,7 +381,13 @@ enum Served {
 
 /// Blocks the thread until it is served or `due` has come. Unmasks interrupts at the end.
 #[inline(always)]
-fn wait(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Option<u64>) -> Served {
+pub(crate) fn wait(
+    queue: &WaitQueue,
+    m: Masked,
+    mask: Mask,
+    cargo: *mut (),
+    due: Option<u64>,
+) -> Served {
     match due {
         None => wait_without_limit(queue, m, mask, cargo),
         Some(due) => wait_with_limit(queue, m, mask, cargo, due),

@@ -1,4 +1,4 @@
-//! Tasks and stacks in memory of the caller's choice, for bindings to other languages.
+//! Tasks, stacks and queues in memory of the caller's choice, for bindings to other languages.
 //!
 //! `tandem/c` is such a binding. Rust programs use [`Thread`](crate::Thread) and
 //! [`start`](crate::start), which need no `unsafe`.
@@ -6,6 +6,10 @@
 //! # Soundness
 //! The functions pass memory to the kernel that the caller answers for; the rest is the same code
 //! as that of the safe calls.
+
+mod queue;
+
+pub use queue::Queue;
 
 use crate::{
     arch, control,

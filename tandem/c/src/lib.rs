@@ -85,11 +85,18 @@ unsafe extern "C" {
     fn tandem_panic(message: *const u8, length: usize) -> !;
 }
 
+/// Reports the message, with the running task's name where the message names none.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
+    const HEAD: &str = "task ";
     let mut message = Message { text: [0; 200], length: 0 };
     // Writing to memory cannot fail.
     let _ = fmt::write(&mut message, format_args!("{}", info.message()));
+    if !message.text.windows(HEAD.len()).any(|part| part == HEAD.as_bytes()) {
+        message.length = 0;
+        let name = tandem::current().name();
+        let _ = fmt::write(&mut message, format_args!("{HEAD}{name}: {}", info.message()));
+    }
     // SAFETY: the message is valid for the call, which does not return.
     unsafe { tandem_panic(message.text.as_ptr(), message.length) }
 }

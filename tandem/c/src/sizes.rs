@@ -1,7 +1,9 @@
 //! Checks at compile time that the objects of `tandem.h` have space for the kernel's types.
 
-use crate::queue::Queue;
-use tandem::{Callback, Callbacks, Event, Group, Mutex, Semaphore, raw::Task};
+use tandem::{
+    Callback, Callbacks, Event, Group, Mutex, Semaphore,
+    raw::{Queue, Task},
+};
 
 const HEADER: &[u8] = include_bytes!("../include/tandem.h");
 

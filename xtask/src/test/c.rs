@@ -41,13 +41,24 @@ const EXAMPLES: [(&str, &str); 3] = [
 
 /// Programs that must end with a report, which is the example `misuse` with a number: the case and
 /// the report.
-const MISUSE: [(&str, &str); 6] = [
+const MISUSE: [(&str, &str); 17] = [
     ("1", "task waits: tandem_semaphore_take in a handler, in a critical section"),
     ("2", "task waits: Me::delay_until would wait in a critical section"),
-    ("3", "a thread locks a mutex that it has locked"),
+    ("3", "task waits: a thread locks a mutex that it has locked"),
     ("4", "task waits: unlocks a mutex that it has not locked"),
     ("5", "stack overflow in task waits"),
     ("6", "task idle: tandem_mutex_lock in a handler"),
+    ("7", "task waits: task other waits for this event"),
+    ("8", "task waits: tandem_spawn: a priority is 0 to 31"),
+    ("9", "task waits: the stack is too small"),
+    ("10", "task waits: a stack begins at a multiple of 32, and has a multiple of 8 bytes"),
+    ("11", "task waits: waits for its own end"),
+    ("12", "task waits: a queue has room for at least one byte"),
+    ("13", "task waits: a wait for no flag"),
+    ("14", "task waits: a timer's period is at least one tick"),
+    ("15", "task waits: another task runs these timers"),
+    ("16", "task waits: tandem_set_priority: a priority is 0 to 31"),
+    ("17", "task waits: the kernel runs already"),
 ];
 
 /// Builds and runs every example, and prints their output.
@@ -60,11 +71,44 @@ pub fn run() -> Result<()> {
         bail!("tandem's library for C does not build");
     }
     for (example, text) in EXAMPLES {
-        emulate::run_image(chip, &compile(chip, example, &[])?, text, true)?;
+        let output = emulate::run_image(chip, &compile(chip, example, &[])?, text, true)?;
+        if example == "benchmark" {
+            check_costs(&output, &fs::read_to_string(root().join("docs/tandem-c.md"))?)?;
+        }
     }
     for (case, report) in MISUSE {
         let image = compile(chip, "misuse", &[&format!("-DCASE={case}")])?;
         emulate::run_image(chip, &image, report, false)?;
+    }
+    Ok(())
+}
+
+/// The instructions by which a cost may exceed the page's figure: another compiler of the same
+/// release places a few of them elsewhere.
+const SLACK: u32 = 3;
+
+/// Compares the costs that the benchmark has printed with those of the page's table.
+fn check_costs(output: &str, page: &str) -> Result<()> {
+    let mut rows = 0;
+    for line in page.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, row, c, _rust, _] = cells[..] else { continue };
+        let Ok(figure) = c.parse::<u32>() else { continue };
+        let printed = output.lines().find_map(|line| {
+            let median =
+                line.trim_start().strip_prefix(row)?.trim_start().strip_prefix("median")?;
+            median.split_whitespace().next()?.parse::<u32>().ok()
+        });
+        match printed {
+            None => bail!("the benchmark in C has no row: {row}"),
+            Some(cost) if cost > figure + SLACK => {
+                bail!("{row}: {cost} instructions, {figure} by docs/tandem-c.md");
+            }
+            Some(_) => rows += 1,
+        }
+    }
+    if rows < 10 {
+        bail!("docs/tandem-c.md has {rows} rows of costs");
     }
     Ok(())
 }
@@ -86,4 +130,23 @@ fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
         bail!("{example}.c does not compile");
     }
     Ok(image)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_costs;
+
+    #[test]
+    fn a_cost_above_that_of_the_page_is_found() {
+        let row = |n: u32, cost: u32| format!("| operation {n} | {cost} | 5 |\n");
+        let page: String = (0..10).map(|n| row(n, 20)).collect();
+        let print =
+            |cost: u32| (0..10).map(|n| format!("  operation {n} median {cost} n 4\n")).collect();
+        let output: String = print(23);
+        assert!(check_costs(&output, &page).is_ok());
+        let output: String = print(24);
+        assert!(check_costs(&output, &page).unwrap_err().to_string().contains("operation 0: 24"));
+        assert!(check_costs(&output, "").is_err(), "a page without a table");
+        assert!(check_costs("", &page).is_err(), "a benchmark without rows");
+    }
 }

@@ -18,8 +18,8 @@ pub fn run(chip: &Chip, image: &str, message: Option<&str>) -> Result<()> {
     }
 }
 
-/// Runs an image to its end and prints its output, which must contain `text`.
-pub fn run_image(chip: &Chip, image: &str, text: &str, succeeds: bool) -> Result<()> {
+/// Runs an image to its end and prints its output, which must contain `text`. Returns the output.
+pub fn run_image(chip: &Chip, image: &str, text: &str, succeeds: bool) -> Result<String> {
     let (status, output) = emulate(chip, image)?;
     print!("{output}");
     if status.success() != succeeds {
@@ -28,7 +28,7 @@ pub fn run_image(chip: &Chip, image: &str, text: &str, succeeds: bool) -> Result
     if !output.contains(text) {
         bail!("{image} did not print: {text}");
     }
-    Ok(())
+    Ok(output)
 }
 
 /// Runs the soak twice: both runs must print the same bytes.
