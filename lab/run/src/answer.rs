@@ -26,6 +26,12 @@ pub struct Answering {
     /// The rows of the answer, in order; chosen from the cases if there are none.
     #[serde(rename = "row", skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Pick>,
+    /// The curves of a sweep, which the page draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
+    /// The parts of costs, which the page draws as stacked bars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
     /// The values that sentences name.
     #[serde(rename = "value", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Pick>,
@@ -92,6 +98,53 @@ pub struct Pick {
     /// The words with which a title names the subject's cost in this row; empty if it does not.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub cost: OneLine,
+}
+
+/// A sweep: figures against a numeric parameter, beside the published ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Sweep {
+    /// The heading.
+    pub name: OneLine,
+    /// The parameter.
+    pub by: OneLine,
+    /// The unit of the figures, in words.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: OneLine,
+    /// Each curve is divided by its first value, so that curves of different clocks compare.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub relative: bool,
+    /// The curves.
+    #[serde(rename = "line")]
+    pub lines: Vec<Pick>,
+}
+
+/// The parts of costs: one bar for each cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Stack {
+    /// The heading.
+    pub name: OneLine,
+    /// A sentence below the heading.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub note: OneLine,
+    #[serde(rename = "bar")]
+    pub bars: Vec<Bar>,
+}
+
+/// The parts of one cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Bar {
+    pub name: OneLine,
+    /// The figures are published ones, of the machine whose description starts with this text;
+    /// measured ones if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub published: OneLine,
+    /// Figures that each contain the one before. A part is the difference of two neighbours; the
+    /// last part is the one in question.
+    #[serde(rename = "part")]
+    pub parts: Vec<Pick>,
 }
 
 /// A sentence with `{value}` or `{value statistic}` in it, and its conditions.

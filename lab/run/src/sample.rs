@@ -12,7 +12,7 @@ use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
     Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
     SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
-    answer::{Layout, Pick, Sentence},
+    answer::{Bar, Layout, Pick, Sentence, Stack, Sweep},
 };
 
 pub fn run() -> Run {
@@ -114,6 +114,22 @@ fn answering() -> Answering {
         floor: "bare".into(),
         machine: "host".into(),
         rows: vec![pick.clone()],
+        sweep: Some(Sweep {
+            name: "A switch among tasks".into(),
+            by: "tasks".into(),
+            unit: "of a switch".into(),
+            relative: true,
+            lines: vec![pick.clone()],
+        }),
+        stack: Some(Stack {
+            name: "A switch by its parts".into(),
+            note: "of threads".into(),
+            bars: vec![Bar {
+                name: "threads".into(),
+                published: "STM32F401".into(),
+                parts: vec![pick.clone()],
+            }],
+        }),
         values: vec![pick],
         title: vec![sentence("A switch takes {a switch}")],
         also: vec![sentence("at p99 {a switch p99}")],

@@ -3,7 +3,7 @@
 //!
 //! Screenshots are kept in `answers/` under Cargo's folder for tests.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use crate::common::chronoscope;
 use crate::devtools::Page;
@@ -13,17 +13,21 @@ use serde_json::{Value, json};
 pub const OPEN: &str =
     "[...document.querySelectorAll('details.fold')].map(fold => fold.open = true).length";
 
-/// The widths in pixels of a phone, both sides of the layouts' border, and a desktop.
-const WIDTHS: [u32; 4] = [390, 1024, 1160, 1400];
+/// The widths in pixels of phones, tablets, both sides of the layouts' border, and desktops.
+const WIDTHS: [u32; 7] = [360, 390, 768, 1024, 1160, 1280, 1400];
 
-/// All widths, for the long check.
-const ALL: [u32; 7] = [360, 390, 768, 1024, 1160, 1280, 1400];
-
-/// The largest page of a run without samples, in bytes.
+/// The largest page of a run without samples, in bytes and in elements.
 const LARGEST: u64 = 300_000;
+const ELEMENTS: u64 = 5_000;
 
-/// The faults of the first screen: texts that overlap or reach the edge, and parts that start below
-/// the first screen.
+/// The height of the longest page as it opens, in screens of 900 px at 1400 px.
+const SCREENS: f64 = 6.0;
+
+/// The height of a page in pixels.
+const HIGH: &str = "document.documentElement.scrollHeight";
+
+/// The faults of the first screen: texts that overlap or reach the edge, parts that start below the
+/// first screen, and axes with more than 40 % empty.
 const FAULTS: &str = "(() => {
     const faults = [];
     const answer = document.querySelector('section.answer');
@@ -49,9 +53,21 @@ const FAULTS: &str = "(() => {
         }
     }
     const first = innerWidth < 1160 ? 844 : 900;
-    for (const part of ['h1', '.trust', '.rows, .ranking, .list, .bars, .pl']) {
+    for (const part of ['h1', '.trust', '.rows, .ranking, .limits, .list, .bars, .stack, .pl']) {
         const found = answer.querySelector(part);
         if (found && found.getBoundingClientRect().top > first) faults.push(`${part} starts late`);
+    }
+    // The share of an axis between its outermost marks, in percent of each axis' length.
+    const used = (marks, name) => {
+        const all = [...marks].map((mark) => parseFloat(mark.style[name])).filter((at) => at === at);
+        return all.length < 2 ? 100 : Math.max(...all) - Math.min(...all);
+    };
+    for (const [axis, marks, name] of [
+        ['latencies', '.rows .k > i', 'left'], ['ratios', '.pr .k > i', 'left'],
+        ['sweep across', '.pl.s > i.pt', 'left'], ['sweep upwards', '.pl.s > i.pt', 'top'],
+    ]) {
+        const share = used(answer.querySelectorAll(marks), name);
+        if (share < 60) faults.push(`${axis}: ${100 - share} % of the axis is empty`);
     }
     const wide = document.documentElement.scrollWidth;
     if (wide > innerWidth) faults.push(`the page is ${wide} wide`);
@@ -84,6 +100,12 @@ fn every_study_answers_on_its_first_screen() {
         let size = fs::metadata(&file).expect("the page is there").len();
         assert!(name != "quick" || size <= LARGEST, "{name}: {size} bytes");
         look(&mut browser, &folder, &name, &file);
+        let elements = browser.value("document.querySelectorAll('*').length");
+        assert!(elements.as_u64() <= Some(ELEMENTS), "{name}: {elements} elements");
+        browser.set_size(1400, 900);
+        let screens = browser.value(HIGH).as_f64().expect("a height") / 900.0;
+        println!("{name}: {screens:.1} screens, {} kB, {elements} elements", size / 1000);
+        assert!(screens <= SCREENS, "{name}: {screens} screens");
     }
     assert_eq!(runs, 11);
 }
@@ -163,22 +185,24 @@ fn drawn(mut run: Value, body: f64, tail: f64) -> Value {
     run
 }
 
-/// Checks the first screen of a page at all widths, in both schemes.
+/// Checks the first screen of a page at all widths, in both schemes, as it opens and with the rows
+/// that a phone folds.
 fn look(browser: &mut Page, folder: &Path, name: &str, file: &str) {
-    let long = env::var_os("CHRONOSCOPE_TEST_EFFORT").is_some();
-    for width in if long { &ALL[..] } else { &WIDTHS[..] } {
-        for scheme in ["light", "dark"] {
-            let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-            browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
-            browser.set_size(*width, 900);
-            browser.load(file);
+    browser.load(file);
+    for scheme in ["light", "dark"] {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        browser.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
+        for width in WIDTHS {
             let place = format!("{name}-{width}-{scheme}");
-            check(browser, &place, *width, 900);
-            if scheme == "light" && [390, 1400].contains(width) {
-                let png = browser.screenshot(*width, 900);
+            check(browser, &place, width, 900);
+            if [390, 1400].contains(&width) {
+                let png = browser.screenshot(width, 900);
                 fs::write(folder.join(format!("{place}.png")), png).expect("room for a picture");
             }
         }
+    }
+    if browser.value("document.getElementById('more')?.click() === undefined && !!document.getElementById('more')") == true {
+        check(browser, &format!("{name}, all rows"), WIDTHS[1], 900);
     }
 }
 
@@ -188,13 +212,15 @@ fn faults_are_seen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let file = folder.join("faults.html");
-    let text = "<!doctype html><body style='margin:0'><section class=answer>                <h1 style='margin-top:1000px'>late</h1><p style='margin-left:10px'>one</p>                <p style='margin-left:10px;margin-top:-2em'>two</p></section>";
+    let text = "<!doctype html><body style='margin:0'><section class=answer>                <h1 style='margin-top:1000px'>late</h1><p style='margin-left:10px'>one</p>                <p style='margin-left:10px;margin-top:-2em'>two</p>                <div class='pr'><div class='k'><i style='left:10%'></i><i style='left:30%'></i></div></div></section>";
     fs::write(&file, text).expect("the folder can be written to");
     let mut browser = Page::open(&folder, "answer-faults");
     browser.set_size(1400, 900);
     browser.load(file.to_str().expect("the folder's name is text"));
     let faults = browser.value(FAULTS).to_string();
-    for fault in ["late reaches the edge", "one touches two", "h1 starts late"] {
+    for fault in
+        ["late reaches the edge", "one touches two", "h1 starts late", "ratios: 80 % of the axis"]
+    {
         assert!(faults.contains(fault), "{fault} in {faults}");
     }
 }

@@ -15,6 +15,22 @@ pub struct List {
     pub rows: Vec<ListRow>,
 }
 
+impl List {
+    /// The unit that all numbers of a column share, if it is a long word.
+    pub fn unit(&self, index: usize) -> Option<&'static str> {
+        ["instructions", "cycles"].into_iter().find(|unit| {
+            let has = |row: &ListRow| row.cells.get(index).is_some_and(|cell| cell.ends_with(unit));
+            index > 0 && !self.rows.is_empty() && self.rows.iter().all(has)
+        })
+    }
+
+    /// A cell without the unit that its column shares.
+    pub fn cell<'a>(&self, row: &'a ListRow, index: usize) -> &'a str {
+        let text = row.cells.get(index).map_or("", String::as_str);
+        self.unit(index).and_then(|unit| text.strip_suffix(unit)).unwrap_or(text).trim_end()
+    }
+}
+
 /// A row of a list.
 pub struct ListRow {
     pub cells: Vec<String>,
@@ -23,6 +39,8 @@ pub struct ListRow {
     pub status: Status,
     /// The share of its room that the value takes: 1 at the limit; `None` without a limit.
     pub share: Option<f64>,
+    /// The measured value as a multiple of the one that it is compared with.
+    pub ratio: Option<f64>,
 }
 
 /// A limit of a case with the value that is nearest to it, or farthest beyond it.
@@ -100,6 +118,7 @@ pub fn limits(run: &Run) -> List {
             verdict: status.words().to_owned(),
             status,
             share: Some(one.share),
+            ratio: None,
         }
     };
     List { head: vec!["limit", "measured", "limit"], rows: limited(run).iter().map(row).collect() }
@@ -150,15 +169,16 @@ fn beside(name: &str, case: &CaseResult, figure: &Published) -> Option<ListRow> 
         "" => unit,
         own => own,
     };
-    let quotient = (theirs == unit && figure.value > 0.0).then(|| ratio(value / figure.value));
+    let quotient = (theirs == unit && figure.value > 0.0).then(|| value / figure.value);
     let here = amount(value, unit, true);
     let cells = vec![
         name.to_owned(),
         here,
         amount(figure.value, theirs, true),
-        quotient.unwrap_or_else(|| "–".to_owned()),
+        quotient.map_or_else(|| "–".to_owned(), ratio),
     ];
-    Some(ListRow { cells, verdict: String::new(), status: Status::Pass, share: None })
+    let verdict = String::new();
+    Some(ListRow { cells, verdict, status: Status::Pass, share: None, ratio: quotient })
 }
 
 /// The statistics of peers.
@@ -199,6 +219,7 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
             verdict: verdict.to_owned(),
             status,
             share: None,
+            ratio: ratio.map(|one| one.median),
         }
     });
     rows.collect()

@@ -7,9 +7,10 @@ pub mod elsewhere;
 pub mod explain;
 pub mod latency;
 pub mod list;
+pub mod picture;
 pub mod ranking;
 pub mod reading;
-mod rule;
+pub mod rule;
 pub mod span;
 pub mod terminal;
 #[cfg(test)]

@@ -290,18 +290,18 @@ fn picks(run: &Run, rules: &Answering) -> Option<Vec<Pick>> {
 pub fn cell(value: Option<f64>, best: Option<f64>, floor: bool) -> String {
     match (value, best) {
         (None, _) => "–".to_owned(),
-        (Some(value), _) if floor => amount(value),
+        (Some(value), _) if floor => amount_of(value),
         (Some(0.0), _) => "never".to_owned(),
         (Some(value), Some(best)) if best > 0.0 && is_best(value, best) => {
-            format!("● {}", amount(value))
+            format!("● {}", amount_of(value))
         }
         (Some(value), Some(best)) if best > 0.0 => span::ratio(value / best),
-        (Some(value), _) => amount(value),
+        (Some(value), _) => amount_of(value),
     }
 }
 
-/// A value without its unit, which stands in the heading.
-fn amount(value: f64) -> String {
+/// A value without its unit, which is in the heading.
+pub fn amount_of(value: f64) -> String {
     if value.fract() == 0.0 { span::grouped(value) } else { span::amount(value, "", true) }
 }
 

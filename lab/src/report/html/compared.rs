@@ -192,7 +192,7 @@ fn place(share: f64) -> f64 {
 }
 
 /// A path through points in percent.
-fn line(class: &str, points: &[(f64, f64)]) -> String {
+pub fn line(class: &str, points: &[(f64, f64)]) -> String {
     let path: Vec<String> =
         points.iter().map(|(x, y)| format!("{:.1} {:.1}", x * 10.0, y * 10.0)).collect();
     format!(
@@ -202,7 +202,7 @@ fn line(class: &str, points: &[(f64, f64)]) -> String {
 }
 
 /// A picture whose geometry is in percent, with labels of HTML.
-fn plot(class: &str, paths: &str, labels: &str) -> String {
+pub fn plot(class: &str, paths: &str, labels: &str) -> String {
     format!(
         "<div class=\"pl {class}\"><svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{paths}</svg>{labels}</div>\n"
     )
@@ -217,7 +217,7 @@ fn at_end(class: &str, y: f64, above: bool, text: &str) -> String {
     )
 }
 
-fn tick(y: f64, text: &str) -> String {
+pub fn tick(y: f64, text: &str) -> String {
     format!("<span class=\"lab ya\" style=\"top:{y:.2}%\">{}</span>", escape(text))
 }
 
@@ -326,7 +326,7 @@ fn ratios(shift: &Shift, ranks: &Ranks) -> String {
 }
 
 /// Round ratios for ticks at least `apart` percent of the axis from each other, with 1 first.
-fn ratio_ticks(scale: &Scale, apart: f64) -> Vec<f64> {
+pub fn ratio_ticks(scale: &Scale, apart: f64) -> Vec<f64> {
     const FACTORS: [f64; 15] =
         [1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6];
     let mut ticks = vec![1.0];

@@ -28,8 +28,8 @@ pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
         let statistics: usize = one.lines.iter().map(|line| line.statistics.len()).sum();
         let body = [
             answer,
-            fold(&format!("All figures: {statistics}, with reasons"), &section(one)),
-            fold("From run to run", &trend::of_history(one, history)),
+            fold(&format!("All figures: {statistics}, with reasons"), &section(one), false),
+            fold("From run to run", &trend::of_history(one, history), false),
         ];
         return page(&title, "", &body.concat());
     }

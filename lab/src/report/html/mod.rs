@@ -20,6 +20,7 @@ mod levels;
 mod overview;
 mod panel;
 mod peers;
+mod picture;
 mod published;
 mod ranges;
 mod ratio;
@@ -42,7 +43,7 @@ mod waveform;
 use self::{panel::Subject, text::escape};
 use crate::{
     report::{extrapolation::Extrapolated, table::conditions},
-    run::Run,
+    run::{Run, Status},
 };
 
 const STYLE: &str = include_str!("page.css");
@@ -76,6 +77,7 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
         subjects.iter().map(|subject| overview::html(&subject.name, subject.run)).collect();
     let sections: String =
         experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
+    let proofs = proofs(&experiments, &subjects);
     let rest: String = subjects
         .iter()
         .map(|subject| {
@@ -87,7 +89,7 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
         &title,
         &heading(&title),
         &format!(
-            "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{rest}",
+            "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{proofs}{rest}",
             contents(&experiments)
         ),
     )
@@ -114,24 +116,51 @@ fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: &str
         experiments.iter().map(|experiment| section::html(experiment, subjects)).collect();
     let series = format!("{}{first}{sections}{}", contents(experiments), peers::html("", run));
     let count = answer::count(run);
+    let (held, cases) = held(run);
+    let evidence = match cases {
+        0 => "Evidence".to_owned(),
+        cases if held == cases => format!("Evidence: all {cases} hold"),
+        cases => format!("Evidence: {held} of {cases} hold"),
+    };
     let body = [
         answer,
         overview::remarks(run),
-        fold("Notes", &notes(run)),
-        fold(&format!("All series: {count}"), &series),
-        fold("Published figures", &published::html("", run)),
-        fold("Verdicts, reasons and notes from targets", &overview::html("", run)),
-        fold("Machine and context", &machine(run)),
+        fold("Notes", &notes(run), false),
+        fold(&format!("All series: {count}"), &series, false),
+        fold("Published figures", &published::html("", run), false),
+        fold(&evidence, &(overview::html("", run) + &proofs(experiments, subjects)), held < cases),
+        fold("Machine and context", &machine(run), false),
+        fold("Files", FILES, false),
     ];
     page(&title, "", &body.concat())
 }
 
-/// A closed part of a page; empty without content.
-fn fold(title: &str, content: &str) -> String {
+/// Other forms of the run.
+const FILES: &str = "<p>All figures as text: <code>chronoscope report --full</code>; for programs: \
+    <code>--format json</code>, <code>csv</code>, <code>csv-long</code>; a timeline: \
+    <code>chronoscope trace -o run.pftrace</code>; another run beside it: <code>chronoscope compare</code>.</p>\n";
+
+/// The cases whose evidence holds, and all cases that their targets offer.
+fn held(run: &Run) -> (usize, usize) {
+    let offered = run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered);
+    (offered.clone().filter(|case| case.is_proven()).count(), offered.count())
+}
+
+/// The evidence of all experiments.
+fn proofs(experiments: &[&str], subjects: &[Subject<'_>]) -> String {
+    experiments.iter().map(|experiment| section::proofs(experiment, subjects)).collect()
+}
+
+/// A part of a page below its title, closed unless `open`; empty without content.
+fn fold(title: &str, content: &str, open: bool) -> String {
     if content.trim().is_empty() {
         return String::new();
     }
-    format!("<details class=\"fold\"><summary>{}</summary>\n{content}</details>\n", escape(title))
+    let open = if open { " open=\"\"" } else { "" };
+    format!(
+        "<details class=\"fold\"{open}><summary>{}</summary>\n{content}</details>\n",
+        escape(title)
+    )
 }
 
 /// The heading of a page without an answer.

@@ -56,13 +56,12 @@ pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let name = escape(experiment);
     format!(
         "<section id=\"{}\">\n<h2>{name}</h2>\n<p class=\"lead\">{}</p>\n<p class=\"events\">from: {}<br/>to: {}</p>\n\
-         {charts}{remarks}{}{}</section>\n",
+         {charts}{remarks}{}</section>\n",
         anchor(experiment),
         escape(summary),
         escape(&first.start),
         escape(&first.end),
         figures(&cases, subjects.len() > 1),
-        proofs(experiment, subjects),
     )
 }
 
@@ -73,16 +72,27 @@ pub fn anchor(experiment: &str) -> String {
     format!("experiment-{}", letters.collect::<String>())
 }
 
-/// The table of all figures; a case without evidence shows only its verdict.
+/// A row of the table of figures.
+struct Figures {
+    class: String,
+    /// The first cell, as HTML.
+    name: String,
+    /// The cells of the statistics; empty for a row that only names a case.
+    cells: Vec<String>,
+    verdict: String,
+}
+
+/// The table of all figures; a case without evidence shows only its verdict. Neighbouring columns
+/// that are equal in all rows are one, as those of deterministic series; columns without a figure are
+/// left out.
 fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
-    let mut header = vec!["case", "n", "cold"];
+    let mut header = vec!["n", "cold"];
     for statistic in Statistic::headlines() {
         header.push(statistic.name);
         header.extend(statistic.interval.map(|_| INTERVAL));
     }
-    header.extend(["control", "verdict"]);
-    let head: String = header.iter().map(|name| format!("<th>{name}</th>")).collect();
-    let mut body = String::new();
+    header.push("control");
+    let mut rows: Vec<Figures> = Vec::new();
     for (subject, case) in cases {
         let mut words = vec![if many { *subject } else { "" }, &case.target, &case.label];
         words.retain(|word| !word.is_empty());
@@ -92,29 +102,70 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
             case.series.iter().filter(|series| !series.role.is_control() && case.is_proven());
         let shown: Vec<&SeriesResult> = shown.collect();
         match shown.as_slice() {
-            [] => body.push_str(&format!(
-                "<tr><td>{name}</td>{}<td>{verdict}</td></tr>\n",
-                format!("<td>{NONE}</td>").repeat(header.len() - 2)
-            )),
-            [series] => body.push_str(&row("", &name, case, series, &verdict)),
+            [] => {
+                let cells = vec![NONE.to_owned(); header.len()];
+                rows.push(Figures { class: String::new(), name, cells, verdict });
+            }
+            [series] => rows.push(row("", &name, case, series, verdict)),
             many => {
-                body.push_str(&format!(
-                    "<tr class=\"case\"><td colspan=\"{}\"><span>{name}</span></td><td>{verdict}</td></tr>\n",
-                    header.len() - 1
-                ));
-                let rows = many
-                    .iter()
-                    .map(|series| row("series", &escape(&series.name), case, series, ""));
-                body.extend(rows);
+                let (class, name) = ("case".to_owned(), format!("<span>{name}</span>"));
+                rows.push(Figures { class, name, cells: Vec::new(), verdict });
+                rows.extend(many.iter().map(|series| {
+                    row("series", &escape(&series.name), case, series, String::new())
+                }));
             }
         }
     }
+    let columns = columns(&header, &rows);
+    let head: String = columns.iter().map(|(name, _)| format!("<th>{name}</th>")).collect();
+    let body: String = rows.iter().map(|row| line(row, &columns)).collect();
     format!(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th>case</th>{head}<th>verdict</th></tr></thead><tbody>\n{body}</tbody></table></div>\n"
     )
 }
 
-fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdict: &str) -> String {
+/// The columns that are shown: the heading, and the place of the cells. Equal neighbours share one.
+fn columns(header: &[&str], rows: &[Figures]) -> Vec<(String, usize)> {
+    let filled: Vec<&Figures> = rows.iter().filter(|row| !row.cells.is_empty()).collect();
+    let says = |cell: &String| !cell.is_empty() && cell != NONE;
+    let mut columns: Vec<(String, usize)> = Vec::new();
+    for (index, name) in header.iter().enumerate() {
+        if !filled.iter().any(|row| says(&row.cells[index])) {
+            continue;
+        }
+        let equal = |other: usize| filled.iter().all(|row| row.cells[other] == row.cells[index]);
+        match columns.last_mut() {
+            Some((names, first)) if index > 1 && *first > 0 && equal(*first) => {
+                names.push_str(&format!(" = {name}"));
+            }
+            _ => columns.push(((*name).to_owned(), index)),
+        }
+    }
+    columns
+}
+
+fn line(row: &Figures, columns: &[(String, usize)]) -> String {
+    let Figures { class, name, cells, verdict } = row;
+    if cells.is_empty() {
+        let span = columns.len() + 1;
+        return format!(
+            "<tr class=\"{class}\"><td colspan=\"{span}\">{name}</td><td>{verdict}</td></tr>\n"
+        );
+    }
+    let cells: String = columns
+        .iter()
+        .map(|(_, index)| format!("<td>{}</td>", escape(&grouped(&cells[*index]))))
+        .collect();
+    format!("<tr class=\"{class}\"><td>{name}</td>{cells}<td>{verdict}</td></tr>\n")
+}
+
+fn row(
+    class: &str,
+    name: &str,
+    case: &CaseResult,
+    series: &SeriesResult,
+    verdict: String,
+) -> Figures {
     let summary = &series.summary;
     let unit = short(series.unit);
     let above = if series.nominal > 0.0 { "+ " } else { "" };
@@ -142,11 +193,8 @@ fn row(class: &str, name: &str, case: &CaseResult, series: &SeriesResult, verdic
     cells.push(
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
     );
-    let cells: String =
-        cells.iter().map(|cell| format!("<td>{}</td>", escape(&grouped(cell)))).collect();
-    format!(
-        "<tr class=\"{class}{auxiliary}\"><td>{name}{nominal}{notes}</td>{cells}<td>{verdict}</td></tr>\n"
-    )
+    let (class, name) = (format!("{class}{auxiliary}"), format!("{name}{nominal}{notes}"));
+    Figures { class, name, cells, verdict }
 }
 
 /// A unit's name, abbreviated to fit a narrow cell.
@@ -154,8 +202,8 @@ fn short(unit: Unit) -> &'static str {
     if unit == Unit::Instructions { "instr" } else { unit.name() }
 }
 
-/// The evidence and counters of an experiment's cases, folded.
-fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
+/// The evidence and counters of an experiment's cases, folded; empty without any.
+pub fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
     let mut lists = String::new();
     for subject in subjects {
         for group in Group::all(subject.run).filter(|group| group.cases[0].experiment == experiment)
@@ -181,6 +229,7 @@ fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
         return lists;
     }
     format!(
-        "<details class=\"evidence\"><summary>evidence and counters</summary>\n<dl>\n{lists}</dl></details>\n"
+        "<details class=\"evidence\"><summary>{}: evidence and counters</summary>\n<dl>\n{lists}</dl></details>\n",
+        escape(experiment)
     )
 }
