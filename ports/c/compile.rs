@@ -67,6 +67,29 @@ fn freertos(name: &str, defines: &[&str]) {
     link_machine(chip, &image);
 }
 
+/// Compiles FreeRTOS for its smallest images, which are named by their numbers of tasks, and links
+/// them.
+#[allow(dead_code, reason = "each build script calls one kernel's function")]
+fn freertos_smallest(images: &[usize]) {
+    let chip = chip();
+    let image = PathBuf::from(workspace("kernels/freertos/smallest/src"));
+    let kernel = freertos_source();
+    let port = kernel.join(chip.freertos.0);
+    let mut gcc = CCompiler::new(chip, "freertos", &image);
+    gcc.folders.extend([kernel.join("include"), port.clone()]);
+    for file in ["tasks.c", "list.c"] {
+        gcc.compile(&kernel.join(file), false);
+    }
+    gcc.compile(&port.join("port.c"), false);
+    for tasks in images {
+        gcc.defines.push(format!("TASKS={tasks}"));
+        let object = gcc.object(&image.join("main.c"), &format!("main-{tasks}.o"), true);
+        gcc.defines.pop();
+        println!("cargo:rustc-link-arg-bin=freertos-{tasks}={}", object.display());
+    }
+    println!("cargo:rerun-if-changed={}", image.display());
+}
+
 /// Compiles ThreadX from the user's tree, its port and the image's own files, and links them.
 #[allow(dead_code, reason = "each build script calls one kernel's function")]
 fn threadx() {
@@ -174,10 +197,16 @@ impl CCompiler {
     /// Compiles a file and links its object. `is_own`: a file of this repository, which is compiled
     /// with all warnings as errors.
     fn compile(&self, file: &Path, is_own: bool) {
-        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
         let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
         // A kernel's file and one of the port's may have the same name.
-        let object = out.join(format!("{name}.{}.o", if is_own { "own" } else { "kernel" }));
+        let name = format!("{name}.{}.o", if is_own { "own" } else { "kernel" });
+        println!("cargo:rustc-link-arg-bins={}", self.object(file, &name, is_own).display());
+    }
+
+    /// Compiles a file into an object of that name, and returns the object's path.
+    fn object(&self, file: &Path, name: &str, is_own: bool) -> PathBuf {
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+        let object = out.join(name);
         let mut gcc = Command::new(self.chip.compiler);
         gcc.args(["-std=gnu99", OPTIMISE, "-g1", "-ffreestanding", "-fno-common"]);
         gcc.args(["-ffunction-sections", "-fdata-sections"]);
@@ -197,7 +226,7 @@ impl CCompiler {
             eprint!("{words}");
             stop(&format!("{} failed: {first}", self.chip.compiler));
         }
-        println!("cargo:rustc-link-arg-bins={}", object.display());
+        object
     }
 }
 

@@ -1,4 +1,6 @@
-/* Chronoscope's port to FreeRTOS, for any machine. Semaphores are FreeRTOS's counting semaphores.
+/* Chronoscope's port to FreeRTOS, for any machine. Semaphores are FreeRTOS's counting semaphores. With
+ * CHRONO_NOTIFICATIONS they are task notifications, which wake one task without an object between;
+ * the port then has no queues and no mutexes.
  *
  * It needs these settings of FreeRTOSConfig.h, and works with any value of the others:
  *   configUSE_TRACE_FACILITY 1, configUSE_COUNTING_SEMAPHORES 1, configUSE_MUTEXES 1,
@@ -102,6 +104,94 @@ void chrono_report(void)
                     CHRONO_STACK_WORDS);
 }
 
+#ifdef CHRONO_NOTIFICATIONS
+
+/* One notification of the task that takes: the first to do so. */
+struct notification {
+    TaskHandle_t taker;
+    UBaseType_t index;
+    /* Given before there was a taker. */
+    uint32_t early;
+};
+
+/* The notifications of a task that has taken some. */
+struct taker {
+    TaskHandle_t task;
+    UBaseType_t count;
+};
+
+/* The most tasks that take; the library creates no more at a time. */
+#define TAKERS 128
+static struct taker takers[TAKERS];
+
+chrono_object chrono_semaphore(uint32_t initial)
+{
+    struct notification *own = (struct notification *)chrono_alloc(sizeof *own);
+    if (own != NULL)
+        own->early = initial;
+    return (chrono_object)own;
+}
+
+/* Makes the caller the taker, by the next of its notifications. */
+static void adopt(struct notification *own)
+{
+    static const char none[] = "a task takes more semaphores than it has notifications";
+    const TaskHandle_t task = xTaskGetCurrentTaskHandle();
+    struct taker *taker = takers;
+    taskENTER_CRITICAL();
+    while (taker < takers + TAKERS && taker->task != NULL && taker->task != task)
+        taker++;
+    if (taker == takers + TAKERS || taker->count == configTASK_NOTIFICATION_ARRAY_ENTRIES)
+        chrono_fail(none, sizeof none - 1);
+    taker->task = task;
+    own->index = taker->count++;
+    own->taker = task;
+    for (; own->early > 0; own->early--)
+        xTaskNotifyGiveIndexed(task, own->index);
+    taskEXIT_CRITICAL();
+}
+
+void chrono_take(chrono_object semaphore)
+{
+    struct notification *own = (struct notification *)semaphore;
+    if (own->taker == NULL)
+        adopt(own);
+    ulTaskNotifyTakeIndexed(own->index, pdFALSE, portMAX_DELAY);
+}
+
+/* Gives before there is a taker. Returns false if there is one. */
+static bool is_early(struct notification *own)
+{
+    taskENTER_CRITICAL();
+    const bool is_free = own->taker == NULL;
+    if (is_free)
+        own->early++;
+    taskEXIT_CRITICAL();
+    return is_free;
+}
+
+void chrono_give(chrono_object semaphore)
+{
+    struct notification *own = (struct notification *)semaphore;
+    if (own->taker != NULL || !is_early(own))
+        xTaskNotifyGiveIndexed(own->taker, own->index);
+}
+
+void chrono_give_from_handler(chrono_object semaphore)
+{
+    struct notification *own = (struct notification *)semaphore;
+    BaseType_t is_woken = pdFALSE;
+    if (own->taker == NULL) {
+        /* Handlers of the kernel's levels do not interrupt each other. */
+        own->early++;
+        return;
+    }
+    vTaskNotifyGiveIndexedFromISR(own->taker, own->index, &is_woken);
+    portYIELD_FROM_ISR(is_woken);
+}
+
+#else
+
 chrono_object chrono_semaphore(uint32_t initial)
 {
     return (chrono_object)xSemaphoreCreateCounting(UINT32_MAX, initial);
@@ -163,3 +253,5 @@ void chrono_unlock(chrono_object mutex)
 {
     xSemaphoreGive((SemaphoreHandle_t)mutex);
 }
+
+#endif

@@ -1,5 +1,5 @@
-/* FreeRTOS as its users configure it for speed; with CHECKED, as its demos do, with assertions and
- * checks of stacks. */
+/* FreeRTOS as its users configure it for speed; with CHECKED, as its demos do: FreeRTOS's own defaults,
+ * assertions, checks of stacks, and the registry of queues. */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
 
@@ -7,9 +7,6 @@
 #define configTICK_RATE_HZ 1000
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
 #define configUSE_PREEMPTION 1
-/* Tasks of one priority run in the order in which they became ready. */
-#define configUSE_TIME_SLICING 0
-#define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 /* The kernel's idle task, and the suite's ten priorities. */
 #define configMAX_PRIORITIES 11
 #define configMINIMAL_STACK_SIZE 128
@@ -35,7 +32,13 @@
 #define INCLUDE_xTaskDelayUntil 1
 #define INCLUDE_uxTaskGetStackHighWaterMark 1
 
+#ifdef CHRONO_NOTIFICATIONS
+#define configTASK_NOTIFICATION_ARRAY_ENTRIES 4
+#endif
+
 #ifdef CHECKED
+#define configUSE_RECURSIVE_MUTEXES 1
+#define configQUEUE_REGISTRY_SIZE 8
 #define configCHECK_FOR_STACK_OVERFLOW 2
 void image_assert(const char *condition);
 #define configASSERT(condition)         \
@@ -44,6 +47,9 @@ void image_assert(const char *condition);
             image_assert(#condition);   \
     } while (0)
 #else
+/* Tasks of one priority run in the order in which they became ready. */
+#define configUSE_TIME_SLICING 0
+#define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 #define configCHECK_FOR_STACK_OVERFLOW 0
 #endif
 

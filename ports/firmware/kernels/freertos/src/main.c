@@ -100,6 +100,12 @@ void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
 #define CHECKS "configASSERT off"
 #endif
 
+#ifdef CHRONO_NOTIFICATIONS
+#define SEMAPHORES ", semaphores are task notifications"
+#else
+#define SEMAPHORES ""
+#endif
+
 static uint64_t memory[MEMORY / sizeof(uint64_t)];
 
 static void director(void *unused)
@@ -108,7 +114,7 @@ static void director(void *unused)
         .abi = CHRONO_ABI,
         .kernel = KERNEL,
         .release = tskKERNEL_VERSION_NUMBER,
-        .build = CHRONO_BUILD OPTIONS ", " CHECKS,
+        .build = CHRONO_BUILD OPTIONS ", " CHECKS SEMAPHORES,
         .tick_us = 1000000 / configTICK_RATE_HZ,
         .memory = memory,
         .bytes = sizeof memory,
