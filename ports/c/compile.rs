@@ -126,6 +126,27 @@ fn threadx() {
     link_machine(chip, &image);
 }
 
+/// Compiles tandem's port in C and the image's own files, and links them. With the image's feature
+/// `direct`, the library calls tandem's functions in place of the port's take and give.
+#[allow(dead_code, reason = "each build script calls one kernel's function")]
+fn tandem() {
+    let chip = chip();
+    let image = PathBuf::from(workspace("tandem-c/src"));
+    let mut gcc = CCompiler::new(chip, "tandem", &image);
+    // A header of C11, for which files of C99 get no warnings.
+    gcc.options.extend(["-isystem".to_owned(), workspace("../../tandem/c/include")]);
+    gcc.compile(&image.join("main.c"), true);
+    if env::var_os("CARGO_FEATURE_DIRECT").is_some() {
+        gcc.defines.extend(["take", "give"].map(|name| format!("chrono_{name}=port_{name}")));
+        for name in ["take", "give"] {
+            let symbol = format!("chrono_{name}=tandem_semaphore_{name}");
+            println!("cargo:rustc-link-arg-bins=--defsym={symbol}");
+        }
+    }
+    gcc.compile(&ports().join("kernels/tandem.c"), true);
+    link_machine(chip, &image);
+}
+
 /// The chip that the image is built for.
 fn chip() -> &'static CChip {
     let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
@@ -180,6 +201,7 @@ struct CCompiler {
     chip: &'static CChip,
     folders: Vec<PathBuf>,
     defines: Vec<String>,
+    options: Vec<String>,
 }
 
 impl CCompiler {
@@ -191,7 +213,7 @@ impl CCompiler {
             .to_vec();
         folders.push(image.to_owned());
         let defines = vec![format!("KERNEL=\"{kernel}\""), format!("OPTIONS=\"{OPTIMISE}\"")];
-        Self { chip, folders, defines }
+        Self { chip, folders, defines, options: Vec::new() }
     }
 
     /// Compiles a file and links its object. `is_own`: a file of this repository, which is compiled
@@ -210,7 +232,7 @@ impl CCompiler {
         let mut gcc = Command::new(self.chip.compiler);
         gcc.args(["-std=gnu99", OPTIMISE, "-g1", "-ffreestanding", "-fno-common"]);
         gcc.args(["-ffunction-sections", "-fdata-sections"]);
-        gcc.args(self.chip.options);
+        gcc.args(self.chip.options).args(&self.options);
         if is_own {
             gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
         }

@@ -7,6 +7,7 @@ mod c;
 mod chip;
 mod emulate;
 mod kit;
+mod layer;
 mod measure;
 mod miri;
 mod schedule;

@@ -17,6 +17,7 @@ mod sizes;
 mod task;
 mod timer;
 
+#[cfg(feature = "panics")]
 use core::fmt;
 use tandem::Me;
 
@@ -66,11 +67,13 @@ fn refuse(call: &str) -> ! {
 }
 
 /// The message of a panic, as far as it fits.
+#[cfg(feature = "panics")]
 struct Message {
     text: [u8; 200],
     length: usize,
 }
 
+#[cfg(feature = "panics")]
 impl fmt::Write for Message {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let rest = &mut self.text[self.length..];
@@ -81,11 +84,13 @@ impl fmt::Write for Message {
     }
 }
 
+#[cfg(feature = "panics")]
 unsafe extern "C" {
     fn tandem_panic(message: *const u8, length: usize) -> !;
 }
 
 /// Reports the message, with the running task's name where the message names none.
+#[cfg(feature = "panics")]
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
     const HEAD: &str = "task ";

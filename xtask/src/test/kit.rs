@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::layer;
 use crate::{c_kit, repository::root};
 
 /// A line of the port to POSIX threads, its replacement, an experiment, and what must be said.
@@ -108,7 +109,7 @@ pub fn run() -> Result<()> {
         ensure!(!text.contains("\"status\": \"pass\""), "`{to}` gave a figure: {text}");
     }
     println!("the kit: a program runs, {} wrong ports are found", WRONG.len() + 1);
-    Ok(())
+    layer::run()
 }
 
 /// Builds the kit's program. Returns its path.
@@ -127,7 +128,7 @@ fn cmake(kit: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
 }
 
 /// Runs experiments in the lab, with few samples.
-fn lab(experiments: &[&str], target: &str) -> Result<Output> {
+pub(super) fn lab(experiments: &[&str], target: &str) -> Result<Output> {
     let own = || root().join("chronoscope");
     let mut lab =
         Command::new(env::var_os("CHRONOSCOPE_TEST_PROGRAM").map_or_else(own, Into::into));
@@ -135,7 +136,7 @@ fn lab(experiments: &[&str], target: &str) -> Result<Output> {
     lab.args(["--format", "json", "--target", target]).output().context("cannot start the lab")
 }
 
-fn text(output: &Output) -> String {
+pub(super) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 

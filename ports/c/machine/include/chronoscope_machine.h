@@ -26,7 +26,11 @@ void machine_start(uint8_t level);
  * from now. */
 void machine_tick_every(uint32_t ticks);
 
-/* Port: the kernel's tick. */
+/* cortex-m4: calls machine_tick() in the alarm's handler once, at `due` or at once if that has
+ * passed; possibly earlier, if it is more than a second ahead. In place of machine_tick_every(). */
+void machine_alarm(uint64_t due);
+
+/* Port: the kernel's tick, or its alarm. */
 void machine_tick(void);
 
 /* The request, for chrono_main(). */

@@ -33,16 +33,33 @@ fn set_levels(level: u8) {
 fn set_levels(_level: u8) {}
 
 #[cfg(target_arch = "arm")]
-#[unsafe(no_mangle)]
-extern "C" fn machine_tick_every(ticks: u32) {
-    alarm::KERNEL.every(ticks);
-}
+mod tick {
+    use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The handler of the kernel's alarm, which fires again by itself.
-#[cfg(target_arch = "arm")]
-#[unsafe(no_mangle)]
-extern "C" fn ALARM() {
-    machine_tick();
+    use super::{alarm, machine_tick};
+
+    /// The kernel has ticks. Otherwise each alarm is one that the kernel has set.
+    static TICKS: AtomicBool = AtomicBool::new(false);
+
+    #[unsafe(no_mangle)]
+    extern "C" fn machine_tick_every(ticks: u32) {
+        TICKS.store(true, Relaxed);
+        alarm::KERNEL.every(ticks);
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn machine_alarm(due: u64) {
+        alarm::KERNEL.set(due);
+    }
+
+    /// The handler of the kernel's alarm, which fires again by itself.
+    #[unsafe(no_mangle)]
+    extern "C" fn ALARM() {
+        if !TICKS.load(Relaxed) {
+            alarm::KERNEL.stop();
+        }
+        machine_tick();
+    }
 }
 
 /// The alarm of rv32 fires once: its handler sets it again.
