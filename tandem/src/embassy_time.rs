@@ -83,3 +83,16 @@ pub const fn check_rate(hertz: u64) {
         "the board's clock and `embassy-time` differ in ticks per second"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::DRIVER;
+    use core::task::Waker;
+    use embassy_time_driver::Driver;
+
+    #[test]
+    #[should_panic(expected = "a timer of embassy's under a foreign waker")]
+    fn a_timer_under_a_foreign_waker_is_refused() {
+        DRIVER.schedule_wake(1, Waker::noop());
+    }
+}

@@ -117,6 +117,8 @@
 //! | a value held across an await | [`AsyncMutex`] |
 //! | a function called at a time | [`Callback`] |
 //!
+//! The [`guide`] has a program for each.
+//!
 //! # Interrupts and critical sections
 //! Every call masks interrupts for a bounded time, and restores the state that it found: a critical
 //! section stays closed whatever is called in it. A call that would have to wait there panics with
@@ -126,6 +128,7 @@
 //! The kernel has no running task before [`start`]. Tasks that are spawned earlier run from then
 //! on; calls that need no [`Me`] work.
 #![cfg_attr(target_os = "none", no_std)]
+#![warn(missing_docs)]
 
 mod arch;
 mod async_mutex;
@@ -141,6 +144,8 @@ mod delays;
 mod embassy_time;
 mod event;
 mod group;
+#[doc = include_str!("guide/guide.md")]
+pub mod guide {}
 mod kernel;
 mod list;
 mod mutex;

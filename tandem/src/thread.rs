@@ -148,6 +148,7 @@ impl<const STACK: usize> Thread<STACK> {
         unsafe { launch(&self.header, low, high, body) };
     }
 
+    /// A handle to the thread in this storage: its name, its priority, and its end.
     #[must_use]
     pub fn info(&'static self) -> Info {
         Info(&self.header)

@@ -110,8 +110,11 @@ mod ring {
     /// An event with its time and task: twelve bytes on a 32-bit processor.
     #[derive(Clone, Copy)]
     pub struct Record {
+        /// The reading of the program's clock.
         pub clock: u32,
+        /// What has happened.
         pub event: Event,
+        /// The task to which it has happened.
         pub task: Info,
     }
 
@@ -131,6 +134,7 @@ mod ring {
     }
 
     impl<const N: usize> Ring<N> {
+        /// An empty ring.
         #[must_use]
         pub const fn new() -> Self {
             const {

@@ -113,8 +113,14 @@ const BLINKY: Example = Example {
     output: Output::Text,
 };
 
-static EXAMPLES: [Example; 8] = [
+static EXAMPLES: [Example; 9] = [
     BLINKY,
+    Example {
+        name: "guide",
+        about: "the programs of the guide to each object",
+        binary: "guide",
+        ..BLINKY
+    },
     Example {
         name: "rs485",
         about: "a sensor on a bus, by a published async driver, with threads and a coroutine",

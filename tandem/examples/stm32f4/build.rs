@@ -1,7 +1,9 @@
-//! Writes the linker script with the chip's memory map, and the program in tandem's README, so that
-//! it is compiled as it stands there.
+//! Writes the linker script with the chip's memory map, and the programs in tandem's README and
+//! guide, so that they are compiled as they stand there.
 
 use std::{env, fs, path::PathBuf};
+
+const GUIDE: &str = "../../src/guide/guide.md";
 
 const STM32F405: &str = "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1024K
  RAM : ORIGIN = 0x20000000, LENGTH = 128K }
@@ -20,9 +22,33 @@ fn main() {
     let lines: Vec<&str> = lines.filter(|line| !line.starts_with("#![")).collect();
     fs::write(out.join("readme.rs"), lines.join("\n"))
         .expect("the output directory can be written");
+    println!("cargo::rerun-if-changed={GUIDE}");
+    let guide = fs::read_to_string(GUIDE).expect("tandem has a guide");
+    fs::write(out.join("guide.rs"), programs(&guide)).expect("the output directory can be written");
     println!("cargo::rustc-link-search={}", out.display());
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo::rustc-link-arg-bin=log=-Tdefmt.x");
     }
+}
+
+/// A module for each program of the guide, and a table of them with the headings above them. Lines
+/// that rustdoc hides are left out.
+fn programs(guide: &str) -> String {
+    let (mut modules, mut table) = (String::new(), String::new());
+    for (number, section) in guide.split("\n# ").enumerate() {
+        let heading = section.lines().next().unwrap_or_default();
+        let Some(program) = section.split("```no_run\n").nth(1) else { continue };
+        let program = program.split("```").next().unwrap_or_default();
+        let lines: Vec<&str> = program.lines().filter(|line| !line.starts_with("# ")).collect();
+        modules += &format!(
+            "mod program_{number} {{\n{}\npub fn start(me: &tandem::Me) {{ run(me) }}\n}}\n",
+            lines.join("\n")
+        );
+        table += &format!("    ({heading:?}, program_{number}::start),\n");
+    }
+    format!(
+        "type Program = (&'static str, fn(&tandem::Me));\n{modules}\
+         static PROGRAMS: &[Program] = &[\n{table}];\n"
+    )
 }

@@ -63,7 +63,7 @@ thread_local! {
 struct Clock;
 
 impl Driver for Clock {
-    const HERTZ: u64 = 1000;
+    const HERTZ: u64 = 1_000_000;
 
     fn now() -> u64 {
         NOW.get()

@@ -1,10 +1,14 @@
 //! tandem's own images on emulated chips.
 
-use std::process::{Command, ExitStatus, Stdio};
+use std::{
+    fs,
+    process::{Command, ExitStatus, Stdio},
+};
 
 use anyhow::{Context, Result, bail};
 
 use super::chip::Chip;
+use crate::repository::root;
 
 /// Runs an image to its end and prints its output. With a message, the image must fail with it.
 pub fn run(chip: &Chip, image: &str, message: Option<&str>) -> Result<()> {
@@ -52,7 +56,17 @@ fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
     Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Prints the size of each section of the smallest image.
+/// The row of `docs/tandem.md` with the size of the smallest image, and the sections it counts.
+const SIZES: [(&str, &str, &[&str]); 2] = [
+    ("cortex-m4", "| text of the smallest image (", &[".text"]),
+    ("rv32", "| text and constants of the smallest image (riscv-rt", &[".text", ".rodata"]),
+];
+
+/// The bytes by which the smallest image may exceed the page's figure: another compiler of the same
+/// release aligns differently.
+const SLACK: u64 = 16;
+
+/// Prints the size of each section of the smallest image, and compares it with the page's figure.
 pub fn sizes(chip: &Chip) -> Result<()> {
     let image = chip.image("release/smallest")?;
     let output = Command::new("readelf")
@@ -68,5 +82,22 @@ pub fn sizes(chip: &Chip) -> Result<()> {
         bail!("readelf shows no section of the smallest image: {}", output.status);
     }
     println!("smallest image:\n{}", lines.join("\n"));
+    let page = fs::read_to_string(root().join("docs/tandem.md"))?;
+    for (_, row, counted) in SIZES.iter().filter(|row| row.0 == chip.name) {
+        let figure = page.lines().find(|line| line.starts_with(row));
+        let figure = figure.and_then(|line| line.split('|').nth(2)?.trim().parse().ok());
+        let figure: u64 = figure.with_context(|| format!("docs/tandem.md has no row {row}"))?;
+        let bytes: u64 = counted.iter().map(|section| section_size(&lines, section)).sum();
+        if bytes == 0 || bytes > figure + SLACK {
+            bail!("the smallest image has {bytes} bytes of code, {figure} by docs/tandem.md");
+        }
+    }
     Ok(())
+}
+
+/// The size of a section by lines of `readelf`: name, type, address, offset, size. 0 without it.
+fn section_size(lines: &[&str], section: &str) -> u64 {
+    let rest = lines.iter().find_map(|line| Some(line.split_once(&format!(" {section} "))?.1));
+    let size = rest.and_then(|rest| rest.split_whitespace().nth(3));
+    size.and_then(|size| u64::from_str_radix(size, 16).ok()).unwrap_or(0)
 }

@@ -272,6 +272,13 @@ const BUILDS: [(&str, &[&str]); 5] = [
 /// The sets of features that clippy reads.
 const LINTED: [&str; 4] = ["", "count,fence,embassy", "processor-time", "time-slice"];
 
+/// The features of tandem that its tests on the host need.
+const TESTED: &str = "embassy-time,embedded-hal";
+
+/// Packs tandem as for the registry, and builds what is in the package.
+const PUBLISH: [&str; 6] =
+    ["cargo", "publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"];
+
 /// A package of tandem's examples.
 struct Examples {
     package: &'static str,
@@ -289,7 +296,7 @@ const EXAMPLES: [Examples; 3] = [
             &["--features", "qemu"],
             &["--features", "qemu,embassy,defmt", "--bin", "embassy", "--bin", "log"],
         ],
-        names: &["blinky", "rs485", "sensor", "embassy", "log"],
+        names: &["blinky", "guide", "rs485", "sensor", "embassy", "log"],
     },
     Examples {
         package: "tandem-nrf52",
@@ -306,10 +313,11 @@ const EXAMPLES: [Examples; 3] = [
 ];
 
 fn tandem(xtask: &str) -> Vec<Step> {
-    let test = ["cargo", "test", "--locked", "--package", "tandem", "--features", "embedded-hal"];
+    let test = ["cargo", "test", "--locked", "--package", "tandem", "--features", TESTED];
     let mut steps = vec![
         Step::new(Stage::Full, "tandem: tests", &test).lock("dev"),
         Step::new(Stage::Full, "tandem: Miri", &[xtask, "step", "miri"]).lock("miri"),
+        Step::new(Stage::Full, "tandem: publishable", &PUBLISH).lock("dev"),
     ];
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
     let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
