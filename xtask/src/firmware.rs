@@ -47,15 +47,12 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
     let emulator = emulator(triple);
     packages::need(&[emulator], emulator)?;
     let toolchain = Toolchain::find()?;
-    let mut cargo = if toolchain.has_core(triple)? {
+    let mut cargo = if toolchain.has_library(triple)? {
         toolchain.cargo(command)
     } else {
-        packages::install(&["firmware"])?;
+        let mut cargo = Toolchain::with_debians_source(command, "core,alloc")?;
         let linker = triple.to_uppercase().replace(['-', '.'], "_");
-        let mut cargo = Command::new("/usr/bin/cargo");
-        cargo.args([command, "-Zbuild-std=core,alloc"]);
         cargo.env(format!("CARGO_TARGET_{linker}_LINKER"), "ld.lld");
-        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", "/usr/bin/rustc");
         cargo
     };
     // In that folder, since its .cargo/config.toml counts.

@@ -2,6 +2,11 @@
 //!
 //! The program is in `target/guest`: apart from the lab's own files, since other flags would have
 //! cargo rebuild those each time.
+//!
+//! The standard library of another processor comes from rustup, or from Debian's source, as a
+//! chip's core library does; the linker is Debian's cross compiler.
+
+use std::{env::consts::ARCH, process::Command};
 
 use anyhow::{Result, bail};
 
@@ -11,21 +16,68 @@ use crate::{
     rust::Toolchain,
 };
 
-pub const USAGE: &str = "guest COMMAND ARGUMENT…  \
-    cargo for the guest's program, as in: guest build --release --package chronoscope-linux";
-
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+pub const USAGE: &str = "guest TRIPLE COMMAND ARGUMENT…  \
+    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --release --package chronoscope-linux";
 
 /// Process 1 has no loader; and a panic in it ends the machine in any case.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C panic=abort \
                      -C strip=symbols";
 
+/// A processor of guests.
+struct Processor {
+    triple: &'static str,
+    /// QEMU's program, and the occasion under which `tools/packages.txt` lists its package.
+    emulator: (&'static str, &'static str),
+    /// The linker on a host with another processor, which is also the occasion of its package.
+    linker: &'static str,
+}
+
+static PROCESSORS: [Processor; 2] = [
+    Processor {
+        triple: "x86_64-unknown-linux-gnu",
+        emulator: ("qemu-system-x86_64", "vm"),
+        linker: "x86_64-linux-gnu-gcc",
+    },
+    Processor {
+        triple: "aarch64-unknown-linux-gnu",
+        emulator: ("qemu-system-aarch64", "vm-arm64"),
+        linker: "aarch64-linux-gnu-gcc",
+    },
+];
+
 pub fn run(arguments: &[String]) -> Result<()> {
-    let [command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
-    packages::need(&["qemu-system-x86_64"], "vm")?;
-    let mut cargo = Toolchain::find()?.cargo(command);
-    cargo.args(["--target", TRIPLE]).args(rest);
+    let [triple, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
+    let Some(processor) = PROCESSORS.iter().find(|processor| processor.triple == triple) else {
+        let triples = PROCESSORS.iter().map(|processor| processor.triple).collect::<Vec<_>>();
+        bail!("guests are built for {}, not for `{triple}`", triples.join(" and "));
+    };
+    let (emulator, when) = processor.emulator;
+    packages::need(&[emulator], when)?;
+    let mut cargo = cargo(processor, command)?;
+    cargo.args(["--target", triple]).args(rest);
     cargo.current_dir(root()).env("CARGO_TARGET_DIR", target()?.join("guest"));
-    cargo.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", FLAGS);
     become_command(cargo)
+}
+
+/// `cargo COMMAND` with the processor's library, linker and flags.
+fn cargo(processor: &Processor, command: &str) -> Result<Command> {
+    let toolchain = Toolchain::find()?;
+    let key = |name: &str| {
+        let triple = processor.triple.to_uppercase().replace('-', "_");
+        format!("CARGO_TARGET_{triple}_{name}")
+    };
+    if processor.triple.starts_with(ARCH) {
+        let mut cargo = toolchain.cargo(command);
+        cargo.env(key("RUSTFLAGS"), FLAGS);
+        return Ok(cargo);
+    }
+    let linker = processor.linker;
+    packages::need(&[linker], linker)?;
+    let mut cargo = if toolchain.has_library(processor.triple)? {
+        toolchain.cargo(command)
+    } else {
+        Toolchain::with_debians_source(command, "std,panic_abort")?
+    };
+    cargo.env(key("RUSTFLAGS"), FLAGS).env(key("LINKER"), linker);
+    Ok(cargo)
 }

@@ -27,11 +27,9 @@ pub const USAGE: &str = "package [--built] FOLDER [TARGET…]  \
 /// The programs, and the package of each.
 const PROGRAMS: [&str; 2] = ["chronoscope", "chronoscope-linux"];
 
-/// The guest's program below the build folder, and in the tree.
-const GUEST: [&str; 2] = [
-    "guest/x86_64-unknown-linux-gnu/release/chronoscope-linux",
-    "share/chronoscope/guest/chronoscope-linux",
-];
+/// The processors of guests: the program is in folders of these names, below the build folder and in
+/// the tree.
+const GUESTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
 /// Texts in the tree's `share/doc/chronoscope`.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -56,7 +54,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let folder = std::path::absolute(folder)?;
     packages::need(&["strip", "dpkg-deb", "tar"], "build")?;
     let programs = if built { beside()? } else { release()? };
-    build_guest()?;
+    GUESTS.into_iter().try_for_each(build_guest)?;
     let name = format!("chronoscope-{VERSION}-{}", env::consts::ARCH);
     let tree = folder.join(&name);
     if tree.exists() {
@@ -88,8 +86,9 @@ fn release() -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-fn build_guest() -> Result<()> {
-    let words = ["guest", "build", "--release", "--locked", "--package", "chronoscope-linux"];
+fn build_guest(triple: &str) -> Result<()> {
+    let words =
+        ["guest", triple, "build", "--release", "--locked", "--package", "chronoscope-linux"];
     done(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
 }
 
@@ -111,7 +110,10 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         // Debug information names the folders of the sources.
         done(Command::new("strip").arg("--strip-debug").arg(&to))?;
     }
-    copy(&target()?.join(GUEST[0]), &tree.join(GUEST[1]))?;
+    for triple in GUESTS {
+        let built = target()?.join("guest").join(triple).join("release/chronoscope-linux");
+        copy(&built, &tree.join("share/chronoscope/guest").join(triple).join("chronoscope-linux"))?;
+    }
     images::install(&tree.join("share/chronoscope/firmware"), targets)?;
     for entry in fs::read_dir(root().join("studies"))? {
         let path = entry?.path();

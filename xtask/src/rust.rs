@@ -66,13 +66,13 @@ impl Toolchain {
         self.sysroot == Path::new("/usr")
     }
 
-    /// Returns whether the core library for this chip is installed; if not, first tries once to
-    /// install it through rustup.
-    pub fn has_core(&self, triple: &str) -> Result<bool> {
+    /// Returns whether Rust's libraries for this processor are installed; if not, first tries once to
+    /// install them through rustup.
+    pub fn has_library(&self, triple: &str) -> Result<bool> {
         let library = self.sysroot.join("lib/rustlib").join(triple).join("lib");
         let gave_up = target()?.join(format!(".no-{triple}-from-rustup"));
         if !library.is_dir() && self.is_from_rustup() && !gave_up.exists() {
-            say(&format!("installing Rust's core library for {triple} through rustup"));
+            say(&format!("installing Rust's library for {triple} through rustup"));
             let mut rustup = Command::new("timeout");
             rustup.args(["300", "rustup", "target", "add", triple]).env("RUST_BACKTRACE", "0");
             // Standard output is for this program's own results.
@@ -86,6 +86,19 @@ impl Toolchain {
             }
         }
         Ok(library.is_dir())
+    }
+
+    /// `cargo COMMAND` of Debian's toolchain, that builds `libraries` from Debian's source. Installs
+    /// both where they are absent.
+    ///
+    /// # Errors
+    /// The packages cannot be installed.
+    pub fn with_debians_source(command: &str, libraries: &str) -> Result<Command> {
+        packages::install(&["firmware"])?;
+        let mut cargo = Command::new("/usr/bin/cargo");
+        cargo.args([command, &format!("-Zbuild-std={libraries}")]);
+        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", "/usr/bin/rustc");
+        Ok(cargo)
     }
 
     /// Installs rustfmt and clippy where they are absent.

@@ -256,13 +256,13 @@ fn set_own_kernel<'a>(
     mut cases: impl Iterator<Item = &'a Case>,
 ) -> Result<()> {
     let Some(image) = arguments.kernel_image.clone() else { return Ok(()) };
-    if !cases.any(|case| case.target.to_string() == kernel::OWN_TARGET) {
+    if !cases.any(|case| kernel::OWN_TARGETS.contains(&case.target.to_string().as_str())) {
         if arguments.shard.is_some() {
             return Ok(());
         }
         bail!(
             "`--kernel-image` is the kernel of {0}, and no case runs there: add --target {0}",
-            kernel::OWN_TARGET
+            kernel::OWN_TARGETS[0]
         );
     }
     let (modules, append) =

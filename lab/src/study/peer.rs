@@ -174,7 +174,7 @@ impl Entry {
             targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str()))
         {
             bail!(
-                "`{}` cannot run on {other}: peers run on linux@host and in Linux guests",
+                "`{}` cannot run on {other}: peers run on linux@host and on the machine vm",
                 self.name
             );
         }

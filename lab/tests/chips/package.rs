@@ -100,7 +100,10 @@ fn an_unpacked_program_measures_what_the_checkout_measures() {
     }
     let mut list = Command::new("dpkg-deb");
     let list = run(list.arg("--contents").arg(file(&made, ".deb")));
-    for path in ["./usr/bin/chronoscope\n", "./usr/share/chronoscope/guest/chronoscope-linux\n"] {
+    for path in [
+        "./usr/bin/chronoscope\n",
+        "./usr/share/chronoscope/guest/aarch64-unknown-linux-gnu/chronoscope-linux\n",
+    ] {
         assert!(list.exits(0).stdout.contains(path), "no {path} in {list:#?}");
     }
 }

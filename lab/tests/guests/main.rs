@@ -5,6 +5,7 @@ mod common;
 #[path = "../common/timeline.rs"]
 mod timeline;
 
+mod arm64;
 mod binder;
 mod trace_targets;
 mod vm;

@@ -11,7 +11,7 @@ mod coroutine;
 mod deadline;
 mod doctor;
 mod executor;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod guest;
 mod interrupts;
 mod kernel;
@@ -59,7 +59,7 @@ use crate::{conditions::Conditions, kernel::Linux, load::Load};
 
 fn main() -> ExitCode {
     let text = env::args().skip(1).collect::<Vec<_>>().join(" ");
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if text == guest::ARGUMENT {
         guest::main();
     }

@@ -39,6 +39,18 @@ pub fn vmlinux(image: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
     }
     let payload = payload(image)
         .context("it is neither a bzImage of the boot protocol 2.08 or later nor a vmlinux")?;
+    let unpacked = unpacked(payload, stop)?;
+    if !unpacked.starts_with(ELF) {
+        bail!("its payload is no ELF file");
+    }
+    Ok(unpacked)
+}
+
+/// Unpacks the payload of a kernel image.
+///
+/// # Errors
+/// If it is packed in an unknown way or damaged, or `stop` becomes true.
+pub fn unpacked(payload: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
     let unpacked = match payload {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
             read(XzReader::new(Cursor::new(payload), false), stop)
@@ -47,11 +59,7 @@ pub fn vmlinux(image: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
         [0x1f, 0x8b, ..] => read(GzDecoder::new(payload), stop),
         _ => bail!("its payload is packed in a way that is not known here: xz, zstd and gzip are"),
     };
-    let unpacked = unpacked.context("its payload cannot be unpacked")?;
-    if !unpacked.starts_with(ELF) {
-        bail!("its payload is no ELF file");
-    }
-    Ok(unpacked)
+    unpacked.context("its payload cannot be unpacked")
 }
 
 /// Unpacks a kernel module packed with xz, as in newer packages.

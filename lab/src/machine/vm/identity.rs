@@ -10,9 +10,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use super::architecture::Architecture;
 use crate::{child, digest::sha256};
-
-pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// The installed QEMU.
 #[derive(Clone, Debug)]
@@ -23,21 +22,22 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Finds QEMU in PATH and hashes it.
+    /// Finds the architecture's QEMU in PATH and hashes it.
     ///
     /// # Errors
     /// If it is not installed, cannot be read or is stopped; the message gives the remedy.
-    pub fn find(stop: &AtomicBool) -> Result<Self> {
+    pub fn find(architecture: &Architecture, stop: &AtomicBool) -> Result<Self> {
+        let Architecture { emulator, package, .. } = *architecture;
         let is_missing = |error: &anyhow::Error| {
             error
                 .downcast_ref::<io::Error>()
                 .is_some_and(|cause| cause.kind() == ErrorKind::NotFound)
         };
-        let output = match child::output(Command::new(PROGRAM).arg("--version"), stop) {
+        let output = match child::output(Command::new(emulator).arg("--version"), stop) {
             Ok(output) => output,
             Err(error) if is_missing(&error) => {
                 bail!(
-                    "{PROGRAM} is not installed: as root, apt-get install --no-install-recommends qemu-system-x86"
+                    "{emulator} is not installed: as root, apt-get install --no-install-recommends {package}"
                 )
             }
             Err(error) => return Err(error),
@@ -49,7 +49,7 @@ impl Emulator {
             .unwrap_or_default()
             .trim_start_matches("QEMU emulator version ")
             .to_owned();
-        let path = path().with_context(|| format!("{PROGRAM} is not in PATH"))?;
+        let path = path(emulator).with_context(|| format!("{emulator} is not in PATH"))?;
         let program =
             fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         Ok(Self { version, sha256: sha256(&program) })
@@ -61,8 +61,8 @@ impl Emulator {
     }
 }
 
-fn path() -> Option<PathBuf> {
+fn path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join(PROGRAM))
+        .map(|folder| folder.join(program))
         .find(|path| path.is_file())
 }

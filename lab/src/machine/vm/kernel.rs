@@ -3,27 +3,24 @@
 
 use std::{
     fmt, fs,
-    io::{
-        self,
-        ErrorKind::{BrokenPipe, NotFound},
-        Read as _, Write, pipe,
-    },
+    io::{self, ErrorKind::BrokenPipe, Read as _, Write, pipe},
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{OnceLock, atomic::AtomicBool},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::bzimage;
+use super::{
+    apt::{Apt, Failed, explained, pause, run},
+    architecture::{AMD64, ARM64, Architecture},
+    bzimage,
+};
 use crate::{
     cache::{Cache, KERNELS},
-    child, console,
+    child,
     digest::sha256,
     machine::setup,
     units::file,
@@ -35,10 +32,6 @@ const BINDER: &str = "binder_linux.ko";
 /// The largest kernel image or module, in bytes: a vmlinux with all debugging information.
 const LARGEST: u64 = 512 << 20;
 
-/// The longest wait for another program that holds apt, and the pause between two tries.
-const BUSY: Duration = Duration::from_secs(600);
-const PAUSE: Duration = Duration::from_secs(5);
-
 /// The time limit of unpacking a package, which takes seconds.
 const UNPACK: Duration = Duration::from_secs(600);
 
@@ -47,6 +40,7 @@ const UNPACK: Duration = Duration::from_secs(600);
 pub struct Flavour {
     /// The kernel's name in a target.
     pub name: &'static str,
+    pub architecture: &'static Architecture,
     build: Option<&'static Build>,
     /// The preemption model to select; `None` leaves the kernel's own.
     pub preemption: Option<&'static str>,
@@ -56,6 +50,9 @@ pub struct Flavour {
 #[derive(Debug)]
 struct Build {
     name: &'static str,
+    architecture: &'static Architecture,
+    /// `true` for a kernel with PREEMPT_DYNAMIC.
+    is_dynamic: bool,
     /// The package's name before and after the last part of the version.
     prefix: &'static str,
     suffix: &'static str,
@@ -65,36 +62,82 @@ struct Build {
 
 static STOCK_6_1: Build = Build {
     name: "6.1",
+    architecture: &AMD64,
+    is_dynamic: true,
     prefix: "linux-image-6.1.",
     suffix: "-amd64",
     leads: &["linux-image-amd64"],
 };
 static RT_6_1: Build = Build {
     name: "6.1-rt",
+    architecture: &AMD64,
+    is_dynamic: false,
     prefix: "linux-image-6.1.",
     suffix: "-rt-amd64",
     leads: &["linux-image-rt-amd64"],
 };
 static STOCK_6_12: Build = Build {
     name: "6.12",
+    architecture: &AMD64,
+    is_dynamic: true,
     prefix: "linux-image-6.12.",
     suffix: "-amd64",
     leads: &["linux-image-6.12-amd64", "linux-image-amd64"],
 };
 static RT_6_12: Build = Build {
     name: "6.12-rt",
+    architecture: &AMD64,
+    is_dynamic: false,
     prefix: "linux-image-6.12.",
     suffix: "-rt-amd64",
     leads: &["linux-image-6.12-rt-amd64", "linux-image-rt-amd64"],
 };
 
+static ARM64_STOCK_6_1: Build = Build {
+    name: "6.1-arm64",
+    architecture: &ARM64,
+    is_dynamic: false,
+    prefix: "linux-image-6.1.",
+    suffix: "-arm64",
+    leads: &["linux-image-arm64"],
+};
+static ARM64_RT_6_1: Build = Build {
+    name: "6.1-rt-arm64",
+    architecture: &ARM64,
+    is_dynamic: false,
+    prefix: "linux-image-6.1.",
+    suffix: "-rt-arm64",
+    leads: &["linux-image-rt-arm64"],
+};
+static ARM64_STOCK_6_12: Build = Build {
+    name: "6.12-arm64",
+    architecture: &ARM64,
+    is_dynamic: false,
+    prefix: "linux-image-6.12.",
+    suffix: "-arm64",
+    leads: &["linux-image-6.12-arm64", "linux-image-arm64"],
+};
+static ARM64_RT_6_12: Build = Build {
+    name: "6.12-rt-arm64",
+    architecture: &ARM64,
+    is_dynamic: false,
+    prefix: "linux-image-6.12.",
+    suffix: "-rt-arm64",
+    leads: &["linux-image-6.12-rt-arm64", "linux-image-rt-arm64"],
+};
+
 const fn flavour(name: &'static str, build: &'static Build, preemption: &'static str) -> Flavour {
-    Flavour { name, build: Some(build), preemption: Some(preemption) }
+    let architecture = build.architecture;
+    Flavour { name, architecture, build: Some(build), preemption: Some(preemption) }
 }
 
-/// Debian's stock kernels are built with PREEMPT_DYNAMIC: the boot arguments select one of three
-/// preemption models.
-pub static FLAVOURS: [Flavour; 9] = [
+const fn own_flavour(architecture: &'static Architecture) -> Flavour {
+    Flavour { name: "linux", architecture, build: None, preemption: None }
+}
+
+/// Debian's stock kernels for amd64 are built with PREEMPT_DYNAMIC: the boot arguments select one of
+/// three preemption models. Those for arm64 are built without it, with the model `voluntary`.
+pub static FLAVOURS: [Flavour; 14] = [
     flavour("linux-none", &STOCK_6_1, "none"),
     flavour("linux-voluntary", &STOCK_6_1, "voluntary"),
     flavour("linux-full", &STOCK_6_1, "full"),
@@ -103,7 +146,12 @@ pub static FLAVOURS: [Flavour; 9] = [
     flavour("linux-voluntary-6.12", &STOCK_6_12, "voluntary"),
     flavour("linux-full-6.12", &STOCK_6_12, "full"),
     flavour("linux-rt-6.12", &RT_6_12, "rt"),
-    Flavour { name: "linux", build: None, preemption: None },
+    own_flavour(&AMD64),
+    flavour("linux-voluntary", &ARM64_STOCK_6_1, "voluntary"),
+    flavour("linux-rt", &ARM64_RT_6_1, "rt"),
+    flavour("linux-voluntary-6.12", &ARM64_STOCK_6_12, "voluntary"),
+    flavour("linux-rt-6.12", &ARM64_RT_6_12, "rt"),
+    own_flavour(&ARM64),
 ];
 
 /// The user's own kernel, as given on the command line.
@@ -114,12 +162,12 @@ pub struct Own {
     pub append: String,
 }
 
-/// The target of [`Own`].
-pub const OWN_TARGET: &str = "linux@vm";
+/// The targets of [`Own`].
+pub const OWN_TARGETS: [&str; 2] = ["linux@vm", "linux@vm-arm64"];
 
 static OWN: OnceLock<Own> = OnceLock::new();
 
-/// Sets the kernel of `linux@vm`. The first call counts; later ones are ignored.
+/// Sets the kernel of [`OWN_TARGETS`]. The first call counts; later ones are ignored.
 ///
 /// # Errors
 /// If the image or a module cannot be read, or is larger than 512 MiB.
@@ -149,7 +197,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// The files and arguments with which a machine is started.
 pub struct Kernel {
-    /// The image, a bzImage or a vmlinux.
+    /// The image, in one of the forms that its architecture unpacks.
     pub image: Vec<u8>,
     /// The origin of the image, for the run's identity.
     pub origin: String,
@@ -159,14 +207,26 @@ pub struct Kernel {
     pub append: String,
 }
 
+/// Writes the kernel's target.
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.architecture.machine)
+    }
+}
+
 impl Flavour {
+    /// The preemption model that a boot argument selects; `None` for a kernel that has only one.
+    pub fn boot_preemption(&self) -> Option<&'static str> {
+        self.preemption.filter(|_| self.build.is_some_and(|build| build.is_dynamic))
+    }
+
     /// Returns the kernel; downloads it unless it is in the cache.
     ///
     /// # Errors
     /// If a file or program is missing, or the download fails or is stopped; the message gives the
     /// remedy.
     pub fn kernel(&self, cache: &Cache, stop: &AtomicBool) -> Result<Kernel> {
-        let Some(build) = self.build else { return own() };
+        let Some(build) = self.build else { return own(self.architecture) };
         // The folder's name includes its content, so that caches without the driver are not used.
         let name = format!("{}-with-binder", build.name);
         let what = format!("fetching Linux {} from Debian", build.name);
@@ -185,10 +245,19 @@ impl Flavour {
     }
 }
 
-fn own() -> Result<Kernel> {
-    let own = OWN.get().context(
-        "linux@vm is a kernel of your own: name it with --kernel-image FILE; Debian's are linux-full@vm, linux-rt@vm …",
-    )?;
+fn own(architecture: &Architecture) -> Result<Kernel> {
+    let own = OWN.get().with_context(|| {
+        let machine = architecture.machine;
+        let debians = FLAVOURS
+            .iter()
+            .filter(|flavour| flavour.architecture.machine == machine && flavour.build.is_some())
+            .map(Flavour::to_string)
+            .collect::<Vec<_>>();
+        format!(
+            "linux@{machine} is a kernel of your own: name it with --kernel-image FILE; Debian's are {}",
+            debians.join(", ")
+        )
+    })?;
     Ok(Kernel {
         image: read(&own.image)?,
         origin: own.image.display().to_string(),
@@ -214,15 +283,15 @@ impl Own {
 impl Build {
     /// Fills `folder` with the image, the binder module, and a line that gives their origin.
     fn fetch(&self, folder: &Path, stop: &AtomicBool) -> Result<()> {
-        let package = match self.download(folder, stop) {
-            Ok(package) => package,
-            // The package lists may be older than the mirror, or the network failed for a moment.
-            Err(first) => {
-                if update(stop).is_err() {
-                    pause(Duration::from_secs(5), stop);
-                }
-                self.download(folder, stop).map_err(|_| first)?
-            }
+        let lists = folder.join("apt");
+        let package = if self.architecture.is_the_hosts() {
+            self.package_of_system(folder, stop)?
+        } else {
+            let apt = Apt::of_other(self.architecture.debian, &lists)?;
+            apt.update(stop)?;
+            let package = self.download(&apt, folder, stop)?;
+            fs::remove_dir_all(&lists)?;
+            package
         };
         let deb = files(folder)?
             .into_iter()
@@ -249,22 +318,29 @@ impl Build {
         )?)
     }
 
+    /// Downloads the current package by the system's package lists.
+    fn package_of_system(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let apt = Apt::of_system();
+        self.download(&apt, folder, stop).or_else(|first| {
+            // The package lists may be older than the mirror, or the network failed for a moment.
+            if apt.update(stop).is_err() {
+                pause(Duration::from_secs(5), stop);
+            }
+            self.download(&apt, folder, stop).map_err(|_| first)
+        })
+    }
+
     /// Downloads the current package into `folder`; returns its name.
-    fn download(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
-        let package = self.package(stop)?;
-        let options = ["-o", "Acquire::Retries=3", "-q"];
-        let mut download = Command::new("apt-get");
-        download.args(options).args(["download", &package]).current_dir(folder);
-        run(&mut download, stop)?;
+    fn download(&self, apt: &Apt, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let package = self.package(apt, stop)?;
+        apt.download(&package, folder, stop)?;
         Ok(package)
     }
 
-    /// The name of the current package, from the system's package lists.
-    fn package(&self, stop: &AtomicBool) -> Result<String> {
+    /// The name of the current package, from the package lists.
+    fn package(&self, apt: &Apt, stop: &AtomicBool) -> Result<String> {
         for lead in self.leads {
-            let Ok(text) = run(Command::new("apt-cache").args(["depends", lead]), stop) else {
-                continue;
-            };
+            let Ok(text) = apt.depends(lead, stop) else { continue };
             let words = text.split_ascii_whitespace();
             if let Some(name) = words.into_iter().find(|word| self.is_it(word)) {
                 return Ok(name.to_owned());
@@ -273,9 +349,10 @@ impl Build {
         let leads = self.leads.join(" or ");
         bail!(
             "this system's package lists have no {}*{} ({leads}): as root, apt-get update; or name a kernel of your own with \
-             --kernel-image FILE --target linux@vm",
+             --kernel-image FILE --target linux@{}",
             self.prefix,
-            self.suffix
+            self.suffix,
+            self.architecture.machine
         )
     }
 
@@ -285,33 +362,6 @@ impl Build {
         // Accepts `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` or `-cloud`.
         version.is_some_and(|version| !version.ends_with(|last: char| last.is_ascii_alphabetic()))
     }
-}
-
-/// Updates the system's package lists, once no other program holds them; waits for that at most ten
-/// minutes, and says so.
-fn update(stop: &AtomicBool) -> Result<()> {
-    let start = Instant::now();
-    loop {
-        let updated = run(Command::new("apt-get").args(["update", "-q"]), stop).map(drop);
-        let why = match &updated {
-            Err(error) if is_held(&error.to_string()) => error,
-            _ => return updated,
-        };
-        if start.elapsed() > BUSY || stop.load(Ordering::Relaxed) {
-            return updated;
-        }
-        if start.elapsed() < PAUSE {
-            console::note(&format!("waiting for apt, which another program holds: {why}"));
-        }
-        pause(PAUSE, stop);
-    }
-}
-
-/// Returns whether apt failed because another program holds one of its locks.
-fn is_held(error: &str) -> bool {
-    ["Could not get lock", "Unable to lock", "Unable to acquire"]
-        .iter()
-        .any(|words| error.contains(words))
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -355,40 +405,6 @@ fn is_io(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == kind)
 }
 
-/// Waits, and ends the wait within 0.1 s after `stop` becomes true.
-fn pause(time: Duration, stop: &AtomicBool) {
-    let start = Instant::now();
-    while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Runs the command and returns its standard output.
-fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = child::output(command, stop).map_err(explained)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let what = format!("{name} failed: {}", cause(&String::from_utf8_lossy(&output.stderr)));
-    Err(Failed { what, words: [output.stdout, output.stderr].concat() }.into())
-}
-
-/// A program that failed, with all that it printed.
-#[derive(Debug)]
-struct Failed {
-    what: String,
-    words: Vec<u8>,
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Failed {}
-
 /// The error of the step `what`. If a program failed, its output becomes a log in `folder`, and the
 /// message has the log's path.
 fn with_log(error: anyhow::Error, what: &str, folder: &Path) -> anyhow::Error {
@@ -397,34 +413,9 @@ fn with_log(error: anyhow::Error, what: &str, folder: &Path) -> anyhow::Error {
     anyhow!("{what}: {error} ({remedy})")
 }
 
-/// The line of a program's standard error that tells most: apt's first error, or the last line.
-fn cause(text: &str) -> &str {
-    let error = text.lines().find_map(|line| line.strip_prefix("E: "));
-    error.or(text.lines().next_back()).unwrap_or_default()
-}
-
-/// Adds the remedy to the error of a program that is not installed.
-fn explained(error: anyhow::Error) -> anyhow::Error {
-    if !is_io(&error, NotFound) {
-        return error;
-    }
-    anyhow!(
-        "{error:#}: Debian's kernels come through apt-get, dpkg-deb and tar; elsewhere, name a kernel of your own with \
-         --kernel-image FILE --target linux@vm"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_cause_of_a_failure_is_told() {
-        let held = "Reading…\nE: Could not get lock /var/lib/apt/lists/lock. It is held by process 7\nE: Unable to lock directory /var/lib/apt/lists/\n";
-        assert!(cause(held).starts_with("Could not get lock") && is_held(cause(held)));
-        assert_eq!(cause("one\ntwo\n"), "two");
-        assert!(!is_held("Temporary failure resolving 'deb.debian.org'"));
-    }
 
     #[test]
     fn packages_are_told_apart() {
@@ -436,6 +427,10 @@ mod tests {
             (&STOCK_6_12, "linux-image-6.12.117+deb12-amd64", true),
             (&RT_6_12, "linux-image-6.12.117+deb12-rt-amd64", true),
             (&STOCK_6_1, "linux-image-6.12.117+deb12-amd64", false),
+            (&ARM64_STOCK_6_1, "linux-image-6.1.0-56-arm64", true),
+            (&ARM64_STOCK_6_1, "linux-image-6.1.0-56-cloud-arm64", false),
+            (&ARM64_STOCK_6_1, "linux-image-6.1.0-56-rt-arm64", false),
+            (&ARM64_RT_6_12, "linux-image-6.12.117+deb12-rt-arm64", true),
         ] {
             assert_eq!(build.is_it(name), is_it, "{name}");
         }

@@ -5,6 +5,9 @@
 //! `docs/machines/vm.md` gives the reasons for this construction; `ports/linux/src/guest.rs` is the
 //! guest's side.
 
+mod apt;
+mod architecture;
+mod arm64;
 mod bzimage;
 pub mod identity;
 mod initramfs;
@@ -24,6 +27,7 @@ use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use self::{
+    architecture::ARM64,
     kernel::{FLAVOURS, Flavour},
     options::Mode,
     start::Guest,
@@ -66,21 +70,32 @@ pub struct Vm {
 }
 
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
-    let mut flavours = FLAVOURS.iter().filter(|_| target.machine == "vm");
-    let Some(flavour) = flavours.find(|flavour| flavour.name == target.kernel) else {
-        return Ok(None);
+    let is_it = |flavour: &&Flavour| {
+        flavour.name == target.kernel && flavour.architecture.machine == target.machine
     };
-    Ok(Some(Box::new(Vm { flavour, programs: Vec::new() })))
+    if let Some(flavour) = FLAVOURS.iter().find(is_it) {
+        return Ok(Some(Box::new(Vm { flavour, programs: Vec::new() })));
+    }
+    let selects_a_model =
+        |flavour: &Flavour| flavour.name == target.kernel && flavour.boot_preemption().is_some();
+    if target.machine == ARM64.machine && FLAVOURS.iter().any(selects_a_model) {
+        bail!(
+            "`{target}`: Debian builds its kernels for arm64 without PREEMPT_DYNAMIC, with the model `voluntary`: use \
+             linux-voluntary@{0} or linux-rt@{0}, or a kernel of your own as linux@{0}",
+            target.machine
+        );
+    }
+    Ok(None)
 }
 
 fn targets() -> Vec<String> {
-    FLAVOURS.iter().map(|flavour| format!("{}@vm", flavour.name)).collect()
+    FLAVOURS.iter().map(Flavour::to_string).collect()
 }
 
 /// The prepared guests, or the errors of preparing them, by kernel, mode and programs. Each is
 /// prepared once in the process's life.
 static GUESTS: Mutex<Guests> = Mutex::new(BTreeMap::new());
-type Guests = BTreeMap<(&'static str, Mode, Vec<String>), Result<Arc<Guest>, Failure>>;
+type Guests = BTreeMap<(String, Mode, Vec<String>), Result<Arc<Guest>, Failure>>;
 
 /// The error of preparing a guest, and whether the guest itself failed.
 type Failure = (String, bool);
@@ -88,8 +103,9 @@ type Failure = (String, bool);
 impl Vm {
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
         let mut guests = GUESTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let guest =
-            guests.entry((self.flavour.name, mode, self.programs.clone())).or_insert_with(|| {
+        let guest = guests
+            .entry((self.flavour.to_string(), mode, self.programs.clone()))
+            .or_insert_with(|| {
                 let guest = Guest::ready(self.flavour, mode, &self.programs, stop);
                 guest.map(Arc::new).map_err(|error| {
                     let is_the_guests = error.is::<TargetFailed>();

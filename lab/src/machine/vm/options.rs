@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{identity::Emulator, kernel::Flavour};
+use super::{architecture::Architecture, identity::Emulator, kernel::Flavour};
 
 /// The mode of the guest's processors and clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,43 +21,9 @@ pub enum Mode {
 /// MIPS.
 const SHIFT: u32 = 1;
 
-/// A machine without devices that the guest has no drivers for; their absence also shortens the
-/// firmware's start.
-const MACHINE: [&str; 23] = [
-    "-machine",
-    "q35,usb=off,smbus=off,sata=off,vmport=off",
-    "-nodefaults",
-    "-no-user-config",
-    "-nic",
-    "none",
-    "-vga",
-    "none",
-    "-display",
-    "none",
-    "-m",
-    "512",
-    "-no-reboot",
-    "-chardev",
-    "file,id=console,path=/dev/stderr",
-    "-serial",
-    "chardev:console",
-    "-chardev",
-    "file,id=stream,path=/dev/stdout",
-    "-device",
-    "isa-debugcon,iobase=0xe9,chardev=stream",
-    "-device",
-    "isa-debug-exit,iobase=0xf4,iosize=4",
-];
-
-/// A device that stops the machine when the guest writes to it to report that it is ready.
-const PAUSE: [&str; 4] = ["-device", "pvpanic,ioport=0x505", "-action", "panic=pause"];
-
 /// Emulation with a clock that counts instructions; a sleeping processor skips to its next event.
 /// The calendar starts on a fixed day and follows the same clock.
 const INSTRUCTIONS: [&str; 4] = ["-accel", "tcg", "-rtc", "base=2020-01-01,clock=vm"];
-
-/// The frequency of the time stamp counter, 1 GHz, so that the kernel does not measure it at boot.
-const KNOWN_CLOCK: &str = "tsc_early_khz=1000000 lpj=4000000 tsc=reliable";
 
 impl Mode {
     pub const WORDS: [&'static str; 3] = ["det", "smp", "kvm"];
@@ -73,13 +39,23 @@ impl Mode {
     /// Checks that this mode is available.
     ///
     /// # Errors
-    /// If QEMU is too old or /dev/kvm is missing; the message gives the remedy.
-    pub fn check(self, emulator: &Emulator) -> Result<()> {
+    /// If QEMU is too old, /dev/kvm is missing, or the machine has no such mode; the message gives
+    /// the remedy.
+    pub fn check(self, architecture: &Architecture, emulator: &Emulator) -> Result<()> {
         match self {
+            Self::Kvm if !architecture.has_kvm => bail!(
+                "mode=kvm is not offered on {}, whose stream only QEMU's emulator carries: use mode=det",
+                architecture.machine
+            ),
+            Self::Kvm if !architecture.is_the_hosts() => bail!(
+                "mode=kvm runs the guest on the host's processor, and the host's is no {}: use mode=det",
+                architecture.rust
+            ),
             // QEMU 7.2 hangs while the second processor starts.
             Self::Multiprocessor if emulator.major() < 10 => bail!(
-                "mode=smp needs QEMU 10, and this is {}: on Debian 12, install qemu-system-x86 from bookworm-backports",
-                emulator.version
+                "mode=smp needs QEMU 10, and this is {}: on Debian 12, install {} from bookworm-backports",
+                emulator.version,
+                architecture.package
             ),
             Self::Kvm => match std::fs::File::options().read(true).write(true).open("/dev/kvm") {
                 Ok(_) => Ok(()),
@@ -105,7 +81,7 @@ impl Mode {
     }
 
     /// The options of QEMU for both the boot and the cases.
-    pub fn options(self) -> Vec<String> {
+    pub fn options(self, architecture: &Architecture) -> Vec<String> {
         let own: Vec<String> = match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host"].map(str::to_owned).into(),
             _ => {
@@ -114,25 +90,20 @@ impl Mode {
             }
         };
         let smp: &[&str] = if self == Self::Multiprocessor { &["-smp", "2"] } else { &[] };
-        let pause: &[&str] = if self.is_kept() { &PAUSE } else { &[] };
-        let common = MACHINE.iter().chain(smp).chain(pause).map(|&word| word.to_owned());
+        let pause: &[&str] = if self.is_kept() { architecture.pause } else { &[] };
+        let common =
+            architecture.options.iter().chain(smp).chain(pause).map(|&word| word.to_owned());
         common.chain(own).collect()
     }
 
     /// The kernel's boot arguments: those of the mode and the flavour, then `append`.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
-        let clock = if self == Self::Kvm { "" } else { KNOWN_CLOCK };
-        let model = flavour
-            .preemption
-            .filter(|model| *model != "rt")
-            .map(|model| format!("preempt={model}"));
+        let clock = if self == Self::Kvm { "" } else { flavour.architecture.clock };
+        let model = flavour.boot_preemption().map(|model| format!("preempt={model}"));
+        let console =
+            format!("console={} quiet panic=-1 cryptomgr.notests", flavour.architecture.console);
         // A panic ends the machine at once, and the self-tests of ciphers would delay the boot.
-        let words = [
-            "console=ttyS0 quiet panic=-1 cryptomgr.notests",
-            clock,
-            model.as_deref().unwrap_or(""),
-            append,
-        ];
+        let words = [&console, clock, model.as_deref().unwrap_or(""), append];
         let words = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         format!("{words} -- chronoscope-guest")
     }

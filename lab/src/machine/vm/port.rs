@@ -5,33 +5,34 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
+use super::architecture::Architecture;
 use crate::machine::builder::{self, folder_of_the_lab};
 
 const PACKAGE: &str = "chronoscope-linux";
 
-/// The installed program, relative to the parent of the lab's own folder.
-const INSTALLED: &str = "share/chronoscope/guest/chronoscope-linux";
-
-/// The built program, relative to the build folder.
-const BUILT: &str = "guest/x86_64-unknown-linux-gnu/release/chronoscope-linux";
+/// The folders of the installed and the built programs, relative to the parent of the lab's own
+/// folder and to the build folder.
+const INSTALLED: &str = "share/chronoscope/guest";
+const BUILT: &str = "guest";
 
 /// Reads the program, after building it where it is not installed. If it is up to date, Cargo
 /// builds nothing.
 ///
 /// # Errors
 /// If it is neither installed nor can be built.
-pub fn program() -> Result<Vec<u8>> {
+pub fn program(architecture: &Architecture) -> Result<Vec<u8>> {
+    let triple = architecture.triple;
     let folder = folder_of_the_lab()?;
     // In a checkout, the programs are one folder below the build folder.
     let above = folder.parent().unwrap_or(Path::new("/"));
-    let installed = above.join(INSTALLED);
+    let installed = above.join(INSTALLED).join(triple).join(PACKAGE);
     let path = if installed.is_file() {
         installed
     } else {
-        let arguments = ["guest", "build", "--release", "--locked", "--package", PACKAGE];
+        let arguments = ["guest", triple, "build", "--release", "--locked", "--package", PACKAGE];
         builder::build(&arguments, above, "the guest's program")
             .context("the guest's program could not be built")?;
-        above.join(BUILT)
+        above.join(BUILT).join(triple).join("release").join(PACKAGE)
     };
     fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
 }

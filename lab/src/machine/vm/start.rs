@@ -14,8 +14,8 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
 use super::{
-    bzimage,
-    identity::{Emulator, PROGRAM},
+    architecture::Architecture,
+    identity::Emulator,
     initramfs,
     kernel::Flavour,
     options::Mode,
@@ -40,8 +40,10 @@ const SAVED: &str = "CHRONOSCOPE_SAVED_MACHINE";
 
 /// A machine that is prepared to run cases.
 pub struct Guest {
+    architecture: &'static Architecture,
     mode: Mode,
-    /// The folder with the files of a start: `memory`, or `vmlinux` and `initramfs`.
+    /// The folder with the files of a start: `memory`, or `vmlinux` (the unpacked kernel) and
+    /// `initramfs`.
     folder: PathBuf,
     boot_arguments: String,
     pub identity: Identity,
@@ -59,9 +61,10 @@ impl Guest {
         stop: &AtomicBool,
     ) -> Result<Self> {
         // The build of the port also installs QEMU, if it is permitted.
-        let program = port::program()?;
-        let emulator = Emulator::find(stop)?;
-        mode.check(&emulator)?;
+        let architecture = flavour.architecture;
+        let program = port::program(architecture)?;
+        let emulator = Emulator::find(architecture, stop)?;
+        mode.check(architecture, &emulator)?;
         let cache = Cache::of_user()?;
         let kernel = flavour.kernel(&cache, stop)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
@@ -73,41 +76,45 @@ impl Guest {
         let identity = Identity::from([
             (
                 "emulator".to_owned(),
-                format!("{PROGRAM} {}, sha256 {}", emulator.version, emulator.sha256),
+                format!(
+                    "{} {}, sha256 {}",
+                    architecture.emulator, emulator.version, emulator.sha256
+                ),
             ),
             ("kernel".to_owned(), format!("sha256 {}", sha256(&kernel.image))),
             ("kernel's origin".to_owned(), kernel.origin),
             ("initramfs".to_owned(), format!("sha256 {}", sha256(&initramfs))),
-            ("machine".to_owned(), mode.options().join(" ")),
+            ("machine".to_owned(), mode.options(architecture).join(" ")),
             ("boot arguments".to_owned(), boot_arguments.clone()),
         ]);
         let name = format!("{}-{}", flavour.name, key(&identity));
         let kind = if mode.is_kept() { "machines" } else { "images" };
         let folder = cache.obtain(kind, &name, stop, |folder| {
-            let image = bzimage::vmlinux(&kernel.image, stop)
+            let image = (architecture.unpack)(&kernel.image, stop)
                 .with_context(|| identity["kernel's origin"].clone())?;
             fs::write(folder.join("vmlinux"), image)?;
             fs::write(folder.join("initramfs"), &initramfs)?;
             let guest = Self {
+                architecture,
                 mode,
                 folder: folder.into(),
                 boot_arguments: boot_arguments.clone(),
                 identity: Identity::new(),
             };
             if mode.is_kept() {
-                setup::step(&format!("booting {}@vm", flavour.name), || guest.save(stop))
+                setup::step(&format!("booting {flavour}"), || guest.save(stop))
                     .map_err(|error| TargetFailed(format!("{error:#}")))?;
                 fs::remove_file(folder.join("vmlinux"))?;
                 fs::remove_file(folder.join("initramfs"))?;
             }
             Ok(fs::write(folder.join("identity.json"), serde_json::to_vec_pretty(&identity)?)?)
         })?;
-        Ok(Self { mode, folder, boot_arguments, identity })
+        Ok(Self { architecture, mode, folder, boot_arguments, identity })
     }
 
     fn qemu(&self) -> Command {
-        let mut qemu = Command::new(PROGRAM);
-        qemu.args(self.mode.options());
+        let mut qemu = Command::new(self.architecture.emulator);
+        qemu.args(self.mode.options(self.architecture));
         qemu
     }
 
@@ -166,7 +173,7 @@ impl Guest {
             let limit = start.limit.saturating_add(BOOT);
             qemu.stdin(Stdio::null());
             let ran = child::run_with_input(&mut qemu, "the guest", limit, start.stop, sink)
-                .map_err(installed)
+                .map_err(|error| self.installed(error))
                 .and_then(no_panic);
             return ran
                 .with_context(|| format!("{}, which mode=det does not need", self.mode.needs()));
@@ -177,6 +184,17 @@ impl Guest {
             qmp.ask_until("query-status", |answer| answer["status"] != "inmigrate")?;
             qmp.command("cont", &json!({})).map(|_| ())
         })
+    }
+
+    /// Replaces the error of a missing QEMU by one with the remedy.
+    fn installed(&self, error: anyhow::Error) -> anyhow::Error {
+        let Architecture { emulator, package, .. } = self.architecture;
+        match error.downcast_ref::<io::Error>() {
+            Some(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                anyhow!("{emulator} has gone: install {package}")
+            }
+            _ => error,
+        }
     }
 
     /// Runs QEMU, and at the same time a conversation with it.
@@ -195,7 +213,7 @@ impl Guest {
         thread::scope(|scope| {
             let talk = scope.spawn(move || qmp.greet().and_then(|()| conversation(&mut qmp)));
             let ran = child::run_with_input(qemu, "the guest", limit, stop, sink)
-                .map_err(installed)
+                .map_err(|error| self.installed(error))
                 .and_then(no_panic);
             let talked = talk
                 .join()
@@ -211,15 +229,5 @@ fn no_panic(console: String) -> Result<()> {
     match console.lines().find_map(|line| Some(&line[line.find("Kernel panic")?..])) {
         Some(line) => Err(anyhow!("in the guest: {}", printable(line))),
         None => Ok(()),
-    }
-}
-
-/// Replaces the error of a missing QEMU by one with the remedy.
-fn installed(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<io::Error>() {
-        Some(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            anyhow!("{PROGRAM} has gone: install qemu-system-x86")
-        }
-        _ => error,
     }
 }

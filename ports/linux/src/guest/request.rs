@@ -6,7 +6,7 @@ use std::io;
 
 use chronoscope_suite::request::MAX_REQUEST;
 
-use super::ports::{read_bytes, write_word};
+use super::board::Board;
 
 /// The file that holds the request.
 const REQUEST: &[u8] = b"opt/chronoscope/request";
@@ -15,8 +15,6 @@ const PROGRAM: &[u8] = b"opt/chronoscope/program";
 /// The maximum length of a command, in bytes: more than the lab sends.
 const MAX_PROGRAM: usize = 4096;
 
-const SELECTOR: u16 = 0x510;
-const DATA: u16 = 0x511;
 /// The selector of the directory: a count, then entries, all numbers big-endian.
 const DIRECTORY: u16 = 0x19;
 
@@ -39,30 +37,30 @@ impl Entry {
 
 /// # Errors
 /// An error if there is no request, or if it is not UTF-8.
-pub fn read() -> io::Result<String> {
-    file(REQUEST, MAX_REQUEST)?.ok_or_else(|| io::Error::other("fw_cfg holds no request"))
+pub fn read(board: &Board) -> io::Result<String> {
+    file(board, REQUEST, MAX_REQUEST)?.ok_or_else(|| io::Error::other("fw_cfg holds no request"))
 }
 
 /// # Errors
 /// An error if the command is not UTF-8.
-pub fn program() -> io::Result<Option<String>> {
-    file(PROGRAM, MAX_PROGRAM)
+pub fn program(board: &Board) -> io::Result<Option<String>> {
+    file(board, PROGRAM, MAX_PROGRAM)
 }
 
 /// Reads the file of this name, if it exists and is not longer than `limit` bytes.
-fn file(name: &[u8], limit: usize) -> io::Result<Option<String>> {
-    write_word(SELECTOR, DIRECTORY);
+fn file(board: &Board, name: &[u8], limit: usize) -> io::Result<Option<String>> {
+    board.select(DIRECTORY);
     let mut count = [0; 4];
-    read_bytes(DATA, &mut count);
+    board.read(&mut count);
     let mut entries = (0..u32::from_be_bytes(count)).map(|_| {
         let mut entry = Entry([0; 64]);
-        read_bytes(DATA, &mut entry.0);
+        board.read(&mut entry.0);
         entry
     });
     let entry = entries.find(|entry| entry.name() == name && entry.size() <= limit);
     let Some(entry) = entry else { return Ok(None) };
     let mut text = vec![0; entry.size()];
-    write_word(SELECTOR, entry.selector());
-    read_bytes(DATA, &mut text);
+    board.select(entry.selector());
+    board.read(&mut text);
     String::from_utf8(text).map(Some).map_err(io::Error::other)
 }
