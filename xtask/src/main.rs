@@ -12,8 +12,10 @@ mod images;
 mod package;
 mod packages;
 mod plugin;
+mod python;
 mod repository;
 mod rust;
+mod site;
 mod test;
 
 use std::{env, process::ExitCode};
@@ -26,7 +28,7 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 12] = [
+static SUBCOMMANDS: [Subcommand; 13] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -36,6 +38,7 @@ static SUBCOMMANDS: [Subcommand; 12] = [
     Subcommand { name: "packages", usage: packages::USAGE, run: packages::run },
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "package", usage: package::USAGE, run: package::run },
+    Subcommand { name: "site", usage: site::USAGE, run: site::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },

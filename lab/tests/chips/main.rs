@@ -21,6 +21,7 @@ mod serial;
 mod serial_images;
 mod shards;
 mod slurm;
+mod tutorials;
 
 use common::{cases, median};
 

@@ -3,6 +3,7 @@
 // Each test program uses its own part of this module.
 #![allow(dead_code)]
 
+pub mod documented;
 pub mod schema;
 
 use std::{

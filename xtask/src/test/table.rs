@@ -437,6 +437,13 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         step
     });
     steps.extend(interrupts);
+    let site = target.join("site").display().to_string();
+    let xtask = env::current_exe()?.display().to_string();
+    let site = Step::new(Stage::Full, "documentation site", &[&xtask, "site", &site]);
+    steps.push(site.after(&["packages"]));
+    let tutorials = ["--test", "chips", "tutorials", "--", "--ignored"];
+    let tutorials = Step::new(Stage::Long, "tests: a tutorial", &cargo_test(&tutorials, &[]));
+    steps.push(tutorials.after(&["program"]).cores(2));
     let fuzz = cargo_test(&["--test", "files", "fuzz"], &[]);
     let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
     fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());

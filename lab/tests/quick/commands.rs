@@ -1,0 +1,56 @@
+//! Every command that the documents show is one that the program takes. Runs are only planned here
+//! (`--list`); those of the tutorials are run to their end by `chips/tutorials.rs`.
+
+use crate::common::documented::{Desk, Shown, commands, documents, is_done};
+
+/// Parts of commands that cannot be run anywhere else: files of other machines, measurements of
+/// many seconds, tools that act on the machine.
+const ELSEWHERE: [&str; 7] = [
+    "/srv/",
+    "[--",
+    "completions bash >",
+    "--on slurm",
+    "=target/firmware/",
+    "theirs.toml",
+    "hwbinder-latency",
+];
+
+/// The most cases that the shards of the documents' study are replaced by.
+const SHARDS: &str = "run switch --set policy=other --set mlock=no -l 50 --repeat 2 -q --no-store";
+
+#[test]
+fn every_command_in_the_documents_is_taken() {
+    let desk = Desk::new("commands");
+    for part in ["1", "2"] {
+        let file = format!("--set tasks=2,3 --shard {part}/2 --format json -o part-{part}.json");
+        desk.shell(&format!("chronoscope {SHARDS} {file}")).exits(0);
+    }
+    let mut taken = 0;
+    let mut faults = Vec::new();
+    for shown in documents().iter().flat_map(|document| commands(document)) {
+        let Shown { document, text, .. } = shown;
+        if ELSEWHERE.iter().any(|part| text.contains(part)) {
+            continue;
+        }
+        // What other tools make of the output is not tested here.
+        let own = text.split(['|', '>']).next().unwrap_or_default().trim_end();
+        let mut line = own.to_owned();
+        if line.starts_with("chronoscope run") && !line.contains("--list") {
+            line = line.split(" -o ").next().unwrap_or_default().to_owned();
+            line = line.replace("--format html", "") + " --list";
+        }
+        if line.contains("compare linux@host") {
+            line += " --set loops=50 --set policy=other --set mlock=no --repeat 3 -q --no-store";
+        }
+        if line.contains("compare mine=") {
+            continue;
+        }
+        let answer = desk.shell(&line);
+        taken += 1;
+        if !is_done(&answer) {
+            faults.push(format!("{document}: {line}: {}", answer.stderr.trim_end()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(taken > 60, "only {taken} commands were found");
+}
