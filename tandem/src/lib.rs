@@ -124,6 +124,30 @@
 //! section stays closed whatever is called in it. A call that would have to wait there panics with
 //! the names of the task and the call.
 //!
+//! Handlers of every priority may call the kernel, except those of NMI and of faults, which cannot
+//! be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it returns.
+//!
+//! # What the kernel takes from the chip
+//! On a Cortex-M: PendSV, which gets the lowest priority, and SVC; the handlers of MemManage and hard
+//! faults, for reports; two regions of the MPU, or the stack limits, where the chip has them. The
+//! alarm is the program's, and so are `critical-section`'s functions: the feature
+//! `critical-section-single-core` of `cortex-m`.
+//!
+//! On RISC-V: the vector table and `mscratch`, the first entries of the PMP, and
+//! `critical-section`'s functions. Link with `-Ttandem.x`. Handlers are functions named
+//! `MachineTimer`, `MachineSoft`, `MachineExternal`, and `Local16` to `Local31`.
+//!
+//! # Stacks
+//! A [`Thread`]'s stack holds its body's captured values, the frames of its calls, and, where it is
+//! interrupted, about 80 bytes, or 220 with the FPU in use. Start with 1024 bytes, twice as many
+//! where text is formatted, and look at [`Thread::stack_unused`]. The shared stack of [`start`]
+//! holds the deepest poll of each priority that coroutines have. Handlers run on the stack of
+//! `main`.
+//!
+//! # Reports
+//! Misuse and stack overflows end in a panic that names the task and the call: print the
+//! `PanicInfo` in the program's panic handler. [`current`] gives the running task's name.
+//!
 //! # Before `start`
 //! The kernel has no running task before [`start`]. Tasks that are spawned earlier run from then
 //! on; calls that need no [`Me`] work.

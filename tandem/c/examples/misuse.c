@@ -98,6 +98,9 @@ static void run(void *unused)
     case 16:
         tandem_set_priority(&task, 32);
         break;
+    case 18:
+        __asm volatile("udf #0");
+        break;
     case 17:
         tandem_start(idle_stack, sizeof idle_stack, NULL);
         break;

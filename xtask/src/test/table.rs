@@ -117,7 +117,10 @@ fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
     let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
     let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
     let tests = cargo_test(
-        &["--lib", "--bins", "--test", "quick", "--test", "usage", "--test", "packages"],
+        &[
+            "--lib", "--bins", "--test", "quick", "--test", "usage", "--test", "packages",
+            "--test", "misuse",
+        ],
         filters,
     );
     let format =
