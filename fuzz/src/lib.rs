@@ -26,7 +26,7 @@ use chronoscope::{
         perfetto, table, vcd,
     },
     run::{CaseResult, Run, sample},
-    store::Store,
+    store::{Place, Store},
     stream::Decoder,
     study::{self, Overrides},
     timeline::Timeline,
@@ -203,7 +203,7 @@ fn file(extension: &str) -> PathBuf {
 pub fn store(bytes: &[u8]) {
     let path = file("sqlite");
     fs::write(&path, bytes).expect("room for a file");
-    if let Some(store) = one_line(Store::open(&path)) {
+    if let Some(store) = one_line(Store::open(&Place::File(path.clone()))) {
         one_line(store.runs(None, 20));
         one_line(store.cases("switch", None, 20));
         if let Some(run) = one_line(store.newest(0).and_then(|newest| store.run(newest))) {

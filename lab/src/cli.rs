@@ -9,7 +9,8 @@ use crate::{
     report::format::{
         BenchmarkFormat, ComparisonFormat, EVIDENCE, EXPLANATION, FULL, RunFormat, TraceFormat,
     },
-    run, store,
+    run,
+    store::{self, Place},
 };
 
 mod baseline;
@@ -89,6 +90,10 @@ pub enum Command {
     /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
     #[command(after_help = MERGE_HELP)]
     Merge(Merge),
+    /// Write runs of the store as lines of JSON, for `import` into another store.
+    Export(Export),
+    /// Store the runs of files. A run that the store has already, by its UUID, changes nothing.
+    Import(Import),
     /// Show all experiments, their parameters, and all targets.
     List(List),
     /// Measure real-time and ordinary calls to a service through binder, as Android's binder
@@ -293,18 +298,19 @@ impl Output {
 /// The flag that chooses the store of runs.
 #[derive(Args)]
 pub struct Store {
-    /// The store of runs, instead of the one in the user's data folder.
-    #[arg(long, value_name = "FILE")]
+    /// The store of runs, instead of the one in the user's data folder: a file, or a database on a
+    /// PostgreSQL server (postgres://USER@HOST/DATABASE; PGPASSWORD has the password).
+    #[arg(long, value_name = "FILE|URL")]
     pub store: Option<PathBuf>,
 }
 
 impl Store {
-    /// The path of `--store`, or of the store in the user's data folder.
+    /// The place of `--store`, or of the store in the user's data folder.
     ///
     /// # Errors
-    /// The user has no data folder.
-    pub fn path(&self) -> Result<PathBuf> {
-        self.store.clone().map_or_else(store::default_path, Ok)
+    /// The word is no place, or the user has no data folder.
+    pub fn place(&self) -> Result<Place> {
+        self.store.as_deref().map_or_else(store::default_place, Place::read)
     }
 }
 
@@ -439,27 +445,63 @@ impl PrintComparison {
 pub struct History {
     /// Show the figures of this experiment from run to run.
     pub experiment: Option<String>,
-    /// Only runs of this study.
-    #[arg(long, value_name = "NAME")]
-    pub study: Option<String>,
-    /// Only runs of this machine: the name of `run --as`, or the digest in the run's context.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["forget", "keep"])]
-    pub machine: Option<String>,
-    /// Only runs with this label.
-    #[arg(long, value_name = "NAME=VALUE", conflicts_with_all = ["forget", "keep"])]
-    pub label: Option<String>,
+    #[command(flatten)]
+    pub filter: Filter,
     /// Show only the newest N runs.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     /// Take a run out of the store.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "limit", "keep"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "machine", "label", "limit", "keep"])]
     pub forget: Option<i64>,
     /// Take all but the newest N runs out of the store, and shrink its file to those that remain. Meanwhile the disk
     /// must have room for a second copy of them.
-    #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "limit"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "machine", "label", "limit"])]
     pub keep: Option<u32>,
     #[command(flatten)]
     pub print: Print,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+/// The flags that choose runs of a store.
+#[derive(Args)]
+pub struct Filter {
+    /// Only runs of this study.
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// Only runs of this machine: the name of `run --as`, or the digest in the run's context.
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Only runs with this label.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub label: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Export {
+    /// Numbers, UUIDs, last or last-1 [default: all runs].
+    #[arg(value_name = "RUN", conflicts_with_all = ["study", "machine", "label"])]
+    pub runs: Vec<OsString>,
+    #[command(flatten)]
+    pub filter: Filter,
+    /// Write to this file instead of standard output.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Import {
+    /// Files that `export` or `run --format json` wrote; - for standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// No remarks.
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub store: Store,
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The largest run file that is read, in bytes: ten times a run with all its samples.
-const MAX_FILE: u64 = 256 << 20;
+pub const MAX_FILE: u64 = 256 << 20;
 
 /// A reference to a run, in the store or in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Reference {
     Number(i64),
     /// `last-N`: the N-th run before the newest; 0 is the newest.
     Last(u32),
+    /// The UUID of a run in the store.
+    Uuid(String),
     File(PathBuf),
 }
 
@@ -36,6 +38,7 @@ pub fn is_run(word: &OsStr) -> bool {
     let Some(text) = word.to_str() else { return true };
     number(text).is_some()
         || last(text).is_some()
+        || is_uuid(text)
         || !text.contains('@')
         || Path::new(text).exists()
 }
@@ -51,6 +54,15 @@ fn last(text: &str) -> Option<u32> {
     }
 }
 
+/// Returns whether a text has the form of a UUID, in lower case.
+fn is_uuid(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_part = |(part, length): (&&str, usize)| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    parts.len() == 5 && parts.iter().zip([8, 4, 4, 4, 12]).all(is_part)
+}
+
 impl FromStr for Reference {
     type Err = anyhow::Error;
 
@@ -62,6 +74,9 @@ impl FromStr for Reference {
             return Ok(Self::Last(back));
         }
         let path = PathBuf::from(text);
+        if is_uuid(text) && !path.exists() {
+            return Ok(Self::Uuid(text.to_owned()));
+        }
         if !path.exists() {
             bail!("no such file: {text}: write a number, last, last-1, or the name of a JSON file");
         }
@@ -88,6 +103,7 @@ impl fmt::Display for Reference {
             Self::Number(number) => write!(f, "run {number}"),
             Self::Last(0) => f.write_str("the last run"),
             Self::Last(back) => write!(f, "last-{back}"),
+            Self::Uuid(uuid) => write!(f, "run {uuid}"),
             Self::File(path) => write!(f, "{}", OneLine::from(path.display().to_string())),
         }
     }
@@ -99,6 +115,7 @@ impl Reference {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Last(0) => "last".to_owned(),
+            Self::Uuid(uuid) => uuid.clone(),
             Self::Last(_) | Self::File(_) => self.to_string(),
         }
     }
@@ -114,14 +131,30 @@ impl Reference {
     /// # Errors
     /// If there is no such run, or it cannot be read.
     pub fn load(&self, store: impl FnOnce() -> Result<Store>) -> Result<(Self, Run)> {
-        let number = match self {
-            Self::File(path) => return Ok((self.clone(), load_file(path)?)),
-            Self::Number(number) => Ok(*number),
-            Self::Last(back) => Err(*back),
-        };
+        if let Self::File(path) = self {
+            return Ok((self.clone(), load_file(path)?));
+        }
         let store = store()?;
-        let number = number.or_else(|back| store.newest(back))?;
+        let number = self.number(&store)?;
         Ok((Self::Number(number), store.run(number)?))
+    }
+
+    /// The number of the run in the store.
+    ///
+    /// # Errors
+    /// If the store cannot be read or has no such run, or the reference is to a file.
+    pub fn number(&self, store: &Store) -> Result<i64> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::Last(back) => store.newest(*back),
+            Self::Uuid(uuid) => store.find(uuid)?.with_context(|| {
+                format!(
+                    "there is no run {uuid} in {}: `chronoscope history` lists all",
+                    store.place()
+                )
+            }),
+            Self::File(path) => bail!("{} is a file, and no run in the store", path.display()),
+        }
     }
 }
 
@@ -146,6 +179,24 @@ pub fn load_file(path: &Path) -> Result<Run> {
         );
     }
     parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// Reads a run from parsed JSON, and upgrades a run of an older schema.
+///
+/// # Errors
+/// If the value is not a run of a schema that this program reads.
+pub fn from_value(value: serde_json::Value) -> Result<Run> {
+    let schema = value.get("schema").and_then(serde_json::Value::as_u64);
+    let Some(schema) = schema.and_then(|schema| u32::try_from(schema).ok()) else {
+        bail!("this is not a run: missing field `schema`");
+    };
+    if !run::is_readable(schema) {
+        bail!("this run has schema {schema}; this program reads {}", run::READABLE);
+    }
+    let mut run: Run =
+        serde_json::from_value(value).map_err(|error| anyhow!("this is not a run: {error}"))?;
+    run.upgrade();
+    Ok(run)
 }
 
 /// Parses the JSON of a run, and upgrades a run of an older schema.
@@ -181,6 +232,9 @@ mod tests {
         assert_eq!(read("12").unwrap(), Reference::Number(12));
         assert_eq!(read("last").unwrap(), Reference::Last(0));
         assert_eq!(read("last-3").unwrap(), Reference::Last(3));
+        let uuid = "018f4a2e-0000-4abc-abcd-0123456789ab";
+        assert_eq!(read(uuid).unwrap(), Reference::Uuid(uuid.to_owned()));
+        assert!(is_run(OsStr::new(uuid)));
         assert_eq!(read("/dev/null").unwrap(), Reference::File("/dev/null".into()));
         for wrong in
             ["", "0", "-1", "last-", "last-x", "lasting", "no/such.json", "99999999999999999999"]

@@ -24,7 +24,7 @@ pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
 }
 
 fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
-    let (found, run) = Reference::try_from(run)?.load(|| Store::open(&store.path()?))?;
+    let (found, run) = Reference::try_from(run)?.load(|| Store::open(&store.place()?))?;
     Ok((found.to_string(), run))
 }
 
@@ -52,7 +52,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let baseline = baseline::load(&arguments.file)?;
     let (found, run) = load(&arguments.run, &arguments.store)?;
     // The store is asked only if it is there: a run in a file needs none.
-    let store = arguments.store.path().and_then(|path| Store::open(&path));
+    let store = arguments.store.place().and_then(|path| Store::open(&path));
     let history = match (&baseline.machine, store) {
         (Some(machine), Ok(store)) if machine.host == run.context.host => {
             compare::earlier(&store, &[&run])?

@@ -132,7 +132,8 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     }
     let load = |word: &OsStr| -> Result<(Reference, Side, Run)> {
         let reference = Reference::try_from(word)?;
-        let (found, run) = reference.clone().load(|| Store::open(&arguments.keep.store.path()?))?;
+        let (found, run) =
+            reference.clone().load(|| Store::open(&arguments.keep.store.place()?))?;
         let side = Side { name: found.to_string().into(), context: run.context.clone() };
         Ok((reference, side, run))
     };
@@ -148,7 +149,7 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     }
     let in_store = [&a_reference, &b_reference].iter().any(|one| one.is_in_store());
     let history = match in_store && a.context.host == b.context.host {
-        true => earlier(&Store::open(&arguments.keep.store.path()?)?, &[&a, &b])?,
+        true => earlier(&Store::open(&arguments.keep.store.place()?)?, &[&a, &b])?,
         false => History::default(),
     };
     let how = How {
@@ -238,7 +239,7 @@ fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<Case
     {
         return Ok(Vec::new());
     }
-    let store = Store::open(&arguments.keep.store.path()?)?;
+    let store = Store::open(&arguments.keep.store.place()?)?;
     let experiments: BTreeSet<&str> =
         comparison.lines.iter().map(|line| line.experiment.as_str()).collect();
     let rows: Vec<_> =

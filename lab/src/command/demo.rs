@@ -7,7 +7,12 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use lzma_rust2::XzReader;
 
-use crate::{cli::Cli, console, run::Run, store::Store};
+use crate::{
+    cli::Cli,
+    console,
+    run::Run,
+    store::{Place, Store},
+};
 
 /// The recorded runs: a list of JSON, packed. Runs 1 to 5 are alike; run 6 is of ordinary tasks.
 const RUNS: &[u8] = include_bytes!("demo/runs.json.xz");
@@ -26,7 +31,7 @@ pub fn execute(folder: &Path) -> Result<u8> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let runs = runs()?;
-    Store::create(&store)?.add(&runs.iter().collect::<Vec<_>>())?;
+    Store::create(&Place::read(&store)?)?.add(&runs.iter().collect::<Vec<_>>())?;
     let [store, page, comparison] =
         [store, page, comparison].map(|path| path.display().to_string());
     let commands: [&[&str]; 4] = [

@@ -10,36 +10,36 @@ use crate::{
     fleet::label,
     report::{self, history},
     store::{Store, Which},
+    units::OneLine,
 };
 
 pub fn execute(arguments: &cli::History) -> Result<u8> {
-    let path = arguments.store.path()?;
+    let place = arguments.store.place()?;
     if !arguments.print.quiet {
-        keep::say_unfinished(&arguments.store, &path);
+        keep::say_unfinished(&arguments.store, &place);
     }
-    let store = Store::open(&path)?;
+    let store = Store::open(&place)?;
     if arguments.forget.is_some() || arguments.keep.is_some() {
         return forget(&store, arguments);
     }
-    let labels = label::labels(arguments.label.as_slice(), |_| None)?;
-    let which = Which {
-        study: arguments.study.as_deref(),
-        machine: arguments.machine.as_deref(),
-        label: labels.iter().next().map(|(name, value)| (name.as_str(), value.as_str())),
-    };
+    let filter = Filter::read(&arguments.filter)?;
+    let which = filter.which();
     let json = arguments.print.format == PrintFormat::Json;
     let text = match &arguments.experiment {
         Some(name) => {
             let rows = store.cases_of(experiment(name)?.name, &which, arguments.limit)?;
             if rows.is_empty() {
-                bail!("no run in the store has a case of `{name}`{}", of(&which));
+                bail!("no run in the store has a case of `{name}`{}", filter.words());
             }
             if json { history::json(&rows)? } else { history::cases(name, &rows) }
         }
         None => {
             let rows = store.runs_of(&which, arguments.limit)?;
             if rows.is_empty() {
-                bail!("there is no run in the store{}: `chronoscope run` stores one", of(&which));
+                bail!(
+                    "there is no run in the store{}: `chronoscope run` stores one",
+                    filter.words()
+                );
             }
             if json { history::json(&rows)? } else { history::runs(&rows) }
         }
@@ -48,12 +48,36 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     Ok(0)
 }
 
-/// The words for the runs that were asked for; empty for all.
-fn of(which: &Which<'_>) -> String {
-    let study = which.study.map(|study| format!(" of the study `{study}`"));
-    let machine = which.machine.map(|machine| format!(" of the machine `{machine}`"));
-    let label = which.label.map(|(name, value)| format!(" with the label `{name}={value}`"));
-    [study, machine, label].into_iter().flatten().collect()
+/// The runs that the command line asks for.
+pub(super) struct Filter<'a> {
+    flags: &'a cli::Filter,
+    label: Option<(OneLine, OneLine)>,
+}
+
+impl<'a> Filter<'a> {
+    /// # Errors
+    /// If the label is not `NAME=VALUE`.
+    pub(super) fn read(flags: &'a cli::Filter) -> Result<Self> {
+        let label = label::labels(flags.label.as_slice(), |_| None)?.into_iter().next();
+        Ok(Self { flags, label })
+    }
+
+    pub(super) fn which(&self) -> Which<'_> {
+        Which {
+            study: self.flags.study.as_deref(),
+            machine: self.flags.machine.as_deref(),
+            label: self.label.as_ref().map(|(name, value)| (name.as_str(), value.as_str())),
+        }
+    }
+
+    /// The words for the runs that were asked for; empty for all.
+    pub(super) fn words(&self) -> String {
+        let which = self.which();
+        let study = which.study.map(|study| format!(" of the study `{study}`"));
+        let machine = which.machine.map(|machine| format!(" of the machine `{machine}`"));
+        let label = which.label.map(|(name, value)| format!(" with the label `{name}={value}`"));
+        [study, machine, label].into_iter().flatten().collect()
+    }
 }
 
 fn forget(store: &Store, arguments: &cli::History) -> Result<u8> {

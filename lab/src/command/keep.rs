@@ -1,7 +1,7 @@
 //! Keeps results: in the journal during a run, in the store at its end. Also finds the journals
 //! that killed labs left unfinished.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -10,7 +10,7 @@ use crate::{
     journal::{self, Header, Journal, Stored, Unfinished},
     report,
     run::Run,
-    store::Store,
+    store::{Place, Store},
 };
 
 /// The store and the journal of this lab's runs, if they are kept.
@@ -35,13 +35,14 @@ impl Keeper {
         if keep.no_store {
             return Ok(Self { quiet, ..Self::none() });
         }
-        let path = keep.store.path()?;
-        let store = Store::create(&path)?;
+        let place = keep.store.place()?;
+        let store = Store::create(&place)?;
         store.check_writable()?;
         if !quiet {
-            say_unfinished(&keep.store, &path);
+            store.remark().iter().for_each(|text| console::remark(text));
+            say_unfinished(&keep.store, &place);
         }
-        let journal = Journal::create(&path, header)?;
+        let journal = Journal::create(place.local(), header)?;
         Ok(Self { store: Some(store), journal, quiet })
     }
 
@@ -53,8 +54,11 @@ impl Keeper {
     pub fn store(self, runs: &[Run]) -> Result<Option<i64>> {
         let Self { store, mut journal, quiet } = self;
         let Some(mut store) = store else { return Ok(None) };
-        let numbers = add(&mut store, runs, |stored| journal.storing(stored))
-            .context("`chronoscope recover` stores what was measured once that is mended")?;
+        let numbers =
+            add(&mut store, runs, |stored| journal.storing(stored)).with_context(|| {
+                let named = named(store.place());
+                format!("`chronoscope recover{named}` stores what was measured once that is mended")
+            })?;
         journal.remove();
         publish(&store, runs, &numbers, quiet)?;
         Ok(numbers.first().copied())
@@ -112,9 +116,9 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
 
 /// Says in one line which unfinished runs are beside the store, if any, and how to store them.
 /// Removes journals of labs that died before their first repetition was complete.
-pub(super) fn say_unfinished(store: &cli::Store, path: &Path) {
+pub(super) fn say_unfinished(store: &cli::Store, place: &Place) {
     let mut found = Vec::new();
-    for journal in journal::all(path).unwrap_or_default() {
+    for journal in journal::all(place.local()).unwrap_or_default() {
         match Unfinished::open(&journal, Duration::ZERO) {
             Ok(Some(unfinished)) if unfinished.entries() == 0 => drop(unfinished.remove()),
             Ok(unfinished) => found.extend(unfinished.map(|unfinished| summary(&unfinished))),
@@ -131,6 +135,14 @@ pub(super) fn say_unfinished(store: &cli::Store, path: &Path) {
         "{runs}: `chronoscope recover{}` stores it",
         named.unwrap_or_default()
     ));
+}
+
+/// The flag that names a server; empty for a file, which is the user's own in most cases.
+fn named(place: &Place) -> String {
+    match place {
+        Place::File(_) => String::new(),
+        Place::Server(_) => format!(" --store {place}"),
+    }
 }
 
 /// A journal in words: its date, and how much it holds.

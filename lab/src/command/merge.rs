@@ -27,7 +27,7 @@ pub fn execute(arguments: &cli::Merge) -> Result<u8> {
         report::write(&run, JSON, output, None)?;
     }
     if arguments.store.store.is_some() || output.is_none() {
-        let mut store = Store::create(&arguments.store.path()?)?;
+        let mut store = Store::create(&arguments.store.place()?)?;
         let runs = slice::from_ref(&run);
         let numbers = keep::add(&mut store, runs, |_| ())?;
         keep::publish(&store, runs, &numbers, arguments.quiet)?;

@@ -20,6 +20,7 @@ mod report;
 mod run;
 mod schema;
 mod trace;
+mod transfer;
 mod until_sure;
 
 use anyhow::Result;
@@ -50,6 +51,8 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::History(history) => history::execute(&history),
         Command::Plan(plan) => plan::execute(&plan),
         Command::Recover(recover) => recover::execute(&recover),
+        Command::Export(export) => transfer::export(&export),
+        Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),
         Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),

@@ -1,7 +1,9 @@
 //! `chronoscope run --on ENGINE`: the shards of a run on many machines, gathered and merged.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs, mem,
     path::{Path, PathBuf},
     slice,
     sync::atomic::{AtomicBool, Ordering},
@@ -71,7 +73,8 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
     let parts = Parts { folder: env::current_dir()?.join(&name), of };
     fs::create_dir(&parts.folder)
         .with_context(|| format!("cannot make the folder {}", parts.folder.display()))?;
-    let words = Words { program: env::current_exe()?, after: env::args_os().skip(2).collect() };
+    let after = without_store(env::args_os().skip(2));
+    let words = Words { program: env::current_exe()?, after };
     let show = &mut |counts| console::note(&format!("{counts} ({word}: {name})"));
     let gathered = make(&name, &words, &parts, &arguments.on_option)
         .and_then(|mut engine| gather(engine.as_mut(), &parts, PACE, stop, show));
@@ -92,6 +95,17 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
     // The run is written, so the parts are of no more use.
     let _ = fs::remove_dir_all(&parts.folder);
     Ok(run.status().exit_code())
+}
+
+/// The words of the command line without `--store` and its value: a shard stores nothing, and the URL
+/// of a server may hold a password.
+fn without_store(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut is_value = false;
+    let keep = |word: &OsString| {
+        let was_value = mem::replace(&mut is_value, word == "--store");
+        !was_value && !is_value && !word.as_encoded_bytes().starts_with(b"--store=")
+    };
+    words.filter(keep).collect()
 }
 
 /// Stores the run, if there is a store, and writes it.
@@ -131,7 +145,7 @@ fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
 }
 
 fn store(keep: &cli::Keep) -> Result<Store> {
-    let store = Store::create(&keep.store.path()?)?;
+    let store = Store::create(&keep.store.place()?)?;
     store.check_writable()?;
     Ok(store)
 }
@@ -158,4 +172,16 @@ fn left(parts: &Parts) -> String {
         return format!("0 of {} shards are complete", parts.of);
     }
     format!("{complete} of {} shards are complete, and their parts are in {folder}", parts.of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_told_of_no_store() {
+        let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--store=x", "--stored"];
+        let left = without_store(words.iter().map(OsString::from));
+        assert_eq!(left, ["quick", "-j", "2", "--stored"]);
+    }
 }

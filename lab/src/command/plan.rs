@@ -19,7 +19,7 @@ pub fn execute(arguments: &cli::Plan) -> Result<u8> {
     let run = match &arguments.run {
         Some(word) => {
             let reference = Reference::try_from(word.as_os_str())?;
-            Some(reference.load(|| Store::open(&arguments.store.path()?))?.1)
+            Some(reference.load(|| Store::open(&arguments.store.place()?))?.1)
         }
         None => None,
     };

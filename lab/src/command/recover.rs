@@ -9,23 +9,23 @@ use crate::{
     cli, console,
     journal::{self, Unfinished},
     runner,
-    store::Store,
+    store::{Place, Store},
 };
 
 /// How long another lab that looks for unfinished runs may hold a journal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub fn execute(arguments: &cli::Recover) -> Result<u8> {
-    let path = arguments.store.path()?;
-    let unreadable = || format!("the journals of {} cannot be read", path.display());
-    let journals = journal::all(&path).with_context(unreadable)?;
+    let place = arguments.store.place()?;
+    let unreadable = || format!("the journals of {place} cannot be read");
+    let journals = journal::all(place.local()).with_context(unreadable)?;
     if arguments.discard {
-        return discard(&path, arguments.quiet);
+        return discard(&place, arguments.quiet);
     }
     let mut found = 0;
     let mut failures = Vec::new();
     for journal in &journals {
-        match recover(journal, &path, arguments.quiet) {
+        match recover(journal, &place, arguments.quiet) {
             Ok(is_dead) => found += usize::from(is_dead),
             Err(error) => failures.push(error),
         }
@@ -33,15 +33,15 @@ pub fn execute(arguments: &cli::Recover) -> Result<u8> {
     // Each journal was tried.
     told(failures)?;
     if found == 0 && !arguments.quiet {
-        console::remark(&format!("there is no unfinished run beside {}", path.display()));
+        console::remark(&format!("there is no unfinished run beside {place}"));
     }
     Ok(0)
 }
 
 /// Stores the runs of one journal. Returns `false` for the journal of a living lab.
-fn recover(journal: &Path, path: &Path, quiet: bool) -> Result<bool> {
+fn recover(journal: &Path, place: &Place, quiet: bool) -> Result<bool> {
     let Some(journal) = Unfinished::open(journal, PATIENCE)? else { return Ok(false) };
-    let mut store = Store::create(path)?;
+    let mut store = Store::create(place)?;
     if journal.stored.as_ref().is_some_and(|stored| is_stored(&store, &journal, stored)) {
         // The lab was killed between storing its run and removing the journal.
         journal.remove()?;
@@ -73,8 +73,9 @@ fn is_stored(store: &Store, journal: &Unfinished, stored: &journal::Stored) -> b
 }
 
 /// Removes the journals of dead labs, and the remains of damaged ones. Each is tried.
-fn discard(path: &Path, quiet: bool) -> Result<u8> {
-    let unreadable = || format!("the journals of {} cannot be read", path.display());
+fn discard(place: &Place, quiet: bool) -> Result<u8> {
+    let unreadable = || format!("the journals of {place} cannot be read");
+    let path = place.local();
     let mut gone = 0;
     let mut failures = Vec::new();
     for list in [journal::all(path), journal::damaged(path)] {

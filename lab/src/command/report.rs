@@ -12,7 +12,7 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
     let mut runs = Vec::new();
     for word in &arguments.runs {
         let reference = Reference::try_from(word.as_os_str())?;
-        let (found, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
+        let (found, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
         runs.push((found, run));
     }
     let (format, file) = (arguments.output.format(), arguments.output.output.as_deref());

@@ -13,7 +13,7 @@ use crate::{
 
 pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     let reference = Reference::try_from(arguments.run.as_os_str())?;
-    let (_, run) = reference.load(|| Store::open(&arguments.store.path()?))?;
+    let (_, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
     let cases = chosen(&run, arguments.case.as_deref())?;
     let mut timeline = Timeline::of(&cases);
     if timeline.is_empty() {

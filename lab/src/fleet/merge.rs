@@ -210,6 +210,14 @@ fn context(parts: &[Part], command: Vec<OneLine>) -> Context {
     labels.retain(|name, value| contexts().all(|context| context.labels.get(name) == Some(value)));
     let doctor: BTreeSet<&OneLine> = contexts().flat_map(|context| &context.doctor).collect();
     let uuids: BTreeSet<&OneLine> = contexts().map(|context| &context.uuid).collect();
+    // Parts of older programs have no UUID; their content tells them apart then.
+    let uuid = match uuids.iter().any(|uuid| uuid.is_empty()) {
+        true => {
+            let runs: Vec<&Run> = parts.iter().map(|(_, run)| run).collect();
+            digest::uuid(&serde_json::to_vec(&runs).unwrap_or_default())
+        }
+        false => digest::uuid(format!("{uuids:?}").as_bytes()),
+    };
     Context {
         date: contexts().map(|context| &context.date).min().cloned().unwrap_or_default(),
         seconds: longest,
@@ -220,7 +228,7 @@ fn context(parts: &[Part], command: Vec<OneLine>) -> Context {
         processors: contexts().map(|context| context.processors).max().unwrap_or_default(),
         megahertz: first.megahertz.filter(|_| parts.len() == 1),
         load: if parts.len() == 1 { first.load.clone() } else { Vec::new() },
-        uuid: digest::uuid(format!("{uuids:?}").as_bytes()).into(),
+        uuid: uuid.into(),
         machine: all(|context| &context.machine),
         labels,
         program: first.program.clone(),

@@ -191,6 +191,8 @@ mod tests {
             nominal: 0.0,
             p50,
             status: status.into(),
+            machine: "".into(),
+            experiment: "".into(),
         }
     }
 

@@ -33,7 +33,7 @@ mod google_benchmark_test;
 
 use std::{
     fs,
-    io::{IsTerminal, Write, stdout},
+    io::{self, IsTerminal, Write, stdout},
     path::Path,
     slice,
 };
@@ -139,6 +139,20 @@ pub fn page(run: &Run, file: &Path) -> Result<()> {
 /// When the output cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
     file.map_or_else(|| console::print(text), |path| file::write(path, text))
+}
+
+/// Writes a text piece by piece to a file, or to standard output when `file` is `None`.
+///
+/// # Errors
+/// When `content` fails, or the output cannot be written.
+pub fn emit_with(
+    file: Option<&Path>,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    match file {
+        Some(path) => file::write_with(path, content),
+        None => console::print_with(content),
+    }
 }
 
 /// Writes a timeline to a file, or to standard output when `file` is `None`.

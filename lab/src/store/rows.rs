@@ -1,9 +1,11 @@
 //! The queries of a history: lists of runs and of cases.
 
 use anyhow::Result;
-use rusqlite::{Row, params};
 
-use super::{Store, error::explain};
+use super::{
+    Store,
+    session::{Row, Value},
+};
 use crate::{run::Status, units::OneLine};
 
 /// A run as a row of a list.
@@ -17,6 +19,10 @@ pub struct RunRow {
     pub interrupted: bool,
     pub host: OneLine,
     pub system: OneLine,
+    /// The machine of the run's context; empty if it names none.
+    pub machine: OneLine,
+    /// Empty for a run of an older program.
+    pub uuid: OneLine,
 }
 
 /// A measured series of a case in a run.
@@ -32,6 +38,11 @@ pub struct CaseRow {
     pub nominal: f64,
     pub p50: Option<f64>,
     pub status: OneLine,
+    /// The machine of the run's context; empty if it names none.
+    #[serde(skip)]
+    pub machine: OneLine,
+    #[serde(skip)]
+    pub experiment: OneLine,
 }
 
 impl CaseRow {
@@ -48,24 +59,56 @@ pub struct Which<'a> {
     pub study: Option<&'a str>,
     /// The machine of the run's context.
     pub machine: Option<&'a str>,
-    /// The name and the value of a label; the name has no quotes.
+    /// The name and the value of a label.
     pub label: Option<(&'a str, &'a str)>,
 }
 
-/// The condition of [`Which`] on a row of `runs`, with its parameters 1 to 4. Machine and labels are
-/// read from the runs' documents, which takes time in proportion to the store's size.
-const FITS: &str = "(?1 IS NULL OR study = ?1)
-    AND (?2 IS NULL OR
-         CASE WHEN json_valid(document) THEN json_extract(document, '$.context.machine') END = ?2)
-    AND (?3 IS NULL OR CASE WHEN json_valid(document) THEN json_extract(document, ?3) END = ?4)";
+/// A condition on rows of `runs`, and the values in it. Only conditions that are asked for are part
+/// of the statement, so that the database can use an index for each.
+#[derive(Default)]
+struct Condition {
+    terms: Vec<String>,
+    values: Vec<Value>,
+}
 
-impl Which<'_> {
-    /// The path of the label in a document, and its value.
-    fn label(&self) -> (Option<String>, Option<&str>) {
-        let path = self.label.map(|(name, _)| format!("$.context.labels.\"{name}\""));
-        (path, self.label.map(|(_, value)| value))
+impl Condition {
+    fn of(which: &Which<'_>) -> Self {
+        let mut condition = Self::default();
+        if let Some(study) = which.study {
+            let place = condition.value(study);
+            condition.terms.push(format!("runs.study = {place}"));
+        }
+        if let Some(machine) = which.machine {
+            let place = condition.value(machine);
+            condition.terms.push(format!("runs.machine = {place}"));
+        }
+        if let Some((name, value)) = which.label {
+            let (name, value) = (condition.value(name), condition.value(value));
+            condition.terms.push(format!(
+                "runs.id IN (SELECT run FROM labels WHERE name = {name} AND value = {value})"
+            ));
+        }
+        condition
+    }
+
+    /// Adds a value and returns its place in the statement.
+    fn value(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    fn text(&self) -> String {
+        match self.terms.as_slice() {
+            [] => String::new(),
+            terms => format!("WHERE {}", terms.join(" AND ")),
+        }
     }
 }
+
+/// The columns of a [`CaseRow`], in the order in which [`case`] reads them.
+const CASE: &str =
+    "cases.run, runs.started, runs.host, cases.key, cases.label, cases.series, cases.unit,
+     cases.nominal, cases.p50, cases.status, runs.machine, cases.experiment";
 
 impl Store {
     /// Returns the newest runs, newest first, optionally those of one study.
@@ -81,24 +124,28 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn runs_of(&self, which: &Which<'_>, limit: u32) -> Result<Vec<RunRow>> {
+        let mut condition = Condition::of(which);
+        let limit = condition.value(i64::from(limit));
         let query = format!(
-            "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = id), status, interrupted,
-                            host, system
-                     FROM runs WHERE {FITS} ORDER BY id DESC LIMIT ?5"
+            "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = runs.id), status,
+                    interrupted, host, system, machine, uuid
+             FROM runs {} ORDER BY id DESC LIMIT {limit}",
+            condition.text()
         );
-        let (path, value) = which.label();
-        self.rows(&query, params![which.study, which.machine, path, value, limit], |row| {
-            Ok(RunRow {
-                run: row.get(0)?,
-                started: line(row, 1)?,
-                study: line(row, 2)?,
-                cases: row.get(3)?,
-                status: line(row, 4)?,
-                interrupted: row.get(5)?,
-                host: line(row, 6)?,
-                system: line(row, 7)?,
-            })
-        })
+        let rows = self.session().rows(&query, &condition.values)?;
+        let row = |row: &Row| RunRow {
+            run: row.int(0),
+            started: row.text(1).into(),
+            study: row.text(2).into(),
+            cases: row.int(3),
+            status: row.text(4).into(),
+            interrupted: row.int(5) != 0,
+            host: row.text(6).into(),
+            system: row.text(7).into(),
+            machine: row.text(8).into(),
+            uuid: row.text(9).into(),
+        };
+        Ok(rows.iter().map(row).collect())
     }
 
     /// Returns all cases of an experiment in the `limit` newest runs that have any, oldest first,
@@ -121,49 +168,65 @@ impl Store {
         which: &Which<'_>,
         limit: u32,
     ) -> Result<Vec<CaseRow>> {
+        let mut condition = Condition::of(which);
+        let experiment = condition.value(experiment);
+        condition.terms.push(format!(
+            "EXISTS (SELECT 1 FROM cases WHERE run = runs.id AND experiment = {experiment})"
+        ));
+        let limit = condition.value(i64::from(limit));
         let query = format!(
-            "SELECT run, started, host, key, label, series, unit, nominal, p50, cases.status
-                     FROM cases JOIN runs ON runs.id = run
-                     WHERE experiment = ?6 AND run IN (
-                         SELECT DISTINCT run FROM cases JOIN runs ON runs.id = run
-                         WHERE experiment = ?6 AND {FITS} ORDER BY run DESC LIMIT ?5)
-                     ORDER BY run, cases.rowid"
+            "SELECT {CASE} FROM cases JOIN runs ON runs.id = cases.run
+             WHERE cases.experiment = {experiment} AND cases.run IN (
+                 SELECT id FROM runs {} ORDER BY id DESC LIMIT {limit})
+             ORDER BY cases.run, cases.place",
+            condition.text()
         );
-        let (path, value) = which.label();
-        let values = params![which.study, which.machine, path, value, limit, experiment];
-        self.rows(&query, values, |row| {
-            Ok(CaseRow {
-                run: row.get(0)?,
-                started: line(row, 1)?,
-                host: line(row, 2)?,
-                key: line(row, 3)?,
-                label: line(row, 4)?,
-                series: line(row, 5)?,
-                unit: line(row, 6)?,
-                nominal: row.get(7)?,
-                p50: row.get(8)?,
-                status: line(row, 9)?,
-            })
-        })
+        let rows = self.session().rows(&query, &condition.values)?;
+        Ok(rows.iter().map(case).collect())
     }
 
-    fn rows<T>(
-        &self,
-        query: &str,
-        parameters: impl rusqlite::Params,
-        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>> {
-        let read = || {
-            self.connection
-                .prepare(query)?
-                .query_map(parameters, row)?
-                .collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(|error| explain(&self.path, error))
+    /// Returns all cases of the `limit` newest of these runs, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn all_cases_of(&self, which: &Which<'_>, limit: u32) -> Result<Vec<CaseRow>> {
+        let mut condition = Condition::of(which);
+        let limit = condition.value(i64::from(limit));
+        let query = format!(
+            "SELECT {CASE} FROM cases JOIN runs ON runs.id = cases.run
+             WHERE cases.run IN (SELECT id FROM runs {} ORDER BY id DESC LIMIT {limit})
+             ORDER BY cases.run, cases.place",
+            condition.text()
+        );
+        let rows = self.session().rows(&query, &condition.values)?;
+        Ok(rows.iter().map(case).collect())
+    }
+
+    /// Returns the numbers of these runs, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn numbers_of(&self, which: &Which<'_>) -> Result<Vec<i64>> {
+        let condition = Condition::of(which);
+        let query = format!("SELECT id FROM runs {} ORDER BY id", condition.text());
+        let rows = self.session().rows(&query, &condition.values)?;
+        Ok(rows.iter().map(|row| row.int(0)).collect())
     }
 }
 
-/// A column of text.
-fn line(row: &Row<'_>, column: usize) -> rusqlite::Result<OneLine> {
-    row.get::<_, String>(column).map(OneLine::from)
+fn case(row: &Row) -> CaseRow {
+    CaseRow {
+        run: row.int(0),
+        started: row.text(1).into(),
+        host: row.text(2).into(),
+        key: row.text(3).into(),
+        label: row.text(4).into(),
+        series: row.text(5).into(),
+        unit: row.text(6).into(),
+        nominal: row.real(7).unwrap_or_default(),
+        p50: row.real(8),
+        status: row.text(9).into(),
+        machine: row.text(10).into(),
+        experiment: row.text(11).into(),
+    }
 }

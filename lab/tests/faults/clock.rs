@@ -5,7 +5,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chronoscope::{run::sample, store::Store};
+use chronoscope::{
+    run::sample,
+    store::{Place, Store},
+    units::OneLine,
+};
 
 use crate::common::{self, Folder, chronoscope};
 
@@ -14,7 +18,7 @@ use crate::common::{self, Folder, chronoscope};
 fn runs_are_in_the_order_of_storing() {
     let folder = Folder::new("clock");
     let path = folder.path("runs.sqlite");
-    let mut store = Store::create(path.as_ref()).unwrap();
+    let mut store = Store::create(&Place::File(path.clone().into())).unwrap();
     let dates = [
         "2026-05-01T00:00:00Z",
         "2038-01-19T03:14:08Z",
@@ -24,6 +28,7 @@ fn runs_are_in_the_order_of_storing() {
     for date in dates {
         let mut run = sample::run();
         run.context.date = date.into();
+        run.context.uuid = OneLine::default();
         store.add(&[&run]).unwrap();
     }
     assert_eq!(store.newest(0).unwrap(), 4);

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use chronoscope::store::Store;
+use chronoscope::store::{Place, Store};
 
 use crate::{
     common::Answer,
@@ -81,7 +81,8 @@ fn a_store_that_may_grow_no_more_keeps_its_runs() {
     let store = lab.0.path("runs.sqlite");
     let words = [&RUN[..], &["csv", "--store", &store]].concat();
     lab.run(&words).exits(0);
-    let runs = || Store::open(store.as_ref()).unwrap().runs(None, 99).unwrap().len();
+    let place = Place::File(store.clone().into());
+    let runs = || Store::open(&place).unwrap().runs(None, 99).unwrap().len();
     assert_eq!(runs(), 1);
     let pages = fs::metadata(&store).unwrap().len() / 4096;
     for page in 1..=pages + 8 {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chronoscope::store::{Place, Store};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -107,7 +108,7 @@ fn twenty_labs_at_once_store_twenty_runs() {
     for answer in labs.into_iter().map(end) {
         answer.exits(0).shows("switch");
     }
-    let store = chronoscope::store::Store::open(store.as_ref()).unwrap();
+    let store = Store::open(&Place::File(store.into())).unwrap();
     let numbers: Vec<i64> = store.runs(None, 99).unwrap().iter().map(|row| row.run).collect();
     assert_eq!(numbers, (1..=20).rev().collect::<Vec<_>>());
     for number in numbers {

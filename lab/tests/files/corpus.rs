@@ -3,7 +3,10 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use chronoscope::journal::Unfinished;
+use chronoscope::{
+    journal::Unfinished,
+    store::{Place, Store},
+};
 
 use crate::{common::Folder, readers};
 
@@ -40,10 +43,11 @@ fn the_seeds_are_sound() {
     assert_eq!(run.cases.len(), 6);
     assert!(chronoscope::study::parse(&text("study/seed")).is_ok());
     assert!(chronoscope::baseline::parse(&text("baseline/seed")).is_ok());
-    let store = chronoscope::store::Store::open(&corpora.join("store/seed")).unwrap();
-    assert_eq!(store.runs(None, 9).unwrap().len(), 1);
-    // A journal is opened for writing: a copy.
+    // A store and a journal are opened for writing: copies. The store is one of version 1.
     let folder = Folder::new("seeds");
+    let copy = folder.file("seed.sqlite", fs::read(corpora.join("store/seed")).unwrap());
+    let store = Store::open(&Place::File(copy.into())).unwrap();
+    assert_eq!(store.runs(None, 9).unwrap().len(), 1);
     let copy = folder.file("seed.journal", fs::read(corpora.join("journal/seed-whole")).unwrap());
     let journal = Unfinished::open(copy.as_ref(), Duration::ZERO).unwrap().unwrap();
     assert_eq!((journal.entries(), journal.damage), (1, None));

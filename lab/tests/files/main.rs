@@ -22,6 +22,7 @@ mod fuzz;
 mod hostile_text;
 mod outputs;
 mod page;
+mod postgres;
 mod schema;
 mod security;
 mod short_reads;

@@ -517,6 +517,54 @@ fn a_cluster_is_asked_only_when_named() {
     assert!(asked.ends_with("scancel\n"), "{asked}");
 }
 
+/// With a server that answers, `postgres.rs` checks the same.
+#[test]
+fn a_password_is_shown_nowhere() {
+    let folder = Folder::new("password");
+    let url = "postgres://ann:s3cret@127.0.0.1:1/lab";
+    let set = ["--set", "policy=other", "--set", "mlock=no", "--set", "loops=100"];
+    let short = ["run", "switch", "--repeat", "1", "-q", "--format", "json"];
+    let part = chronoscope(&[&short[..], &set, &["--no-store"]].concat());
+    // A run file whose command line had the password.
+    let mut run = part.json();
+    run["context"]["command"] = json!(["chronoscope", "--store", url]);
+    run["context"]["doctor"] = json!([format!("`{url}?password=s3cret` is odd")]);
+    let file = folder.file("run.json", run.to_string());
+    let page = folder.path("run.html");
+    for words in [
+        &["run", "switch", "-q", "--store", url][..],
+        &["run", "switch", "--target", "bare@cortex-m4", "--on", "slurm", "--store", url],
+        &["history", "--store", url],
+        &["history", url],
+        &["report", url],
+        &["compare", url, url],
+        &["merge", url],
+        &["run", url],
+        &["run", "--study", url],
+        &["run", "switch", "--storee", url],
+        &["recover", "--store", url],
+        &["import", &file, "--store", url],
+        &["report", &file, "--full"],
+        &["report", &file, "--format", "json"],
+        &["report", &file, "-o", &page],
+    ] {
+        let answer = run_in(&folder, words);
+        let text = format!("{}{}", answer.stdout, answer.stderr);
+        assert!(!text.contains("s3cret"), "{words:?}: {text}");
+    }
+    assert!(fs::read_to_string(page).unwrap().contains("ann:***@127.0.0.1:1/lab"));
+    for path in [folder.0.join("chronoscope"), folder.0.clone()] {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let text = fs::read_to_string(entry.path()).unwrap_or_default();
+            assert!(entry.path().ends_with("run.json") || !text.contains("s3cret"), "{entry:?}");
+        }
+    }
+}
+
+fn run_in(folder: &Folder, words: &[&str]) -> Answer {
+    run(program().env("XDG_DATA_HOME", &folder.0).args(words))
+}
+
 #[test]
 fn the_current_folder_is_not_searched() {
     let folder = Folder::new("current");

@@ -108,7 +108,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     let cases = [
         (folder.file("garbage.sqlite", [b'x'; 5000]), "is not a store of runs"),
         (folder.file("cut.sqlite", &bytes[..bytes.len() / 2]), "is damaged"),
-        (newer, "has version 7 and this program knows 1"),
+        (newer, "has version 7 and this program knows 2"),
         (foreign, "is not a store of runs"),
         (folder.path(""), "cannot be opened"),
         ("/proc/runs.sqlite".to_owned(), "cannot be opened"),

@@ -5,11 +5,12 @@ use crate::common::documented::{Desk, Shown, commands, documents, is_done};
 
 /// Parts of commands that cannot be run anywhere else: files of other machines, measurements of
 /// many seconds, tools that act on the machine.
-const ELSEWHERE: [&str; 7] = [
+const ELSEWHERE: [&str; 8] = [
     "/srv/",
     "[--",
     "completions bash >",
     "--on slurm",
+    "postgres://",
     "=target/firmware/",
     "theirs.toml",
     "hwbinder-latency",

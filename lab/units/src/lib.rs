@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod file;
+mod password;
 mod text;
 pub mod words;
 
+pub use password::without_passwords;
 pub use text::{LONGEST, OneLine, Text};
 
 use std::time::Duration;

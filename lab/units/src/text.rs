@@ -6,7 +6,7 @@ use std::{borrow::Borrow, fmt, ops::Deref};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{is_unprintable, printable};
+use crate::{is_unprintable, printable, without_passwords};
 
 /// The most characters of a line; a longer one is cut, and ends with `…`.
 pub const LONGEST: usize = 4096;
@@ -21,8 +21,9 @@ pub struct OneLine(String);
 #[serde(transparent)]
 pub struct Text(String);
 
-/// The text as a printable line.
+/// The text as a printable line, without the passwords of databases' URLs.
 fn line(text: String) -> String {
+    let text = if text.contains("://") { without_passwords(&text) } else { text };
     let text = if text.contains(is_unprintable) { printable(&text) } else { text };
     cut(without_commands(text))
 }

@@ -401,6 +401,8 @@ fn two_runs_show_the_trend_of_the_store() {
         nominal: 0.0,
         p50: Some(1000.0 * run as f64),
         status: "pass".into(),
+        machine: "".into(),
+        experiment: line.experiment.clone().into(),
     };
     let host = comparison.b.context.host.clone();
     let rows: Vec<CaseRow> =
