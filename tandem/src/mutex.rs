@@ -136,6 +136,22 @@ impl<T> Mutex<T> {
         self.lock.unlock(m, mask);
         mask.restore();
     }
+
+    /// The guard of a mutex whose guard has been forgotten, as a binding to another language does.
+    ///
+    /// # Panics
+    /// If the thread does not own the mutex.
+    ///
+    /// # Safety
+    /// There is no other guard, and every reference taken from the forgotten one is used no more.
+    #[cfg(feature = "raw")]
+    #[track_caller]
+    pub unsafe fn force_guard(&'static self, me: &Me) -> Guard<T> {
+        let owns =
+            kernel::masked(|m| self.lock.owner.get(m).is_some_and(|it| it.is(KERNEL.current(m))));
+        assert!(owns, "task {}: unlocks a mutex that it has not locked", me.info().name());
+        Guard(self, PhantomData)
+    }
 }
 
 /// Access to the value of a locked [`Mutex`]. Dropping it unlocks the mutex and wakes the most

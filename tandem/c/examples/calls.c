@@ -22,6 +22,9 @@ static struct {
     char text[7];
 } odd_storage[3];
 static tandem_group group;
+static tandem_condvar condvar;
+static tandem_stream stream, messages;
+static uint8_t stream_storage[8], message_storage[16];
 static tandem_timers timers;
 static tandem_timer periodic, once;
 static unsigned steps;
@@ -231,6 +234,84 @@ static void call_timers(void)
     CHECK(steps == 13);
 }
 
+static void notify(void *unused)
+{
+    (void)unused;
+    tandem_mutex_lock(&mutex);
+    steps++;
+    tandem_mutex_unlock(&mutex);
+    tandem_condvar_notify_one(&condvar);
+    tandem_condvar_notify_all(&condvar);
+}
+
+static void condvars(void)
+{
+    steps = 0;
+    tandem_mutex_lock(&mutex);
+    CHECK(!tandem_condvar_wait_until(&condvar, &mutex, soon()));
+    spawn_other(9, notify, NULL); /* waits for the mutex */
+    while (steps == 0)
+        tandem_condvar_wait(&condvar, &mutex);
+    spawn_other(9, notify, NULL);
+    CHECK(tandem_condvar_wait_until(&condvar, &mutex, soon()) && steps == 2);
+    tandem_mutex_unlock(&mutex);
+}
+
+static void writes(void *unused)
+{
+    (void)unused;
+    tandem_stream_write(&stream, "abcdefghijkl", 12); /* more than the ring holds */
+    tandem_message_send(&messages, "one", 3);
+    tandem_message_send(&messages, "eleven char", 11); /* waits for space */
+}
+
+static bool equal(const char *a, const char *b, size_t count)
+{
+    while (count && *a == *b)
+        a++, b++, count--;
+    return count == 0;
+}
+
+static void streams(void)
+{
+    char bytes[16];
+    size_t size = sizeof bytes;
+    CHECK(tandem_stream_try_read(&stream, bytes, 8) == 0);
+    CHECK(tandem_stream_read_until(&stream, bytes, 8, 2, soon()) == 0);
+    CHECK(tandem_stream_try_write(&stream, "12345678x", 9) == 8);
+    CHECK(tandem_stream_write_until(&stream, "x", 1, soon()) == 0);
+    CHECK(tandem_stream_read(&stream, bytes, 3, 3) == 3 && equal(bytes, "123", 3));
+    CHECK(tandem_stream_try_write(&stream, "9", 1) == 1);
+    CHECK(tandem_stream_try_read(&stream, bytes, 16) == 6 && equal(bytes, "456789", 6));
+    CHECK(!tandem_message_try_receive(&messages, bytes, &size) && size == sizeof bytes);
+    CHECK(!tandem_message_receive_until(&messages, bytes, &size, soon()));
+    spawn_other(5, writes, NULL);
+    CHECK(tandem_stream_read(&stream, bytes, 8, 8) == 8 && equal(bytes, "abcdefgh", 8));
+    CHECK(tandem_stream_read_until(&stream, bytes, 8, 4, soon()) == 4);
+    CHECK(equal(bytes, "ijkl", 4));
+    tandem_message_receive(&messages, bytes, &size);
+    CHECK(size == 3 && equal(bytes, "one", 3));
+    size = sizeof bytes;
+    CHECK(tandem_message_receive_until(&messages, bytes, &size, soon()));
+    CHECK(size == 11 && equal(bytes, "eleven char", 11));
+    CHECK(tandem_message_try_send(&messages, bytes, 12));
+    CHECK(!tandem_message_try_send(&messages, bytes, 1));
+    CHECK(!tandem_message_send_until(&messages, bytes, 1, soon()));
+    size = sizeof bytes;
+    CHECK(tandem_message_try_receive(&messages, bytes, &size) && size == 12);
+}
+
+static void stacks(void)
+{
+    while (tandem_is_alive(&other_task))
+        tandem_delay(MILLISECOND);
+    tandem_stack_paint(other_stack, sizeof other_stack);
+    CHECK(tandem_stack_unused(other_stack, sizeof other_stack) == 1024);
+    spawn_other(9, count, NULL);
+    size_t unused = tandem_stack_unused(other_stack, sizeof other_stack);
+    CHECK(unused > 512 && unused < 1024);
+}
+
 static void direct(void *unused)
 {
     (void)unused;
@@ -242,6 +323,9 @@ static void direct(void *unused)
     groups();
     ends_and_priorities();
     call_timers();
+    condvars();
+    streams();
+    stacks();
     print("all calls: ok\n");
     leave(true);
 }
@@ -259,6 +343,9 @@ int main(void)
     tandem_mutex_init(&mutex);
     tandem_event_init(&event);
     tandem_group_init(&group);
+    tandem_condvar_init(&condvar);
+    tandem_stream_init(&stream, stream_storage, sizeof stream_storage);
+    tandem_stream_init(&messages, message_storage, sizeof message_storage);
     tandem_timers_init(&timers);
     tandem_timer_init(&periodic, &timers, count, (void *)1);
     tandem_timer_init(&once, &timers, count, (void *)10);

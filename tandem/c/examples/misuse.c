@@ -10,6 +10,9 @@ static tandem_mutex mutex;
 static tandem_event event;
 static tandem_group group;
 static tandem_queue queue;
+static tandem_stream stream;
+static uint8_t storage[16], ring[16];
+static tandem_condvar condvar;
 static tandem_timers timers;
 static tandem_timer timer;
 
@@ -48,6 +51,7 @@ static void run(void *unused)
 {
     (void)unused;
     volatile unsigned top = 0;
+    size_t size = 2;
     switch (CASE) {
     case 1:
         raise_interrupt(0);
@@ -101,6 +105,19 @@ static void run(void *unused)
     case 18:
         __asm volatile("udf #0");
         break;
+    case 19:
+        tandem_message_send(&stream, storage, 13);
+        break;
+    case 20:
+        tandem_message_send(&stream, "abc", 3);
+        tandem_message_receive(&stream, storage, &size);
+        break;
+    case 21:
+        tandem_stream_init(&stream, storage, 4);
+        break;
+    case 22:
+        tandem_condvar_wait(&condvar, &mutex);
+        break;
     case 17:
         tandem_start(idle_stack, sizeof idle_stack, NULL);
         break;
@@ -120,6 +137,8 @@ int main(void)
     tandem_mutex_init(&mutex);
     tandem_event_init(&event);
     tandem_group_init(&group);
+    tandem_stream_init(&stream, ring, sizeof ring);
+    tandem_condvar_init(&condvar);
     tandem_timers_init(&timers);
     tandem_timer_init(&timer, &timers, nothing, NULL);
     if (CASE == 6)

@@ -37,6 +37,8 @@ extern "C" {
 #define TANDEM_EVENT_WORDS 4
 #define TANDEM_QUEUE_WORDS 8
 #define TANDEM_GROUP_WORDS 3
+#define TANDEM_CONDVAR_WORDS 3
+#define TANDEM_STREAM_WORDS 14
 #define TANDEM_TIMERS_WORDS 7
 #define TANDEM_TIMER_DOUBLE_WORDS 10
 
@@ -46,6 +48,8 @@ typedef struct { uintptr_t word[TANDEM_MUTEX_WORDS]; } tandem_mutex;
 typedef struct { uintptr_t word[TANDEM_EVENT_WORDS]; } tandem_event;
 typedef struct { uintptr_t word[TANDEM_QUEUE_WORDS]; } tandem_queue;
 typedef struct { uintptr_t word[TANDEM_GROUP_WORDS]; } tandem_group;
+typedef struct { uintptr_t word[TANDEM_CONDVAR_WORDS]; } tandem_condvar;
+typedef struct { uintptr_t word[TANDEM_STREAM_WORDS]; } tandem_stream;
 typedef struct { uintptr_t word[TANDEM_TIMERS_WORDS]; } tandem_timers;
 typedef struct { uint64_t word[TANDEM_TIMER_DOUBLE_WORDS]; } tandem_timer;
 
@@ -115,6 +119,12 @@ void tandem_join(const tandem_task *task);
 /* Returns false if it had not ended by due. */
 bool tandem_join_until(const tandem_task *task, uint64_t due);
 
+/* Prepares a stack for tandem_stack_unused, before its thread is spawned. */
+void tandem_stack_paint(void *stack, size_t size);
+
+/* The bytes of a painted stack that its thread has not used so far: its high-water mark. */
+size_t tandem_stack_unused(void *stack, size_t size);
+
 /* Lets the next ready thread of the same priority run. In a handler or a critical section, no
  * effect. */
 void tandem_yield(void);
@@ -157,6 +167,21 @@ bool tandem_mutex_try_lock(tandem_mutex *mutex);
 
 /* Ends the program if the caller does not own the mutex. */
 void tandem_mutex_unlock(tandem_mutex *mutex);
+
+/* ---- Condition variables; for threads that own a mutex ---- */
+
+void tandem_condvar_init(tandem_condvar *condvar);
+
+/* Wakes the most urgent thread that waits, or all. */
+void tandem_condvar_notify_one(tandem_condvar *condvar);
+void tandem_condvar_notify_all(tandem_condvar *condvar);
+
+/* Unlocks the mutex, waits until notified, and locks the mutex again. Ends the program if the caller
+ * does not own the mutex. */
+void tandem_condvar_wait(tandem_condvar *condvar, tandem_mutex *mutex);
+
+/* Returns false if it was not notified until due. The mutex is locked again in any case. */
+bool tandem_condvar_wait_until(tandem_condvar *condvar, tandem_mutex *mutex, uint64_t due);
 
 /* ---- Events: 32 flags for one thread ---- */
 
@@ -236,6 +261,57 @@ bool tandem_queue_receive_until(tandem_queue *queue, void *message, uint64_t due
 
 /* Returns false if the queue is empty. */
 bool tandem_queue_try_receive(tandem_queue *queue, void *message);
+
+/* ---- Streams of bytes: one context at a time writes, and one reads ----
+ *
+ * Bytes are copied with interrupts on. A second writer or reader at the same time ends the
+ * program. */
+
+/* Makes an empty stream, in storage of size bytes: at least 5. */
+void tandem_stream_init(tandem_stream *stream, void *storage, size_t size);
+
+/* Writes as many bytes as there is space for. Returns their number. */
+size_t tandem_stream_try_write(tandem_stream *stream, const void *bytes, size_t count);
+
+/* Writes all bytes; waits whenever the ring is full. */
+void tandem_stream_write(tandem_stream *stream, const void *bytes, size_t count);
+
+/* Returns the number of bytes written until due. */
+size_t tandem_stream_write_until(tandem_stream *stream, const void *bytes, size_t count,
+                                 uint64_t due);
+
+/* Reads as many bytes as there are and fit. Returns their number. */
+size_t tandem_stream_try_read(tandem_stream *stream, void *bytes, size_t count);
+
+/* The same, and waits until there are level bytes at least, or as many as fit. */
+size_t tandem_stream_read(tandem_stream *stream, void *bytes, size_t count, size_t level);
+
+/* Waits until due at the latest; may return fewer bytes than level. */
+size_t tandem_stream_read_until(tandem_stream *stream, void *bytes, size_t count, size_t level,
+                                uint64_t due);
+
+/* ---- Messages of any length, each received whole, in a stream used for nothing else ----
+ *
+ * A message takes its size and 4 bytes of the storage. One that never fits ends the program. */
+
+/* Returns false if there is no space. */
+bool tandem_message_try_send(tandem_stream *buffer, const void *message, size_t size);
+
+/* Waits until there is space. */
+void tandem_message_send(tandem_stream *buffer, const void *message, size_t size);
+
+/* Returns false if there was no space until due. */
+bool tandem_message_send_until(tandem_stream *buffer, const void *message, size_t size,
+                               uint64_t due);
+
+/* Receives a message into *size bytes, and sets *size to its size. Returns false if there is none. */
+bool tandem_message_try_receive(tandem_stream *buffer, void *message, size_t *size);
+
+/* Waits for a message. */
+void tandem_message_receive(tandem_stream *buffer, void *message, size_t *size);
+
+/* Returns false if there was none until due. */
+bool tandem_message_receive_until(tandem_stream *buffer, void *message, size_t *size, uint64_t due);
 
 #ifdef __cplusplus
 }

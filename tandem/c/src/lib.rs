@@ -8,12 +8,14 @@
 #![no_std]
 
 mod board;
+mod condvar;
 mod group;
 mod mutex;
 mod queue;
 mod section;
 mod semaphore;
 mod sizes;
+mod stream;
 mod task;
 mod timer;
 

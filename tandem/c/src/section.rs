@@ -14,6 +14,15 @@ extern "C" fn tandem_exit(state: u32) {
     exit(state);
 }
 
+/// Runs `body` with interrupts masked.
+#[inline(always)]
+pub fn masked<R>(body: impl FnOnce() -> R) -> R {
+    let state = enter();
+    let result = body();
+    exit(state);
+    result
+}
+
 /// Masks interrupts. Returns their state before.
 #[cfg(target_arch = "arm")]
 #[inline(always)]

@@ -1,7 +1,8 @@
 //! Checks at compile time that the objects of `tandem.h` have space for the kernel's types.
 
+use crate::stream::Stream;
 use tandem::{
-    Callback, Callbacks, Event, Group, Mutex, Semaphore,
+    Callback, Callbacks, Condvar, Event, Group, Mutex, Semaphore,
     raw::{Queue, Task},
 };
 
@@ -40,6 +41,8 @@ const _: () = assert!(words::<Semaphore>() <= defined("TANDEM_SEMAPHORE_WORDS"))
 const _: () = assert!(words::<Mutex<()>>() <= defined("TANDEM_MUTEX_WORDS"));
 const _: () = assert!(words::<Event>() <= defined("TANDEM_EVENT_WORDS"));
 const _: () = assert!(words::<Queue>() <= defined("TANDEM_QUEUE_WORDS"));
+const _: () = assert!(words::<Condvar>() <= defined("TANDEM_CONDVAR_WORDS"));
+const _: () = assert!(words::<Stream>() <= defined("TANDEM_STREAM_WORDS"));
 const _: () = assert!(words::<Group>() <= defined("TANDEM_GROUP_WORDS"));
 const _: () = assert!(words::<Callbacks>() <= defined("TANDEM_TIMERS_WORDS"));
 const _: () = {

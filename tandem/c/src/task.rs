@@ -81,3 +81,29 @@ extern "C" fn tandem_delay_until(due: u64) {
 extern "C" fn tandem_delay(ticks: u64) {
     me("tandem_delay").delay_until(time::now().saturating_add(ticks));
 }
+
+/// A word that a thread rarely stores.
+const PAINT: u32 = 0x5eed_57ac;
+
+/// The words of a stack above its guard.
+unsafe fn words(stack: *mut u8, size: usize) -> impl Iterator<Item = *mut u32> {
+    (raw::GUARD..size).step_by(size_of::<u32>()).map(move |offset| {
+        // SAFETY: within the stack, by the header.
+        unsafe { stack.add(offset).cast() }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tandem_stack_paint(stack: *mut u8, size: usize) {
+    // SAFETY: the stack is valid and not in use, by the header.
+    unsafe { words(stack, size).for_each(|word| word.write_volatile(PAINT)) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tandem_stack_unused(stack: *mut u8, size: usize) -> usize {
+    // SAFETY: the stack is valid; its thread may write a word meanwhile, which a volatile load of
+    // it allows.
+    let is_unused = |word: &*mut u32| unsafe { word.read_volatile() } == PAINT;
+    // SAFETY: by the header.
+    unsafe { words(stack, size) }.take_while(is_unused).count() * size_of::<u32>()
+}

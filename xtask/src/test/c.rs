@@ -41,7 +41,7 @@ const EXAMPLES: [(&str, &str); 3] = [
 
 /// Programs that must end with a report, which is the example `misuse` with a number: the case and
 /// the report.
-const MISUSE: [(&str, &str); 18] = [
+const MISUSE: [(&str, &str); 22] = [
     ("1", "task waits: tandem_semaphore_take in a handler, in a critical section"),
     ("2", "task waits: Me::delay_until would wait in a critical section"),
     ("3", "task waits: a thread locks a mutex that it has locked"),
@@ -60,6 +60,10 @@ const MISUSE: [(&str, &str); 18] = [
     ("16", "task waits: tandem_set_priority: a priority is 0 to 31"),
     ("17", "task waits: the kernel runs already"),
     ("18", "fault in task waits: CFSR 0x10000"),
+    ("19", "task waits: a message is longer than its buffer"),
+    ("20", "task waits: a message is longer than the space for it"),
+    ("21", "task waits: a stream has space for at least five bytes"),
+    ("22", "task waits: unlocks a mutex that it has not locked"),
 ];
 
 /// Builds and runs every example, and prints their output.
