@@ -12,7 +12,6 @@ mod frames;
 mod line;
 
 use std::{
-    path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -27,7 +26,7 @@ use chronoscope_suite::{
 
 use self::{
     frames::{Frames, Piece},
-    line::Line,
+    line::{Address, Line},
 };
 use super::{
     Machine, Made, Recording, Start,
@@ -77,7 +76,7 @@ pub struct Serial {
     kernel: String,
     /// The image that the user has written into the board, which may hold any kernel.
     own: Option<Own>,
-    device: PathBuf,
+    line: Address,
     baud: u32,
 }
 
@@ -110,7 +109,8 @@ fn board(kernel: &str, place: &str) -> Result<Serial> {
     if !device.starts_with('/') {
         bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
     }
-    Ok(Serial { kernel: kernel.to_owned(), own: None, device: device.into(), baud })
+    let line = Address::Device(device.into());
+    Ok(Serial { kernel: kernel.to_owned(), own: None, line, baud })
 }
 
 impl Machine for Serial {
@@ -133,7 +133,19 @@ impl Machine for Serial {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let line = Line::open(&self.device, self.baud)?;
+        self.run_over(&mut *line::open(&self.line, self.baud)?, start, sink)?;
+        Ok(Recording::new())
+    }
+}
+
+impl Serial {
+    /// Runs a case over the open line.
+    fn run_over(
+        &self,
+        line: &mut dyn Line,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut answer = Answer::to(start.request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
@@ -162,11 +174,9 @@ impl Machine for Serial {
         }
         answer.tell_noise();
         thread::sleep(RESTART);
-        Ok(Recording::new())
+        Ok(())
     }
-}
 
-impl Serial {
     /// The time to wait for a hello before the request is repeated: the time of both on the line,
     /// and two seconds to start.
     fn patience(&self) -> Duration {
@@ -281,7 +291,7 @@ impl<'a> Answer<'a> {
 
     /// The message for an answer that is missing after `limit`, with the remedy.
     fn missing(&self, limit: Limit) -> String {
-        let (device, baud, said) = (self.board.device.display(), self.board.baud, self.said());
+        let (device, baud, said) = (&self.board.line, self.board.baud, self.said());
         let seconds = limit.wall.as_secs_f64();
         if self.bytes > 0 {
             let bytes = self.bytes;
@@ -300,7 +310,7 @@ impl<'a> Answer<'a> {
     }
 
     fn tell_noise(&self) {
-        let (device, said) = (self.board.device.display(), self.said());
+        let (device, said) = (&self.board.line, self.said());
         for (bytes, place) in [(self.before, "before"), (self.amid, "amid")] {
             if bytes > 0 {
                 console::note(&format!(
@@ -335,7 +345,7 @@ mod tests {
     #[test]
     fn a_place_is_a_device_and_a_rate() {
         let found = |place: &str| {
-            board("tandem", place).map(|board| (board.device.display().to_string(), board.baud))
+            board("tandem", place).map(|board| (board.line.to_string(), board.baud))
         };
         assert_eq!(found("/dev/ttyUSB0").unwrap(), ("/dev/ttyUSB0".to_owned(), 115_200));
         assert_eq!(found("/dev/ttyUSB0:921600").unwrap(), ("/dev/ttyUSB0".to_owned(), 921_600));

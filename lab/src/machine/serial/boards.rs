@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use chronoscope_suite::{Parameter, Spec};
 use serde::Deserialize;
 
-use super::{BAUD, BAUDS, FAMILY as LINES, Serial, flash::flash};
+use super::{BAUD, BAUDS, FAMILY as LINES, Serial, flash::flash, line::Address};
 use crate::{
     child,
     machine::{
@@ -59,8 +59,7 @@ const IMAGE: &str = "{image}";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Board {
-    /// The absolute path of the device.
-    line: PathBuf,
+    line: Address,
     #[serde(default = "usual_rate")]
     baud: u32,
     /// The chip, as probe-rs calls it.
@@ -90,8 +89,8 @@ struct OnBoard {
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
     let board = named(name)?.clone();
-    let (device, baud) = (board.line.clone(), board.baud);
-    let line = Serial { kernel: target.kernel.clone(), own: None, device, baud };
+    let (line, baud) = (board.line.clone(), board.baud);
+    let line = Serial { kernel: target.kernel.clone(), own: None, line, baud };
     Ok(Some(Box::new(OnBoard { name: name.to_owned(), board, line })))
 }
 
@@ -212,16 +211,11 @@ fn read() -> Result<Boards> {
 fn parse(text: &str) -> Result<Boards> {
     let boards: Boards = from_toml(text)?;
     let is_sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let mut lines: BTreeMap<&Path, &str> = BTreeMap::new();
+    let mut lines: BTreeMap<&Address, &str> = BTreeMap::new();
     for (name, board) in &boards {
         ensure!(
             !name.is_empty() && name.chars().all(is_sound),
             "the board `{name}`: a name has letters, digits, `-`, `_` and `.`"
-        );
-        ensure!(
-            board.line.is_absolute(),
-            "the board `{name}`: `line = \"{}\"`: write the device's path, as /dev/ttyUSB0",
-            board.line.display()
         );
         ensure!(
             BAUDS.contains(&board.baud),
@@ -231,7 +225,7 @@ fn parse(text: &str) -> Result<Boards> {
             BAUDS.end()
         );
         if let Some(other) = lines.insert(&board.line, name) {
-            bail!("the boards `{other}` and `{name}` have the same line {}", board.line.display());
+            bail!("the boards `{other}` and `{name}` have the same line {}", board.line);
         }
     }
     Ok(boards)

@@ -1,5 +1,4 @@
-//! A serial line of the operating system: raw bytes at a baud rate, locked for one program at a
-//! time. It knows nothing of the bytes' meaning.
+//! A serial line of the operating system, locked for one program at a time.
 
 use std::{
     fs::File,
@@ -18,14 +17,15 @@ use rustix::{
     },
 };
 
+use super::{Line, MOMENT};
+
 /// An open serial line. It is closed and unlocked on drop, and also if the process dies.
-#[derive(Debug)]
-pub struct Line {
+pub struct Device {
     file: File,
     device: PathBuf,
 }
 
-impl Line {
+impl Device {
     /// Opens and locks the line, and discards bytes received so far.
     ///
     /// # Errors
@@ -80,24 +80,22 @@ impl Line {
         Ok(tcflush(line, QueueSelector::IOFlush)?)
     }
 
-    /// Sends bytes without blocking. Bytes that the driver does not take at once are dropped.
-    ///
-    /// # Errors
-    /// If the line is gone.
-    pub fn send(&self, bytes: &[u8]) -> Result<()> {
+    fn gone(&self) -> anyhow::Error {
+        anyhow!("{} went away: was the board unplugged?", self.device.display())
+    }
+}
+
+impl Line for Device {
+    fn send(&mut self, bytes: &[u8]) -> Result<()> {
         match write(&self.file, bytes) {
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(_) => Err(self.gone()),
         }
     }
 
-    /// Waits up to 50 ms for bytes; returns the number received, which may be 0.
-    ///
-    /// # Errors
-    /// If the line is gone.
-    pub fn receive(&self, buffer: &mut [u8]) -> Result<usize> {
-        const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&MOMENT)) {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let moment = Timespec { tv_sec: 0, tv_nsec: MOMENT.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&moment)) {
             Ok(0) | Err(Errno::INTR) => return Ok(0),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -108,13 +106,9 @@ impl Line {
             Ok(length) => Ok(length),
         }
     }
-
-    fn gone(&self) -> anyhow::Error {
-        anyhow!("{} went away: was the board unplugged?", self.device.display())
-    }
 }
 
-impl Drop for Line {
+impl Drop for Device {
     fn drop(&mut self) {
         // The lock ends with the last close, but another program may hold the line open from
         // before.
