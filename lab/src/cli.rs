@@ -87,6 +87,8 @@ pub enum Command {
     Plan(Plan),
     /// Store the complete repetitions of runs that were killed or could not be stored.
     Recover(Recover),
+    /// Give back the places of labgrid's that killed runs hold.
+    Place(Labgrid),
     /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
     #[command(after_help = MERGE_HELP)]
     Merge(Merge),
@@ -140,6 +142,16 @@ pub struct Run {
     /// this value.
     #[arg(long, value_name = "serial:LINE", help_heading = WHAT)]
     pub machine: Option<String>,
+    /// Reserve, lock and use a board of labgrid's with this tag; repeat it for several tags; name=PLACE
+    /// is a place by its name. The target is board@board:PLACE, and KERNEL@place in --target names its
+    /// kernel. Given back at the end.
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        help_heading = WHAT,
+        conflicts_with_all = ["machine", "list", "shard", "on"]
+    )]
+    pub place: Vec<String>,
     /// Write this image into the board's flash first, with the program probe-rs, or as boards.toml says
     /// for a target KERNEL@board:NAME.
     #[arg(long, value_name = "IMAGE", help_heading = OWN)]
@@ -535,6 +547,13 @@ pub struct Merge {
     pub quiet: bool,
     #[command(flatten)]
     pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Labgrid {
+    /// Give them back now. The next `run --place` does it, too.
+    #[arg(long, required = true)]
+    pub release: bool,
 }
 
 #[derive(Args)]

@@ -267,7 +267,7 @@ impl Entry {
             judge: Judge::read(&self.judge)?.or(Judge::read(&study.judge)?),
             published: self.published()?,
         };
-        if plan.repeat == 0 {
+        if own_repeat == 0 || plan.repeat == 0 {
             bail!("repeat is at least 1");
         }
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;

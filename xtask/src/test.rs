@@ -21,7 +21,7 @@ use std::process;
 use anyhow::{Result, bail};
 
 use self::chip::Chip;
-use crate::{packages, repository::target, rust::Toolchain};
+use crate::{packages, python, repository::target, rust::Toolchain};
 
 pub const USAGE: &str = "test [quick|long] FILTER…  \
     checks the repository; the filters go to cargo test";
@@ -74,6 +74,9 @@ pub fn step(arguments: &[String]) -> Result<()> {
     match words[..] {
         ["packages"] => packages::install(&table::PACKAGES),
         ["scipy"] => scipy::write_figures(),
+        ["labgrid"] => {
+            python::environment("labgrid", "tools/labgrid-requirements.txt", "labgrid").map(drop)
+        }
         ["miri"] => miri::run(),
         ["chip", name, command, features, ref arguments @ ..] => {
             Chip::find(name)?.cargo(command, features, arguments)

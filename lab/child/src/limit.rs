@@ -31,8 +31,7 @@ impl Limit {
     const PATIENCE: u32 = 20;
 
     /// No limit that a program could reach: a year.
-    pub(crate) const ENDLESS: Self =
-        Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None };
+    pub const ENDLESS: Self = Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None };
 
     /// A limit for an emulator or a simulator: `work` of processor time, and a generous one on the
     /// wall's clock for an emulator that hangs without using any.

@@ -14,6 +14,7 @@ mod list;
 mod manual;
 mod merge;
 mod on;
+mod place;
 mod plan;
 mod recover;
 mod report;
@@ -50,6 +51,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Completions { shell } => manual::completions(shell),
         Command::History(history) => history::execute(&history),
         Command::Plan(plan) => plan::execute(&plan),
+        Command::Place(_) => place::release(),
         Command::Recover(recover) => recover::execute(&recover),
         Command::Export(export) => transfer::export(&export),
         Command::Import(import) => transfer::import(&import),

@@ -18,7 +18,11 @@ use crate::{
     fleet::{self, Number, Plan, label},
     journal::{CaseForm, Header, PeerForm},
     machine::{
-        serial::{self, boards},
+        serial::{
+            self,
+            boards::{self, Holding},
+            labgrid,
+        },
         vm::kernel::{self, Own},
     },
     report::{self, format::JSON},
@@ -38,20 +42,34 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         // A wrong name or label ends here, and not in each job.
         identified(arguments)?;
         let (study, experiments) = named(arguments)?;
-        let overrides = overrides(arguments, experiments)?;
+        let overrides = overrides(arguments, experiments, None)?;
         let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
         let cases: Vec<Case> =
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
         return on::execute(arguments, &cases, engine, stop);
     }
-    match Prepared::of(arguments, stop) {
+    // The place is given back on every way out of here.
+    let prepared = held_place(arguments, stop)
+        .and_then(|place| Ok((Prepared::of(arguments, place.as_ref(), stop)?, place)));
+    match prepared {
         // Whatever failed then was stopped.
         Err(_) if stop.load(Ordering::Relaxed) => {
             console::remark("interrupted: nothing was measured");
             Ok(INTERRUPTED)
         }
-        prepared => prepared?.measure(arguments, stop),
+        prepared => {
+            let (prepared, _place) = prepared?;
+            prepared.measure(arguments, stop)
+        }
     }
+}
+
+/// Reserves and locks the place of `--place`, if there is one.
+fn held_place(arguments: &cli::Run, stop: &AtomicBool) -> Result<Option<Holding>> {
+    if arguments.place.is_empty() {
+        return Ok(None);
+    }
+    boards::hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
 }
 
 /// The cases and peers of a run, or of a shard of it.
@@ -93,7 +111,7 @@ fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
 /// Prints the plan of the run, with the shard of each case if it is divided.
 fn list(arguments: &cli::Run) -> Result<u8> {
     let (study, experiments) = named(arguments)?;
-    let overrides = overrides(arguments, experiments)?;
+    let overrides = overrides(arguments, experiments, None)?;
     let study = chosen_study(study, experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
     let keep_samples = arguments.samples || cases.iter().any(is_traced);
@@ -140,9 +158,9 @@ impl Prepared {
     ///
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
-    fn of(arguments: &cli::Run, stop: &AtomicBool) -> Result<Self> {
+    fn of(arguments: &cli::Run, place: Option<&Holding>, stop: &AtomicBool) -> Result<Self> {
         let (study, experiments) = named(arguments)?;
-        let overrides = overrides(arguments, experiments)?;
+        let overrides = overrides(arguments, experiments, place)?;
         let study = chosen_study(study, experiments)?;
         let planned = Planned::of(arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
@@ -334,13 +352,17 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
     }
 }
 
-fn overrides(arguments: &cli::Run, experiments: &[String]) -> Result<Overrides> {
+fn overrides(
+    arguments: &cli::Run,
+    experiments: &[String],
+    place: Option<&Holding>,
+) -> Result<Overrides> {
     for name in experiments {
         experiment(name)?;
     }
     Ok(Overrides {
         experiments: experiments.to_vec(),
-        targets: targets(arguments)?,
+        targets: targets(arguments, place)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
         fewest: arguments.output.format().fewest,
@@ -376,8 +398,11 @@ fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBu
     }
 }
 
-/// The targets of `--target`, and the board of `--machine`.
-fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
+/// The machine in `--target KERNEL@place`: the board of `--place`.
+const PLACE: &str = "place";
+
+/// The targets of `--target`, the board of `--machine`, and the place that is held.
+fn targets(arguments: &cli::Run, place: Option<&Holding>) -> Result<Vec<Target>> {
     let mut targets =
         arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
     if let Some(machine) = &arguments.machine {
@@ -391,6 +416,15 @@ fn targets(arguments: &cli::Run) -> Result<Vec<Target>> {
             machine: machine.clone(),
             image: None,
         });
+    }
+    if let Some(place) = place {
+        let board = format!("{}{}", boards::PREFIX, place.name);
+        let mut named: Vec<&mut Target> =
+            targets.iter_mut().filter(|target| target.machine == PLACE).collect();
+        named.iter_mut().for_each(|target| target.machine.clone_from(&board));
+        if named.is_empty() {
+            targets.push(Target { kernel: serial::ANY.to_owned(), machine: board, image: None });
+        }
     }
     let mut names: Vec<String> = targets.iter().map(Target::to_string).collect();
     names.sort();

@@ -9,6 +9,7 @@
 pub mod boards;
 mod flash;
 mod frames;
+pub mod labgrid;
 mod line;
 
 use std::{
@@ -344,9 +345,8 @@ mod tests {
 
     #[test]
     fn a_place_is_a_device_and_a_rate() {
-        let found = |place: &str| {
-            board("tandem", place).map(|board| (board.line.to_string(), board.baud))
-        };
+        let found =
+            |place: &str| board("tandem", place).map(|board| (board.line.to_string(), board.baud));
         assert_eq!(found("/dev/ttyUSB0").unwrap(), ("/dev/ttyUSB0".to_owned(), 115_200));
         assert_eq!(found("/dev/ttyUSB0:921600").unwrap(), ("/dev/ttyUSB0".to_owned(), 921_600));
         let by_path = "/dev/serial/by-path/pci-0000:00:14.0-usb-0:2:1.0-port0";

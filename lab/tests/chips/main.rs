@@ -11,6 +11,7 @@ mod cortex_m4;
 mod cortex_m4_code;
 mod full_folder;
 mod interrupts;
+mod labgrid;
 mod p1;
 mod package;
 mod plugin;

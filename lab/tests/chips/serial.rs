@@ -80,7 +80,7 @@ fn rest() -> Vec<u8> {
     ])
 }
 
-fn whole(request: &str) -> Vec<u8> {
+pub fn whole(request: &str) -> Vec<u8> {
     [hello(request), rest()].concat()
 }
 

@@ -10,6 +10,7 @@ use std::{
 use rustix::{
     io::Errno,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{OptionalActions, tcgetattr, tcsetattr},
 };
 
 /// A board that answers requests by a function of the test; when that returns `None`, the board
@@ -24,6 +25,10 @@ impl Board {
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
         unlockpt(&board).unwrap();
+        // A terminal server that closes the line sets back what it found: a UART echoes nothing.
+        let mut settings = tcgetattr(&board).unwrap();
+        settings.make_raw();
+        tcsetattr(&board, OptionalActions::Now, &settings).unwrap();
         let device = ptsname(&board, Vec::new()).unwrap().into_string().unwrap();
         let mut board = File::from(board);
         thread::spawn(move || {

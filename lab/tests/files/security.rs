@@ -566,6 +566,33 @@ fn run_in(folder: &Folder, words: &[&str]) -> Answer {
 }
 
 #[test]
+fn labgrid_is_asked_only_when_named() {
+    let folder = Folder::new("labgrid");
+    let (log, bin) = (folder.path("log"), folder.path("bin"));
+    fs::create_dir(&bin).unwrap();
+    // A client whose coordinator gives a reservation that names a file elsewhere.
+    let client = format!(
+        "#!/bin/sh\necho \"$@\" >> {log}\ncase $1 in\n-v) printf \"Place 'a':\\n  tags: b=c\\n\";;\n\
+         reserve) printf 'export LG_TOKEN=../../\\033[2Jboards\\n';;\nesac\n"
+    );
+    let client = folder.file("client", client);
+    fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+    copy_program(client, format!("{bin}/labgrid-client"));
+    let lab = |words: &[&str]| {
+        let path = format!("{bin}:{}", env::var("PATH").unwrap());
+        let mut lab = program_in(&folder);
+        run(lab.env("PATH", path).args(["run", "switch", "--no-store", "-l", "100"]).args(words))
+    };
+    lab(&["--repeat", "1", "-q"]);
+    assert!(!fs::exists(&log).unwrap());
+    let before = files(&folder.0);
+    lab(&["--place", "b=c"]).complains("no token in `export LG_TOKEN=../../");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "-v places\nreserve --shell b=c\n");
+    let made: Vec<_> = files(&folder.0).difference(&before).cloned().collect();
+    assert_eq!(made, [PathBuf::from(&log)]);
+}
+
+#[test]
 fn the_current_folder_is_not_searched() {
     let folder = Folder::new("current");
     let mark = folder.path("mark");

@@ -145,6 +145,7 @@ fn preparations(xtask: &str) -> Vec<Step> {
         Step::new(Stage::Full, "packages", &[xtask, "step", "packages"]),
         Step::new(Stage::Full, "program", &["./chronoscope", "--help"]).lock("release"),
         Step::new(Stage::Full, "SciPy's figures", &[xtask, "step", "scipy"]).after(&["packages"]),
+        Step::new(Stage::Full, "labgrid", &[xtask, "step", "labgrid"]).after(&["packages"]),
     ]
 }
 
@@ -406,7 +407,7 @@ fn all(stage: Stage, name: String, commands: &[Vec<&str>]) -> Step {
 
 /// Test programs: the name, the steps that must have passed before, and the cores it keeps busy.
 const TESTS: [(&str, &[&str], usize); 8] = [
-    ("chips", &["packages", "firmware", "bench board"], 2),
+    ("chips", &["packages", "firmware", "bench board", "labgrid"], 2),
     ("guests", &["packages", "SciPy", "firmware"], 2),
     ("browser", &["packages", "firmware"], 2),
     ("files", &["packages", "SciPy"], 2),
@@ -456,6 +457,7 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         step.environment.extend([
             ("CHRONOSCOPE_TEST_PROGRAM", file("release/chronoscope")),
             ("CHRONOSCOPE_TEST_PYTHON", file("venv/bin/python")),
+            ("CHRONOSCOPE_TEST_LABGRID", file("labgrid/bin")),
             ("CHRONOSCOPE_SCIPY_FIGURES", file("scipy_figures.json")),
         ]);
     }

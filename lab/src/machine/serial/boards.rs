@@ -1,6 +1,6 @@
 //! The machine `KERNEL@board:NAME`: a board on a serial line, by a name that stays when the cable
 //! moves. The user's file `boards.toml` says where each board is connected, and how it is flashed
-//! and reset.
+//! and reset; labgrid says it of a place that this process holds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, OnceLock, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -16,7 +16,12 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use chronoscope_suite::{Parameter, Spec};
 use serde::Deserialize;
 
-use super::{BAUD, BAUDS, FAMILY as LINES, Serial, flash::flash, line::Address};
+use super::{
+    BAUD, BAUDS, FAMILY as LINES, Serial,
+    flash::flash,
+    labgrid::Place,
+    line::{self, Address},
+};
 use crate::{
     child,
     machine::{
@@ -26,7 +31,7 @@ use crate::{
     },
     run::Target,
     toml_text::from_toml,
-    units::words,
+    units::{printable, words},
 };
 
 /// Boards have the defaults of those on a line that is named by its device.
@@ -78,6 +83,67 @@ fn usual_rate() -> u32 {
 
 type Boards = BTreeMap<String, Board>;
 
+/// A place of labgrid's that this process holds, as a board.
+struct Held {
+    place: Arc<Place>,
+    board: Board,
+}
+
+static HELD: Mutex<Option<Held>> = Mutex::new(None);
+
+/// Makes the place the board of its name, for as long as the result lives. An entry of that name in
+/// boards.toml adds its chip and its commands.
+///
+/// # Errors
+/// If the place has no serial line, is off line, or `stop` becomes true, or its name cannot be that
+/// of a board.
+pub fn hold(place: Place, stop: &AtomicBool) -> Result<Holding> {
+    ensure!(
+        is_name(&place.name),
+        "the place `{}` cannot be a target: a board's name has letters, digits, `-`, `_` and `.`",
+        printable(&place.name)
+    );
+    let shown = place.shown(stop)?;
+    let mut board = named(&place.name).ok().unwrap_or_else(|| Board {
+        line: shown.line.clone(),
+        baud: shown.baud.unwrap_or(BAUD),
+        chip: None,
+        flash: Vec::new(),
+        reset: Vec::new(),
+    });
+    board.line = shown.line;
+    if board.flash.is_empty() && board.chip.is_none() {
+        board.flash = place.command(&["bootstrap", IMAGE]);
+    }
+    if board.reset.is_empty() && shown.has_power {
+        board.reset = place.command(&["power", "cycle"]);
+    }
+    let place = Arc::new(place);
+    let name = place.name.clone();
+    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Held { place, board });
+    Ok(Holding { name })
+}
+
+/// A place is held. It is given back on drop.
+#[must_use]
+pub struct Holding {
+    /// The name of the place.
+    pub name: String,
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        drop(HELD.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// The board that is held under that name, with its place.
+fn held(name: &str) -> Option<(Arc<Place>, Board)> {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = held.as_ref().filter(|held| held.place.name == name)?;
+    Some((held.place.clone(), held.board.clone()))
+}
+
 /// A kernel on a board.
 struct OnBoard {
     name: String,
@@ -88,7 +154,7 @@ struct OnBoard {
 /// Fails if there is no file, or no such board in it.
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    let board = named(name)?.clone();
+    let board = named(name)?;
     let (line, baud) = (board.line.clone(), board.baud);
     let line = Serial { kernel: target.kernel.clone(), own: None, line, baud };
     Ok(Some(Box::new(OnBoard { name: name.to_owned(), board, line })))
@@ -114,11 +180,20 @@ impl Machine for OnBoard {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        self.line.run(start, sink)
+        self.line.run_over(&mut *self.open(start.stop)?, start, sink)?;
+        Ok(Recording::new())
     }
 }
 
 impl OnBoard {
+    /// Opens the line. The exporter of a place may have restarted, and offers it elsewhere then.
+    fn open(&self, stop: &AtomicBool) -> Result<Box<dyn line::Line>> {
+        line::open(&self.board.line, self.board.baud).or_else(|error| {
+            let Some((place, _)) = held(&self.name) else { return Err(error) };
+            line::open(&place.shown(stop)?.line, self.board.baud)
+        })
+    }
+
     /// Resets the board, once per process.
     fn reset(&self, stop: &AtomicBool) -> Result<()> {
         static DONE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -159,15 +234,18 @@ fn command(name: &str, key: &str, words: &[String], stop: &AtomicBool) -> Result
     ran.with_context(|| what)
 }
 
-/// The board of that name.
+/// The board of that name: a place that is held, or an entry of the file.
 ///
 /// # Errors
 /// There is no file, it cannot be read, or it has no such board.
-fn named(name: &str) -> Result<&'static Board> {
+fn named(name: &str) -> Result<Board> {
+    if let Some((_, board)) = held(name) {
+        return Ok(board);
+    }
     static BOARDS: OnceLock<Result<Boards, String>> = OnceLock::new();
     let boards = BOARDS.get_or_init(|| read().map_err(|error| format!("{error:#}")));
     let boards = boards.as_ref().map_err(|error| anyhow!("{error}"))?;
-    boards.get(name).with_context(|| {
+    boards.get(name).cloned().with_context(|| {
         let near = words::nearest(name, boards.keys().map(String::as_str));
         format!("{} has no board `{name}`{near}", place())
     })
@@ -204,19 +282,21 @@ fn read() -> Result<Boards> {
     parse(&text).with_context(|| path.display().to_string())
 }
 
+/// Returns whether a word can be the name of a board.
+pub fn is_name(word: &str) -> bool {
+    let is_sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !word.is_empty() && word.chars().all(is_sound)
+}
+
 /// Parses the file.
 ///
 /// # Errors
 /// It is no TOML, an entry is invalid, or two boards have the same line.
 fn parse(text: &str) -> Result<Boards> {
     let boards: Boards = from_toml(text)?;
-    let is_sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let mut lines: BTreeMap<&Address, &str> = BTreeMap::new();
     for (name, board) in &boards {
-        ensure!(
-            !name.is_empty() && name.chars().all(is_sound),
-            "the board `{name}`: a name has letters, digits, `-`, `_` and `.`"
-        );
+        ensure!(is_name(name), "the board `{name}`: a name has letters, digits, `-`, `_` and `.`");
         ensure!(
             BAUDS.contains(&board.baud),
             "the board `{name}`: `baud = {}`: write a number from {} to {}",

@@ -1,0 +1,99 @@
+//! The notes of the reservations that this user's processes hold: a file each, locked by its
+//! process for as long as it lives.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
+
+/// A note, and its lock.
+#[derive(Debug)]
+pub struct Record {
+    pub token: String,
+    /// The coordinator, if LG_COORDINATOR named one.
+    pub coordinator: Option<String>,
+    path: PathBuf,
+    _lock: File,
+}
+
+/// The folder of the notes, in the user's folder for what programs keep between their runs.
+fn folder() -> Result<PathBuf> {
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = state.context("there is no folder to note the place in: set HOME")?;
+    Ok(state.join("chronoscope/places"))
+}
+
+/// Returns whether a word can be a token of a reservation, which is also the name of its note.
+pub fn is_token(word: &str) -> bool {
+    (1..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl Record {
+    /// Notes that this process holds the reservation.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn new(token: &str) -> Result<Self> {
+        let folder = folder()?;
+        let path = folder.join(token);
+        let unwritable = || format!("cannot note the place in {}", folder.display());
+        fs::create_dir_all(&folder).with_context(unwritable)?;
+        let mut file = File::create(&path).with_context(unwritable)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).with_context(unwritable)?;
+        let coordinator = env::var("LG_COORDINATOR").ok();
+        file.write_all(coordinator.as_deref().unwrap_or_default().as_bytes())
+            .with_context(unwritable)?;
+        Ok(Self { token: token.to_owned(), coordinator, path, _lock: file })
+    }
+
+    /// The notes of processes that are dead, locked by this one.
+    ///
+    /// # Errors
+    /// If the folder or a note cannot be read.
+    pub fn lost() -> Result<Vec<Self>> {
+        let folder = folder()?;
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let unreadable = || format!("cannot read the notes of places in {}", folder.display());
+        let entries = fs::read_dir(&folder).with_context(unreadable)?;
+        let mut lost = Vec::new();
+        for entry in entries {
+            let path = entry.with_context(unreadable)?.path();
+            lost.extend(Self::of(&path).with_context(unreadable)?);
+        }
+        Ok(lost)
+    }
+
+    /// The note at `path`; `None` if its process lives, or has just removed it.
+    fn of(path: &Path) -> Result<Option<Self>> {
+        let Some(token) = path.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
+        let Some(file) = File::open(path).ok().filter(|_| is_token(token) && path.is_file()) else {
+            return Ok(None);
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || !path.exists() {
+            return Ok(None);
+        }
+        let coordinator = fs::read_to_string(path)?;
+        Ok(Some(Self {
+            token: token.to_owned(),
+            coordinator: Some(coordinator).filter(|address| !address.is_empty()),
+            path: path.to_owned(),
+            _lock: file,
+        }))
+    }
+
+    /// Removes the note: nothing is held any more.
+    pub fn remove(self) {
+        // A note that stays names a reservation that the coordinator does not know, and is removed
+        // by the next start.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,279 @@
+//! Places of labgrid: a real coordinator and exporter, with boards that the test plays or that QEMU
+//! does.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::{
+    board::Board,
+    common::{Answer, Folder, cases, program, run},
+    serial::whole,
+    serial_images::{Emulated, assert_same},
+};
+
+/// labgrid's programs, which `./chronoscope test` installs.
+fn programs() -> PathBuf {
+    let folder = env::var_os("CHRONOSCOPE_TEST_LABGRID");
+    folder.expect("`./chronoscope test` installs labgrid, and names its folder").into()
+}
+
+/// `PATH` with labgrid's programs first.
+fn path() -> OsString {
+    let usual = env::var_os("PATH").unwrap_or_default();
+    env::join_paths([programs()].into_iter().chain(env::split_paths(&usual))).unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A daemon of labgrid's in a process group of its own, ended on drop with its children.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(name: &str, arguments: &[&str], folder: &Folder) -> Self {
+        use std::os::unix::process::CommandExt;
+        let log = File::create(folder.0.join(format!("{name}.log"))).unwrap();
+        let mut command = Command::new(programs().join(name));
+        command.args(arguments).current_dir(&folder.0).env("PATH", path()).process_group(0);
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// A switch for the power of boards, which counts the orders that it gets over HTTP.
+struct Switch {
+    port: u16,
+    orders: Arc<AtomicUsize>,
+}
+
+impl Switch {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let orders = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&orders);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let mut lines = BufReader::new(&stream).lines();
+                while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+                count.fetch_add(1, Ordering::Relaxed);
+                let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1");
+            }
+        });
+        Self { port, orders }
+    }
+}
+
+/// A coordinator, an exporter, and a place `m4-1` with the tag `board=m4` on `device`.
+struct Lab {
+    exporter: Option<Daemon>,
+    _coordinator: Daemon,
+    address: String,
+    switch: Switch,
+    folder: Folder,
+}
+
+impl Lab {
+    fn new(name: &str, device: &str) -> Self {
+        let folder = Folder::new(&format!("labgrid-{name}"));
+        let address = format!("127.0.0.1:{}", free_port());
+        let coordinator = Daemon::start("labgrid-coordinator", &["-l", &address], &folder);
+        let switch = Switch::new();
+        let exports = format!(
+            "g1:\n  RawSerialPort:\n    port: {device}\n    speed: 115200\n  NetworkPowerPort:\n    \
+             model: simplerest\n    host: 'http://127.0.0.1:{}/{{index}}/{{value}}'\n    index: 1\n",
+            switch.port
+        );
+        fs::write(folder.0.join("exports.yaml"), exports).unwrap();
+        let mut lab = Self { exporter: None, _coordinator: coordinator, address, switch, folder };
+        lab.until("labgrid-client", &["-p", "m4-1", "create"], "");
+        lab.client(&["-p", "m4-1", "add-match", "lab1/g1/*"]).exits(0);
+        lab.client(&["-p", "m4-1", "set-tags", "board=m4"]).exits(0);
+        lab.restart_exporter();
+        lab
+    }
+
+    fn restart_exporter(&mut self) {
+        self.exporter = None;
+        let arguments =
+            ["-c", &self.address, "-n", "lab1", "--hostname", "127.0.0.1", "exports.yaml"];
+        self.exporter = Some(Daemon::start("labgrid-exporter", &arguments, &self.folder));
+        self.until("labgrid-client", &["-v", "resources"], "NetworkSerialPort");
+    }
+
+    /// Repeats a command until it succeeds and prints `text`: daemons take a moment to start.
+    fn until(&self, name: &str, arguments: &[&str], text: &str) {
+        let begin = Instant::now();
+        loop {
+            let answer = run(&mut self.command(name, arguments));
+            if answer.status == Some(0) && answer.stdout.contains(text) {
+                return;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "{answer:#?}");
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn command(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(programs().join(name));
+        command.args(arguments).env("LG_COORDINATOR", &self.address).env("PATH", path());
+        command
+    }
+
+    fn client(&self, arguments: &[&str]) -> Answer {
+        run(&mut self.command("labgrid-client", arguments))
+    }
+
+    /// A command of the lab, for a user of that name.
+    fn lab(&self, user: &str, arguments: &[&str]) -> Command {
+        let mut lab = program();
+        lab.args(arguments).env("PATH", path()).env("LG_COORDINATOR", &self.address);
+        lab.env("LG_USERNAME", user).env("XDG_STATE_HOME", self.folder.0.join(user));
+        lab
+    }
+
+    /// Checks that nobody holds or has reserved the place.
+    #[track_caller]
+    fn all_given_back(&self) {
+        let places = self.client(&["-v", "places"]).stdout;
+        assert!(places.contains("acquired: None") && !places.contains("reservation"), "{places}");
+    }
+}
+
+const RUN: [&str; 6] = ["run", "switch", "--place", "board=m4", "--no-store", "--repeat"];
+
+#[test]
+fn a_place_measures_as_the_chip_alone() {
+    let board = Emulated::new("cortex-m4", "tandem");
+    let lab = Lab::new("qemu", &board.device);
+    let target = ["--target", "tandem@place", "--format", "json"];
+    let answer = run(&mut lab.lab("ann", &[&RUN[..], &["2"], &target].concat()));
+    let measured = &answer.exits(0).json()["cases"];
+    assert_eq!(measured[0]["target"], "tandem@board:m4-1");
+    let own = cases(&["switch", "--repeat", "2", "--target", "tandem@cortex-m4"]);
+    assert_same(measured.as_array().unwrap(), &own);
+    assert!(lab.switch.orders.load(Ordering::Relaxed) >= 1, "the board's power was not cycled");
+    lab.all_given_back();
+}
+
+/// Starts a run that waits at its second request, and waits until it is there. The board answers
+/// further requests when the sender has sent.
+fn held_up(lab: &Lab, asked: &mpsc::Receiver<usize>, user: &str) -> Child {
+    let mut held = lab.lab(user, &[&RUN[..], &["3"]].concat());
+    let held = held.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let held = held.spawn().unwrap();
+    while asked.recv_timeout(Duration::from_secs(120)).expect("the board is asked") != 1 {}
+    held
+}
+
+/// A board that tells of each request, and answers the second one when it is told to.
+fn slow_board() -> (Board, mpsc::Receiver<usize>, mpsc::Sender<()>) {
+    let (tell, asked) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel();
+    let board = Board::new(move |number, request| {
+        tell.send(number).ok()?;
+        if number == 1 {
+            wait.recv().ok()?;
+        }
+        Some(whole(request))
+    });
+    (board, asked, go_on)
+}
+
+#[test]
+fn a_second_user_waits_and_a_restarted_exporter_is_found_again() {
+    let (board, asked, go_on) = slow_board();
+    let mut lab = Lab::new("queue", &board.device);
+    let first = held_up(&lab, &asked, "ann");
+    let mut second = lab.lab("ben", &[&RUN[..], &["1"]].concat());
+    let second = second.stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let mut second = second.spawn().unwrap();
+    let mut told = BufReader::new(second.stderr.take().unwrap()).lines();
+    let waits = told.find(|line| line.as_ref().unwrap().contains("waiting for a place"));
+    assert!(waits.is_some(), "the second user is not told");
+    // The line moves to another port between two repetitions; one of them may see it go.
+    lab.restart_exporter();
+    go_on.send(()).unwrap();
+    let first = first.wait_with_output().unwrap();
+    let (status, text) = (first.status.code(), String::from_utf8_lossy(&first.stderr).into_owned());
+    assert!([Some(0), Some(4)].contains(&status), "{status:?} {text}");
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+    lab.all_given_back();
+}
+
+/// A board that answers the second request of each run never.
+fn stuck_board() -> (Board, mpsc::Receiver<usize>) {
+    let (tell, asked) = mpsc::channel();
+    let board = Board::new(move |number, request| {
+        tell.send(number % 2).ok()?;
+        Some(if number % 2 == 0 { whole(request) } else { Vec::new() })
+    });
+    (board, asked)
+}
+
+#[test]
+fn a_place_is_given_back_on_every_exit() {
+    let (board, asked) = stuck_board();
+    let mut lab = Lab::new("exits", &board.device);
+    let interrupted = held_up(&lab, &asked, "ann");
+    kill_process(Pid::from_child(&interrupted), Signal::INT).unwrap();
+    assert_eq!(interrupted.wait_with_output().unwrap().status.code(), Some(130));
+    lab.all_given_back();
+
+    let mut killed = held_up(&lab, &asked, "ann");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(lab.client(&["who"]).stdout.contains("m4-1"));
+    for words in ["1 place was given back", "no killed run holds a place"] {
+        let answer = run(&mut lab.lab("ann", &["place", "--release"]));
+        assert!(answer.exits(0).stderr.contains(words), "{answer:#?}");
+    }
+    lab.all_given_back();
+
+    let held = held_up(&lab, &asked, "ann");
+    lab.exporter = None;
+    let answer = held.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&answer.stdout);
+    assert!(text.contains("went away"), "{text}");
+    assert!([Some(1), Some(4)].contains(&answer.status.code()), "{answer:?}");
+    lab.all_given_back();
+}
+
+#[test]
+fn bad_places_are_refused_in_a_line() {
+    let (board, ..) = slow_board();
+    let lab = Lab::new("bad", &board.device);
+    for (tag, why) in [("m4", "write KEY=VALUE"), ("board=zzz", "no place has board=zzz")] {
+        let answer = run(&mut lab.lab("ann", &["run", "switch", "--place", tag]));
+        answer.complains(why);
+    }
+    let mut silent = lab.lab("ann", &RUN[..4]);
+    run(silent.env("LG_COORDINATOR", "127.0.0.1:1")).complains("connect to coordinator");
+    let mut without = lab.lab("ann", &RUN[..4]);
+    run(without.env("PATH", "/usr/bin:/bin")).complains("labgrid-client is not there");
+    lab.all_given_back();
+}
