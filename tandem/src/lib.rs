@@ -173,6 +173,8 @@ pub mod guide {}
 mod kernel;
 mod list;
 mod mutex;
+#[cfg(any(test, feature = "processes"))]
+pub mod process;
 #[cfg(feature = "processor-time")]
 mod processor_time;
 mod queue;

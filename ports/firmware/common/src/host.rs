@@ -106,6 +106,12 @@ pub fn exit() -> ! {
     end(APPLICATION_EXIT)
 }
 
+/// Writes a line to the host's standard error.
+pub fn complain(text: fmt::Arguments<'_>) {
+    // Nothing is left to do about a failure to complain.
+    let _ = fmt::write(&mut Output::open(MODE_A), format_args!("{text}\n"));
+}
+
 /// Ends the run with a complaint.
 pub fn fail(complaint: fmt::Arguments<'_>) -> ! {
     // Nothing is left to do about a failure to complain.

@@ -123,6 +123,35 @@ impl Saved {
         self.stack.set(m, stack);
         self.guard.set(m, guard::value(low));
     }
+
+    /// Makes a context that continues at `routine`, with interrupts masked and the stack pointer at
+    /// `stack`.
+    ///
+    /// # Safety
+    /// `low..stack` is a stack that nothing else uses, aligned to 16 at both ends, with space for
+    /// the context. `routine` may be entered once, and needs no register.
+    #[cfg(all(feature = "processes", target_arch = "riscv64"))]
+    pub(crate) unsafe fn prepare_at(&self, m: Masked, low: usize, stack: usize, routine: usize) {
+        // SAFETY: the word is within the stack, by this function's contract.
+        unsafe { (stack as *mut usize).sub(3).write(routine) };
+        self.stack.set(m, stack);
+        self.guard.set(m, guard::value(low));
+    }
+}
+
+/// Sets the vectors of traps, in vectored mode.
+///
+/// # Safety
+/// The vectors at `address`, a multiple of 256, lead to the kernel's for traps of the kernel.
+#[cfg(all(feature = "processes", target_arch = "riscv64"))]
+pub(crate) unsafe fn set_vectors(address: usize) {
+    // SAFETY: this function's contract.
+    unsafe {
+        asm!(
+            "csrw {VECTORS}, {}", in(reg) address | 1, VECTORS = const privilege::VECTORS,
+            options(nostack, preserves_flags)
+        );
+    }
 }
 
 /// No handler may interrupt another.

@@ -1,0 +1,111 @@
+//! The kernel's side of experiments with processes: starts the program in user mode that the image
+//! contains, gives it the lab's request, and passes its stream to the host.
+
+#![no_std]
+#![no_main]
+
+use core::cell::RefCell;
+
+use board::{alarm, clock, host};
+use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
+use critical_section::Mutex;
+use tandem::{
+    Priority, SharedStack, Thread,
+    process::{self, Cause, Ended, Host, Memory, Program},
+    time::{Driver, expire},
+};
+
+/// The program, whose pages are mapped as they are.
+#[repr(C, align(4096))]
+struct Aligned<T: ?Sized>(T);
+
+static PROGRAM: &Aligned<[u8]> = &Aligned(*include_bytes!(env!("PROGRAM")));
+
+/// The image's code and constants, and the memory of processes. `memory.x` of the chip has the
+/// first; nothing else uses the second.
+const CODE: core::ops::Range<usize> = 0x8000_1000..0x8010_0000;
+const PAGES: core::ops::Range<usize> = 0x8100_0000..0x8200_0000;
+
+/// Coroutines are not used: the idle task sleeps on this stack.
+static COROUTINES: SharedStack<2048> = SharedStack::new();
+static MAIN: Thread<8192> = Thread::new();
+
+#[board::entry]
+fn main() -> ! {
+    tandem::start(&COROUTINES, || {
+        if MAIN.spawn(Priority::LOWEST, "main", run).is_err() {
+            host::fail(format_args!("the main thread cannot start"));
+        }
+    })
+}
+
+fn run(me: &tandem::Me<'_>) {
+    board::start_devices();
+    let mut buffer = [0; size_of::<host::Buffer>()];
+    let request = host::request(&mut buffer);
+    let (asids, rest) = without_asid(request);
+    let mut text = [0; MAX_REQUEST];
+    let length = rest.clone().flat_map(str::bytes).count();
+    for (to, from) in text.iter_mut().zip(rest.flat_map(str::bytes)) {
+        *to = from;
+    }
+    // SAFETY: the linker script places code and constants in `CODE`, and nothing in `PAGES`.
+    let memory = unsafe { Memory::new(CODE, PAGES) };
+    let program = Program::new(&PROGRAM.0);
+    let request = &text[..length.min(MAX_REQUEST)];
+    if process::start::<Console>(me, &program, memory, asids, request).is_err() {
+        host::fail(format_args!("the program cannot start"));
+    }
+    let end = process::wait_for_first(me);
+    match end.cause {
+        Cause::Own(0) => host::exit(),
+        _ => host::fail(format_args!("{end}")),
+    }
+}
+
+/// The request without `asid=on` or `asid=off`, in pieces, and whether the former holds.
+fn without_asid(request: &str) -> (bool, impl Iterator<Item = &str> + Clone) {
+    let pieces = request.split_inclusive(' ').filter(|word| !word.starts_with("asid="));
+    (!request.split(' ').any(|word| word == "asid=off"), pieces)
+}
+
+/// The host's standard output, opened at the first write.
+static STREAM: Mutex<RefCell<Option<host::Output>>> = Mutex::new(RefCell::new(None));
+
+struct Console;
+
+impl Host for Console {
+    fn write(bytes: &[u8]) {
+        critical_section::with(|token| {
+            STREAM.borrow_ref_mut(token).get_or_insert_with(host::Output::stream).write(bytes);
+        });
+    }
+
+    fn report(end: &Ended) {
+        host::complain(format_args!("{end}"));
+    }
+}
+
+struct Time;
+
+tandem::drive_time_with!(Time);
+
+impl Driver for Time {
+    const HERTZ: u64 = clock::HERTZ;
+
+    #[inline(always)]
+    fn now() -> u64 {
+        clock::now()
+    }
+
+    #[inline(always)]
+    fn arm(due: u64) {
+        alarm::KERNEL.set(due);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ALARM() {
+    alarm::KERNEL.stop();
+    expire();
+}

@@ -1,0 +1,141 @@
+//! The costs of the kernel's paths for processes, in instructions, from mark to mark.
+//!
+//! A mark is a reading of the clock and a store into the arena; where both ends are in one process,
+//! two readings. The control is two marks straight after each other, and is subtracted.
+
+use core::{
+    hint::black_box,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use tandem_user::{self as user, Endpoint, Family, Semaphore};
+
+use crate::output::line;
+
+const ROUNDS: usize = 8;
+
+/// The marks that processes share, at the beginning of the arena's second page.
+pub struct Shared {
+    start: AtomicU64,
+    taken: [AtomicU64; ROUNDS],
+    control: AtomicU64,
+}
+
+/// Measures all paths. `shared` is in the arena, and zero.
+pub fn run(shared: &'static Shared) {
+    shared.start.store(user::cycles(), Relaxed);
+    shared.control.store(user::cycles() - shared.start.load(Relaxed), Relaxed);
+    alone();
+    yields(shared);
+    gives(shared);
+    calls();
+    spawns();
+}
+
+/// Spawns a process of this family.
+fn start(priority: u8, name: &str, body: impl FnOnce()) {
+    // SAFETY: the bodies of this module hold numbers and references into the arena.
+    let child = unsafe { user::spawn(priority, name, Family::Same, body) };
+    assert!(child.is_ok(), "{name} cannot start");
+}
+
+fn reap() {
+    assert!(user::reap().is_some(), "a child has ended");
+}
+
+/// Runs `path` between two readings of the clock.
+fn time(name: &str, mut path: impl FnMut()) {
+    let mut taken = [0; ROUNDS];
+    for taken in &mut taken {
+        let start = user::cycles();
+        path();
+        *taken = user::cycles() - start - 1;
+    }
+    show(name, &taken);
+}
+
+fn show(name: &str, taken: &[u64; ROUNDS]) {
+    // The first round is the coldest: tables and lists are made.
+    let [first, rest @ ..] = taken;
+    let (low, high) = (rest.iter().min(), rest.iter().max());
+    let (low, high) = (low.unwrap_or(first), high.unwrap_or(first));
+    line(format_args!("{name}: {low} to {high}, first {first}"));
+}
+
+fn show_shared(name: &str, shared: &Shared) {
+    let control = shared.control.load(Relaxed);
+    show(name, &core::array::from_fn(|at| shared.taken[at].load(Relaxed) - control));
+}
+
+fn alone() {
+    time("null call", user::nothing);
+    time("yield alone", user::yield_now);
+    let Ok(semaphore) = Semaphore::new(0) else { return };
+    time("give without a waiter", || semaphore.give());
+    time("take of a unit", || semaphore.take());
+}
+
+fn yields(shared: &'static Shared) {
+    start(1, "partner", move || {
+        for _ in 0..ROUNDS {
+            user::yield_now();
+            // The first process's mark is older by one switch.
+            let end = user::cycles();
+            let taken = end - shared.start.load(Relaxed);
+            let at = shared.taken.iter().position(|slot| slot.load(Relaxed) == 0);
+            shared.taken[at.unwrap_or(0)].store(taken, Relaxed);
+        }
+    });
+    clear(shared);
+    user::yield_now();
+    for _ in 0..ROUNDS {
+        shared.start.store(user::cycles(), Relaxed);
+        user::yield_now();
+    }
+    reap();
+    show_shared("yield to another process", shared);
+}
+
+fn clear(shared: &Shared) {
+    shared.taken.iter().for_each(|slot| slot.store(0, Relaxed));
+}
+
+fn gives(shared: &'static Shared) {
+    let Ok(semaphore) = Semaphore::new(0) else { return };
+    start(3, "higher", move || {
+        for slot in &shared.taken {
+            semaphore.take();
+            slot.store(user::cycles() - shared.start.load(Relaxed), Relaxed);
+        }
+    });
+    for _ in 0..ROUNDS {
+        shared.start.store(user::cycles(), Relaxed);
+        semaphore.give();
+    }
+    reap();
+    show_shared("give to a higher process", shared);
+}
+
+fn calls() {
+    let Ok(endpoint) = Endpoint::new() else { return };
+    start(3, "server", move || {
+        let mut message = endpoint.reply_and_receive([0; 4]);
+        while let Ok([number, ..]) = message
+            && number > 0
+        {
+            message = endpoint.reply_and_receive([number + 1, 0, 0, 0]);
+        }
+    });
+    time("call and answer", || {
+        assert!(black_box(endpoint.call([1, 2, 3, 4])) == Ok([2, 0, 0, 0]), "the answer");
+    });
+    assert!(endpoint.call([0; 4]).is_err(), "the server has ended");
+    reap();
+}
+
+fn spawns() {
+    time("spawn, run, end and reap", || {
+        start(3, "child", || ());
+        reap();
+    });
+}

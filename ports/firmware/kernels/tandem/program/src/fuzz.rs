@@ -1,0 +1,140 @@
+//! Hostile processes that call the kernel with arguments of all sorts, beside a witness of another
+//! family whose work must not be disturbed.
+
+use core::str::SplitAsciiWhitespace;
+
+use chronoscope_suite::vary::Random;
+use tandem_user::{self as user, Family, Semaphore};
+
+use crate::output::line;
+
+/// Calls of a hostile process before the next one begins.
+const LIFE: u64 = 500;
+
+/// The words of a request: the seed and the number of calls.
+pub fn run(mut words: SplitAsciiWhitespace<'_>) {
+    let mut number = |default| words.next().and_then(|word| word.parse().ok()).unwrap_or(default);
+    let (seed, calls): (u64, u64) = (number(1), number(100_000));
+    let go = Semaphore::new(0).expect("a semaphore");
+    let done = Semaphore::new(0).expect("a semaphore");
+    let rounds = calls.div_ceil(LIFE);
+    // SAFETY: the bodies hold numbers.
+    let witness = unsafe {
+        user::spawn(3, "witness", Family::Same, move || user::end(witness(go, done, rounds)))
+    };
+    let (witness, mut ends) = (witness.expect("the witness starts"), [0_u64; 3]);
+    for round in 0..rounds {
+        // SAFETY: as above.
+        let child = unsafe {
+            user::spawn(0, "hostile", Family::Apart, move || hostile(seed + round))
+        };
+        let child = child.expect("a hostile process starts");
+        // It runs while this process sleeps. If it has stopped calling, it is ended.
+        user::sleep_until(user::cycles() + 400 * LIFE);
+        child.kill();
+        let (ended, status) = user::reap().expect("it has ended");
+        assert!(ended == child, "the witness has not ended");
+        ends[match status {
+            user::KILLED => 1,
+            user::FAULTED => 2,
+            _ => 0,
+        }] += 1;
+        go.give();
+        done.take();
+    }
+    let (ended, checksum) = user::reap().expect("the witness ends");
+    assert!(ended == witness, "the witness is the last");
+    line(format_args!(
+        "fuzz: seed {seed}, {rounds} processes, {LIFE} calls each: {} ended, {} killed, {} faulted",
+        ends[0], ends[1], ends[2]
+    ));
+    line(format_args!("witness: checksum {checksum:#010x}, expected {:#010x}", expected(rounds)));
+    assert!(checksum == expected(rounds) as usize, "the witness was disturbed");
+}
+
+/// A step of the checksum.
+fn step(sum: u32, value: u32) -> u32 {
+    (sum ^ value).wrapping_mul(0x0100_0193).rotate_left(5)
+}
+
+/// The witness's work: each round, it checks a pattern in its memory, changes it, and hands a token
+/// around. Ends with the checksum.
+fn witness(go: Semaphore, done: Semaphore, rounds: u64) -> u32 {
+    let mut pattern = [0_u32; 64];
+    let mut sum = 0x811c_9dc5;
+    for round in 0..rounds {
+        go.take();
+        for (at, word) in pattern.iter_mut().enumerate() {
+            sum = step(sum, core::hint::black_box(*word));
+            *word = word.wrapping_add(at as u32 ^ round as u32);
+        }
+        done.give();
+    }
+    sum
+}
+
+/// The checksum of undisturbed work, computed without any call.
+fn expected(rounds: u64) -> u32 {
+    let mut pattern = [0_u32; 64];
+    let mut sum = 0x811c_9dc5;
+    for round in 0..rounds {
+        for (at, word) in pattern.iter_mut().enumerate() {
+            sum = step(sum, *word);
+            *word = word.wrapping_add(at as u32 ^ round as u32);
+        }
+    }
+    sum
+}
+
+/// Calls the kernel with arguments that are likely to be near something.
+fn hostile(seed: u64) {
+    const NUMBERS: u32 = 18;
+    const SPAWN: usize = 5;
+    let mut random = Random::new(seed);
+    let mut last = 0;
+    for _ in 0..LIFE {
+        let number = match random.below(NUMBERS) as usize {
+            16 => random.draw() as usize,
+            17 => usize::MAX - random.below(4) as usize,
+            number => number,
+        };
+        let mut arguments = [0; 6];
+        for argument in &mut arguments {
+            *argument = value(&mut random, last);
+        }
+        if number == 6 && random.below(64) != 0 {
+            continue; // it would end too early
+        }
+        if number == SPAWN {
+            // The entry of a process that ends by a fault, or of nothing.
+            arguments[0] = random.draw() as usize & 0x7fff_ffff;
+        }
+        // SAFETY: this process and those that it starts have no memory in common with others.
+        let results = unsafe { user::raw(number, arguments) };
+        last = results[0];
+    }
+}
+
+/// A value of a kind that finds errors: small, a bit, near a border, a recent result, or any.
+fn value(random: &mut Random, last: usize) -> usize {
+    const BORDERS: [usize; 8] = [
+        0x4000_0000,
+        0x4800_0000,
+        0x5000_0000,
+        0x8000_0000,
+        0x8010_0000,
+        0x8100_0000,
+        1 << 38,
+        usize::MAX,
+    ];
+    match random.below(8) {
+        0 => random.below(32) as usize,
+        1 => 1 << random.below(64),
+        2 => BORDERS[random.below(8) as usize].wrapping_add(random.below(64) as usize).wrapping_sub(32),
+        3 => last,
+        4 => last.wrapping_add(4096),
+        5 => 4096 * random.below(64) as usize + random.below(1024) as usize,
+        6 => (random.below(1100)) as usize,
+        _ => random.draw() as usize,
+    }
+}

@@ -1,0 +1,89 @@
+//! Processes as the suite's tasks. A body refers to the arena, which is at the same address in all
+//! processes of the family; the kernel copies it to the new process's stack.
+
+use chronoscope_suite::{
+    Priority, Refusal, Tasks,
+    kernel::Messages,
+    task::{Block, block_on},
+};
+use tandem_user::{self as user, Channel, Family, Semaphore};
+
+use crate::kernel::{Process, Processes};
+
+/// `Idle` is above the kernel's main thread, which waits.
+const fn level(priority: Priority) -> u8 {
+    match priority {
+        Priority::Idle => 0,
+        Priority::Ordinary => 1,
+        Priority::Urgent(urgency) => 1 + if urgency < 30 { urgency } else { 30 },
+    }
+}
+
+impl Tasks for Process {
+    type Kernel = Processes;
+    const KIND: &'static str = "process";
+
+    fn spawn<F>(_: &'static Processes, priority: Priority, body: F) -> Result<(), Refusal>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        // SAFETY: the suite's bodies hold numbers and references into the arena.
+        let child =
+            unsafe { user::spawn(level(priority), "task", Family::Same, || block_on(body)) };
+        child.map(drop).map_err(|_| Refusal::full())
+    }
+
+    fn reap(_: &'static Processes) -> impl Future<Output = bool> + Send {
+        Block(|| user::reap().is_some())
+    }
+
+    #[inline(always)]
+    fn yield_now(_: &'static Processes) -> impl Future<Output = ()> + Send {
+        Block(user::yield_now)
+    }
+
+    #[inline(always)]
+    fn delay_until(_: &'static Processes, due: u64) -> impl Future<Output = ()> + Send {
+        Block(move || user::sleep_until(due))
+    }
+
+    #[inline(always)]
+    fn take(
+        _: &'static Processes,
+        semaphore: &'static Semaphore,
+    ) -> impl Future<Output = ()> + Send {
+        Block(|| semaphore.take())
+    }
+
+    fn switches(_: &'static Processes) -> Option<u32> {
+        Some(user::counts().switches as u32)
+    }
+}
+
+impl Messages for Process {
+    type Queue = Channel;
+
+    fn queue(_: &'static Processes, capacity: usize) -> Result<Channel, Refusal> {
+        if capacity > Channel::CAPACITY {
+            return Err(Refusal::full());
+        }
+        Channel::new().map_err(|_| Refusal::full())
+    }
+
+    #[inline(always)]
+    fn send(
+        _: &'static Processes,
+        queue: &'static Channel,
+        word: u32,
+    ) -> impl Future<Output = ()> + Send {
+        Block(move || queue.send(word))
+    }
+
+    #[inline(always)]
+    fn receive(
+        _: &'static Processes,
+        queue: &'static Channel,
+    ) -> impl Future<Output = u32> + Send {
+        Block(|| queue.receive())
+    }
+}

@@ -1,0 +1,304 @@
+//! The way from a process into the kernel and back, in assembly.
+//!
+//! # State
+//! While a process runs in user mode, `sscratch` is the address of its [`Frame`], the high end of
+//! its kernel stack; it is more than 1, by which the entries of interrupts distinguish a process
+//! from the kernel. In the kernel, `sscratch` and `tp` are as `arch` describes. A process is a
+//! thread of the kernel whose context, when it is suspended in user mode, continues at one of the
+//! two routines here that return to user mode; so the ready set and the switch know no processes.
+//!
+//! # System calls
+//! `a7` is the number, `a0` to `a5` are the arguments and the results. Call 0 does nothing, call 1
+//! yields; for others, [`CALLS`](super::call::CALLS) has a function. `s0`, `s1`, `sp` and `tp` are
+//! preserved, by all calls but yield `s2` to `s11` as well. All other registers are 0 or results
+//! afterwards: no register shows a value of the kernel's or of another process's.
+//!
+//! # Interrupts
+//! An entry saves all registers in the frame and jumps to the kernel's own entry as if the kernel
+//! thread had been interrupted at [`tandem_user_restore`](self). So the handler, and a switch at
+//! its end, are as for any other thread, on the kernel stack.
+//!
+//! # Soundness
+//! - The entries run masked, and use no memory but the frame, which is mapped in every address
+//!   space and which user mode cannot access, until `tp` and `sscratch` are the kernel's.
+//! - `sret` to user mode follows the clearing of SPP, in each routine that contains one.
+//! - A process gets back its own registers only: each routine loads or clears every one.
+//! - Floating-point and vector state is off in `sstatus` (FS and VS are 0, and nothing sets them),
+//!   so such an instruction traps, and no such register exists to leak.
+
+use super::{call, process};
+use crate::{
+    arch::offset::CURRENT,
+    kernel::KERNEL,
+    task::Header,
+};
+use core::{arch::global_asm, mem::offset_of};
+
+/// The state of a process outside of the kernel, at the high end of its kernel stack. User mode
+/// cannot access it.
+#[repr(C, align(16))]
+pub(super) struct Frame {
+    /// The address to continue at, then `x1` to `x31`.
+    pub(super) registers: [usize; 32],
+    /// The value of `satp`: the process's address space.
+    pub(super) space: usize,
+    /// The routine that continues after `yield`: with or without a fence.
+    pub(super) resume: usize,
+    /// The routine that continues with all registers.
+    pub(super) restore: usize,
+    /// Writes of `satp` for this process.
+    pub(super) entries: usize,
+    /// The process's record.
+    pub(super) process: usize,
+}
+
+impl Frame {
+    /// Indexes of `registers`.
+    pub(super) const PC: usize = 0;
+    pub(super) const SP: usize = 2;
+    pub(super) const A0: usize = 10;
+    pub(super) const A1: usize = 11;
+}
+
+const _: () = assert!(size_of::<Frame>().is_multiple_of(16));
+
+unsafe extern "C" {
+    /// The vectors that take the place of the kernel's own once there are processes.
+    pub(super) static tandem_process_vectors: u32;
+    safe fn tandem_user_resume();
+    safe fn tandem_user_resume_fence();
+    safe fn tandem_user_restore();
+    safe fn tandem_user_restore_fence();
+}
+
+/// The addresses at which a suspended process continues: after `yield`, and with all registers.
+/// Without ASIDs, each has a fence behind the write of `satp`.
+pub(super) fn continuations(asids: bool) -> [usize; 2] {
+    let [resume, restore] = if asids {
+        [tandem_user_resume as *const () as usize, tandem_user_restore as *const () as usize]
+    } else {
+        [
+            tandem_user_resume_fence as *const () as usize,
+            tandem_user_restore_fence as *const () as usize,
+        ]
+    };
+    [resume, restore]
+}
+
+global_asm!(
+    ".pushsection .trap.process, \"ax\"",
+    ".option push",
+    ".option norvc",
+    ".balign 256",
+    ".global tandem_process_vectors",
+    "tandem_process_vectors:",
+    "j tandem_user_exception",
+    "j tandem_user_line_1",
+    "j tandem_user_exception",
+    "j tandem_user_exception",
+    "j tandem_user_exception",
+    "j tandem_user_line_5",
+    "j tandem_user_exception",
+    "j tandem_user_exception",
+    "j tandem_user_exception",
+    "j tandem_user_line_9",
+    // Writes satp if it is not this process's already, and counts it.
+    ".macro tandem_enter_space fence",
+    "ld t0, {SPACE}(sp)",
+    "csrr t1, satp",
+    "beq t0, t1, 77f",
+    "csrw satp, t0",
+    ".if \\fence",
+    "sfence.vma",
+    ".endif",
+    "ld t1, {ENTRIES}(sp)",
+    "addi t1, t1, 1",
+    "sd t1, {ENTRIES}(sp)",
+    "77:",
+    ".endm",
+    ".macro tandem_to_user",
+    "li t0, 1 << 8", // SPP
+    "csrc sstatus, t0",
+    ".endm",
+    ".macro tandem_clear_temporaries",
+    ".irp n, 1, 3, 5, 6, 7, 28, 29, 30, 31",
+    "li x\\n, 0",
+    ".endr",
+    ".endm",
+    ".option rvc",
+    "tandem_user_exception:",
+    "csrrw sp, sscratch, sp",
+    "csrr t0, scause",
+    "addi t0, t0, -8", // a call from user mode
+    "bnez t0, 8f",
+    "beqz a7, 2f",
+    "addi t0, a7, -1",
+    "bnez t0, 4f",
+    // Yield: the next of the ring.
+    "sd tp, 8*4(sp)",
+    "lla tp, {kernel}",
+    "ld a0, {CURRENT}(tp)",
+    "csrr t0, sepc",
+    "ld a1, {next}(a0)",
+    "addi t0, t0, 4",
+    "ld a3, {head}(a0)",
+    "beq a1, a0, 1f",
+    "sd a1, 0(a3)",
+    "sd t0, 0(sp)",
+    "csrrw t1, sscratch, zero",
+    "ld ra, {RESUME}(sp)",
+    "sd t1, 8*2(sp)",
+    "j tandem_suspend",
+    "1:", // alone
+    "ld tp, 8*4(sp)",
+    "li a0, 0",
+    "li a1, 0",
+    "li a3, 0",
+    "2:", // nothing
+    "csrr t0, sepc",
+    "addi t0, t0, 4",
+    "csrw sepc, t0",
+    "csrrw sp, sscratch, sp",
+    "li t0, 0",
+    "sret",
+    // A function of the table, as a thread with interrupts on.
+    "4:",
+    "sd tp, 8*4(sp)",
+    "lla tp, {kernel}",
+    "csrr t0, sepc",
+    "addi t0, t0, 4",
+    "sd t0, 0(sp)",
+    "csrrw t1, sscratch, zero",
+    "sd t1, 8*2(sp)",
+    "li t0, {COUNT}",
+    "bltu a7, t0, 5f",
+    "li a7, 0", // refuses
+    "5:",
+    "slli t0, a7, 3",
+    "lla t1, {CALLS}",
+    "add t1, t1, t0",
+    "ld t1, 0(t1)",
+    "mv a6, sp",
+    "csrsi sstatus, 2",
+    "jalr t1",
+    "csrci sstatus, 2",
+    "ld t0, {RESUME}(sp)",
+    "lla t1, tandem_user_resume_fence",
+    "beq t0, t1, 6f",
+    "tandem_enter_space 0",
+    "j 7f",
+    "6:",
+    "tandem_enter_space 1",
+    "7:",
+    "tandem_to_user",
+    "ld t0, 0(sp)",
+    "ld tp, 8*4(sp)",
+    "csrw sepc, t0",
+    "ld a1, 8*11(sp)",
+    "ld a2, 8*12(sp)",
+    "ld a3, 8*13(sp)",
+    "ld a4, 8*14(sp)",
+    "ld a5, 8*15(sp)",
+    "li a6, 0",
+    "li a7, 0",
+    "csrw sscratch, sp",
+    "ld sp, 8*2(sp)",
+    "tandem_clear_temporaries",
+    "sret",
+    // An exception: of the kernel, or of the process, which ends.
+    "8:",
+    "csrr t1, sstatus",
+    "andi t1, t1, 1 << 8",
+    "bnez t1, 9f",
+    "lla tp, {kernel}",
+    "csrw sscratch, zero",
+    "csrr a0, scause",
+    "csrr a1, sepc",
+    "csrr a2, stval",
+    "mv a3, sp",
+    "csrsi sstatus, 2",
+    "tail {fault}",
+    "9:",
+    "csrrw sp, sscratch, sp",
+    "j tandem_vectors",
+    // Interrupts.
+    ".irp line, 1, 5, 9",
+    "tandem_user_line_\\line:",
+    "csrrw sp, sscratch, sp",
+    "addi sp, sp, -2",
+    "bltz sp, 1f", // sscratch was 0 or 1: of the kernel
+    "addi sp, sp, 2",
+    ".irp n, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, \
+     25, 26, 27, 28, 29, 30, 31",
+    "sd x\\n, 8*\\n(sp)",
+    ".endr",
+    "csrrw t0, sscratch, zero",
+    "sd t0, 8*2(sp)",
+    "csrr t0, sepc",
+    "sd t0, 0(sp)",
+    "ld t0, {RESTORE}(sp)",
+    "csrw sepc, t0",
+    "li t0, 1 << 8",
+    "csrs sstatus, t0",
+    "lla tp, {kernel}",
+    "j tandem_vectors + 4 * \\line",
+    "1:",
+    "addi sp, sp, 2",
+    "csrrw sp, sscratch, sp",
+    "j tandem_vectors + 4 * \\line",
+    ".endr",
+    // Continues a process that has yielded.
+    ".irp fence, 0, 1",
+    ".if \\fence",
+    ".global tandem_user_resume_fence",
+    "tandem_user_resume_fence:",
+    ".else",
+    ".global tandem_user_resume",
+    "tandem_user_resume:",
+    ".endif",
+    "tandem_enter_space \\fence",
+    "tandem_to_user",
+    "ld t0, 0(sp)",
+    "ld tp, 8*4(sp)",
+    "csrw sepc, t0",
+    "csrw sscratch, sp",
+    "ld sp, 8*2(sp)",
+    "tandem_clear_temporaries",
+    ".irp n, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27",
+    "li x\\n, 0",
+    ".endr",
+    "sret",
+    // Continues a process with all its registers.
+    ".if \\fence",
+    ".global tandem_user_restore_fence",
+    "tandem_user_restore_fence:",
+    ".else",
+    ".global tandem_user_restore",
+    "tandem_user_restore:",
+    ".endif",
+    "csrci sstatus, 2",
+    "tandem_enter_space \\fence",
+    "tandem_to_user",
+    "ld t0, 0(sp)",
+    "csrw sepc, t0",
+    "csrw sscratch, sp",
+    ".irp n, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, \
+     25, 26, 27, 28, 29, 30, 31, 2",
+    "ld x\\n, 8*\\n(sp)",
+    ".endr",
+    "sret",
+    ".endr",
+    ".option pop",
+    ".popsection",
+    kernel = sym KERNEL,
+    fault = sym process::fault,
+    CALLS = sym call::CALLS,
+    COUNT = const call::CALLS.len(),
+    CURRENT = const CURRENT,
+    next = const offset_of!(Header, next),
+    head = const offset_of!(Header, head),
+    SPACE = const offset_of!(Frame, space),
+    RESUME = const offset_of!(Frame, resume),
+    RESTORE = const offset_of!(Frame, restore),
+    ENTRIES = const offset_of!(Frame, entries),
+);

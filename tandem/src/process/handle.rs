@@ -1,0 +1,130 @@
+//! Handles: the names by which processes call the kernel's objects. Knows no processor: tests run
+//! it on the host.
+//!
+//! A handle holds an index and a generation. A place's generation grows when its object is freed,
+//! so a handle of an object that is gone names nothing, until the 20 bits of the generation have
+//! come round. An object belongs to a family of processes; for others, its handle names nothing.
+
+use core::cell::Cell;
+
+/// The number of a family of processes.
+pub(super) type Family = u8;
+
+const INDEX_BITS: u32 = 12;
+
+/// A handle as a process sees it: the index in the low 12 bits, the generation above. Never 0, and
+/// never negative as a number of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Handle(u32);
+
+impl Handle {
+    pub(super) fn word(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The name of a place: its present handle, and whether an object is there.
+pub(super) struct Place {
+    handle: Cell<u32>,
+    family: Cell<Family>,
+    used: Cell<bool>,
+}
+
+impl Place {
+    pub(super) const fn new() -> Self {
+        Self { handle: Cell::new(0), family: Cell::new(0), used: Cell::new(false) }
+    }
+
+    /// Gives the place at `index` to an object of `family`. Returns its handle.
+    pub(super) fn occupy(&self, index: usize, family: Family) -> Handle {
+        debug_assert!(!self.used.get() && index < 1 << INDEX_BITS);
+        let next = (self.handle.get() >> INDEX_BITS).wrapping_add(1).max(1);
+        let generation = if next >> (32 - INDEX_BITS) != 0 { 1 } else { next };
+        let handle = generation << INDEX_BITS | index as u32;
+        self.handle.set(handle);
+        self.family.set(family);
+        self.used.set(true);
+        Handle(handle)
+    }
+
+    /// Frees the place: its handle names nothing from here on.
+    pub(super) fn vacate(&self) {
+        self.used.set(false);
+    }
+
+    pub(super) fn is_used(&self) -> bool {
+        self.used.get()
+    }
+
+    pub(super) fn family(&self) -> Family {
+        self.family.get()
+    }
+
+    /// The present handle, if an object is there.
+    pub(super) fn handle(&self) -> Option<Handle> {
+        self.used.get().then(|| Handle(self.handle.get()))
+    }
+
+    /// Returns whether `word` names the object here, for a process of `family`.
+    #[inline(always)]
+    pub(super) fn is_named(&self, word: usize, family: Family) -> bool {
+        self.handle.get() as usize == word && self.used.get() && self.family.get() == family
+    }
+}
+
+/// The index in a word that may be a handle.
+#[inline(always)]
+pub(super) fn index(word: usize) -> usize {
+    word & ((1 << INDEX_BITS) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_names_its_object_alone() {
+        let place = Place::new();
+        assert!(!place.is_named(0, 0), "an empty place");
+        let first = place.occupy(7, 3).word();
+        assert_eq!(index(first), 7);
+        assert!(place.is_named(first, 3) && !place.is_named(first, 2), "another family");
+        assert!(!place.is_named(first | 1 << 40, 3), "bits above the handle");
+        place.vacate();
+        assert!(!place.is_named(first, 3) && place.handle().is_none(), "a freed object");
+        let second = place.occupy(7, 3).word();
+        assert!(second != first && !place.is_named(first, 3) && place.is_named(second, 3));
+    }
+
+    #[test]
+    fn generations_come_round_without_zero() {
+        let place = Place::new();
+        place.handle.set(((1 << 20) - 1) << INDEX_BITS);
+        assert_eq!(place.occupy(5, 0).word(), 1 << INDEX_BITS | 5);
+    }
+
+    /// All words of a small range, against a model that knows which handles are alive.
+    #[test]
+    fn words_that_are_no_handle_name_nothing() {
+        let places = [const { Place::new() }; 4];
+        let mut alive = std::collections::BTreeMap::new();
+        let mut seed = 1_u32;
+        for _ in 0..500 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = (seed >> 16) as usize % 4;
+            if places[at].is_used() {
+                places[at].vacate();
+                alive.remove(&at);
+            } else {
+                let family = (seed >> 20) as u8 & 1;
+                alive.insert(at, (places[at].occupy(at, family).word(), family));
+            }
+            for word in (0..4).flat_map(|index| (0..80).map(move |g| g << INDEX_BITS | index)) {
+                for family in [0, 1] {
+                    let named = places[index(word)].is_named(word, family);
+                    assert_eq!(named, alive.get(&index(word)) == Some(&(word, family)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Processes: tasks in user mode, each with an address space of its own, under the same priority
+//! order as threads and coroutines. For RV64 with Sv39, with the feature `processes`.
+//!
+//! A process is a thread of the kernel that spends its time in user mode. Its program is an ELF
+//! image whose pages are mapped at the same addresses in every process; its stack is a page of its
+//! own, also at the same address. It calls the kernel by `ecall`; the crate `tandem-user` has a
+//! function for each call. `docs/processes.md` describes the calls.
+//!
+//! # Families
+//! A process belongs to a family: it, and the processes that it spawns, unless it spawns one apart,
+//! which founds another. A family shares its objects (semaphores, channels, endpoints), and the
+//! first family a region of memory, the arena. It has a limit of processes and of objects, and a
+//! highest priority. So a process can harm its own family only.
+//!
+//! # Modules
+//! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
+//! assembly at the border, `space` makes address spaces and copies from them, `process` has the
+//! records and the end of a process, `object` what handles name, `call` the system calls.
+//!
+//! # Soundness
+//! - The kernel never follows an address of a process's. [`space`] translates it by the process's
+//!   own tables, and accesses the page at its physical address, which is mapped for the kernel at
+//!   the same number. SUM is never set, so an access by mistake is a fault.
+//! - Everything that a process passes is a number until it has been compared: a handle with its
+//!   place and the caller's family, a priority with the family's highest, a length with a bound.
+//! - The page that a process can write and that outlives it, its stack, is cleared before the next
+//!   process has it. The arena is shared on purpose.
+//! - No page is writable and executable, in either mode: `table::leaf` asserts it, and all tables
+//!   are made by it.
+
+#[cfg(any(test, target_arch = "riscv64"))]
+mod handle;
+#[cfg(any(test, target_arch = "riscv64"))]
+mod table;
+
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod call;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod entry;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod object;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+#[allow(clippy::module_inception, reason = "the records of processes")]
+mod process;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod space;
+
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+pub use self::{
+    process::{Cause, Ended, satp_writes, wait_for_first},
+    space::{Memory, Program},
+};
+
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod board {
+    use super::{Ended, Memory, Program, process, space};
+    use crate::{task::StillAlive, thread::Me};
+
+    /// The parts that the program gives the kernel.
+    pub trait Host {
+        /// Writes bytes for a process, in the order of the calls.
+        fn write(bytes: &[u8]);
+        /// Receives the end of each process that ended otherwise than by its own call.
+        fn report(end: &Ended);
+    }
+
+    /// Starts the first process: turns on the page tables, and runs the program's entry with
+    /// `request` at the beginning of the arena, whose address and length are its arguments.
+    ///
+    /// The first process has 32 KiB of stack; processes that it spawns have 4 KiB.
+    ///
+    /// # Errors
+    /// If a first process runs already.
+    ///
+    /// # Panics
+    /// If the program is no ELF image of the form that [`Program`] describes, or the memory does
+    /// not suffice for one process.
+    pub fn start<H: Host>(
+        _: &Me,
+        program: &Program,
+        memory: Memory,
+        asids: bool,
+        request: &[u8],
+    ) -> Result<(), StillAlive> {
+        process::set_host(H::write, H::report);
+        let entry = space::set_up(program, memory, asids);
+        process::start_first(entry, request)
+    }
+}
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+pub use board::{Host, start};

@@ -1,0 +1,620 @@
+//! The records of processes: how one begins, ends, and is waited for.
+//!
+//! # Life
+//! A record is free, alive, or ended and not yet reaped by its parent. The parent's `ended` has a
+//! unit for each child that has ended; a child without a living parent is free at once. A record
+//! keeps its memory: the next process gets the same pages, cleared.
+//!
+//! # Ending another process
+//! [`kill`] marks a process as doomed, sets the address at which it continues in user mode to 0,
+//! where nothing is mapped, and ends its wait. So it ends by a page fault at the latest when it
+//! would return to user mode, on its own kernel stack, and no path back needs a check.
+//!
+//! # Soundness
+//! - Records are static; fields are cells that are accessed with interrupts masked. The frame is at
+//!   the high end of the kernel stack, and the entries access it while the process is in user mode
+//!   or masked; other code does so only for a process that is not running.
+//! - A record is given to the next process only after the thread has left its kernel stack: from
+//!   [`end`]'s last masking on, nothing runs before the switch away from it.
+
+use super::{
+    call,
+    entry::{Frame, continuations, tandem_process_vectors},
+    handle::{Family, Place, index},
+    object::{Large, Units, free_all},
+    space::{self, Space},
+    table::PAGE,
+};
+use crate::{
+    arch::{self, Mask},
+    kernel::{self, KERNEL},
+    shared::{Masked, Shared},
+    task::{Header, Info, Level, Life, Priority, StillAlive, Task, masked},
+    thread::Me,
+};
+use core::{cell::UnsafeCell, fmt, mem::offset_of, ptr::NonNull, str};
+
+/// The processes that can be alive at a time, or ended and not reaped.
+const PROCESSES: usize = 512;
+/// The families that can exist at a time.
+const FAMILIES: usize = 16;
+/// The processes and the objects of a family other than the first.
+const MEMBERS: u32 = 8;
+const MEMBERS_OBJECTS: u32 = 16;
+
+const FIRST_STACK: usize = 8 * PAGE;
+const STACK: usize = PAGE;
+/// The bytes that a process can hand to one that it spawns.
+pub(super) const HANDED: usize = 1024;
+const NAME: usize = 16;
+
+type Write = fn(&[u8]);
+type Report = fn(&Ended);
+
+/// Words of a message.
+pub(super) const MESSAGE: usize = 4;
+
+/// How a call to an endpoint has ended. Zero, so that records are placed in `.bss`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Outcome {
+    Waits = 0,
+    Answered,
+    Failed,
+}
+
+#[repr(C)]
+pub(super) struct Process {
+    pub(super) header: Header,
+    place: Place,
+    family: Shared<Family>,
+    space: Shared<Option<Space>>,
+    name: UnsafeCell<[u8; NAME]>,
+    /// The handle of the parent; 0 without one.
+    parent: Shared<usize>,
+    /// Children that have not been reaped.
+    children: Shared<u32>,
+    ended: Units,
+    /// The first child that has ended; with `next`, a list. In a free record, `next` is the next
+    /// free one.
+    first_ended: Shared<Option<&'static Process>>,
+    next: Shared<Option<&'static Process>>,
+    status: Shared<usize>,
+    doomed: Shared<bool>,
+    /// The process is in the queue of its last waiter, unless it is ready.
+    pub(super) in_queue: Shared<bool>,
+    pub(super) message: Shared<[usize; MESSAGE]>,
+    pub(super) outcome: Shared<Outcome>,
+    /// The endpoint that the process receives from.
+    pub(super) serves: Shared<Option<&'static Large>>,
+}
+
+// SAFETY: cells are accessed with interrupts masked, on one core; the name is written before the
+// process runs.
+unsafe impl Sync for Process {}
+
+const _: () = assert!(offset_of!(Process, header) == 0);
+
+static RECORDS: [Process; PROCESSES] = [const { Process::new() }; PROCESSES];
+
+struct Members {
+    processes: Shared<u32>,
+    objects: Shared<u32>,
+    /// The level of the highest priority.
+    cap: Shared<Level>,
+    /// The process at whose end the family ends.
+    founder: Shared<Option<&'static Process>>,
+}
+
+static MEMBERS_OF: [Members; FAMILIES] = [const {
+    Members {
+        processes: Shared::new(0),
+        objects: Shared::new(0),
+        cap: Shared::new(0),
+        founder: Shared::new(None),
+    }
+}; FAMILIES];
+
+struct All {
+    /// Records from here on have never been used.
+    made: Shared<usize>,
+    free: Shared<Option<&'static Process>>,
+    write: Shared<Write>,
+    report: Shared<Report>,
+    first: Shared<Option<Ended>>,
+    first_ended: crate::Semaphore,
+    /// Writes of `satp` for processes that have ended.
+    entries: Shared<usize>,
+}
+
+static ALL: All = All {
+    made: Shared::new(0),
+    free: Shared::new(None),
+    write: Shared::new(|_| ()),
+    report: Shared::new(|_| ()),
+    first: Shared::new(None),
+    first_ended: crate::Semaphore::new(0),
+    entries: Shared::new(0),
+};
+
+/// The reason why a process has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Its own call, with this status.
+    Own(usize),
+    /// Its parent.
+    Killed,
+    /// An exception: `scause`, `sepc` and `stval`.
+    Fault {
+        cause: usize,
+        at: usize,
+        value: usize,
+    },
+}
+
+/// The end of a process.
+#[derive(Clone, Copy)]
+pub struct Ended {
+    name: [u8; NAME],
+    pub cause: Cause,
+}
+
+impl Ended {
+    /// The name that the process was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        text(&self.name)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        let (cause, at, value) = match self.cause {
+            Cause::Own(status) => return write!(out, "process {name} ended with status {status}"),
+            Cause::Killed => return write!(out, "process {name} was killed"),
+            Cause::Fault { cause, at, value } => (cause, at, value),
+        };
+        let what = match cause {
+            0 | 4 | 6 => "misaligned access",
+            1 | 5 | 7 => "access fault",
+            2 => "illegal instruction",
+            3 => "breakpoint",
+            12 => "execution of a page without the permission",
+            13 => "load from a page without the permission",
+            15 => "store to a page without the permission",
+            _ => "exception",
+        };
+        write!(out, "process {name}: {what} at {at:#x}, stval {value:#x}: ended")
+    }
+}
+
+/// The letters of a name up to the first byte that is none.
+fn text(name: &[u8; NAME]) -> &str {
+    let length = name.iter().position(|byte| !byte.is_ascii_graphic()).unwrap_or(NAME);
+    str::from_utf8(&name[..length]).unwrap_or_default()
+}
+
+impl Process {
+    const fn new() -> Self {
+        Self {
+            header: Header::new(),
+            place: Place::new(),
+            family: Shared::new(0),
+            space: Shared::new(None),
+            name: UnsafeCell::new([0; NAME]),
+            parent: Shared::new(0),
+            children: Shared::new(0),
+            ended: Units::new(),
+            first_ended: Shared::new(None),
+            next: Shared::new(None),
+            status: Shared::new(0),
+            doomed: Shared::new(false),
+            in_queue: Shared::new(false),
+            message: Shared::new([0; MESSAGE]),
+            outcome: Shared::new(Outcome::Waits),
+            serves: Shared::new(None),
+        }
+    }
+
+    /// The process of a task, which must be one.
+    pub(super) fn of(task: Task) -> &'static Self {
+        // SAFETY: callers pass the header of a process: a task that has called the kernel from user
+        // mode. It is the first field of a record, which is static.
+        unsafe { &*core::ptr::from_ref(task).cast::<Self>() }
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
+    }
+
+    #[inline(always)]
+    pub(super) fn family(&self, m: Masked) -> Family {
+        self.family.get(m)
+    }
+
+    pub(super) fn is_doomed(&self, m: Masked) -> bool {
+        self.doomed.get(m)
+    }
+
+    /// The memory of a process that has been alive.
+    pub(super) fn space(&self, m: Masked) -> Space {
+        self.space.get(m).expect("a process has an address space")
+    }
+
+    fn index(&self) -> usize {
+        let start = RECORDS.as_ptr().addr();
+        (core::ptr::from_ref(self).addr() - start) / size_of::<Self>()
+    }
+
+    fn frame(&self, m: Masked) -> *mut Frame {
+        (self.space(m).kernel_stack - size_of::<Frame>()) as *mut Frame
+    }
+
+    fn name(&self) -> &'static str {
+        // SAFETY: written before the process began, and not while the kernel's record names it.
+        text(unsafe { &*self.name.get().cast_const() })
+    }
+
+    /// Raises the process to `level`, if that is more urgent.
+    pub(super) fn raise(&self, m: Masked, level: Level) {
+        if level < self.header.level.get(m) {
+            KERNEL.ready.relevel(m, self.task(), level, true);
+        }
+    }
+
+    /// Returns the process to its own level.
+    pub(super) fn lower(&self, m: Masked) {
+        let own = self.header.base(m);
+        if self.header.level.get(m) != own {
+            KERNEL.ready.relevel(m, self.task(), own, true);
+        }
+    }
+
+    pub(super) fn task(&self) -> Task {
+        // SAFETY: records are static.
+        unsafe { NonNull::from(&self.header).as_ref() }
+    }
+
+    /// Has another process end, at the latest when it would return to user mode.
+    fn doom(&self, m: Masked) {
+        self.doomed.set(m, true);
+        // SAFETY: the process does not run, the caller does; so its frame is not in use.
+        unsafe { (&raw mut (*self.frame(m)).registers[Frame::PC]).write(0) };
+        self.cancel(m);
+    }
+
+    /// Ends the wait of a doomed process, which then returns towards user mode.
+    fn cancel(&self, m: Masked) {
+        if KERNEL.ready.contains(m, self.task()) {
+            return;
+        }
+        if let (true, Some(waiter)) = (self.in_queue.get(m), self.header.waiter.get(m)) {
+            // SAFETY: the process is not ready and waits in a queue, so its waiter is in place.
+            unsafe { waiter.as_ref() }.leave(m);
+        }
+        kernel::wake(m, self.task());
+    }
+}
+
+/// The calling process. Called by system calls only.
+#[inline(always)]
+pub(super) fn this(m: Masked) -> &'static Process {
+    Process::of(KERNEL.current(m))
+}
+
+pub(super) fn set_host(write: Write, report: Report) {
+    masked(|m| {
+        ALL.write.set(m, write);
+        ALL.report.set(m, report);
+    });
+}
+
+pub(super) fn write(bytes: &[u8]) {
+    masked(|m| ALL.write.get(m))(bytes);
+}
+
+/// The attributes of a process that is to begin.
+pub(super) struct Plan {
+    pub(super) entry: usize,
+    pub(super) arguments: [usize; 2],
+    pub(super) priority: Priority,
+    pub(super) name: [u8; NAME],
+    /// The process founds a family.
+    pub(super) apart: bool,
+}
+
+/// Starts the first process, of the first family.
+pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive> {
+    let process = masked(|m| {
+        if ALL.made.get(m) != 0 {
+            return Err(StillAlive);
+        }
+        // SAFETY: the vectors lead to entries that go on in the kernel's own.
+        unsafe { arch::set_vectors((&raw const tandem_process_vectors).addr()) };
+        space::write_request(m, request);
+        let process = claim(m).expect("memory for a process");
+        process.parent.set(m, 0);
+        MEMBERS_OF[0].cap.set(m, Priority::HIGHEST.level());
+        MEMBERS_OF[0].processes.set(m, 1);
+        process.place.occupy(0, 0);
+        process.family.set(m, 0);
+        Ok(process)
+    })?;
+    let mut name = [0; NAME];
+    name[..5].copy_from_slice(b"first");
+    let plan = Plan {
+        entry,
+        arguments: [space::ARENA, request.len()],
+        priority: Priority::new(1),
+        name,
+        apart: false,
+    };
+    begin(process, &plan, &[]);
+    Ok(())
+}
+
+/// Blocks the thread until the first process has ended, and returns how.
+pub fn wait_for_first(me: &Me) -> Ended {
+    ALL.first_ended.take(me);
+    masked(|m| ALL.first.get(m)).expect("the first process has ended")
+}
+
+/// The number of writes of `satp` for processes so far, those that run excepted.
+#[must_use]
+pub fn satp_writes() -> usize {
+    masked(|m| ALL.entries.get(m))
+}
+
+/// A free record with memory. `None` if there is none.
+fn claim(m: Masked) -> Option<&'static Process> {
+    if let Some(process) = ALL.free.get(m) {
+        ALL.free.set(m, process.next.get(m));
+        return Some(process);
+    }
+    let at = ALL.made.get(m);
+    let process = RECORDS.get(at)?;
+    let stack = if at == 0 { FIRST_STACK } else { STACK };
+    process.space.set(m, Some(Space::new(m, at + 1, stack)?));
+    ALL.made.set(m, at + 1);
+    Some(process)
+}
+
+/// A family without processes. The first is never free.
+fn found(m: Masked) -> Option<Family> {
+    let free = (1..FAMILIES).find(|at| MEMBERS_OF[*at].processes.get(m) == 0)?;
+    MEMBERS_OF[free].objects.set(m, 0);
+    Some(free as Family)
+}
+
+/// Starts a process for `parent`, with a copy of `handed` on its stack. Returns its handle; `None`
+/// without room.
+pub(super) fn spawn(parent: &'static Process, plan: &Plan, handed: &[u8]) -> Option<usize> {
+    let (process, handle) = masked(|m| {
+        let process = claim(m)?;
+        let old = parent.family(m);
+        let family = if plan.apart { found(m) } else { Some(old) };
+        let limit = |family| if family == 0 { u32::MAX } else { MEMBERS };
+        let fits = family.filter(|family| {
+            MEMBERS_OF[usize::from(*family)].processes.get(m) < limit(*family)
+                && plan.priority.level() >= MEMBERS_OF[usize::from(old)].cap.get(m)
+        });
+        let Some(family) = fits else {
+            free(m, process);
+            return None;
+        };
+        let members = &MEMBERS_OF[usize::from(family)];
+        if plan.apart {
+            members.cap.set(m, plan.priority.level());
+            members.founder.set(m, Some(process));
+        }
+        members.processes.set(m, members.processes.get(m) + 1);
+        process.family.set(m, family);
+        // The handle is for the parent's family, whichever the process is of.
+        let handle = process.place.occupy(process.index(), old).word();
+        process.parent.set(m, parent.place.handle().map_or(0, |handle| handle.word()));
+        parent.children.set(m, parent.children.get(m) + 1);
+        Some((process, handle))
+    })?;
+    begin(process, plan, handed);
+    Some(handle)
+}
+
+/// Returns whether the family of a process may make one more object, and counts it.
+pub(super) fn admit_object(m: Masked, process: &Process) -> bool {
+    let family = process.family(m);
+    let objects = &MEMBERS_OF[usize::from(family)].objects;
+    let admits = family == 0 || objects.get(m) < MEMBERS_OBJECTS;
+    objects.set(m, objects.get(m) + u32::from(admits));
+    admits
+}
+
+/// Returns a record that nobody knows to the free ones.
+fn free(m: Masked, process: &'static Process) {
+    process.next.set(m, ALL.free.get(m));
+    ALL.free.set(m, Some(process));
+}
+
+/// Prepares the memory and the frame of a claimed process, and makes it ready. If it is more urgent
+/// than the caller, it runs at once.
+fn begin(process: &'static Process, plan: &Plan, handed: &[u8]) {
+    let (space, arena, frame, asids) = masked(|m| {
+        let arena = (process.family(m) == 0).then(|| space::arena(m));
+        (process.space(m), arena, process.frame(m), space::has_asids(m))
+    });
+    space.renew(arena);
+    let [resume, restore] = continuations(asids);
+    let mut registers = [0; 32];
+    registers[Frame::PC] = plan.entry;
+    let argument = if handed.is_empty() { plan.arguments[0] } else { space.place(handed) };
+    registers[Frame::A0] = argument;
+    registers[Frame::A1] = plan.arguments[1];
+    let used = handed.len().next_multiple_of(16);
+    registers[Frame::SP] = space::STACK_END - used;
+    // SAFETY: the frame is on the kernel stack of a process that does not run yet; the name is
+    // that of a record that the kernel does not name.
+    unsafe {
+        frame.write(Frame { registers, space: space.satp, resume, restore, entries: 0, process: 0 });
+        process.name.get().write(plan.name);
+    }
+    // A record is claimed by one caller, and its previous task has ended.
+    let claimed = process.task().claim(process.name(), plan.priority);
+    debug_assert!(claimed.is_ok());
+    let (mask, m) = Mask::set();
+    process.doomed.set(m, false);
+    process.in_queue.set(m, false);
+    process.children.set(m, 0);
+    process.ended.set(m, 0);
+    process.first_ended.set(m, None);
+    process.serves.set(m, None);
+    process.header.admit(m);
+    let low = space.kernel_stack - 2 * PAGE;
+    // SAFETY: the kernel stack is unused, and the continuation restores the frame at its high end.
+    unsafe { process.header.saved.prepare_at(m, low, frame as usize, restore) };
+    kernel::launch(m, mask, process.task());
+    mask.restore();
+}
+
+/// Waits until a child has ended. Returns its handle and its status; `None` if there is no child,
+/// or the caller is to end.
+pub(super) fn reap(me: &'static Process) -> Option<(usize, usize)> {
+    if masked(|m| me.children.get(m)) == 0 {
+        return None;
+    }
+    me.ended.take(me);
+    masked(|m| {
+        let child = me.first_ended.get(m)?;
+        me.first_ended.set(m, child.next.get(m));
+        me.children.set(m, me.children.get(m) - 1);
+        let handle = child.place.handle().map_or(0, |handle| handle.word());
+        child.place.vacate();
+        free(m, child);
+        Some((handle, child.status.get(m)))
+    })
+}
+
+/// Ends a child of the caller. `false` if `word` names none that is alive.
+pub(super) fn kill(me: &'static Process, word: usize) -> bool {
+    let (mask, m) = Mask::set();
+    let child = RECORDS.get(index(word)).filter(|process| {
+        process.place.is_named(word, me.family(m))
+            && Some(process.parent.get(m)) == me.place.handle().map(|handle| handle.word())
+            && process.header.life.get(m) != Life::Over
+    });
+    if let Some(child) = child {
+        child.doom(m);
+        kernel::reschedule(m, mask);
+    }
+    mask.restore();
+    child.is_some()
+}
+
+/// Ends the calling process, which has caused an exception.
+pub(super) unsafe extern "C" fn fault(cause: usize, at: usize, value: usize) -> ! {
+    let me = masked(this);
+    let cause = match masked(|m| me.is_doomed(m)) {
+        true => Cause::Killed,
+        false => Cause::Fault { cause, at, value },
+    };
+    end(me, cause)
+}
+
+/// Ends the calling process.
+pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
+    // SAFETY: the name of a process that is alive is not written.
+    let ended = Ended { name: unsafe { *me.name.get() }, cause };
+    if !matches!(cause, Cause::Own(_)) {
+        masked(|m| ALL.report.get(m))(&ended);
+    }
+    let last = masked(|m| {
+        if let Some(large) = me.serves.get(m) {
+            large.close(m);
+        }
+        let members = &MEMBERS_OF[usize::from(me.family(m))];
+        members.processes.get(m) == 1
+    });
+    if last {
+        free_all(masked(|m| me.family(m)));
+    }
+    disown_ended(me);
+    end_family(me);
+    let (_, m) = Mask::set();
+    let members = &MEMBERS_OF[usize::from(me.family(m))];
+    members.processes.set(m, members.processes.get(m) - 1);
+    me.status.set(m, match cause {
+        Cause::Own(status) => status,
+        Cause::Killed => call::KILLED,
+        Cause::Fault { .. } => call::FAULTED,
+    });
+    // SAFETY: the frame is on this process's own kernel stack, above this function's frames.
+    let entries = unsafe { (*me.frame(m)).entries };
+    ALL.entries.set(m, ALL.entries.get(m) + entries);
+    hand_to_parent(m, me);
+    if me.index() == 0 {
+        ALL.first.set(m, Some(ended));
+        ALL.first_ended.give();
+    }
+    kernel::end_thread()
+}
+
+/// Has the other processes of a family end, if its founder ends. A step for each record, with
+/// interrupts on between two.
+fn end_family(me: &'static Process) {
+    let family = masked(|m| me.family(m));
+    let founded = masked(|m| MEMBERS_OF[usize::from(family)].founder.get(m));
+    if !founded.is_some_and(|founder| founder.is(me)) {
+        return;
+    }
+    for process in &RECORDS[..masked(|m| ALL.made.get(m))] {
+        let (mask, m) = Mask::set();
+        if process.family(m) == family
+            && !process.is(me)
+            && process.header.life.get(m) != Life::Over
+        {
+            process.doom(m);
+        }
+        mask.restore();
+    }
+    masked(|m| MEMBERS_OF[usize::from(family)].founder.set(m, None));
+}
+
+/// Frees the records of children that have ended. Those that are alive find no parent.
+fn disown_ended(me: &'static Process) {
+    while let Some(child) = masked(|m| me.first_ended.get(m)) {
+        masked(|m| {
+            me.first_ended.set(m, child.next.get(m));
+            child.place.vacate();
+            free(m, child);
+        });
+    }
+}
+
+/// Gives the record of a process that is about to end to its parent, or to the free ones. Interrupts
+/// stay masked until the process has left its kernel stack.
+fn hand_to_parent(m: Masked, me: &'static Process) {
+    let word = me.parent.get(m);
+    let parent = RECORDS.get(index(word)).filter(|parent| {
+        word != 0
+            && parent.place.handle().is_some_and(|handle| handle.word() == word)
+            && parent.header.life.get(m) != Life::Over
+    });
+    let Some(parent) = parent else {
+        me.place.vacate();
+        free(m, me);
+        return;
+    };
+    me.next.set(m, parent.first_ended.get(m));
+    parent.first_ended.set(m, Some(me));
+    parent.ended.give();
+}
+
+/// The calling process's own numbers: switches to it, and writes of `satp` for it.
+pub(super) fn counts(m: Masked, me: &'static Process) -> [usize; 2] {
+    #[cfg(feature = "count")]
+    let switches = Info(me.task()).switches() as usize;
+    #[cfg(not(feature = "count"))]
+    let switches = 0;
+    let _ = Info(me.task());
+    // SAFETY: the frame is on this process's own kernel stack.
+    [switches, unsafe { (*me.frame(m)).entries }]
+}

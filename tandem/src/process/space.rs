@@ -1,0 +1,322 @@
+//! Address spaces: the kernel's tables, a set of tables for each process, and copies out of a
+//! process's memory.
+//!
+//! # Layout
+//! | virtual | |
+//! |---|---|
+//! | 0 to 0x3fff_ffff | devices, for the kernel |
+//! | 0x4000_0000 | the program, at most 2 MiB: the same pages in all processes |
+//! | 0x4800_0000 | the arena, 2 MiB, in the first family |
+//! | below 0x5000_0000 | the stack; nothing is mapped below it |
+//! | 0x8000_0000 to 0xbfff_ffff | memory at its physical addresses, for the kernel |
+//!
+//! # Soundness
+//! - Pages come from the region that the program has given by the unsafe [`Memory::new`]; each is
+//!   handed out once. Tables are written here only, of a process that does not run.
+//! - The kernel's mapping is the identity, in every address space, so pointers of the kernel are
+//!   valid before and after paging is turned on, whatever process's tables are used.
+//! - Translations that the processor may hold of an address space are dropped by `sfence.vma`
+//!   before the first instruction of its next process.
+
+use super::table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE};
+use crate::{
+    shared::{Masked, Shared},
+    task::masked,
+};
+use core::{arch::asm, ops::Range};
+
+pub(super) const PROGRAM: usize = 0x4000_0000;
+pub(super) const ARENA: usize = 0x4800_0000;
+pub(super) const STACK_END: usize = 0x5000_0000;
+const RAM: usize = 0x8000_0000;
+
+/// The pages of a kernel stack. Two: the report of a fault formats text.
+const KERNEL_STACK: usize = 2 * PAGE;
+
+/// A program: an ELF image for RV64, little-endian, linked at 0x4000_0000, whose segments begin
+/// with pages in the file as in memory. No segment is writable.
+#[derive(Clone, Copy)]
+pub struct Program(&'static [u8]);
+
+impl Program {
+    /// The program in `image`.
+    ///
+    /// # Panics
+    /// If the image does not begin with a page of memory.
+    #[must_use]
+    pub fn new(image: &'static [u8]) -> Self {
+        assert!(image.as_ptr().addr().is_multiple_of(PAGE), "a program begins with a page");
+        Self(image)
+    }
+
+    fn word(&self, at: usize, bytes: usize) -> usize {
+        let bytes = self.0.get(at..at + bytes).expect("a program is an ELF image");
+        bytes.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
+    }
+}
+
+/// The memory of the image and of processes.
+pub struct Memory {
+    code: Range<usize>,
+    pages: Range<usize>,
+}
+
+impl Memory {
+    /// Divides the memory: `code` is read and executed, `pages` belongs to processes, and the rest
+    /// of the GiB from 0x8000_0000 is read and written.
+    ///
+    /// # Panics
+    /// Unless `code` lies in the first 2 MiB from 0x8000_0000, and both begin and end with pages.
+    ///
+    /// # Safety
+    /// The image writes nothing in `code`, executes nothing outside of it, and nothing else uses
+    /// `pages`, which is memory.
+    #[must_use]
+    pub unsafe fn new(code: Range<usize>, pages: Range<usize>) -> Self {
+        let ends = [code.start, code.end, pages.start, pages.end];
+        assert!(ends.iter().all(|end| end.is_multiple_of(PAGE)), "memory is divided by pages");
+        assert!(code.start >= RAM && code.end <= RAM + LARGE, "code is in the first 2 MiB");
+        Self { code, pages }
+    }
+}
+
+struct Pages {
+    next: Shared<usize>,
+    end: Shared<usize>,
+    /// The kernel's table for the GiB of memory.
+    kernel: Shared<usize>,
+    /// The last table of the program's pages.
+    program: Shared<usize>,
+    /// The arena's physical address.
+    arena: Shared<usize>,
+    asids: Shared<bool>,
+}
+
+static PAGES: Pages = Pages {
+    next: Shared::new(0),
+    end: Shared::new(0),
+    kernel: Shared::new(0),
+    program: Shared::new(0),
+    arena: Shared::new(0),
+    asids: Shared::new(false),
+};
+
+/// Takes pages of memory that nothing uses. `None` if there are too few.
+fn pages(m: Masked, bytes: usize) -> Option<usize> {
+    let first = PAGES.next.get(m);
+    let next = first.checked_add(bytes).filter(|next| *next <= PAGES.end.get(m))?;
+    PAGES.next.set(m, next);
+    Some(first)
+}
+
+/// Fills whole pages with zeros: a store for each word, and a jump for eight of them.
+#[inline(never)]
+pub(super) fn clear(page: usize, bytes: usize) {
+    // SAFETY: callers pass pages from `pages` that no running process uses.
+    unsafe {
+        asm!(
+            "2:",
+            "sd zero, 0({at})", "sd zero, 8({at})", "sd zero, 16({at})", "sd zero, 24({at})",
+            "sd zero, 32({at})", "sd zero, 40({at})", "sd zero, 48({at})", "sd zero, 56({at})",
+            "addi {at}, {at}, 64",
+            "bltu {at}, {end}, 2b",
+            at = inout(reg) page => _,
+            end = in(reg) page + bytes,
+            options(nostack)
+        );
+    }
+}
+
+/// Writes an entry of a table.
+fn write(table: usize, index: usize, entry: u64) {
+    debug_assert!(table.is_multiple_of(PAGE) && index < ENTRIES);
+    // SAFETY: callers pass a table that they have taken from `pages`.
+    unsafe { (table as *mut u64).add(index).write_volatile(entry) };
+}
+
+fn new_table(m: Masked) -> Option<usize> {
+    let table = pages(m, PAGE)?;
+    clear(table, PAGE);
+    Some(table)
+}
+
+/// Makes the kernel's tables and those of the program, and turns paging on. Returns the address of
+/// the program's first instruction.
+///
+/// # Panics
+/// If the program has another form than [`Program`] describes, or the memory does not suffice.
+pub(super) fn set_up(program: &Program, memory: Memory, asids: bool) -> usize {
+    masked(|m| {
+        PAGES.next.set(m, memory.pages.start.next_multiple_of(LARGE));
+        PAGES.end.set(m, memory.pages.end);
+        PAGES.asids.set(m, asids);
+        let arena = pages(m, LARGE).expect("memory for the arena");
+        clear(arena, LARGE);
+        PAGES.arena.set(m, arena);
+        PAGES.kernel.set(m, kernel_tables(m, &memory.code).expect("memory for tables"));
+        let (table, entry) = program_table(m, program).expect("memory for tables");
+        PAGES.program.set(m, table);
+        let root = new_table(m).expect("memory for tables");
+        write_root(m, root);
+        enter(root);
+        entry
+    })
+}
+
+/// The middle table of the GiB of memory, which all address spaces share.
+fn kernel_tables(m: Masked, code: &Range<usize>) -> Option<usize> {
+    let (middle, last) = (new_table(m)?, new_table(m)?);
+    for at in 1..ENTRIES {
+        write(middle, at, table::leaf(RAM + at * LARGE, READ | WRITE | GLOBAL));
+    }
+    write(middle, 0, table::branch(last));
+    // The first page holds the code in machine mode: not mapped.
+    for at in 1..ENTRIES {
+        let page = RAM + at * PAGE;
+        let permission = if code.contains(&page) { EXECUTE } else { WRITE };
+        write(last, at, table::leaf(page, READ | permission | GLOBAL));
+    }
+    Some(middle)
+}
+
+/// Maps the kernel in a root.
+fn write_root(m: Masked, root: usize) {
+    write(root, table::index(0, 2), table::leaf(0, READ | WRITE | GLOBAL));
+    write(root, table::index(RAM, 2), table::branch(PAGES.kernel.get(m)));
+}
+
+/// The last table of the program's pages, and the address of its first instruction.
+fn program_table(m: Masked, program: &Program) -> Option<(usize, usize)> {
+    const ENTRY: usize = 24;
+    const HEADERS: usize = 32;
+    const HEADER: usize = 56;
+    const LOADED: usize = 1;
+    let table = new_table(m)?;
+    let (headers, count) = (program.word(HEADERS, 8), program.word(HEADERS + 24, 2));
+    for header in (0..count).map(|number| headers + number * HEADER) {
+        let [kind, flags] = [0, 4].map(|field| program.word(header + field, 4));
+        let [offset, address, in_file, size] =
+            [8, 16, 32, 40].map(|field| program.word(header + field, 8));
+        if kind != LOADED || size == 0 {
+            continue;
+        }
+        assert!(flags & 2 == 0, "no segment of a program is writable");
+        assert!(in_file == size && offset + size <= program.0.len(), "a segment is in the file");
+        assert!(address >= PROGRAM && address + size <= PROGRAM + LARGE, "a program is at 1 GiB");
+        assert!(offset % PAGE == address % PAGE, "a segment begins as in the file");
+        let permissions = if flags & 1 != 0 { READ | EXECUTE } else { READ };
+        let first = address / PAGE * PAGE;
+        for page in (first..address + size).step_by(PAGE) {
+            let physical = program.0.as_ptr().addr() + offset / PAGE * PAGE + (page - first);
+            write(table, table::index(page, 0), table::leaf(physical, permissions | USER));
+        }
+    }
+    Some((table, program.word(ENTRY, 8)))
+}
+
+const MODE: usize = 8 << 60;
+
+/// Turns paging on, with the kernel's own root.
+fn enter(root: usize) {
+    // SAFETY: the root maps all memory and devices at their physical addresses, and code as such.
+    unsafe {
+        asm!("csrw satp, {}", "sfence.vma", in(reg) MODE | root >> 12, options(nostack));
+    }
+}
+
+/// Whether each process has an ASID of its own.
+pub(super) fn has_asids(m: Masked) -> bool {
+    PAGES.asids.get(m)
+}
+
+/// The memory of a process: tables, and the pages that it does not share. Used by one process after
+/// the other.
+#[derive(Clone, Copy)]
+pub(super) struct Space {
+    root: usize,
+    middle: usize,
+    /// The low end of the stack's pages, and their number of bytes.
+    stack: usize,
+    size: usize,
+    /// The high end of the kernel stack.
+    pub(super) kernel_stack: usize,
+    pub(super) satp: usize,
+}
+
+impl Space {
+    /// Makes the memory of a process. `number`, from 1, is its ASID. `None` without memory for it.
+    pub(super) fn new(m: Masked, number: usize, stack: usize) -> Option<Self> {
+        let [root, middle, last] = [new_table(m)?, new_table(m)?, new_table(m)?];
+        let kernel_stack = pages(m, KERNEL_STACK)? + KERNEL_STACK;
+        let low = pages(m, stack)?;
+        write_root(m, root);
+        write(root, table::index(PROGRAM, 2), table::branch(middle));
+        write(middle, table::index(PROGRAM, 1), table::branch(PAGES.program.get(m)));
+        write(middle, table::index(STACK_END - 1, 1), table::branch(last));
+        for page in 0..stack / PAGE {
+            let at = STACK_END - stack + page * PAGE;
+            let entry = table::leaf(low + page * PAGE, READ | WRITE | USER);
+            write(last, table::index(at, 0), entry);
+        }
+        let asid = if PAGES.asids.get(m) { number } else { 0 };
+        let satp = MODE | asid << 44 | root >> 12;
+        Some(Self { root, middle, stack: low, size: stack, kernel_stack, satp })
+    }
+
+    /// Prepares the memory for its next process: clears the stack, and maps the arena or not.
+    /// Interrupts may be on: nothing else uses the space.
+    pub(super) fn renew(&self, arena: Option<usize>) {
+        clear(self.stack, self.size);
+        let entry = arena.map_or(0, |arena| table::leaf(arena, READ | WRITE | USER));
+        write(self.middle, table::index(ARENA, 1), entry);
+        // SAFETY: drops translations of this address space.
+        unsafe { asm!("sfence.vma zero, {}", in(reg) self.satp >> 44 & 0xffff, options(nostack)) };
+    }
+
+    /// Copies `bytes` to the high end of the stack, below `above` bytes. Returns the address for
+    /// the process. The caller has checked that they fit.
+    pub(super) fn place(&self, bytes: &[u8]) -> usize {
+        let room = bytes.len().next_multiple_of(16);
+        debug_assert!(room < self.size);
+        let at = self.stack + self.size - room;
+        // SAFETY: within the stack's pages, which no process uses yet.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+        STACK_END - room
+    }
+
+    /// Calls `visit` for the parts of `length` bytes from `address`, as the kernel sees them.
+    /// Returns `false` if the process may not read some of them; parts before have been visited.
+    ///
+    /// The process, or another that shares the memory, may change the bytes meanwhile: the kernel
+    /// must not depend on their values.
+    pub(super) fn read(&self, address: usize, length: usize, mut visit: impl FnMut(*const u8, usize)) -> bool {
+        let (mut at, mut rest) = (address, length);
+        while rest > 0 {
+            let entry = |place: usize| {
+                // SAFETY: `translate` reads entries of this space's tables only.
+                unsafe { (place as *const u64).read_volatile() }
+            };
+            let Some((physical, room)) = table::translate(self.root, at, READ | USER, entry) else {
+                return false;
+            };
+            let part = room.min(rest);
+            visit(physical as *const u8, part);
+            (at, rest) = (at + part, rest - part);
+        }
+        true
+    }
+}
+
+/// The arena's physical address.
+pub(super) fn arena(m: Masked) -> usize {
+    PAGES.arena.get(m)
+}
+
+/// Writes bytes at the beginning of the arena. Called once, before the first process runs.
+pub(super) fn write_request(m: Masked, bytes: &[u8]) {
+    assert!(bytes.len() <= PAGE, "a request fits a page");
+    // SAFETY: within the arena, which nothing else uses yet.
+    unsafe {
+        core::ptr::copy_nonoverlapping(bytes.as_ptr(), PAGES.arena.get(m) as *mut u8, bytes.len());
+    }
+}

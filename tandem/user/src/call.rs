@@ -1,0 +1,349 @@
+//! The calls.
+
+use core::{arch::asm, mem::size_of_val};
+
+/// Numbers of calls.
+const YIELD: usize = 1;
+const GIVE: usize = 2;
+const TAKE: usize = 3;
+const SLEEP: usize = 4;
+const SPAWN: usize = 5;
+const END: usize = 6;
+const REAP: usize = 7;
+const KILL: usize = 8;
+const CREATE: usize = 9;
+const SEND: usize = 10;
+const RECEIVE: usize = 11;
+const CALL: usize = 12;
+const REPLY_AND_RECEIVE: usize = 13;
+const PRINT: usize = 14;
+const COUNTS: usize = 15;
+
+/// The bytes that [`print`] passes to one call.
+const PRINTED: usize = 4096;
+
+/// The bytes of a body that [`spawn`] hands over at most.
+pub const HANDED: usize = 1024;
+
+/// In the priority's argument of the call: the process founds a family.
+const APART: usize = 1 << 8;
+
+/// The status of a process that its parent has ended, and of one that caused an exception.
+pub const KILLED: usize = 1 << 32;
+pub const FAULTED: usize = 1 << 33;
+
+/// The reason why a call was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The handle names no object of the kind, for this process.
+    NoObject,
+    /// An argument is out of range, or an address is not the process's to read.
+    Invalid,
+    /// There is no room for another process or object.
+    Full,
+    /// The other side has ended.
+    Dead,
+    /// The kernel has no such call.
+    Unknown,
+}
+
+/// Calls the kernel with any numbers. Returns `a0` to `a5`.
+///
+/// # Safety
+/// A process that the call starts may do what the caller may: see [`spawn`].
+#[inline(always)]
+pub unsafe fn raw(number: usize, arguments: [usize; 6]) -> [usize; 6] {
+    let [mut a, mut b, mut c, mut d, mut e, mut f] = arguments;
+    // SAFETY: the kernel preserves `s0`, `s1`, `sp` and `tp`; all others are declared as changed.
+    // (`gp` is not used by programs.) It writes no memory of the process's.
+    unsafe {
+        asm!(
+            "ecall",
+            inlateout("a0") a, inlateout("a1") b, inlateout("a2") c, inlateout("a3") d,
+            inlateout("a4") e, inlateout("a5") f, inlateout("a7") number => _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+            clobber_abi("C"), options(nostack),
+        );
+    }
+    [a, b, c, d, e, f]
+}
+
+/// Calls the kernel. All calls but `yield` preserve `s2` to `s11`.
+#[inline(always)]
+fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
+    let mut all = [0; 6];
+    all[..N].copy_from_slice(&arguments);
+    let [mut a, mut b, mut c, mut d, mut e, mut f] = all;
+    // SAFETY: as in `raw`. No call but `spawn` starts a process, and its contract is the caller's.
+    unsafe {
+        asm!(
+            "ecall",
+            inlateout("a0") a, inlateout("a1") b, inlateout("a2") c, inlateout("a3") d,
+            inlateout("a4") e, inlateout("a5") f, inlateout("a7") number => _,
+            clobber_abi("C"), options(nostack),
+        );
+    }
+    [a, b, c, d, e, f]
+}
+
+/// Calls the kernel with one argument; the result is ignored. Without values for the other
+/// registers, which the kernel does not read.
+#[inline(always)]
+fn call_one(number: usize, argument: usize) -> usize {
+    let result;
+    // SAFETY: as in `call`.
+    unsafe {
+        asm!(
+            "ecall", inlateout("a0") argument => result, inlateout("a7") number => _,
+            lateout("a1") _, lateout("a2") _, lateout("a3") _, lateout("a4") _, lateout("a5") _,
+            clobber_abi("C"), options(nostack),
+        );
+    }
+    result
+}
+
+fn checked(result: usize) -> Result<usize, Refused> {
+    match result as isize {
+        -1 => Err(Refused::NoObject),
+        -2 => Err(Refused::Invalid),
+        -3 => Err(Refused::Full),
+        -4 => Err(Refused::Dead),
+        -5 => Err(Refused::Unknown),
+        _ => Ok(result),
+    }
+}
+
+/// The number of instructions executed, on an emulator that counts so.
+#[inline(always)]
+pub fn cycles() -> u64 {
+    let count;
+    // SAFETY: reading has no effect. Without `nomem` it is a barrier to the compiler.
+    unsafe { asm!("csrr {}, cycle", out(reg) count, options(nostack, preserves_flags)) };
+    count
+}
+
+/// Enters the kernel and returns.
+#[inline(always)]
+pub fn nothing() {
+    // SAFETY: this call preserves all registers but `t0`.
+    unsafe { asm!("ecall", in("a7") 0, out("t0") _, options(nostack, preserves_flags)) };
+}
+
+/// Lets the next ready task of the same priority run, if there is one.
+#[inline(always)]
+pub fn yield_now() {
+    // SAFETY: as in `raw`.
+    unsafe {
+        asm!(
+            "ecall", inlateout("a7") YIELD => _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+            clobber_abi("C"), options(nostack),
+        );
+    }
+}
+
+/// A counting semaphore of the caller's family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Semaphore(pub usize);
+
+impl Semaphore {
+    /// # Errors
+    /// [`Refused::Full`]
+    pub fn new(count: u32) -> Result<Self, Refused> {
+        checked(call(CREATE, [0, count as usize])[0]).map(Self)
+    }
+
+    /// Adds one, or hands it to the most urgent process that waits.
+    #[inline(always)]
+    pub fn give(self) {
+        call_one(GIVE, self.0);
+    }
+
+    /// Takes one; waits while there is none.
+    #[inline(always)]
+    pub fn take(self) {
+        call_one(TAKE, self.0);
+    }
+}
+
+/// A queue of 64 words of 32 bits, of the caller's family.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Channel(pub usize);
+
+impl Channel {
+    /// The words that a channel holds.
+    pub const CAPACITY: usize = 64;
+
+    /// # Errors
+    /// [`Refused::Full`]
+    pub fn new() -> Result<Self, Refused> {
+        checked(call(CREATE, [1, 0])[0]).map(Self)
+    }
+
+    /// Appends a word; waits while the channel is full.
+    #[inline(always)]
+    pub fn send(self, word: u32) {
+        call(SEND, [self.0, word as usize]);
+    }
+
+    /// Removes the first word; waits while the channel is empty.
+    #[inline(always)]
+    pub fn receive(self) -> u32 {
+        call_one(RECEIVE, self.0) as u32
+    }
+}
+
+/// A meeting place of callers and one server, of the caller's family.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Endpoint(pub usize);
+
+/// The words of a message, which passes in registers.
+pub type Message = [usize; 4];
+
+impl Endpoint {
+    /// # Errors
+    /// [`Refused::Full`]
+    pub fn new() -> Result<Self, Refused> {
+        checked(call(CREATE, [2, 0])[0]).map(Self)
+    }
+
+    /// Sends a message to the server and waits for its answer. The server runs at the caller's
+    /// priority meanwhile, if that is more urgent than its own.
+    ///
+    /// # Errors
+    /// [`Refused::Dead`] if the server ends before it answers.
+    #[inline(always)]
+    pub fn call(self, message: Message) -> Result<Message, Refused> {
+        let [a, b, c, d] = message;
+        let [result, a, b, c, d, _] = call(CALL, [self.0, a, b, c, d]);
+        checked(result).map(|_| [a, b, c, d])
+    }
+
+    /// Answers the call that this process has received, if there is one, and waits for the next.
+    ///
+    /// # Errors
+    /// [`Refused::Dead`] if the endpoint has another server.
+    #[inline(always)]
+    pub fn reply_and_receive(self, answer: Message) -> Result<Message, Refused> {
+        let [a, b, c, d] = answer;
+        let [result, a, b, c, d, _] = call(REPLY_AND_RECEIVE, [self.0, a, b, c, d]);
+        checked(result).map(|_| [a, b, c, d])
+    }
+}
+
+/// Waits until the kernel's clock has reached `due`; returns at once if it has.
+#[inline(always)]
+pub fn sleep_until(due: u64) {
+    call_one(SLEEP, due as usize);
+}
+
+/// A process that this one has spawned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Child(pub usize);
+
+/// The family of a process that is spawned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// That of the caller.
+    Same,
+    /// A family of its own: without an arena, with at most 8 processes and 16 objects, none of them
+    /// more urgent than the first.
+    Apart,
+}
+
+/// Starts a process that runs `body` on its own stack, and ends with status 0 when it returns. If
+/// it is more urgent than the caller, it runs at once. `name` has at most 16 letters.
+///
+/// # Errors
+/// [`Refused::Full`]; [`Refused::Invalid`] for a priority above the family's or above 31.
+///
+/// # Safety
+/// The body refers to no memory but constants and, in the same family, the arena: the caller's
+/// stack is elsewhere for the new process.
+#[inline(never)]
+pub unsafe fn spawn<F: FnOnce()>(
+    priority: u8,
+    name: &str,
+    family: Family,
+    body: F,
+) -> Result<Child, Refused> {
+    const { assert!(size_of::<F>() <= HANDED && align_of::<F>() <= 16) };
+    let body = core::mem::ManuallyDrop::new(body);
+    let mut bytes = [0; 16];
+    let length = name.len().min(16);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    let [first, second] = [0, 8].map(|at| {
+        usize::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
+    });
+    let order = usize::from(priority) | if family == Family::Apart { APART } else { 0 };
+    let entry = run::<F> as *const () as usize;
+    let address = (&raw const body).expose_provenance();
+    checked(call(SPAWN, [entry, address, size_of_val(&body), order, first, second])[0]).map(Child)
+}
+
+/// The entry of a spawned process.
+///
+/// # Safety
+/// `body` is the address of an `F`, to be moved out once; of a body without size, any address.
+unsafe extern "C" fn run<F: FnOnce()>(body: *mut F) -> ! {
+    let body = if size_of::<F>() == 0 { core::ptr::NonNull::dangling().as_ptr() } else { body };
+    // SAFETY: the kernel has copied the body there, and this process alone reads it, once.
+    let body = unsafe { body.read() };
+    body();
+    end(0)
+}
+
+impl Child {
+    /// Ends the process. `false` if it has ended.
+    pub fn kill(self) -> bool {
+        checked(call_one(KILL, self.0)).is_ok()
+    }
+}
+
+/// Waits until a process that this one has spawned has ended. Returns it and its status: its own,
+/// [`KILLED`] or [`FAULTED`]. `None` if there is none.
+pub fn reap() -> Option<(Child, usize)> {
+    let [child, status, ..] = call(REAP, []);
+    checked(child).ok().map(|child| (Child(child), status))
+}
+
+/// Ends the calling process.
+pub fn end(status: u32) -> ! {
+    call_one(END, status as usize);
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Writes bytes to the host.
+///
+/// # Errors
+/// Never, for a slice.
+pub fn print(bytes: &[u8]) -> Result<(), Refused> {
+    for part in bytes.chunks(PRINTED) {
+        checked(call(PRINT, [part.as_ptr().expose_provenance(), part.len()])[0])?;
+    }
+    Ok(())
+}
+
+/// The kernel's counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// Switches to the calling process.
+    pub switches: usize,
+    /// Writes of `satp` for the calling process.
+    pub entries: usize,
+    /// Writes of `satp` for it and for all processes that have ended.
+    pub all_entries: usize,
+}
+
+/// The kernel's counts for the calling process.
+pub fn counts() -> Counts {
+    let [switches, entries, ended, ..] = call(COUNTS, []);
+    Counts { switches, entries, all_entries: ended + entries }
+}
