@@ -8,7 +8,7 @@ mod manifest;
 mod plan;
 mod tool;
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
@@ -73,8 +73,10 @@ fn beside(tool: &Tool) -> String {
 }
 
 /// Prints each package with an image, after the triple that it is built for.
-fn list(plans: &[Plan]) {
-    let mut packages: Vec<_> = plans.iter().map(|plan| (&plan.row.triple, &plan.package)).collect();
+fn list<'a>(plans: &'a [Plan]) {
+    let of = |plan: &'a Plan| [Some(&plan.package), plan.program.as_ref()].into_iter().flatten();
+    let mut packages: Vec<_> =
+        plans.iter().flat_map(|plan| of(plan).map(|package| (&plan.row.triple, package))).collect();
     packages.sort();
     packages.dedup();
     for (triple, package) in packages {
@@ -89,7 +91,7 @@ fn list(plans: &[Plan]) {
 pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
     let plans = plan::of(&root().join("ports/firmware"))?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple);
-    Ok(here.map(|plan| plan.package).collect())
+    Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
 }
 
 /// Builds an image, and renews its hash in the index.
@@ -125,15 +127,27 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
         let compiler = firmware::c_compiler(&plan.row.triple);
         packages::need(&[compiler], compiler)?;
     }
-    let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
-    cargo.args(["--locked", "--profile", plan.profile]);
-    cargo.args(["--package", &plan.package]);
+    let cargo = |package: &str| -> Result<Command> {
+        let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
+        cargo.args(["--locked", "--profile", plan.profile, "--package", package]);
+        Ok(cargo)
+    };
+    let mut image = cargo(&plan.package)?;
     if !plan.features.is_empty() {
-        cargo.args(["--features", &plan.features.join(",")]);
+        image.args(["--features", &plan.features.join(",")]);
     }
+    if let Some(program) = &plan.program {
+        finish(cargo(program)?, program, plan)?;
+        let folder = target.join("firmware").join(&plan.row.triple).join(plan.profile);
+        image.env("PROGRAM", folder.join(program));
+    }
+    finish(image, &plan.package, plan)
+}
+
+fn finish(mut cargo: Command, package: &str, plan: &Plan) -> Result<()> {
     let status = cargo.status().context("cannot start cargo")?;
     if !status.success() {
-        bail!("{} could not be built for {}", plan.package, plan.row.triple);
+        bail!("{package} could not be built for {}", plan.row.triple);
     }
     Ok(())
 }

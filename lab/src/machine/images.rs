@@ -81,6 +81,8 @@ pub(super) enum Variant {
     Traced,
     /// Drives pins at the marks.
     Pins,
+    /// Measures processes, each with an address space of its own.
+    Processes,
 }
 
 impl Variant {
@@ -90,6 +92,7 @@ impl Variant {
             Self::Plain => "plain",
             Self::Traced => "traced",
             Self::Pins => "pins",
+            Self::Processes => "processes",
         }
     }
 }

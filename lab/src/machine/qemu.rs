@@ -41,23 +41,45 @@ static TRACE: Parameter = Parameter {
     help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
 };
 
+/// The parameter of address spaces; only kernels with an image for processes have it.
+static ASID: Parameter = Parameter {
+    name: "asid",
+    unit: "",
+    default: "on",
+    values: Values::Word(&["on", "off"]),
+    help: "kind=process: each address space has an identifier of its own, so that a switch keeps the translations of others; off: a fence at each switch",
+};
+
 /// Splits a request into the variant of the image that it asks for, and the rest for the image.
 ///
 /// # Errors
-/// The request asks for two variants at once.
+/// The request asks for two variants at once, or for a parameter of processes without one.
 fn split(request: &str) -> Result<(Variant, String)> {
     let yes = |value: Option<&str>| value == Some("yes");
+    let is_of_processes =
+        request.split(' ').any(|word| matches!(word, "kind=process" | "pair=process-process"));
     let (trace, rest) = take(request, TRACE.name);
     let (pins, rest) = take(&rest, PINS.name);
-    let variant = match (yes(trace), yes(pins)) {
-        (true, true) => {
+    let (asid, rest) = take(&rest, ASID.name);
+    let variant = match (yes(trace), yes(pins), is_of_processes) {
+        (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
         }
-        (true, false) => Variant::Traced,
-        (false, true) => Variant::Pins,
-        (false, false) => Variant::Plain,
+        (true, _, true) | (_, true, true) => {
+            bail!("processes have no image with `trace=yes` or `pins=yes`: leave them out")
+        }
+        (true, false, _) => Variant::Traced,
+        (false, true, _) => Variant::Pins,
+        (false, false, true) => Variant::Processes,
+        (false, false, false) => Variant::Plain,
     };
-    Ok((variant, rest))
+    match asid {
+        Some("off") if is_of_processes => Ok((variant, rest + " asid=off")),
+        Some("off") => {
+            bail!("`asid=off` is for processes: add `kind=process` or `pair=process-process`")
+        }
+        _ => Ok((variant, rest)),
+    }
 }
 
 /// A kernel on an emulated chip.
@@ -142,8 +164,9 @@ fn targets() -> Vec<String> {
 
 impl Machine for Qemu {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS)].into_iter();
-        own.filter(|(variant, _)| self.image.has(*variant))
+        let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
+        own.into_iter()
+            .filter(|(variant, _)| self.image.has(*variant))
             .map(|(_, parameter)| (parameter, parameter.default.to_owned()))
             .collect()
     }
@@ -157,7 +180,7 @@ impl Machine for Qemu {
     }
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
-        let (variant, request) = split(request)?;
+        let (variant, request) = self.split(request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
         if !builder::is_installed(self.chip.program) {
@@ -182,7 +205,7 @@ impl Machine for Qemu {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (variant, request) = split(start.request)?;
+        let (variant, request) = self.split(start.request)?;
         if request == experiments::image::SPEC.name {
             let start = Start { request: &request, ..*start };
             smallest::run(self.chip, &self.image, &start, sink)?;
@@ -215,6 +238,14 @@ fn semihosting(request: &str) -> String {
 }
 
 impl Qemu {
+    /// Splits a request, as [`split`]. Without an image for processes, the plain one gets the
+    /// request, and refuses it.
+    fn split(&self, request: &str) -> Result<(Variant, String)> {
+        let (variant, rest) = split(request)?;
+        let is_missing = variant == Variant::Processes && !self.image.has(variant);
+        Ok((if is_missing { Variant::Plain } else { variant }, rest))
+    }
+
     /// QEMU's options for a logic analyser that writes a file of the folder.
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
         let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
@@ -275,5 +306,24 @@ mod tests {
             (Variant::Pins, "switch".to_owned())
         );
         assert!(split("switch pins=yes trace=yes").is_err());
+    }
+
+    #[test]
+    fn processes_have_an_image_of_their_own() {
+        let ask = |request| split(request).unwrap();
+        assert_eq!(
+            ask("switch pair=process-process trace=no asid=on"),
+            (Variant::Processes, "switch pair=process-process".to_owned())
+        );
+        assert_eq!(
+            ask("spawn kind=process asid=off"),
+            (Variant::Processes, "spawn kind=process asid=off".to_owned())
+        );
+        assert_eq!(
+            ask("spawn kind=thread asid=on"),
+            (Variant::Plain, "spawn kind=thread".to_owned())
+        );
+        assert!(split("spawn kind=thread asid=off").is_err());
+        assert!(split("spawn kind=process trace=yes").is_err());
     }
 }

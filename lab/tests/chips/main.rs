@@ -15,6 +15,7 @@ mod labgrid;
 mod p1;
 mod package;
 mod plugin;
+mod processes;
 mod rtl;
 mod rv32;
 mod rv64;

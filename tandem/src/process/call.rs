@@ -1,18 +1,19 @@
 //! The system calls behind `nothing` and `yield`, which are in `entry`.
 //!
-//! Each is a function of six numbers and the caller's frame. It runs as a thread of the kernel,
-//! with interrupts on, on the caller's kernel stack. Its result is `a0`; further results are in the
-//! frame. A negative result says why a call was refused.
+//! Each is a function of six numbers and the caller's frame. It begins and ends with interrupts
+//! masked, on the caller's kernel stack; those whose time has no small bound open them in between,
+//! and run as a thread of the kernel. A negative result says why a call was refused.
 
 use super::{
     entry::Frame,
     object::{self, Kind},
-    process::{self, Cause, HANDED, MESSAGE, Plan, this},
+    process::{self, Cause, HANDED, Plan, Process, this},
 };
 use crate::{
     arch::{self, Mask},
-    kernel,
-    task::{Priority, masked},
+    kernel::{self, KERNEL},
+    shared::Masked,
+    task::{Priority, Task},
     time::{TIMERS, Timer, now},
 };
 use core::mem::MaybeUninit;
@@ -24,7 +25,7 @@ const INVALID: usize = -2_isize as usize;
 /// No room for another process or object.
 const FULL: usize = -3_isize as usize;
 /// The other side has ended.
-const DEAD: usize = -4_isize as usize;
+pub(super) const DEAD: usize = -4_isize as usize;
 /// No such call.
 const UNKNOWN: usize = -5_isize as usize;
 
@@ -32,58 +33,155 @@ const UNKNOWN: usize = -5_isize as usize;
 pub(super) const KILLED: usize = 1 << 32;
 pub(super) const FAULTED: usize = 1 << 33;
 
-type Call = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> usize;
+/// The end of a call's function: the result for `a0`, and the task to switch to. If there is one,
+/// the result is stored in the frame by the function or by the process that wakes the caller.
+#[repr(C)]
+pub(super) struct Answer {
+    result: usize,
+    next: Option<Task>,
+}
+
+impl Answer {
+    #[inline(always)]
+    fn of(result: usize) -> Self {
+        Self { result, next: None }
+    }
+
+    /// A result, and a task to switch to before the caller gets it.
+    #[inline(always)]
+    fn after(frame: &mut Frame, result: usize, next: Option<Task>) -> Self {
+        if next.is_some() {
+            frame.registers[Frame::A0] = result;
+        }
+        Self { result, next }
+    }
+}
+
+type Call = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
 pub(super) static CALLS: [Call; 16] = [
-    unknown, unknown, give, take, sleep, spawn, end, reap, kill, create, send, receive, call,
-    reply_and_receive, print, counts,
+    unknown,
+    unknown,
+    give,
+    take,
+    sleep,
+    spawn,
+    end,
+    reap,
+    kill,
+    create,
+    send,
+    receive,
+    call,
+    reply_and_receive,
+    print,
+    counts,
 ];
 
-extern "C" fn unknown(_: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    UNKNOWN
+/// Interrupts are masked in every call's function at its start.
+#[inline(always)]
+fn entered() -> Masked {
+    // SAFETY: a trap masks interrupts, and the entry calls the function so.
+    unsafe { Masked::assume() }
 }
 
-extern "C" fn give(handle: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    let Some(object) = object::named(handle, Kind::Semaphore) else { return NO_OBJECT };
-    object.units.give();
-    0
+/// Runs the rest of a call as a thread, with interrupts on.
+#[inline(always)]
+fn open<R>(m: Masked, body: impl FnOnce() -> R) -> R {
+    arch::unmask(m);
+    let result = body();
+    let _ = arch::mask();
+    result
 }
 
-extern "C" fn take(handle: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    let Some(object) = object::named(handle, Kind::Semaphore) else { return NO_OBJECT };
-    object.units.take(masked(this));
-    0
+#[inline(always)]
+fn named(m: Masked, me: &Process, word: usize, kind: Kind) -> Option<&'static object::Object> {
+    object::find(m, me.family(m), word, kind)
+}
+
+extern "C" fn unknown(
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: &mut Frame,
+) -> Answer {
+    Answer::of(UNKNOWN)
+}
+
+extern "C" fn give(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let m = entered();
+    let Some(object) = named(m, frame.owner(), handle, Kind::Semaphore) else {
+        return Answer::of(NO_OBJECT);
+    };
+    let next = object.give(m);
+    Answer::after(frame, 0, next)
+}
+
+extern "C" fn take(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let m = entered();
+    let me = frame.owner();
+    let Some(object) = named(m, me, handle, Kind::Semaphore) else {
+        return Answer::of(NO_OBJECT);
+    };
+    let next = object.take(m, me);
+    Answer::after(frame, 0, next)
 }
 
 /// The latest time that a process can wait for: boards' alarms may count with a sign.
 const LATEST: u64 = 1 << 62;
 
-extern "C" fn sleep(due: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
+extern "C" fn sleep(
+    due: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: &mut Frame,
+) -> Answer {
     let due = (due as u64).min(LATEST);
-    if due <= now() {
-        return 0;
-    }
-    let (mask, m) = Mask::set();
-    let me = this(m);
-    if !me.is_doomed(m) {
+    open(entered(), || {
+        if due <= now() {
+            return;
+        }
+        let (mask, m) = Mask::set();
+        let me = this(m);
         let timer = Timer::new(me.task());
         let m = TIMERS.set(m, mask, &timer, due);
         while timer.is_set(m) && !me.is_doomed(m) {
             kernel::block(m, me.task());
         }
         timer.cancel(m);
-    }
-    arch::unmask(m);
-    0
+        arch::unmask(m);
+    });
+    Answer::of(0)
 }
 
 /// In the word with the priority: the process founds a family.
 const APART: usize = 1 << 8;
 
 /// `a0` is the entry, `a1` and `a2` are the address and the length of bytes for the new process's
-/// stack, `a3` is the priority and [`APART`], `a4` and `a5` are the name. Without bytes, `a1` is
-/// the new process's argument.
+/// stack, `a3` is the priority and [`APART`], `a4` and `a5` are the name.
 extern "C" fn spawn(
     entry: usize,
     address: usize,
@@ -91,79 +189,135 @@ extern "C" fn spawn(
     order: usize,
     first: usize,
     second: usize,
-    _: &mut Frame,
-) -> usize {
+    frame: &mut Frame,
+) -> Answer {
     let priority = order & !APART;
     if priority > usize::from(Priority::HIGHEST.value()) || length > HANDED {
-        return INVALID;
+        return Answer::of(INVALID);
     }
-    let me = masked(this);
-    let mut buffer = [const { MaybeUninit::<u8>::uninit() }; HANDED];
-    let Some(handed) = copy_in(address, length, &mut buffer) else { return INVALID };
-    let mut name = [0; 16];
-    name[..8].copy_from_slice(&first.to_le_bytes());
-    name[8..].copy_from_slice(&second.to_le_bytes());
-    let plan = Plan {
-        entry,
-        arguments: [address, length],
-        priority: Priority::new(priority as u8),
-        name,
-        apart: order & APART != 0,
-    };
-    process::spawn(me, &plan, handed).unwrap_or(FULL)
-}
-
-/// Copies bytes of the calling process. `None` if it may not read them.
-fn copy_in(address: usize, length: usize, buffer: &mut [MaybeUninit<u8>]) -> Option<&[u8]> {
-    let space = masked(|m| this(m).space(m));
-    let mut filled = 0;
-    let whole = space.read(address, length, |from, part| {
-        let to = buffer[filled..filled + part].as_mut_ptr().cast();
-        // SAFETY: `part` bytes from `from` are mapped for the kernel, and the slice has as many.
-        unsafe { core::ptr::copy_nonoverlapping(from, to, part) };
-        filled += part;
+    let (m, me) = (entered(), frame.owner());
+    let space = me.space(m);
+    let handle = open(m, || {
+        let mut buffer = [const { MaybeUninit::<u64>::uninit() }; HANDED / 8];
+        let mut filled = 0;
+        let whole = space.read(address, length, |from, part| {
+            let to = buffer.as_mut_ptr().cast::<u8>();
+            // SAFETY: `part` bytes from `from` are mapped for the kernel. The parts add up to
+            // `length`, which is at most the buffer's size.
+            unsafe { core::ptr::copy_nonoverlapping(from, to.add(filled), part) };
+            filled += part;
+        });
+        // SAFETY: the first `filled` bytes have been written.
+        let handed = whole
+            .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
+        let plan = Plan {
+            entry,
+            argument: address,
+            priority: Priority::new(priority as u8),
+            name: [first, second],
+            apart: order & APART != 0,
+        };
+        Some(process::spawn(me, &plan, handed))
     });
-    // SAFETY: the first `filled` bytes have been written.
-    whole.then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })
+    Answer::of(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
 }
 
-extern "C" fn end(status: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    process::end(masked(this), Cause::Own(status & 0xffff_ffff))
+extern "C" fn end(
+    status: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let me = frame.owner();
+    open(entered(), || process::end(me, Cause::Own(status & 0xffff_ffff)))
 }
 
-extern "C" fn reap(_: usize, _: usize, _: usize, _: usize, _: usize, _: usize, frame: &mut Frame) -> usize {
-    let Some((handle, status)) = process::reap(masked(this)) else { return NO_OBJECT };
+extern "C" fn reap(
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let Some((handle, status)) = process::reap(entered(), frame.owner()) else {
+        return Answer::of(NO_OBJECT);
+    };
     frame.registers[Frame::A1] = status;
-    handle
+    Answer::of(handle)
 }
 
-extern "C" fn kill(handle: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    if process::kill(masked(this), handle) { 0 } else { NO_OBJECT }
+extern "C" fn kill(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let killed = process::kill(entered(), frame.owner(), handle);
+    Answer::of(if killed { 0 } else { NO_OBJECT })
 }
 
-extern "C" fn create(kind: usize, count: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
+extern "C" fn create(
+    kind: usize,
+    count: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
     let kind = match kind {
         0 => Kind::Semaphore,
         1 => Kind::Channel,
         2 => Kind::Endpoint,
-        _ => return INVALID,
+        _ => return Answer::of(INVALID),
     };
-    let Ok(count) = u32::try_from(count) else { return INVALID };
-    let family = masked(|m| process::admit_object(m, this(m)).then(|| this(m).family(m)));
-    let handle = family.and_then(|family| object::create(family, kind, count));
-    handle.map_or(FULL, |handle| handle.word())
+    let Ok(count) = u32::try_from(count) else { return Answer::of(INVALID) };
+    let (m, me) = (entered(), frame.owner());
+    if !process::admit_object(m, me) {
+        return Answer::of(FULL);
+    }
+    let family = me.family(m);
+    let handle = open(m, || object::create(family, kind, count));
+    Answer::of(handle.map_or(FULL, |handle| handle.word()))
 }
 
-extern "C" fn send(handle: usize, word: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    let Some(object) = object::named(handle, Kind::Channel) else { return NO_OBJECT };
-    let Ok(word) = u32::try_from(word) else { return INVALID };
-    object.send(masked(this), word);
-    0
+extern "C" fn send(
+    handle: usize,
+    word: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
+    let Ok(word) = u32::try_from(word) else { return Answer::of(INVALID) };
+    let next = object.send(m, me, word);
+    Answer::after(frame, 0, next)
 }
 
-extern "C" fn receive(handle: usize, _: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
-    let Some(object) = object::named(handle, Kind::Channel) else { return NO_OBJECT };
-    object.receive(masked(this)) as usize
+extern "C" fn receive(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
+    let (word, next) = object.receive(m, me);
+    Answer::after(frame, word, next)
 }
 
 extern "C" fn call(
@@ -174,15 +328,12 @@ extern "C" fn call(
     d: usize,
     _: usize,
     frame: &mut Frame,
-) -> usize {
-    let Some(object) = object::named(handle, Kind::Endpoint) else { return NO_OBJECT };
-    let me = masked(this);
-    masked(|m| me.message.set(m, [a, b, c, d]));
-    if !object.call(me) {
-        return DEAD;
-    }
-    show_message(me, frame);
-    0
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    frame.set_message([a, b, c, d]);
+    let next = object.call(m, me);
+    Answer::after(frame, 0, next)
 }
 
 extern "C" fn reply_and_receive(
@@ -193,50 +344,60 @@ extern "C" fn reply_and_receive(
     d: usize,
     _: usize,
     frame: &mut Frame,
-) -> usize {
-    let Some(object) = object::named(handle, Kind::Endpoint) else { return NO_OBJECT };
-    let me = masked(this);
-    masked(|m| me.message.set(m, [a, b, c, d]));
-    if !object.reply_and_receive(me) {
-        return DEAD;
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    frame.set_message([a, b, c, d]);
+    match object.reply_and_receive(m, me) {
+        Ok(next) => Answer::after(frame, 0, next),
+        Err(()) => Answer::of(DEAD),
     }
-    show_message(me, frame);
-    0
-}
-
-/// Gives the caller its message in `a1` to `a4`.
-fn show_message(me: &process::Process, frame: &mut Frame) {
-    let message = masked(|m| me.message.get(m));
-    frame.registers[Frame::A1..Frame::A1 + MESSAGE].copy_from_slice(&message);
 }
 
 /// The bytes that a call prints at most.
 const PRINTED: usize = 4096;
 
-extern "C" fn print(address: usize, length: usize, _: usize, _: usize, _: usize, _: usize, _: &mut Frame) -> usize {
+extern "C" fn print(
+    address: usize,
+    length: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
     if length > PRINTED {
-        return INVALID;
+        return Answer::of(INVALID);
     }
-    let (space, is_first) = masked(|m| (this(m).space(m), this(m).family(m) == 0));
-    if !space.read(address, length, |_, _| ()) {
-        return INVALID;
-    }
-    // The whole is readable, and no page is ever taken from a process that runs.
-    space.read(address, length, |from, part| {
-        if !is_first {
-            return;
+    let (m, me) = (entered(), frame.owner());
+    let (space, is_first) = (me.space(m), me.family(m) == 0);
+    let whole = open(m, || {
+        let whole = space.read(address, length, |_, _| ());
+        if whole && is_first {
+            // No page is ever taken from a process that runs, so all is still readable.
+            space.read(address, length, |from, part| {
+                // SAFETY: the bytes are mapped for the kernel. The caller waits for this call;
+                // another process that shares the arena does not run while the host reads, because
+                // the host's reading takes no time of this machine's.
+                process::write(unsafe { core::slice::from_raw_parts(from, part) });
+            });
         }
-        // SAFETY: the bytes are mapped for the kernel. The caller waits for this call; another
-        // process that shares the arena does not run while the host reads, because the host's
-        // reading takes no time of this machine's.
-        process::write(unsafe { core::slice::from_raw_parts(from, part) });
+        whole
     });
-    0
+    Answer::of(if whole { 0 } else { INVALID })
 }
 
-extern "C" fn counts(_: usize, _: usize, _: usize, _: usize, _: usize, _: usize, frame: &mut Frame) -> usize {
-    let [switches, entries] = masked(|m| process::counts(m, this(m)));
-    frame.registers[Frame::A1] = entries;
-    frame.registers[Frame::A1 + 1] = process::satp_writes();
-    switches
+extern "C" fn counts(
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let m = entered();
+    frame.registers[Frame::A1] = frame.entries;
+    frame.registers[Frame::A1 + 1] = process::ended_entries(m);
+    Answer::of(process::switches(m, KERNEL.current(m)))
 }

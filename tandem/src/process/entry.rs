@@ -10,8 +10,12 @@
 //! # System calls
 //! `a7` is the number, `a0` to `a5` are the arguments and the results. Call 0 does nothing, call 1
 //! yields; for others, [`CALLS`](super::call::CALLS) has a function. `s0`, `s1`, `sp` and `tp` are
-//! preserved, by all calls but yield `s2` to `s11` as well. All other registers are 0 or results
-//! afterwards: no register shows a value of the kernel's or of another process's.
+//! preserved. All other registers are 0 or results afterwards, but `nothing` changes `t0` alone: no
+//! register shows a value of the kernel's or of another process's. A result register that a call
+//! does not use keeps an earlier value of the process's own.
+//!
+//! A caller's `s2` to `s11` are not saved: a program saves those that it uses, in a loop once for
+//! all its calls.
 //!
 //! # Interrupts
 //! An entry saves all registers in the frame and jumps to the kernel's own entry as if the kernel
@@ -26,17 +30,16 @@
 //! - Floating-point and vector state is off in `sstatus` (FS and VS are 0, and nothing sets them),
 //!   so such an instruction traps, and no such register exists to leak.
 
-use super::{call, process};
-use crate::{
-    arch::offset::CURRENT,
-    kernel::KERNEL,
-    task::Header,
+use super::{
+    call,
+    process::{self, MESSAGE, Process},
 };
+use crate::{arch::offset::CURRENT, kernel::KERNEL, task::Header};
 use core::{arch::global_asm, mem::offset_of};
 
 /// The state of a process outside of the kernel, at the high end of its kernel stack. User mode
 /// cannot access it.
-#[repr(C, align(16))]
+#[repr(C, align(64))]
 pub(super) struct Frame {
     /// The address to continue at, then `x1` to `x31`.
     pub(super) registers: [usize; 32],
@@ -49,7 +52,9 @@ pub(super) struct Frame {
     /// Writes of `satp` for this process.
     pub(super) entries: usize,
     /// The process's record.
-    pub(super) process: usize,
+    pub(super) process: &'static Process,
+    /// The routine that continues after another call, with the results in the frame.
+    pub(super) answer: usize,
 }
 
 impl Frame {
@@ -58,9 +63,21 @@ impl Frame {
     pub(super) const SP: usize = 2;
     pub(super) const A0: usize = 10;
     pub(super) const A1: usize = 11;
+
+    /// The process that the frame belongs to.
+    #[inline(always)]
+    pub(super) fn owner(&self) -> &'static Process {
+        self.process
+    }
+
+    #[inline(always)]
+    pub(super) fn set_message(&mut self, message: [usize; MESSAGE]) {
+        self.registers[Self::A1..Self::A1 + MESSAGE].copy_from_slice(&message);
+    }
 }
 
-const _: () = assert!(size_of::<Frame>().is_multiple_of(16));
+// It is cleared by 64 bytes at a time.
+const _: () = assert!(size_of::<Frame>().is_multiple_of(64));
 
 unsafe extern "C" {
     /// The vectors that take the place of the kernel's own once there are processes.
@@ -69,20 +86,32 @@ unsafe extern "C" {
     safe fn tandem_user_resume_fence();
     safe fn tandem_user_restore();
     safe fn tandem_user_restore_fence();
+    safe fn tandem_user_answer();
+    safe fn tandem_user_answer_fence();
 }
 
-/// The addresses at which a suspended process continues: after `yield`, and with all registers.
-/// Without ASIDs, each has a fence behind the write of `satp`.
-pub(super) fn continuations(asids: bool) -> [usize; 2] {
-    let [resume, restore] = if asids {
-        [tandem_user_resume as *const () as usize, tandem_user_restore as *const () as usize]
+/// The addresses at which a suspended process continues.
+pub(super) struct Continuations {
+    pub(super) resume: usize,
+    pub(super) restore: usize,
+    pub(super) answer: usize,
+}
+
+/// Without ASIDs, each routine has a fence behind the write of `satp`.
+pub(super) fn continuations(asids: bool) -> Continuations {
+    if asids {
+        Continuations {
+            resume: tandem_user_resume as *const () as usize,
+            restore: tandem_user_restore as *const () as usize,
+            answer: tandem_user_answer as *const () as usize,
+        }
     } else {
-        [
-            tandem_user_resume_fence as *const () as usize,
-            tandem_user_restore_fence as *const () as usize,
-        ]
-    };
-    [resume, restore]
+        Continuations {
+            resume: tandem_user_resume_fence as *const () as usize,
+            restore: tandem_user_restore_fence as *const () as usize,
+            answer: tandem_user_answer_fence as *const () as usize,
+        }
+    }
 }
 
 global_asm!(
@@ -179,32 +208,15 @@ global_asm!(
     "add t1, t1, t0",
     "ld t1, 0(t1)",
     "mv a6, sp",
-    "csrsi sstatus, 2",
     "jalr t1",
-    "csrci sstatus, 2",
-    "ld t0, {RESUME}(sp)",
-    "lla t1, tandem_user_resume_fence",
-    "beq t0, t1, 6f",
-    "tandem_enter_space 0",
-    "j 7f",
-    "6:",
-    "tandem_enter_space 1",
-    "7:",
-    "tandem_to_user",
-    "ld t0, 0(sp)",
-    "ld tp, 8*4(sp)",
-    "csrw sepc, t0",
-    "ld a1, 8*11(sp)",
-    "ld a2, 8*12(sp)",
-    "ld a3, 8*13(sp)",
-    "ld a4, 8*14(sp)",
-    "ld a5, 8*15(sp)",
-    "li a6, 0",
-    "li a7, 0",
-    "csrw sscratch, sp",
-    "ld sp, 8*2(sp)",
-    "tandem_clear_temporaries",
-    "sret",
+    "bnez a1, 6f",
+    "sd a0, 8*10(sp)",
+    "ld t0, {ANSWER}(sp)",
+    "jr t0",
+    "6:", // a1 is the task to switch to
+    "ld a0, {CURRENT}(tp)",
+    "ld ra, {ANSWER}(sp)",
+    "j tandem_suspend",
     // An exception: of the kernel, or of the process, which ends.
     "8:",
     "csrr t1, sstatus",
@@ -268,6 +280,29 @@ global_asm!(
     "li x\\n, 0",
     ".endr",
     "sret",
+    // Continues a process after a call, with its results.
+    ".if \\fence",
+    ".global tandem_user_answer_fence",
+    "tandem_user_answer_fence:",
+    ".else",
+    ".global tandem_user_answer",
+    "tandem_user_answer:",
+    ".endif",
+    "tandem_enter_space \\fence",
+    "tandem_to_user",
+    "ld t0, 0(sp)",
+    "ld tp, 8*4(sp)",
+    "csrw sepc, t0",
+    "csrw sscratch, sp",
+    ".irp n, 10, 11, 12, 13, 14, 15",
+    "ld x\\n, 8*\\n(sp)",
+    ".endr",
+    "ld sp, 8*2(sp)",
+    "tandem_clear_temporaries",
+    ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27",
+    "li x\\n, 0",
+    ".endr",
+    "sret",
     // Continues a process with all its registers.
     ".if \\fence",
     ".global tandem_user_restore_fence",
@@ -300,5 +335,6 @@ global_asm!(
     SPACE = const offset_of!(Frame, space),
     RESUME = const offset_of!(Frame, resume),
     RESTORE = const offset_of!(Frame, restore),
+    ANSWER = const offset_of!(Frame, answer),
     ENTRIES = const offset_of!(Frame, entries),
 );

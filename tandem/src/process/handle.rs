@@ -56,6 +56,7 @@ impl Place {
         self.used.get()
     }
 
+    #[cfg(target_os = "none")]
     pub(super) fn family(&self) -> Family {
         self.family.get()
     }

@@ -47,7 +47,7 @@ mod space;
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 pub use self::{
-    process::{Cause, Ended, satp_writes, wait_for_first},
+    process::{Cause, Ended, wait_for_first},
     space::{Memory, Program},
 };
 

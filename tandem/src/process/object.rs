@@ -1,29 +1,32 @@
 //! The objects that handles name: semaphores, channels and endpoints.
 //!
+//! Each operation runs masked, in constant time but for the insertion of a waiter, at most 32 steps,
+//! and never blocks here: if the caller must wait, or has made a more urgent process ready, it
+//! returns the task to switch to. A process that waits gets its results in its [`Frame`], from the
+//! one that wakes it.
+//!
 //! # Soundness
 //! Objects are static, and fields are cells that are accessed with interrupts masked. A process
-//! that waits in a queue has its waiter on its kernel stack, which it does not leave before it has
-//! left the queue: it wakes only when it was served, or when [`Process::cancel`] has removed it.
+//! waits with the waiter in its record, which is static too, so a waiter never dangles.
 
 use super::{
+    entry::Frame,
     handle::{Family, Handle, Place, index},
-    process::{Outcome, Process, this},
+    process::Process,
 };
 use crate::{
-    arch::{self, Mask},
-    kernel,
+    kernel::KERNEL,
     shared::{Masked, Shared},
-    task::masked,
-    wait::{WaitQueue, Waiter},
+    task::{Task, masked},
+    wait::WaitQueue,
 };
-use core::{mem::MaybeUninit, ptr::NonNull};
 
 /// The objects of all processes together.
 const OBJECTS: usize = 1024;
 /// The channels and endpoints among them.
 const LARGE_OBJECTS: usize = 64;
 /// The words that a channel holds.
-pub(super) const CAPACITY: usize = 64;
+const CAPACITY: u32 = 64;
 
 /// The kind of an object, by the number that a process passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,81 +37,32 @@ pub(super) enum Kind {
     Endpoint = 2,
 }
 
-/// The units of a semaphore, and the processes that wait for one.
-pub(super) struct Units {
-    waiters: WaitQueue,
-    count: Shared<u32>,
-}
-
-impl Units {
-    pub(super) const fn new() -> Self {
-        Self { waiters: WaitQueue::new(), count: Shared::new(0) }
-    }
-
-    pub(super) fn set(&self, m: Masked, count: u32) {
-        debug_assert!(self.waiters.is_empty(m));
-        self.count.set(m, count);
-    }
-
-    /// Adds one, or hands it to the most urgent process that waits. A count above 2³² − 1 wraps.
-    #[inline(always)]
-    pub(super) fn give(&self) {
-        let (mask, m) = Mask::set();
-        match self.waiters.first(m) {
-            None => {
-                self.count.set(m, self.count.get(m).wrapping_add(1));
-                mask.restore();
-            }
-            // SAFETY: interrupts are masked by `Mask::set` above.
-            Some(first) => unsafe {
-                arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first));
-            },
-        }
-    }
-
-    /// Takes one for the calling process; waits while there is none. Returns early if the process
-    /// is to end. Interrupts are on.
-    #[inline(always)]
-    pub(super) fn take(&self, me: &Process) {
-        let m = arch::mask();
-        let count = self.count.get(m);
-        if count > 0 {
-            self.count.set(m, count - 1);
-        } else if !me.is_doomed(m) {
-            me.in_queue.set(m, true);
-            // SAFETY: the caller is a process, a thread of the kernel, with interrupts masked.
-            unsafe { arch::wait_in(&self.waiters) };
-            me.in_queue.set(m, false);
-        }
-        arch::unmask(m);
-    }
-}
-
 pub(super) struct Object {
     place: Place,
     kind: Shared<Kind>,
-    /// Of a semaphore. Of a channel: the words in it.
-    pub(super) units: Units,
     /// The index of the channel or endpoint.
     large: Shared<u16>,
+    /// Of a semaphore: its units. Of a channel: its words.
+    count: Shared<u32>,
+    /// The processes that wait for a unit, for a word, or for the server of an endpoint.
+    waiters: WaitQueue,
 }
 
 /// The further parts of a channel or an endpoint.
 pub(super) struct Large {
     used: Shared<bool>,
-    /// Of a channel: the free places.
-    pub(super) free: Units,
-    ring: [Shared<u32>; CAPACITY],
-    read: Shared<u32>,
-    written: Shared<u32>,
-    /// Of an endpoint: the processes whose calls no server has received.
-    pub(super) callers: WaitQueue,
-    /// The process that receives the calls, from its first receive on.
-    pub(super) server: Shared<Option<&'static Process>>,
+    /// Of a channel: the processes that wait for room, each with its word in its frame.
+    senders: WaitQueue,
+    ring: [Shared<u32>; CAPACITY as usize],
+    /// The place of the first word.
+    first: Shared<u32>,
+    /// Of an endpoint: the process that receives the calls, from its first receive on.
+    server: Shared<Option<&'static Process>>,
     /// The server waits for a call.
-    pub(super) idle: Shared<bool>,
+    idle: Shared<bool>,
     /// The process whose call is being served.
-    pub(super) served: Shared<Option<&'static Process>>,
+    served: Shared<Option<&'static Process>>,
+    callers: Shared<Option<&'static WaitQueue>>,
 }
 
 // SAFETY: cells are accessed with interrupts masked, on one core.
@@ -118,30 +72,30 @@ static TABLE: [Object; OBJECTS] = [const {
     Object {
         place: Place::new(),
         kind: Shared::new(Kind::Semaphore),
-        units: Units::new(),
         large: Shared::new(0),
+        count: Shared::new(0),
+        waiters: WaitQueue::new(),
     }
 }; OBJECTS];
 
 static LARGE: [Large; LARGE_OBJECTS] = [const {
     Large {
         used: Shared::new(false),
-        free: Units::new(),
-        ring: [const { Shared::new(0) }; CAPACITY],
-        read: Shared::new(0),
-        written: Shared::new(0),
-        callers: WaitQueue::new(),
+        senders: WaitQueue::new(),
+        ring: [const { Shared::new(0) }; CAPACITY as usize],
+        first: Shared::new(0),
         server: Shared::new(None),
         idle: Shared::new(false),
         served: Shared::new(None),
+        callers: Shared::new(None),
     }
 }; LARGE_OBJECTS];
 
 /// The place after the last that was given out, where the search for a free one begins.
 static NEXT: Shared<usize> = Shared::new(0);
 
-/// Makes an object for a family. `None` without a free place. A step for each used place, with
-/// interrupts masked only for each step.
+/// Makes an object for a family. `None` without a free place. Interrupts are on: a step with them
+/// masked for each place that is used.
 pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
     let large = if kind == Kind::Semaphore { None } else { Some(claim_large()?) };
     for _ in 0..OBJECTS {
@@ -150,9 +104,13 @@ pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
             NEXT.set(m, (at + 1) % OBJECTS);
             let object = &TABLE[at];
             (!object.place.is_used()).then(|| {
+                debug_assert!(object.waiters.is_empty(m));
                 object.kind.set(m, kind);
-                object.units.set(m, if kind == Kind::Semaphore { count } else { 0 });
+                object.count.set(m, if kind == Kind::Semaphore { count } else { 0 });
                 object.large.set(m, large.unwrap_or(0) as u16);
+                if let Some(large) = large {
+                    LARGE[large].callers.set(m, Some(&object.waiters));
+                }
                 object.place.occupy(at, family)
             })
         });
@@ -173,9 +131,7 @@ fn claim_large() -> Option<usize> {
             let is_free = !large.used.get(m);
             if is_free {
                 large.used.set(m, true);
-                large.free.set(m, CAPACITY as u32);
-                large.read.set(m, 0);
-                large.written.set(m, 0);
+                large.first.set(m, 0);
             }
             is_free
         })
@@ -189,7 +145,7 @@ pub(super) fn find(m: Masked, family: Family, word: usize, kind: Kind) -> Option
     (object.place.is_named(word, family) && object.kind.get(m) == kind).then_some(object)
 }
 
-/// Frees the objects of a family that has no process left: nobody waits for them.
+/// Frees the objects of a family that has no process left: nobody waits for them. Interrupts are on.
 pub(super) fn free_all(family: Family) {
     for object in &TABLE {
         masked(|m| {
@@ -203,143 +159,177 @@ pub(super) fn free_all(family: Family) {
     }
 }
 
+/// Takes `me`, the running process, out of the ready set. Returns the task to switch to.
+#[inline(always)]
+fn leave(m: Masked, me: &'static Process) -> Option<Task> {
+    Some(KERNEL.ready.remove_head(m, me.task()))
+}
+
+/// Makes a process ready. Returns its task if it is more urgent than the running one.
+#[inline(always)]
+fn wake(m: Masked, process: &'static Process) -> Option<Task> {
+    let task = process.task();
+    KERNEL.ready.insert(m, task).then_some(task)
+}
+
+/// Serves the most urgent waiter. Only processes wait in the queues of objects.
+#[inline(always)]
+fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
+    let first = queue.first(m)?;
+    queue.serve(m, first).map(Process::of)
+}
+
 impl Object {
-    pub(super) fn large(&self, m: Masked) -> &'static Large {
-        &LARGE[usize::from(self.large.get(m))]
+    fn large(&self, m: Masked) -> &'static Large {
+        &LARGE[usize::from(self.large.get(m)) % LARGE_OBJECTS]
     }
 
-    /// Appends a word to a channel; waits while it is full. `false` if the process is to end.
-    pub(super) fn send(&self, me: &Process, word: u32) -> bool {
-        let large = masked(|m| self.large(m));
-        large.free.take(me);
-        let goes_on = masked(|m| {
-            let at = large.written.get(m);
-            if !me.is_doomed(m) {
-                large.ring[at as usize % CAPACITY].set(m, word);
-                large.written.set(m, at.wrapping_add(1));
-            }
-            !me.is_doomed(m)
-        });
-        if goes_on {
-            self.units.give();
+    /// Adds a unit, or hands it to the most urgent process that waits. A count above 2³² − 1 wraps.
+    #[inline(always)]
+    pub(super) fn give(&self, m: Masked) -> Option<Task> {
+        let Some(process) = serve(m, &self.waiters) else {
+            self.count.set(m, self.count.get(m).wrapping_add(1));
+            return None;
+        };
+        wake(m, process)
+    }
+
+    /// Takes a unit for `me`, or has it wait for one.
+    #[inline(always)]
+    pub(super) fn take(&self, m: Masked, me: &'static Process) -> Option<Task> {
+        let count = self.count.get(m);
+        if count > 0 {
+            self.count.set(m, count - 1);
+            return None;
         }
-        goes_on
+        me.enter(m, &self.waiters);
+        leave(m, me)
     }
 
-    /// Removes the first word of a channel; waits while it is empty. 0 if the process is to end.
-    pub(super) fn receive(&self, me: &Process) -> u32 {
-        let large = masked(|m| self.large(m));
-        self.units.take(me);
-        let word = masked(|m| {
-            let at = large.read.get(m);
-            (!me.is_doomed(m)).then(|| {
-                large.read.set(m, at.wrapping_add(1));
-                large.ring[at as usize % CAPACITY].get(m)
-            })
-        });
-        if word.is_some() {
-            large.free.give();
+    /// Appends a word to a channel, or hands it to a receiver that waits.
+    pub(super) fn send(&self, m: Masked, me: &'static Process, word: u32) -> Option<Task> {
+        if let Some(receiver) = serve(m, &self.waiters) {
+            receiver.set_result(m, Frame::A0, word as usize);
+            return wake(m, receiver);
         }
-        word.unwrap_or(0)
-    }
-
-    /// Calls the server of an endpoint with a message, which it replaces by the answer. Returns
-    /// `false` if there is no answer: the server has ended, or the process is to end.
-    ///
-    /// While the server works for the caller, it has at least the caller's priority.
-    pub(super) fn call(&self, me: &'static Process) -> bool {
-        let m = arch::mask();
         let large = self.large(m);
-        me.outcome.set(m, Outcome::Waits);
-        if me.is_doomed(m) {
-            arch::unmask(m);
-            return false;
+        if self.count.get(m) == CAPACITY {
+            me.set_result(m, Frame::A1, word as usize);
+            me.enter(m, &large.senders);
+            return leave(m, me);
         }
-        let mut place = MaybeUninit::uninit();
-        let waiter = Waiter::in_place(&mut place, &me.header);
+        self.push(m, large, word);
+        None
+    }
+
+    fn push(&self, m: Masked, large: &Large, word: u32) {
+        let count = self.count.get(m);
+        let at = (large.first.get(m) + count) % CAPACITY;
+        large.ring[at as usize].set(m, word);
+        self.count.set(m, count + 1);
+    }
+
+    /// Removes the first word of a channel; without one, has `me` wait, which gets it in its frame.
+    pub(super) fn receive(&self, m: Masked, me: &'static Process) -> (usize, Option<Task>) {
+        let count = self.count.get(m);
+        if count == 0 {
+            me.enter(m, &self.waiters);
+            return (0, leave(m, me));
+        }
+        let large = self.large(m);
+        let first = large.first.get(m);
+        let word = large.ring[first as usize].get(m) as usize;
+        large.first.set(m, (first + 1) % CAPACITY);
+        self.count.set(m, count - 1);
+        let next = serve(m, &large.senders).and_then(|sender| {
+            self.push(m, large, sender.result(m, Frame::A1) as u32);
+            wake(m, sender)
+        });
+        (word, next)
+    }
+
+    /// Calls the server of an endpoint with the message in the frame of `me`, which waits for the
+    /// answer there. While the server works for it, it has at least the priority of `me`.
+    pub(super) fn call(&self, m: Masked, me: &'static Process) -> Option<Task> {
+        let large = self.large(m);
+        me.calls.set(m, Some(large));
         match large.server.get(m).filter(|_| large.idle.get(m)) {
             Some(server) => {
                 large.accept(m, server, me);
-                kernel::wake(m, &server.header);
+                KERNEL.ready.insert(m, server.task());
             }
-            None => large.callers.insert(m, waiter),
+            None => me.enter(m, &self.waiters),
         }
-        while me.outcome.get(m) == Outcome::Waits && !me.is_doomed(m) {
-            kernel::block(m, &me.header);
-        }
-        waiter.leave(m);
-        if large.served.get(m).is_some_and(|served| served.is(me)) {
-            large.served.set(m, None);
-        }
-        let answered = me.outcome.get(m) == Outcome::Answered;
-        arch::unmask(m);
-        answered
+        leave(m, me)
     }
 
-    /// Answers the call that the process serves, if there is one, and waits for the next. `false`
-    /// if the endpoint has another server, or the process is to end.
-    pub(super) fn reply_and_receive(&self, me: &'static Process) -> bool {
-        let (mask, m) = Mask::set();
+    /// Answers the call that `me` serves with the message in its frame, if there is one, and
+    /// receives or waits for the next. `Err` if the endpoint has another server.
+    pub(super) fn reply_and_receive(
+        &self,
+        m: Masked,
+        me: &'static Process,
+    ) -> Result<Option<Task>, ()> {
         let large = self.large(m);
-        if large.server.get(m).is_some_and(|server| !server.is(me)) {
-            mask.restore();
-            return false;
+        match large.server.get(m) {
+            Some(server) if server.is(me) => {}
+            None => {
+                // A process serves one endpoint, so that its end is known to that.
+                if me.serves.get(m).is_some() {
+                    return Err(());
+                }
+                large.server.set(m, Some(me));
+                me.serves.set(m, Some(large));
+            }
+            Some(_) => return Err(()),
         }
-        large.server.set(m, Some(me));
-        me.serves.set(m, Some(large));
         if let Some(caller) = large.served.get(m) {
             large.served.set(m, None);
-            caller.message.set(m, me.message.get(m));
-            caller.outcome.set(m, Outcome::Answered);
-            kernel::wake(m, &caller.header);
+            caller.calls.set(m, None);
+            caller.hand_message(m, me);
+            KERNEL.ready.insert(m, caller.task());
             me.lower(m);
         }
-        match large.callers.pop(m) {
-            Some((waiter, _)) => large.accept(m, me, Process::of(waiter.task(m))),
-            None => {
-                large.idle.set(m, true);
-                while large.idle.get(m) && !me.is_doomed(m) {
-                    kernel::block(m, &me.header);
-                }
-                large.idle.set(m, false);
-            }
+        if let Some(caller) = serve(m, &self.waiters) {
+            large.accept(m, me, caller);
+            let urgent = KERNEL.ready.most_urgent(m);
+            return Ok((!urgent.is(me.task())).then_some(urgent));
         }
-        let goes_on = !me.is_doomed(m);
-        kernel::reschedule(m, mask);
-        mask.restore();
-        goes_on
+        large.idle.set(m, true);
+        Ok(leave(m, me))
     }
 }
 
 impl Large {
     /// Gives the server a caller's message, and the caller's priority if that is more urgent.
-    fn accept(&self, m: Masked, server: &Process, caller: &'static Process) {
+    #[inline(always)]
+    fn accept(&self, m: Masked, server: &'static Process, caller: &'static Process) {
         self.idle.set(m, false);
         self.served.set(m, Some(caller));
-        server.message.set(m, caller.message.get(m));
+        server.hand_message(m, caller);
         server.raise(m, caller.header.level.get(m));
     }
 
-    /// The server has ended: calls fail.
-    pub(super) fn close(&self, m: Masked) {
-        self.server.set(m, None);
-        self.idle.set(m, false);
-        let fail = |caller: &'static Process| {
-            caller.outcome.set(m, Outcome::Failed);
-            kernel::wake(m, &caller.header);
-        };
-        if let Some(caller) = self.served.get(m) {
+    /// A caller that is served is about to end: its answer goes to nobody.
+    pub(super) fn forget(&self, m: Masked, caller: &Process) {
+        if self.served.get(m).is_some_and(|served| served.is(caller)) {
             self.served.set(m, None);
-            fail(caller);
-        }
-        while let Some((waiter, _)) = self.callers.pop(m) {
-            fail(Process::of(waiter.task(m)));
         }
     }
-}
 
-/// The object of that kind that `word` names for the calling process.
-#[inline(always)]
-pub(super) fn named(word: usize, kind: Kind) -> Option<&'static Object> {
-    masked(|m| find(m, this(m).family(m), word, kind))
+    /// The server is about to end: all calls fail with `reason`.
+    pub(super) fn close(&self, m: Masked, reason: usize) {
+        self.server.set(m, None);
+        self.idle.set(m, false);
+        let served = self.served.get(m);
+        self.served.set(m, None);
+        let waiting = || self.callers.get(m).and_then(|queue| serve(m, queue));
+        let mut caller = served.or_else(waiting);
+        while let Some(process) = caller {
+            process.calls.set(m, None);
+            process.set_result(m, Frame::A0, reason);
+            crate::kernel::wake(m, process.task());
+            caller = waiting();
+        }
+    }
 }

@@ -19,9 +19,9 @@
 
 use super::{
     call,
-    entry::{Frame, continuations, tandem_process_vectors},
+    entry::{Continuations, Frame, continuations, tandem_process_vectors},
     handle::{Family, Place, index},
-    object::{Large, Units, free_all},
+    object::{Large, free_all},
     space::{self, Space},
     table::PAGE,
 };
@@ -29,10 +29,17 @@ use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::{Header, Info, Level, Life, Priority, StillAlive, Task, masked},
+    task::{Header, Level, Life, Priority, StillAlive, Task, masked},
     thread::Me,
+    wait::{WaitQueue, Waiter},
 };
-use core::{cell::UnsafeCell, fmt, mem::offset_of, ptr::NonNull, str};
+use core::{
+    cell::UnsafeCell,
+    fmt,
+    mem::{MaybeUninit, offset_of},
+    ptr::NonNull,
+    str,
+};
 
 /// The processes that can be alive at a time, or ended and not reaped.
 const PROCESSES: usize = 512;
@@ -46,7 +53,6 @@ const FIRST_STACK: usize = 8 * PAGE;
 const STACK: usize = PAGE;
 /// The bytes that a process can hand to one that it spawns.
 pub(super) const HANDED: usize = 1024;
-const NAME: usize = 16;
 
 type Write = fn(&[u8]);
 type Report = fn(&Ended);
@@ -54,43 +60,36 @@ type Report = fn(&Ended);
 /// Words of a message.
 pub(super) const MESSAGE: usize = 4;
 
-/// How a call to an endpoint has ended. Zero, so that records are placed in `.bss`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Outcome {
-    Waits = 0,
-    Answered,
-    Failed,
-}
-
 #[repr(C)]
 pub(super) struct Process {
     pub(super) header: Header,
     place: Place,
     family: Shared<Family>,
     space: Shared<Option<Space>>,
-    name: UnsafeCell<[u8; NAME]>,
+    /// The address of the frame, at the high end of the kernel stack.
+    frame: Shared<usize>,
+    name: Shared<[usize; 2]>,
+    /// The place in a queue of an object's.
+    waiter: UnsafeCell<MaybeUninit<Waiter>>,
     /// The handle of the parent; 0 without one.
     parent: Shared<usize>,
     /// Children that have not been reaped.
     children: Shared<u32>,
-    ended: Units,
+    /// The process waits for the end of a child.
+    reaps: Shared<bool>,
     /// The first child that has ended; with `next`, a list. In a free record, `next` is the next
     /// free one.
     first_ended: Shared<Option<&'static Process>>,
     next: Shared<Option<&'static Process>>,
     status: Shared<usize>,
     doomed: Shared<bool>,
-    /// The process is in the queue of its last waiter, unless it is ready.
-    pub(super) in_queue: Shared<bool>,
-    pub(super) message: Shared<[usize; MESSAGE]>,
-    pub(super) outcome: Shared<Outcome>,
+    /// The endpoint that the process has called and waits for.
+    pub(super) calls: Shared<Option<&'static Large>>,
     /// The endpoint that the process receives from.
     pub(super) serves: Shared<Option<&'static Large>>,
 }
 
-// SAFETY: cells are accessed with interrupts masked, on one core; the name is written before the
-// process runs.
+// SAFETY: cells are accessed with interrupts masked, on one core; so is the waiter.
 unsafe impl Sync for Process {}
 
 const _: () = assert!(offset_of!(Process, header) == 0);
@@ -145,17 +144,13 @@ pub enum Cause {
     /// Its parent.
     Killed,
     /// An exception: `scause`, `sepc` and `stval`.
-    Fault {
-        cause: usize,
-        at: usize,
-        value: usize,
-    },
+    Fault { cause: usize, at: usize, value: usize },
 }
 
 /// The end of a process.
 #[derive(Clone, Copy)]
 pub struct Ended {
-    name: [u8; NAME],
+    name: [u8; 16],
     pub cause: Cause,
 }
 
@@ -163,7 +158,9 @@ impl Ended {
     /// The name that the process was given.
     #[must_use]
     pub fn name(&self) -> &str {
-        text(&self.name)
+        let name = &self.name;
+        let length = name.iter().position(|byte| !byte.is_ascii_graphic());
+        str::from_utf8(&name[..length.unwrap_or(name.len())]).unwrap_or_default()
     }
 }
 
@@ -189,12 +186,6 @@ impl fmt::Display for Ended {
     }
 }
 
-/// The letters of a name up to the first byte that is none.
-fn text(name: &[u8; NAME]) -> &str {
-    let length = name.iter().position(|byte| !byte.is_ascii_graphic()).unwrap_or(NAME);
-    str::from_utf8(&name[..length]).unwrap_or_default()
-}
-
 impl Process {
     const fn new() -> Self {
         Self {
@@ -202,17 +193,17 @@ impl Process {
             place: Place::new(),
             family: Shared::new(0),
             space: Shared::new(None),
-            name: UnsafeCell::new([0; NAME]),
+            frame: Shared::new(0),
+            name: Shared::new([0; 2]),
+            waiter: UnsafeCell::new(MaybeUninit::zeroed()),
             parent: Shared::new(0),
             children: Shared::new(0),
-            ended: Units::new(),
+            reaps: Shared::new(false),
             first_ended: Shared::new(None),
             next: Shared::new(None),
             status: Shared::new(0),
             doomed: Shared::new(false),
-            in_queue: Shared::new(false),
-            message: Shared::new([0; MESSAGE]),
-            outcome: Shared::new(Outcome::Waits),
+            calls: Shared::new(None),
             serves: Shared::new(None),
         }
     }
@@ -247,13 +238,41 @@ impl Process {
         (core::ptr::from_ref(self).addr() - start) / size_of::<Self>()
     }
 
+    #[inline(always)]
     fn frame(&self, m: Masked) -> *mut Frame {
-        (self.space(m).kernel_stack - size_of::<Frame>()) as *mut Frame
+        self.frame.get(m) as *mut Frame
     }
 
-    fn name(&self) -> &'static str {
-        // SAFETY: written before the process began, and not while the kernel's record names it.
-        text(unsafe { &*self.name.get().cast_const() })
+    /// The register `number` in the frame of a process that waits.
+    pub(super) fn result(&self, m: Masked, number: usize) -> usize {
+        // SAFETY: the process waits in the kernel, so its frame is not in use.
+        unsafe { (&raw const (*self.frame(m)).registers).cast::<usize>().add(number).read() }
+    }
+
+    /// Sets the register `number` of a process that waits, or is about to.
+    #[inline(always)]
+    pub(super) fn set_result(&self, m: Masked, number: usize, value: usize) {
+        debug_assert!(number < 32);
+        // SAFETY: as for `result`.
+        unsafe { (&raw mut (*self.frame(m)).registers).cast::<usize>().add(number).write(value) };
+    }
+
+    /// Gives this process, which waits, the message of another, as the result of its call.
+    #[inline(always)]
+    pub(super) fn hand_message(&self, m: Masked, from: &Self) {
+        self.set_result(m, Frame::A0, 0);
+        for word in Frame::A1..Frame::A1 + MESSAGE {
+            self.set_result(m, word, from.result(m, word));
+        }
+    }
+
+    /// Enters the process, which runs, into a queue.
+    #[inline(always)]
+    pub(super) fn enter(&'static self, m: Masked, queue: &WaitQueue) {
+        // SAFETY: a process that runs is in no queue, so nothing refers to its waiter.
+        let waiter = Waiter::in_place(unsafe { &mut *self.waiter.get() }, &self.header);
+        self.header.waiter.set(m, Some(NonNull::from(waiter)));
+        queue.insert(m, waiter);
     }
 
     /// Raises the process to `level`, if that is more urgent.
@@ -289,9 +308,10 @@ impl Process {
         if KERNEL.ready.contains(m, self.task()) {
             return;
         }
-        if let (true, Some(waiter)) = (self.in_queue.get(m), self.header.waiter.get(m)) {
-            // SAFETY: the process is not ready and waits in a queue, so its waiter is in place.
-            unsafe { waiter.as_ref() }.leave(m);
+        // SAFETY: the waiter is zero or has been in a queue: `enter` alone makes it, in the record.
+        unsafe { (*self.waiter.get()).assume_init_ref() }.leave(m);
+        if let Some(large) = self.calls.get(m) {
+            large.forget(m, self);
         }
         kernel::wake(m, self.task());
     }
@@ -317,9 +337,11 @@ pub(super) fn write(bytes: &[u8]) {
 /// The attributes of a process that is to begin.
 pub(super) struct Plan {
     pub(super) entry: usize,
-    pub(super) arguments: [usize; 2],
+    /// The argument of a process that is handed no bytes.
+    pub(super) argument: usize,
     pub(super) priority: Priority,
-    pub(super) name: [u8; NAME],
+    /// The letters of the name, as a number in the order of the bytes.
+    pub(super) name: [usize; 2],
     /// The process founds a family.
     pub(super) apart: bool,
 }
@@ -341,16 +363,14 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
         process.family.set(m, 0);
         Ok(process)
     })?;
-    let mut name = [0; NAME];
-    name[..5].copy_from_slice(b"first");
     let plan = Plan {
         entry,
-        arguments: [space::ARENA, request.len()],
+        argument: space::ARENA,
         priority: Priority::new(1),
-        name,
+        name: [usize::from_le_bytes(*b"first\0\0\0"), 0],
         apart: false,
     };
-    begin(process, &plan, &[]);
+    begin(process, &plan, &[], request.len());
     Ok(())
 }
 
@@ -360,10 +380,9 @@ pub fn wait_for_first(me: &Me) -> Ended {
     masked(|m| ALL.first.get(m)).expect("the first process has ended")
 }
 
-/// The number of writes of `satp` for processes so far, those that run excepted.
-#[must_use]
-pub fn satp_writes() -> usize {
-    masked(|m| ALL.entries.get(m))
+/// The writes of `satp` for processes that have ended.
+pub(super) fn ended_entries(m: Masked) -> usize {
+    ALL.entries.get(m)
 }
 
 /// A free record with memory. `None` if there is none.
@@ -375,7 +394,9 @@ fn claim(m: Masked) -> Option<&'static Process> {
     let at = ALL.made.get(m);
     let process = RECORDS.get(at)?;
     let stack = if at == 0 { FIRST_STACK } else { STACK };
-    process.space.set(m, Some(Space::new(m, at + 1, stack)?));
+    let space = Space::new(m, at + 1, stack)?;
+    process.frame.set(m, space.kernel_stack - size_of::<Frame>());
+    process.space.set(m, Some(space));
     ALL.made.set(m, at + 1);
     Some(process)
 }
@@ -416,7 +437,7 @@ pub(super) fn spawn(parent: &'static Process, plan: &Plan, handed: &[u8]) -> Opt
         parent.children.set(m, parent.children.get(m) + 1);
         Some((process, handle))
     })?;
-    begin(process, plan, handed);
+    begin(process, plan, handed, handed.len());
     Some(handle)
 }
 
@@ -436,66 +457,69 @@ fn free(m: Masked, process: &'static Process) {
 }
 
 /// Prepares the memory and the frame of a claimed process, and makes it ready. If it is more urgent
-/// than the caller, it runs at once.
-fn begin(process: &'static Process, plan: &Plan, handed: &[u8]) {
+/// than the caller, it runs at once. `second` is its second argument.
+fn begin(process: &'static Process, plan: &Plan, handed: &[u8], second: usize) {
     let (space, arena, frame, asids) = masked(|m| {
         let arena = (process.family(m) == 0).then(|| space::arena(m));
         (process.space(m), arena, process.frame(m), space::has_asids(m))
     });
     space.renew(arena);
-    let [resume, restore] = continuations(asids);
-    let mut registers = [0; 32];
-    registers[Frame::PC] = plan.entry;
-    let argument = if handed.is_empty() { plan.arguments[0] } else { space.place(handed) };
-    registers[Frame::A0] = argument;
-    registers[Frame::A1] = plan.arguments[1];
-    let used = handed.len().next_multiple_of(16);
-    registers[Frame::SP] = space::STACK_END - used;
-    // SAFETY: the frame is on the kernel stack of a process that does not run yet; the name is
-    // that of a record that the kernel does not name.
-    unsafe {
-        frame.write(Frame { registers, space: space.satp, resume, restore, entries: 0, process: 0 });
-        process.name.get().write(plan.name);
-    }
+    let Continuations { resume, restore, answer } = continuations(asids);
+    let argument = if handed.is_empty() { plan.argument } else { space.place(handed) };
+    // SAFETY: the frame is on the kernel stack of a process that does not run yet.
+    let frame = unsafe {
+        space::clear(frame.addr(), size_of::<Frame>());
+        (&raw mut (*frame).process).write(process);
+        &mut *frame
+    };
+    frame.registers[Frame::PC] = plan.entry;
+    frame.registers[Frame::A0] = argument;
+    frame.registers[Frame::A1] = second;
+    frame.registers[Frame::SP] = space::STACK_END - handed.len().next_multiple_of(16);
+    (frame.space, frame.resume, frame.restore, frame.answer) =
+        (space.satp, resume, restore, answer);
     // A record is claimed by one caller, and its previous task has ended.
-    let claimed = process.task().claim(process.name(), plan.priority);
+    let claimed = process.task().claim("process", plan.priority);
     debug_assert!(claimed.is_ok());
     let (mask, m) = Mask::set();
+    process.name.set(m, plan.name);
     process.doomed.set(m, false);
-    process.in_queue.set(m, false);
+    process.reaps.set(m, false);
     process.children.set(m, 0);
-    process.ended.set(m, 0);
     process.first_ended.set(m, None);
+    process.calls.set(m, None);
     process.serves.set(m, None);
     process.header.admit(m);
     let low = space.kernel_stack - 2 * PAGE;
+    let stack = core::ptr::from_mut(frame).addr();
     // SAFETY: the kernel stack is unused, and the continuation restores the frame at its high end.
-    unsafe { process.header.saved.prepare_at(m, low, frame as usize, restore) };
+    unsafe { process.header.saved.prepare_at(m, low, stack, restore) };
     kernel::launch(m, mask, process.task());
     mask.restore();
 }
 
 /// Waits until a child has ended. Returns its handle and its status; `None` if there is no child,
-/// or the caller is to end.
-pub(super) fn reap(me: &'static Process) -> Option<(usize, usize)> {
-    if masked(|m| me.children.get(m)) == 0 {
+/// or the caller is to end. Masked before and after, not while it waits.
+pub(super) fn reap(m: Masked, me: &'static Process) -> Option<(usize, usize)> {
+    if me.children.get(m) == 0 {
         return None;
     }
-    me.ended.take(me);
-    masked(|m| {
-        let child = me.first_ended.get(m)?;
-        me.first_ended.set(m, child.next.get(m));
-        me.children.set(m, me.children.get(m) - 1);
-        let handle = child.place.handle().map_or(0, |handle| handle.word());
-        child.place.vacate();
-        free(m, child);
-        Some((handle, child.status.get(m)))
-    })
+    while me.first_ended.get(m).is_none() && !me.is_doomed(m) {
+        me.reaps.set(m, true);
+        kernel::block(m, me.task());
+    }
+    me.reaps.set(m, false);
+    let child = me.first_ended.get(m)?;
+    me.first_ended.set(m, child.next.get(m));
+    me.children.set(m, me.children.get(m) - 1);
+    let handle = child.place.handle().map_or(0, |handle| handle.word());
+    child.place.vacate();
+    free(m, child);
+    Some((handle, child.status.get(m)))
 }
 
 /// Ends a child of the caller. `false` if `word` names none that is alive.
-pub(super) fn kill(me: &'static Process, word: usize) -> bool {
-    let (mask, m) = Mask::set();
+pub(super) fn kill(m: Masked, me: &'static Process, word: usize) -> bool {
     let child = RECORDS.get(index(word)).filter(|process| {
         process.place.is_named(word, me.family(m))
             && Some(process.parent.get(m)) == me.place.handle().map(|handle| handle.word())
@@ -503,9 +527,11 @@ pub(super) fn kill(me: &'static Process, word: usize) -> bool {
     });
     if let Some(child) = child {
         child.doom(m);
-        kernel::reschedule(m, mask);
+        let next = KERNEL.ready.most_urgent(m);
+        if !next.is(me.task()) {
+            kernel::switch(m, me.task(), next);
+        }
     }
-    mask.restore();
     child.is_some()
 }
 
@@ -521,14 +547,17 @@ pub(super) unsafe extern "C" fn fault(cause: usize, at: usize, value: usize) -> 
 
 /// Ends the calling process.
 pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
-    // SAFETY: the name of a process that is alive is not written.
-    let ended = Ended { name: unsafe { *me.name.get() }, cause };
+    let [first, second] = masked(|m| me.name.get(m)).map(usize::to_le_bytes);
+    let mut name = [0; 16];
+    name[..8].copy_from_slice(&first);
+    name[8..].copy_from_slice(&second);
+    let ended = Ended { name, cause };
     if !matches!(cause, Cause::Own(_)) {
         masked(|m| ALL.report.get(m))(&ended);
     }
     let last = masked(|m| {
         if let Some(large) = me.serves.get(m) {
-            large.close(m);
+            large.close(m, call::DEAD);
         }
         let members = &MEMBERS_OF[usize::from(me.family(m))];
         members.processes.get(m) == 1
@@ -541,12 +570,15 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     let (_, m) = Mask::set();
     let members = &MEMBERS_OF[usize::from(me.family(m))];
     members.processes.set(m, members.processes.get(m) - 1);
-    me.status.set(m, match cause {
-        Cause::Own(status) => status,
-        Cause::Killed => call::KILLED,
-        Cause::Fault { .. } => call::FAULTED,
-    });
-    // SAFETY: the frame is on this process's own kernel stack, above this function's frames.
+    me.status.set(
+        m,
+        match cause {
+            Cause::Own(status) => status,
+            Cause::Killed => call::KILLED,
+            Cause::Fault { .. } => call::FAULTED,
+        },
+    );
+    // SAFETY: the frame is on this process's own kernel stack, above those of functions.
     let entries = unsafe { (*me.frame(m)).entries };
     ALL.entries.set(m, ALL.entries.get(m) + entries);
     hand_to_parent(m, me);
@@ -605,16 +637,15 @@ fn hand_to_parent(m: Masked, me: &'static Process) {
     };
     me.next.set(m, parent.first_ended.get(m));
     parent.first_ended.set(m, Some(me));
-    parent.ended.give();
+    if parent.reaps.get(m) {
+        kernel::wake(m, parent.task());
+    }
 }
 
-/// The calling process's own numbers: switches to it, and writes of `satp` for it.
-pub(super) fn counts(m: Masked, me: &'static Process) -> [usize; 2] {
+/// The number of switches to a task; 0 if the kernel does not count.
+pub(super) fn switches(m: Masked, task: Task) -> usize {
     #[cfg(feature = "count")]
-    let switches = Info(me.task()).switches() as usize;
+    return task.switches.get(m) as usize;
     #[cfg(not(feature = "count"))]
-    let switches = 0;
-    let _ = Info(me.task());
-    // SAFETY: the frame is on this process's own kernel stack.
-    [switches, unsafe { (*me.frame(m)).entries }]
+    return usize::from(task.bit.get(m) == 0);
 }

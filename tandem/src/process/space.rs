@@ -109,10 +109,11 @@ fn pages(m: Masked, bytes: usize) -> Option<usize> {
     Some(first)
 }
 
-/// Fills whole pages with zeros: a store for each word, and a jump for eight of them.
-#[inline(never)]
+/// Fills memory with zeros: a store for each word, and a jump for eight of them. `bytes` is a
+/// multiple of 64.
+#[inline(always)]
 pub(super) fn clear(page: usize, bytes: usize) {
-    // SAFETY: callers pass pages from `pages` that no running process uses.
+    // SAFETY: callers pass memory from `pages` that no running process uses.
     unsafe {
         asm!(
             "2:",
@@ -289,7 +290,12 @@ impl Space {
     ///
     /// The process, or another that shares the memory, may change the bytes meanwhile: the kernel
     /// must not depend on their values.
-    pub(super) fn read(&self, address: usize, length: usize, mut visit: impl FnMut(*const u8, usize)) -> bool {
+    pub(super) fn read(
+        &self,
+        address: usize,
+        length: usize,
+        mut visit: impl FnMut(*const u8, usize),
+    ) -> bool {
         let (mut at, mut rest) = (address, length);
         while rest > 0 {
             let entry = |place: usize| {

@@ -63,7 +63,7 @@ pub(super) fn translate(
     let mut table = root;
     for level in [2, 1, 0] {
         let entry = read(table + 8 * index(address, level));
-        let target = (entry >> 10 << 12) as usize & (1 << 56) - 1;
+        let target = (entry >> 10 << 12) as usize & ((1 << 56) - 1);
         if entry & VALID == 0 {
             return None;
         }

@@ -69,7 +69,7 @@ pub unsafe fn raw(number: usize, arguments: [usize; 6]) -> [usize; 6] {
     [a, b, c, d, e, f]
 }
 
-/// Calls the kernel. All calls but `yield` preserve `s2` to `s11`.
+/// Calls the kernel.
 #[inline(always)]
 fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
     let mut all = [0; 6];
@@ -81,14 +81,16 @@ fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
             "ecall",
             inlateout("a0") a, inlateout("a1") b, inlateout("a2") c, inlateout("a3") d,
             inlateout("a4") e, inlateout("a5") f, inlateout("a7") number => _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
             clobber_abi("C"), options(nostack),
         );
     }
     [a, b, c, d, e, f]
 }
 
-/// Calls the kernel with one argument; the result is ignored. Without values for the other
-/// registers, which the kernel does not read.
+/// Calls the kernel with one argument, without values for the other registers, which the kernel
+/// does not read.
 #[inline(always)]
 fn call_one(number: usize, argument: usize) -> usize {
     let result;
@@ -97,10 +99,36 @@ fn call_one(number: usize, argument: usize) -> usize {
         asm!(
             "ecall", inlateout("a0") argument => result, inlateout("a7") number => _,
             lateout("a1") _, lateout("a2") _, lateout("a3") _, lateout("a4") _, lateout("a5") _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
             clobber_abi("C"), options(nostack),
         );
     }
     result
+}
+
+/// Calls the kernel with a message in registers, for the one that comes back.
+#[inline(always)]
+fn exchange(number: usize, endpoint: usize, message: Message) -> Result<Message, Refused> {
+    let [mut a, mut b, mut c, mut d] = message;
+    let result: usize;
+    // SAFETY: as in `call`.
+    unsafe {
+        asm!(
+            "ecall", inlateout("a0") endpoint => result,
+            inlateout("a1") a, inlateout("a2") b, inlateout("a3") c, inlateout("a4") d,
+            lateout("a5") _, inlateout("a7") number => _,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+            clobber_abi("C"), options(nostack),
+        );
+    }
+    if result == 0 { Ok([a, b, c, d]) } else { Err(refused(result)) }
+}
+
+#[cold]
+fn refused(result: usize) -> Refused {
+    checked(result).err().unwrap_or(Refused::Unknown)
 }
 
 fn checked(result: usize) -> Result<usize, Refused> {
@@ -219,9 +247,7 @@ impl Endpoint {
     /// [`Refused::Dead`] if the server ends before it answers.
     #[inline(always)]
     pub fn call(self, message: Message) -> Result<Message, Refused> {
-        let [a, b, c, d] = message;
-        let [result, a, b, c, d, _] = call(CALL, [self.0, a, b, c, d]);
-        checked(result).map(|_| [a, b, c, d])
+        exchange(CALL, self.0, message)
     }
 
     /// Answers the call that this process has received, if there is one, and waits for the next.
@@ -230,9 +256,7 @@ impl Endpoint {
     /// [`Refused::Dead`] if the endpoint has another server.
     #[inline(always)]
     pub fn reply_and_receive(self, answer: Message) -> Result<Message, Refused> {
-        let [a, b, c, d] = answer;
-        let [result, a, b, c, d, _] = call(REPLY_AND_RECEIVE, [self.0, a, b, c, d]);
-        checked(result).map(|_| [a, b, c, d])
+        exchange(REPLY_AND_RECEIVE, self.0, answer)
     }
 }
 
@@ -277,9 +301,8 @@ pub unsafe fn spawn<F: FnOnce()>(
     let mut bytes = [0; 16];
     let length = name.len().min(16);
     bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
-    let [first, second] = [0, 8].map(|at| {
-        usize::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
-    });
+    let [first, second] =
+        [0, 8].map(|at| usize::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default()));
     let order = usize::from(priority) | if family == Family::Apart { APART } else { 0 };
     let entry = run::<F> as *const () as usize;
     let address = (&raw const body).expose_provenance();

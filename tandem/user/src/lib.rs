@@ -6,8 +6,8 @@
 //! nothing is mapped. `docs/processes.md` describes families, handles and limits.
 //!
 //! # Registers
-//! A call changes the registers that a function call may change. [`yield_now`] changes `s2` to
-//! `s11` as well. `gp` is 0 after every call.
+//! A call changes the registers that a function call may change, and `s2` to `s11`. `gp` is 0 after
+//! every call that waits.
 //!
 //! # Soundness
 //! A call changes no memory of the process's. `spawn` starts a task that may use memory which other

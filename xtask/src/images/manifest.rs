@@ -93,6 +93,16 @@ pub struct Smallest {
     pub chips: Vec<String>,
 }
 
+/// The image of a kernel that measures processes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Processes {
+    /// The chips that the image is written for.
+    pub chips: Vec<String>,
+    /// The package of the program in user mode, which the image contains.
+    pub program: String,
+}
+
 /// Reads `folder/Cargo.toml`.
 ///
 /// # Errors

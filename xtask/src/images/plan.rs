@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::{
     index::Row,
-    manifest::{self, Chip, Exception, Kernel, Language, Manifest, Smallest},
+    manifest::{self, Chip, Exception, Kernel, Language, Manifest, Processes, Smallest},
 };
 
 /// How an image is built.
@@ -19,6 +19,8 @@ pub struct Plan {
     pub package: String,
     pub profile: &'static str,
     pub features: Vec<String>,
+    /// The package of a program that is built first, and whose file the image contains.
+    pub program: Option<String>,
     pub language: Language,
     /// The licence that goes with copies of the image.
     pub licence: Option<PathBuf>,
@@ -45,6 +47,9 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
         let smallest = folder.join("smallest");
         let smallest = smallest.is_dir().then(|| manifest::read::<Smallest>(&smallest));
         let smallest = smallest.transpose()?;
+        let processes = folder.join("processes");
+        let processes = processes.is_dir().then(|| manifest::read::<Processes>(&processes));
+        let processes = processes.transpose()?;
         for chip in &port.package.metadata.chronoscope.chips {
             let known = chips.get(chip).with_context(|| {
                 format!("{}: there is no folder chips/{chip}", folder.display())
@@ -62,6 +67,7 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
                 };
                 plans.extend(place.port(&port));
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest, &port)));
+                plans.extend(processes.iter().filter_map(|image| place.processes(image, &port)));
             }
         }
     }
@@ -109,6 +115,7 @@ impl Place<'_> {
                 package: port.package.name.clone(),
                 profile,
                 features,
+                program: None,
                 language: port.package.metadata.chronoscope.language,
                 licence: self.licence(port),
                 folder,
@@ -130,12 +137,32 @@ impl Place<'_> {
                 package: smallest.package.name.clone(),
                 profile: "release",
                 features: Vec::new(),
+                program: None,
                 language: port.package.metadata.chronoscope.language,
                 licence: self.licence(port),
                 folder: String::new(),
             }
         };
         programs.map(plan).collect()
+    }
+
+    /// The image that measures processes, for the chips that it is written for.
+    fn processes(&self, image: &Manifest<Processes>, port: &Manifest<Kernel>) -> Option<Plan> {
+        let Processes { chips, program } = &image.package.metadata.chronoscope;
+        chips.iter().any(|chip| chip == self.chip).then(|| Plan {
+            row: self.row(
+                port,
+                "processes",
+                format!("{}/release/{}", self.triple, image.package.name),
+            ),
+            package: image.package.name.clone(),
+            profile: "release",
+            features: Vec::new(),
+            program: Some(program.clone()),
+            language: port.package.metadata.chronoscope.language,
+            licence: self.licence(port),
+            folder: String::new(),
+        })
     }
 
     fn licence(&self, port: &Manifest<Kernel>) -> Option<PathBuf> {

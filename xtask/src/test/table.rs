@@ -452,6 +452,10 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
     fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
     steps.push(fuzz);
+    let calls = cargo_test(&["--test", "chips", "hostile"], &[]);
+    let mut calls = Step::new(Stage::Long, "tests: 10,000,000 system calls", &calls);
+    calls.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
+    steps.push(calls);
     for step in steps.iter_mut().filter(|step| step.name.starts_with("tests: ")) {
         step.after.push("test programs");
         step.environment.extend([

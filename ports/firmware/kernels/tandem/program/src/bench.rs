@@ -127,7 +127,8 @@ fn calls() {
         }
     });
     time("call and answer", || {
-        assert!(black_box(endpoint.call([1, 2, 3, 4])) == Ok([2, 0, 0, 0]), "the answer");
+        let answer = endpoint.call(black_box([1, 2, 3, 4]));
+        assert!(matches!(answer, Ok([2, ..])), "the answer");
     });
     assert!(endpoint.call([0; 4]).is_err(), "the server has ended");
     reap();

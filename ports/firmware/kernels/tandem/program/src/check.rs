@@ -46,9 +46,11 @@ fn faults() {
         ("store-text", || store(0x4000_0000)),
         ("store-kernel", || store(0x8010_0000)),
         ("store-device", || store(0x1000_0000)),
-        // SAFETY, of these three: the process ends by them.
+        // SAFETY: the process ends by it.
         ("float", || unsafe { asm!(".insn i 0x07, 3, x0, x2, 0") }),
+        // SAFETY: as above.
         ("vector", || unsafe { asm!(".word 0x0d0572d7") }),
+        // SAFETY: as above.
         ("sret", || unsafe { asm!("sret") }),
     ];
     for (name, body) in all {
@@ -63,7 +65,12 @@ fn faults() {
     // SAFETY: as above.
     let csr = || unsafe { asm!("csrw satp, zero") };
     assert_eq!(outcome(Family::Apart, "write-satp", csr), FAULTED);
-    assert_eq!(outcome(Family::Apart, "overflow", || { deep(0); }), FAULTED);
+    assert_eq!(
+        outcome(Family::Apart, "overflow", || {
+            deep(0);
+        }),
+        FAULTED
+    );
 }
 
 #[inline(never)]
@@ -239,8 +246,10 @@ fn loops() {
     assert_eq!(user::reap(), Some((child, KILLED)));
     assert!(!child.kill(), "it has ended");
     // One that loops in calls.
-    let child = start(0, Family::Apart, "yielding", || loop {
-        user::yield_now();
+    let child = start(0, Family::Apart, "yielding", || {
+        loop {
+            user::yield_now();
+        }
     });
     user::sleep_until(user::cycles() + 50_000);
     assert!(child.kill());
@@ -294,7 +303,8 @@ fn servers() {
     };
     let killed = start(1, Family::Same, "killed", caller);
     user::yield_now();
-    let callers = [start(2, Family::Same, "caller", caller), start(2, Family::Same, "caller", caller)];
+    let callers =
+        [start(2, Family::Same, "caller", caller), start(2, Family::Same, "caller", caller)];
     assert!(killed.kill());
     for _ in 0..3 {
         let (child, status) = user::reap().expect("a caller has ended");

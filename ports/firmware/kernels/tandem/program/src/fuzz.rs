@@ -4,32 +4,37 @@
 use core::str::SplitAsciiWhitespace;
 
 use chronoscope_suite::vary::Random;
-use tandem_user::{self as user, Family, Semaphore};
+use tandem_user::{self as user, Channel, Family, Semaphore};
 
 use crate::output::line;
 
 /// Calls of a hostile process before the next one begins.
 const LIFE: u64 = 500;
 
+/// What the witness is told.
+const GO: u32 = 1;
+const STOP: u32 = 2;
+
 /// The words of a request: the seed and the number of calls.
 pub fn run(mut words: SplitAsciiWhitespace<'_>) {
     let mut number = |default| words.next().and_then(|word| word.parse().ok()).unwrap_or(default);
     let (seed, calls): (u64, u64) = (number(1), number(100_000));
-    let go = Semaphore::new(0).expect("a semaphore");
+    let go = Channel::new().expect("a channel");
     let done = Semaphore::new(0).expect("a semaphore");
-    let rounds = calls.div_ceil(LIFE);
     // SAFETY: the bodies hold numbers.
-    let witness = unsafe {
-        user::spawn(3, "witness", Family::Same, move || user::end(witness(go, done, rounds)))
-    };
+    let witness =
+        unsafe { user::spawn(3, "witness", Family::Same, move || user::end(witness(go, done))) };
     let (witness, mut ends) = (witness.expect("the witness starts"), [0_u64; 3]);
-    for round in 0..rounds {
+    let mut rounds = 0;
+    // The calls of processes that did not come to their end are not counted.
+    while ends[0] * LIFE < calls {
+        let round = rounds;
+        rounds += 1;
         // SAFETY: as above.
-        let child = unsafe {
-            user::spawn(0, "hostile", Family::Apart, move || hostile(seed + round))
-        };
+        let child =
+            unsafe { user::spawn(0, "hostile", Family::Apart, move || hostile(seed + round)) };
         let child = child.expect("a hostile process starts");
-        // It runs while this process sleeps. If it has stopped calling, it is ended.
+        // It runs while this process sleeps. If it waits for something, it is ended.
         user::sleep_until(user::cycles() + 400 * LIFE);
         child.kill();
         let (ended, status) = user::reap().expect("it has ended");
@@ -39,14 +44,18 @@ pub fn run(mut words: SplitAsciiWhitespace<'_>) {
             user::FAULTED => 2,
             _ => 0,
         }] += 1;
-        go.give();
+        go.send(GO);
         done.take();
     }
+    go.send(STOP);
     let (ended, checksum) = user::reap().expect("the witness ends");
     assert!(ended == witness, "the witness is the last");
     line(format_args!(
-        "fuzz: seed {seed}, {rounds} processes, {LIFE} calls each: {} ended, {} killed, {} faulted",
-        ends[0], ends[1], ends[2]
+        "fuzz: seed {seed}, {} calls by {} processes to their end; {} killed, {} faulted",
+        ends[0] * LIFE,
+        ends[0],
+        ends[1],
+        ends[2]
     ));
     line(format_args!("witness: checksum {checksum:#010x}, expected {:#010x}", expected(rounds)));
     assert!(checksum == expected(rounds) as usize, "the witness was disturbed");
@@ -59,11 +68,13 @@ fn step(sum: u32, value: u32) -> u32 {
 
 /// The witness's work: each round, it checks a pattern in its memory, changes it, and hands a token
 /// around. Ends with the checksum.
-fn witness(go: Semaphore, done: Semaphore, rounds: u64) -> u32 {
+fn witness(go: Channel, done: Semaphore) -> u32 {
     let mut pattern = [0_u32; 64];
     let mut sum = 0x811c_9dc5;
-    for round in 0..rounds {
-        go.take();
+    for round in 0_u64.. {
+        if go.receive() == STOP {
+            break;
+        }
         for (at, word) in pattern.iter_mut().enumerate() {
             sum = step(sum, core::hint::black_box(*word));
             *word = word.wrapping_add(at as u32 ^ round as u32);
@@ -89,7 +100,12 @@ fn expected(rounds: u64) -> u32 {
 /// Calls the kernel with arguments that are likely to be near something.
 fn hostile(seed: u64) {
     const NUMBERS: u32 = 18;
+    const TAKE: usize = 3;
+    const SLEEP: usize = 4;
     const SPAWN: usize = 5;
+    const RECEIVE: usize = 11;
+    const CALL: usize = 12;
+    const REPLY: usize = 13;
     let mut random = Random::new(seed);
     let mut last = 0;
     for _ in 0..LIFE {
@@ -105,9 +121,19 @@ fn hostile(seed: u64) {
         if number == 6 && random.below(64) != 0 {
             continue; // it would end too early
         }
+        if number == SLEEP && random.below(32) != 0 {
+            arguments[0] = random.draw() as usize >> 40; // a time that has passed, or is near
+        }
+        if [TAKE, RECEIVE, CALL, REPLY].contains(&number) && random.below(16) != 0 {
+            arguments[0] ^= 1; // no object: it would wait for ever
+        }
         if number == SPAWN {
-            // The entry of a process that ends by a fault, or of nothing.
+            // The entry of a process that ends by a fault, or of nothing. With arguments that are
+            // accepted, in half of the calls.
             arguments[0] = random.draw() as usize & 0x7fff_ffff;
+            if random.below(2) == 0 {
+                arguments[1..].fill(0);
+            }
         }
         // SAFETY: this process and those that it starts have no memory in common with others.
         let results = unsafe { user::raw(number, arguments) };
@@ -130,7 +156,9 @@ fn value(random: &mut Random, last: usize) -> usize {
     match random.below(8) {
         0 => random.below(32) as usize,
         1 => 1 << random.below(64),
-        2 => BORDERS[random.below(8) as usize].wrapping_add(random.below(64) as usize).wrapping_sub(32),
+        2 => BORDERS[random.below(8) as usize]
+            .wrapping_add(random.below(64) as usize)
+            .wrapping_sub(32),
         3 => last,
         4 => last.wrapping_add(4096),
         5 => 4096 * random.below(64) as usize + random.below(1024) as usize,

@@ -35,8 +35,7 @@ extern "C" fn _start(request: *mut u8, length: usize) -> ! {
     let text = unsafe { slice::from_raw_parts(request, length) };
     let text = str::from_utf8(text).unwrap_or_default().trim();
     // SAFETY: the arena goes on behind the request's page, and no other process runs yet.
-    let region =
-        unsafe { slice::from_raw_parts_mut(request.add(PAGE).cast(), ARENA - PAGE) };
+    let region = unsafe { slice::from_raw_parts_mut(request.add(PAGE).cast(), ARENA - PAGE) };
     let mut words = text.split_ascii_whitespace();
     match words.next() {
         Some("check") => check::run(region, words.next().unwrap_or("all")),

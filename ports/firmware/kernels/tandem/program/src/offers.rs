@@ -7,6 +7,9 @@ chronoscope_suite::offers! {
     kind "process" Process: delays reaping messages;
     pair "process-process" Process, Process;
     refuse "interference" "tandem keeps no account of processor time";
-    refuse "interrupt" "a process has no handlers: the kernel's are measured with kind=thread";
+    refuse "wakeup" "a process has no handlers of interrupts: kind=thread measures the kernel's";
+    refuse "masked" "a process has no handlers of interrupts: kind=thread measures the kernel's";
+    refuse "inversion" "processes have semaphores, and no mutex with a protocol";
+    refuse "transaction" "processes have calls of four words in registers, and none of bytes";
     otherwise "this image has processes alone";
 }

@@ -80,10 +80,7 @@ impl Messages for Process {
     }
 
     #[inline(always)]
-    fn receive(
-        _: &'static Processes,
-        queue: &'static Channel,
-    ) -> impl Future<Output = u32> + Send {
+    fn receive(_: &'static Processes, queue: &'static Channel) -> impl Future<Output = u32> + Send {
         Block(|| queue.receive())
     }
 }

@@ -1,0 +1,162 @@
+//! Processes of tandem on the machine `rv64`: the kernel's promises, hostile processes, the costs of
+//! its paths, and the suite's experiments.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::OnceLock,
+};
+
+use serde_json::Value;
+
+use crate::common::{
+    Answer, builder, cases, chronoscope, effort, gives_the_same_bytes_twice, median, run,
+};
+
+/// The image, built once.
+fn image() -> &'static Path {
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        run(builder().args(["images", "build", "tandem@rv64", "processes"])).exits(0);
+        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from);
+        target.join("firmware/riscv64imac-unknown-none-elf/release/chronoscope-tandem-processes")
+    })
+}
+
+/// Runs the program in user mode with a request of its own.
+fn program(words: &[&str]) -> Answer {
+    let arguments: String = words.iter().map(|word| format!(",arg={word}")).collect();
+    let mut qemu = Command::new("qemu-system-riscv64");
+    qemu.args(["-machine", "virt", "-bios", "none"]);
+    qemu.args(["-cpu", "rv64,f=off,d=off,h=off,sstc=off"]);
+    qemu.args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"]);
+    qemu.args(["-icount", "shift=0,sleep=off,align=off", "-display", "none", "-monitor", "none"]);
+    qemu.args(["-serial", "null", "-parallel", "null", "-semihosting-config"]);
+    qemu.arg(format!("enable=on,target=native{arguments}"));
+    qemu.arg("-kernel").arg(image()).stdin(Stdio::null());
+    run(&mut qemu)
+}
+
+#[test]
+fn the_kernel_keeps_its_promises() {
+    let told = program(&["check", "all"]);
+    told.exits(0);
+    const SCENES: [&str; 9] = [
+        "faults",
+        "registers",
+        "memory",
+        "handles",
+        "pointers",
+        "loops",
+        "limits",
+        "servers",
+        "waits",
+    ];
+    let shown: Vec<&str> = told.stdout.lines().collect();
+    assert_eq!(shown, SCENES.map(|scene| format!("ok {scene}")));
+    // Each process that ends so is reported with its name and the reason.
+    for report in [
+        "process load-kernel: load from a page without the permission at 0x4",
+        "process store-text: store to a page without the permission at 0x4",
+        "process float: illegal instruction at 0x4",
+        "process vector: illegal instruction at 0x4",
+        "process execute-stack: execution of a page without the permission at 0x4f",
+        "process overflow: store to a page without the permission at 0x4",
+        "process endless was killed",
+    ] {
+        assert!(told.stderr.contains(report), "no {report}: {}", told.stderr);
+    }
+}
+
+#[test]
+fn hostile_calls_harm_nobody() {
+    // 100,000 calls; `./chronoscope test long` makes them 5,000,000 with each of two seeds.
+    for seed in if effort(1) > 1 { &["1", "2"][..] } else { &["1"] } {
+        let calls = effort(100_000).to_string();
+        let told = program(&["fuzz", seed, &calls]);
+        told.exits(0);
+        assert!(told.stdout.contains(&format!("seed {seed}, {calls} calls")), "{}", told.stdout);
+        let (_, sums) = told.stdout.split_once("checksum ").expect("the witness's checksum");
+        let (found, expected) = sums.trim().split_once(", expected ").expect("two sums");
+        assert_eq!(found, expected);
+    }
+}
+
+/// The most instructions that each path may take, as `docs/processes.md` has them.
+const PATHS: [(&str, u64); 8] = [
+    ("null call", 14),
+    ("yield alone", 30),
+    ("give without a waiter", 113),
+    ("take of a unit", 111),
+    ("yield to another process", 83),
+    ("give to a higher process", 142),
+    ("call and answer", 437),
+    ("spawn, run, end and reap", 1546),
+];
+
+#[test]
+fn paths_take_no_more_than_documented() {
+    let told = program(&["bench"]);
+    told.exits(0);
+    for (name, limit) in PATHS {
+        let line = told.stdout.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        let (range, _) = line.expect(name).split_once(", first").expect("a range");
+        let worst: u64 = range.split(" to ").last().unwrap().parse().unwrap();
+        assert!(worst <= limit, "{name}: {worst} instructions, more than {limit}");
+    }
+}
+
+const EXPERIMENTS: [&str; 6] = ["ticks", "spawn", "message", "period", "delay", "pipeline"];
+
+#[test]
+fn every_figure_has_evidence() {
+    let target = ["--repeat", "1", "--target", "tandem@rv64"];
+    let pairs = ["--set", "pair=process-process", "--set", "primitive=yield,semaphore"];
+    let kinds = [&EXPERIMENTS[..], &["--set", "kind=process"]].concat();
+    let runs = [[&["switch"][..], &pairs].concat(), kinds];
+    for case in runs.iter().flat_map(|arguments| cases(&[&target, &arguments[..]].concat())) {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let evidence = case["evidence"].as_array().unwrap();
+        assert!(evidence.iter().all(|fact| fact["holds"] == true), "{case:#}");
+    }
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let set = ["--set", "kind=process", "--target", "tandem@rv64"];
+    let arguments = [&["run", "-q", "--repeat", "2", "ticks", "spawn", "message"], &set[..]];
+    gives_the_same_bytes_twice(&arguments.concat(), 3);
+}
+
+fn satp_writes(case: &Value) -> f64 {
+    let figures = case["figures"].as_array().expect("a case has figures");
+    let writes = figures.iter().find(|figure| figure["name"] == "satp writes");
+    writes.and_then(|figure| figure["value"].as_f64()).expect("it has this one")
+}
+
+#[test]
+fn address_spaces_are_counted_with_and_without_identifiers() {
+    let set = ["--set", "kind=process", "--set", "queue=constant", "--set", "asid=on,off"];
+    let loops = ["--set", "tasks=100", "--set", "loops=10", "--repeat", "1"];
+    let ticks = ["ticks", "--target", "tandem@rv64"];
+    let measured = cases(&[&ticks[..], &set, &loops].concat());
+    let [with, without] = &measured[..] else { panic!("two cases: {measured:#?}") };
+    // Each of 100 hand-overs a run enters the other worker's address space.
+    assert!(satp_writes(with) >= 1000.0, "{with:#}");
+    assert_eq!(satp_writes(with), satp_writes(without));
+    // A fence is one instruction.
+    let fences = median(without) - median(with);
+    assert!((90.0..=110.0).contains(&fences), "{fences} fences in a run of 100 hand-overs");
+}
+
+#[test]
+fn what_processes_cannot_do_is_said() {
+    let target = ["--target", "tandem@rv64", "--set", "asid=off"];
+    chronoscope(&[&["run", "switch"][..], &target].concat()).complains("for processes");
+    let wakeup = ["run", "wakeup", "-q", "--set", "kind=process", "--target", "tandem@rv64"];
+    chronoscope(&wakeup).exits(0).shows("has no handlers");
+    let m4 = ["run", "spawn", "-q", "--set", "kind=process", "--target", "tandem@cortex-m4"];
+    chronoscope(&m4).exits(0).shows("tandem has threads and coroutines");
+}
