@@ -50,7 +50,8 @@ fn parts(message: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_report_of_the_kernel_is_on_a_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let pages = ["tandem.md", "tandem-c.md"].map(|name| root.join("docs").join(name));
+    let pages =
+        ["tandem.md", "tandem-c.md", "processes.md"].map(|name| root.join("docs").join(name));
     let page = pages.map(|page| fs::read_to_string(page).unwrap()).concat();
     let mut files = Vec::new();
     sources(&root.join("tandem/src"), &mut files);
