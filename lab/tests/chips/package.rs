@@ -31,6 +31,28 @@ const HERE: [&str; 11] = [
     "-q",
 ];
 
+/// The packages of the bare system: a shell, Debian's package manager, and emulators.
+const SYSTEM: [&str; 18] = [
+    "base-files",
+    "bash",
+    "ca-certificates",
+    "coreutils",
+    "dash",
+    "debian-archive-keyring",
+    "dpkg",
+    "apt",
+    "findutils",
+    "grep",
+    "gzip",
+    "libc-bin",
+    "qemu-system-arm",
+    "qemu-system-misc",
+    "qemu-system-x86",
+    "sed",
+    "tar",
+    "xz-utils",
+];
+
 /// An unpacked tree, with the only programs that its program can find.
 struct Installed {
     folder: Folder,
@@ -56,6 +78,40 @@ fn file(folder: &Path, end: &str) -> PathBuf {
         files.filter(|path| path.to_str().is_some_and(|name| name.ends_with(end))).collect();
     assert_eq!(found.len(), 1, "{end}: {found:?}");
     found[0].clone()
+}
+
+/// The Debian package, installed in a system without a compiler and without Rust: it measures the
+/// host, a guest, whose kernel it fetches, and emulated and simulated chips.
+#[test]
+#[ignore = "fetches a kernel and needs the images of several machines: ./chronoscope test long"]
+fn a_debian_package_measures_in_a_bare_system() {
+    let folder = Folder::new("debian-package");
+    let targets = ["bare@cortex-m4", "tandem@rv32", "tandem@ibex"];
+    run(builder().args(["package", "--built", &folder.path("made")]).args(targets)).exits(0);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tools/bare-root");
+    let root = folder.0.join("root");
+    run(Command::new(&script).arg(&root).args(SYSTEM)).exits(0);
+    fs::copy(file(&folder.0.join("made"), ".deb"), root.join("tmp/chronoscope.deb")).unwrap();
+    let enter = |words: &[&str]| run(Command::new(&script).arg("--enter").arg(&root).args(words));
+    enter(&["dpkg", "--install", "/tmp/chronoscope.deb"]).exits(0);
+    for tool in ["cc", "gcc", "rustc", "cargo", "verilator"] {
+        let found = enter(&["sh", "-c", &format!("command -v {tool}")]);
+        assert_ne!(found.status, Some(0), "{tool}: {found:#?}");
+    }
+    let measure = |words: &[&str]| enter(&[&["chronoscope"], words].concat());
+    for target in targets {
+        let exact: Vec<&str> =
+            EXACT.iter().map(|word| if *word == TARGET { target } else { *word }).collect();
+        let text = measure(&exact).exits(0).stdout.clone();
+        assert!(text.lines().count() > 1, "{target}: {text}");
+        assert_eq!(text, chronoscope(&exact).exits(0).stdout, "{target}: the checkout's figures");
+    }
+    measure(&HERE).exits(0);
+    let guest =
+        ["run", "switch", "--target", "linux-rt@vm", "--repeat=1", "-l", "50", "--no-store"];
+    let first = measure(&guest);
+    assert!(first.exits(0).stderr.contains("fetching Linux"), "{first:#?}");
+    assert!(!measure(&guest).exits(0).stderr.contains("fetching Linux"), "it is fetched once");
 }
 
 #[test]

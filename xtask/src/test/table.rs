@@ -445,9 +445,11 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     let xtask = env::current_exe()?.display().to_string();
     let site = Step::new(Stage::Full, "documentation site", &[&xtask, "site", &site]);
     steps.push(site.after(&["packages"]));
-    let tutorials = ["--test", "chips", "tutorials", "--", "--ignored"];
-    let tutorials = Step::new(Stage::Long, "tests: a tutorial", &cargo_test(&tutorials, &[]));
-    steps.push(tutorials.after(&["program"]).cores(2));
+    for (name, filter) in [("tests: a tutorial", "tutorials"), ("tests: bare system", "package")] {
+        let test = ["--test", "chips", filter, "--", "--ignored"];
+        let step = Step::new(Stage::Long, name, &cargo_test(&test, &[]));
+        steps.push(step.after(&["program", "packages", "firmware", "bench board"]).cores(2));
+    }
     let fuzz = cargo_test(&["--test", "files", "fuzz"], &[]);
     let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
     fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
