@@ -159,7 +159,10 @@ pub fn parameters(
         machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()
     };
     let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
-    Ok(own.chain(machine.parameters()).collect())
+    let of_port = machine.parameters().into_iter().map(|(parameter, value)| {
+        (parameter, machine.default(spec, parameter).map_or(value, str::to_owned))
+    });
+    Ok(own.chain(of_port).collect())
 }
 
 /// All cases of one experiment on one target: every combination of the settings' values; the first

@@ -642,6 +642,19 @@ pub struct Latency {
     /// Pairs of a client and a service.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     pub pair: u64,
+    /// The same as --pair; a flag of the newer original.
+    #[arg(short = 'w', value_name = "N", conflicts_with = "pair", value_parser = clap::value_parser!(u64).range(1..=32))]
+    pub workers: Option<u64>,
+    /// The server: a process behind the driver, or a function of the client.
+    #[arg(short = 'm', value_name = "MODE", value_enum)]
+    pub mode: Option<LatencyMode>,
+    /// Print each real-time call, in ns.
+    #[arg(long = "raw_data")]
+    pub raw_data: bool,
+    /// Print the newer original's form: all pairs together, percentiles, and the mode. -w, -m and
+    /// --raw_data print it too.
+    #[arg(long)]
+    pub newer: bool,
     /// Calls that take longer are misses.
     #[arg(long = "deadline_us", default_value_t = 2500, value_name = "US", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub deadline_us: u64,
@@ -669,6 +682,23 @@ pub struct Latency {
     /// The target; this host if it has the device, else linux-full@vm, unless given.
     #[arg(long, value_name = "KERNEL@MACHINE")]
     pub target: Option<String>,
+    /// A kernel of your own, in a guest: linux@vm, unless --target is linux@vm-arm64.
+    #[arg(long, value_name = "FILE", help_heading = OWN)]
+    pub kernel_image: Option<PathBuf>,
+    /// A folder of modules for it (*.ko), loaded in the order of their names.
+    #[arg(long, value_name = "DIR", requires = "kernel_image", help_heading = OWN)]
+    pub kernel_modules: Option<PathBuf>,
+    /// Boot arguments for it.
+    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true, help_heading = OWN)]
+    pub append: Option<String>,
+}
+
+/// The values of the original's -m.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub enum LatencyMode {
+    Binderize,
+    Passthrough,
 }
 
 /// Reads the command line.
@@ -682,7 +712,8 @@ pub fn parse() -> Result<Cli> {
         .is_some_and(|command| command == "hwbinder-latency" || command == "binder-latency")
     {
         for argument in &mut arguments {
-            if matches!(argument.to_str(), Some("-pair" | "-deadline_us" | "-trace")) {
+            if matches!(argument.to_str(), Some("-pair" | "-deadline_us" | "-trace" | "-raw_data"))
+            {
                 *argument = OsString::from(format!("-{}", argument.display()));
             }
         }

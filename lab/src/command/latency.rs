@@ -4,21 +4,26 @@
 //! Keys and rounding are the original's. Differences: the output is valid JSON by itself (`-v`'s
 //! lines go to standard error); the exit status is 2 if inheritance fails or `--limit` is missed,
 //! where the original loses it in a sum; `--detail` adds exact percentiles; with `--boost`, which
-//! emulates inheritance, the JSON says `"inheritance": "EMULATED"`, lest it pass for the driver's.
+//! emulates inheritance, the JSON says `"inheritance": "EMULATED"`, lest it pass for the driver's;
+//! where the figures are no milliseconds on the wall, the key `clock` and standard error say so.
 
-use std::{fs, path::Path};
+mod json;
+
+use std::{borrow::Cow, fs, path::Path};
 
 use anyhow::{Context as _, Result, bail};
+
+use self::json::Form;
 
 use crate::{
     case::{Settings, experiment},
     cli, console,
     journal::Journal,
+    machine::vm::kernel::{self, OWN_TARGETS, Own},
     report,
-    run::{CaseResult, Domain, SeriesResult},
+    run::{CaseResult, Domain, names::HOST},
     runner::{self, How},
     signals,
-    statistics::rank,
     study::{Entry, Overrides, Study},
     units::Text,
 };
@@ -43,15 +48,16 @@ impl Transport {
         let here = ["/dev", "/dev/binderfs"]
             .iter()
             .any(|place| Path::new(place).join(self.name()).exists());
-        if here { "linux@host" } else { "linux-full@vm" }
+        if here { HOST } else { "linux-full@vm" }
     }
 }
 
 pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
+    let form = Form::of(arguments);
     let settings = [
-        ("transport", transport.name().to_owned()),
-        ("pairs", arguments.pair.to_string()),
+        ("transport", if form.passthrough { "passthrough" } else { transport.name() }.to_owned()),
+        ("pairs", form.pairs.to_string()),
         ("loops", arguments.iterations.to_string()),
         ("deadline_us", arguments.deadline_us.to_string()),
         ("work_us", arguments.work_us.to_string()),
@@ -60,7 +66,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         ("verbose", yes(arguments.verbose)),
         ("trace", yes(arguments.trace)),
     ];
-    let target = arguments.target.as_deref().unwrap_or(transport.target());
+    let target = target(transport, arguments)?;
     let overrides = Overrides {
         targets: vec![target.parse()?],
         settings: settings
@@ -94,8 +100,8 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         fs::write(&path, trace).with_context(|| format!("cannot write {path}"))?;
         eprintln!("deadline triggered: halt & stop trace\nlog:{path}");
     }
-    let inherits = figures(case, "fifo served at another class")
-        .chain(figures(case, "other served at another class"));
+    let inherits = figures(case, "fifo served at another priority")
+        .chain(figures(case, "other served at another priority"));
     let passes = inherits.sum::<f64>() == 0.0;
     let worst = case
         .series
@@ -105,7 +111,11 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let missed = arguments
         .limit
         .is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
-    println!("{}", json(case, arguments, passes)?);
+    let clock = clock(case);
+    println!("{}", json::text(case, &form, clock.as_deref(), passes)?);
+    if let Some(unit) = clock {
+        console::remark(&format!("{target}: the figures are {unit}, no time on the wall"));
+    }
     if arguments.boost {
         console::remark(
             "--boost: the client gave the service its class before each call; that is no inheritance of the driver's",
@@ -118,6 +128,40 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         ));
     }
     Ok(if passes && !missed { 0 } else { 2 })
+}
+
+/// The target: the one given, the guest of the given kernel, or the transport's default.
+///
+/// # Errors
+/// The kernel cannot be read, or the target is none that takes it.
+fn target(transport: Transport, arguments: &cli::Latency) -> Result<Cow<'_, str>> {
+    let given = arguments.target.as_deref();
+    let Some(image) = arguments.kernel_image.clone() else {
+        // A function of the client's needs no driver.
+        let passthrough = arguments.mode == Some(cli::LatencyMode::Passthrough);
+        let default = if passthrough { HOST } else { transport.target() };
+        return Ok(given.unwrap_or(default).into());
+    };
+    let target = given.unwrap_or(OWN_TARGETS[0]);
+    if !OWN_TARGETS.contains(&target) {
+        bail!("`--kernel-image` is the kernel of {}, not of {target}", OWN_TARGETS.join(" or "));
+    }
+    let (modules, append) =
+        (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
+    kernel::set_own(Own { image, modules, append })?;
+    Ok(target.into())
+}
+
+/// The unit of the figures, unless it is milliseconds on the wall.
+fn clock(case: &CaseResult) -> Option<String> {
+    let clock = case.clock.as_ref().filter(|clock| clock.domain != Domain::Wall)?;
+    let tick = 1e9 / clock.hertz as f64;
+    Some(match clock.domain {
+        Domain::Instructions => {
+            format!("ms of the guest's clock, on which an instruction takes {tick} ns")
+        }
+        _ => format!("ms of a clock whose tick is {tick} ns"),
+    })
 }
 
 /// The factor that converts a value of the case to milliseconds. Where the clock counts
@@ -135,136 +179,4 @@ fn figures<'a>(case: &'a CaseResult, name: &'a str) -> impl Iterator<Item = f64>
         figure.name.split_once(' ').is_some_and(|(_, rest)| rest == name)
     };
     case.figures.iter().filter(ours).map(|figure| figure.value)
-}
-
-/// The JSON, with its keys in the original's order, which maps do not keep.
-fn json(case: &CaseResult, arguments: &cli::Latency, passes: bool) -> Result<String> {
-    let (pair, iterations, deadline) =
-        (arguments.pair, arguments.iterations, arguments.deadline_us);
-    let mut text = format!(
-        "{{\n\"cfg\":{{\"pair\":{pair},\"iterations\":{iterations},\"deadline_us\":{deadline}}},\n"
-    );
-    for place in 0..pair {
-        let figure = |name: &str| {
-            let name = format!("P{place} {name}");
-            case.figures
-                .iter()
-                .find(|figure| figure.name == name)
-                .map_or(0.0, |figure| figure.value)
-        };
-        let (calls, same) = (figure("calls"), figure("calls on one processor"));
-        let ratio = if calls > 0.0 { same / calls } else { 0.0 };
-        let sync = if ratio > 0.6 { "GOOD" } else { "POOR" };
-        let caller = |name: &str, ending: &str| {
-            let wanted = format!("P{place} {name}");
-            let series = case.series.iter().find(|series| series.name == wanted);
-            let series = series.with_context(|| format!("the target told nothing of {wanted}"))?;
-            Ok::<_, anyhow::Error>(
-                of_caller(
-                    name,
-                    series,
-                    millisecond(case),
-                    figure(&format!("{name} misses")),
-                    arguments.detail,
-                ) + ending,
-            )
-        };
-        text += &format!(
-            "\"P{place}\":{{\"SYNC\":\"{sync}\",\"S\":{same},\"I\":{calls},\"R\":{},\n{}{}}},\n",
-            general(ratio, 6),
-            caller("other", ",\n")?,
-            caller("fifo", "\n")?
-        );
-    }
-    let inheritance = match (passes, arguments.boost) {
-        (false, _) => "FAIL",
-        (true, false) => "PASS",
-        (true, true) => "EMULATED",
-    };
-    text += &format!("\"inheritance\": \"{inheritance}\"\n}}");
-    Ok(text)
-}
-
-/// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
-fn of_caller(
-    name: &str,
-    series: &SeriesResult,
-    millisecond: f64,
-    misses: f64,
-    detail: bool,
-) -> String {
-    let mut values: Vec<f64> =
-        series.samples.iter().map(|(_, value)| value * millisecond).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let (best, worst) =
-        (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
-    let mut text = format!(
-        "  \"{name}_ms\":{{ \"avg\":{:<5}, \"wst\":{:<5}, \"bst\":{:<5}, \"miss\":{misses}, \"meetR\":{}",
-        general(mean, 2),
-        general(worst, 2),
-        general(best, 2),
-        general(1.0 - misses / count, 5)
-    );
-    if detail {
-        for (key, quantile) in
-            [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)]
-        {
-            let value =
-                rank(quantile, values.len() as u64).map_or(0.0, |rank| values[rank as usize - 1]);
-            text += &format!(", \"{key}\":{}", general(value, 4));
-        }
-    }
-    text + "}"
-}
-
-/// Formats a number to `digits` significant digits as C's `%g` does: no trailing zeros; with an
-/// exponent if the number is very small or has more digits.
-fn general(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let scientific = format!("{value:.*e}", digits - 1);
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trim = |text: &str| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
-    if exponent < -4 || exponent >= digits as i32 {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{}e{sign}{:02}", trim(mantissa), exponent.abs());
-    }
-    trim(&format!("{value:.*}", (digits as i32 - 1 - exponent).max(0) as usize))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The expected texts are those of `printf("%.2g")` and `"%.5g"`.
-    #[test]
-    fn numbers_are_printed_as_c_does() {
-        let cases = [
-            (0.2, 2, "0.2"),
-            (2.84, 2, "2.8"),
-            (0.0534, 2, "0.053"),
-            (123.4, 2, "1.2e+02"),
-            (12.3, 2, "12"),
-        ];
-        let more = [
-            (0.99964, 5, "0.99964"),
-            (1.0, 5, "1"),
-            (0.00001234, 2, "1.2e-05"),
-            (9.96, 2, "10"),
-            (0.9352, 6, "0.9352"),
-        ];
-        for (value, digits, text) in cases.into_iter().chain(more) {
-            assert_eq!(general(value, digits), text, "{value}");
-        }
-    }
 }

@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use super::{
     Machine, Made, Program, Recording, SOAK, Start,
     builder::beside_the_lab,
-    family::{Family, Targets},
+    family::{Defaults, Family, Targets},
     own::{self, Own},
 };
 use crate::{
@@ -23,8 +23,12 @@ pub static FAMILY: Family = Family {
     find,
     targets: Targets::Listed(|| vec![HOST.to_owned()]),
     takes_images: true,
-    defaults: &[],
+    defaults: &[DEFAULTS],
 };
+
+/// The default of a parameter that differs from the table's: where caller and server run is a result
+/// of `latency`.
+const DEFAULTS: &Defaults = &[("latency", "cpu", "free")];
 
 /// The port's own parameters, which `ports/linux/src/settings.rs` reads.
 pub(super) static PARAMETERS: [Parameter; 7] = [
@@ -137,6 +141,10 @@ impl Machine for Host {
             _ => parameter.default.to_owned(),
         };
         PARAMETERS.iter().map(|parameter| (parameter, default(parameter))).collect()
+    }
+
+    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
+        FAMILY.default(None, spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {

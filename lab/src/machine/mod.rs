@@ -81,7 +81,7 @@ pub trait Machine: Send {
     /// The request's keys that belong to the port on this machine, with their defaults here.
     fn parameters(&self) -> Vec<(&'static Parameter, String)>;
 
-    /// The default of an experiment's own parameter on this target, if the table's default does not
+    /// The default of a parameter for an experiment on this target, if that of the tables does not
     /// suit it: a kernel without threads is measured with the kind of task that it has.
     fn default(&self, _spec: &Spec, _parameter: &'static Parameter) -> Option<&'static str> {
         None

@@ -21,6 +21,7 @@
 //!   within about a second; what was measured stays in the journal.
 //! - `set_up`: a download or a build takes long, waits for the package manager, fails or is
 //!   interrupted. The lab shows it with its time; the error names cause, log and remedy.
+//! - `inherits`: a port plays a driver that passes on real-time priorities. The lab says PASS.
 //! - `clock`: runs and cache entries have dates in any order, as after the host's clock is set
 //!   back. The order of storing counts; all are listed.
 //!
@@ -34,6 +35,7 @@ mod bad_port;
 mod clock;
 mod disk;
 mod dying;
+mod inherits;
 mod played;
 mod set_up;
 mod sharing;

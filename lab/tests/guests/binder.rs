@@ -187,6 +187,70 @@ fn hwbinder_latency_prints_what_the_original_prints() {
     );
 }
 
+/// The newer versions of Android's program print all pairs together, percentiles and the mode.
+#[test]
+fn the_newer_original_s_form() {
+    let answer = chronoscope(&["hwbinder-latency", "-i", "10", "-w", "2", "-raw_data"]);
+    let json = answer.exits(2).json();
+    assert_eq!(
+        json["cfg"],
+        serde_json::json!({ "pair": 2, "iterations": 10, "deadline_us": 2500, "passthrough": 0 })
+    );
+    assert_eq!(json["ALL"]["I"], 40);
+    let worst = |name: &str| json[name]["fifo_ms"]["wst"].as_f64().unwrap();
+    assert!((worst("ALL") - worst("P0").max(worst("P1"))).abs() < f64::EPSILON, "{json:#}");
+    for pair in ["ALL", "P0", "P1"] {
+        for caller in ["otherdis", "fifodis"] {
+            let value = |key: &str| json[pair][caller][key].as_f64().unwrap();
+            assert!(value("p50") > 0.0 && value("p50") <= value("p99"), "{json:#}");
+        }
+    }
+    let calls = json["fifo_1_data"].as_array().unwrap();
+    let worst_ns = calls.iter().filter_map(Value::as_f64).fold(0.0, f64::max);
+    assert_eq!(calls.len(), 10);
+    assert!((worst_ns / 1e6 / worst("P1") - 1.0).abs() < 0.06, "{json:#}");
+    in_order(
+        &answer.stdout,
+        &["\"cfg\":", "\"clock\":", "\"fifo_0_data\":", "\"fifo_1_data\":", "\"ALL\":", "\"P0\":"],
+    );
+}
+
+/// A guest's clock counts instructions: what looks like milliseconds says of which clock they are.
+#[test]
+fn figures_that_are_no_wall_time_say_so() {
+    let answer = chronoscope(&["hwbinder-latency", "-i", "2"]);
+    let json = answer.exits(2).json();
+    let unit = "ms of the guest's clock, on which an instruction takes 2 ns";
+    assert_eq!(
+        json["clock"],
+        serde_json::json!({ "target": "linux-full@vm", "domain": "instructions", "unit": unit })
+    );
+    assert!(
+        answer
+            .stderr
+            .contains(&format!("linux-full@vm: the figures are {unit}, no time on the wall"))
+    );
+}
+
+#[test]
+fn a_kernel_of_ones_own_carries_the_calls() {
+    let cache = chronoscope::cache::Cache::of_user().unwrap();
+    chronoscope(&["hwbinder-latency", "-i", "2"]).exits(2);
+    let folder = cache
+        .find(chronoscope::cache::KERNELS, "6.1-with-binder")
+        .expect("the guest has fetched its kernel");
+    let modules = Folder::new("binder-own-modules");
+    let module = fs::read(folder.join("binder_linux.ko")).unwrap();
+    modules.file("binder_linux.ko", module);
+    let image = folder.join("vmlinuz").to_str().unwrap().to_owned();
+    let own = ["--kernel-image", &image, "--kernel-modules", modules.0.to_str().unwrap()];
+    let command = [&["hwbinder-latency", "-i", "2"], &own[..]].concat();
+    let json = chronoscope(&command).exits(2).json();
+    assert_eq!(json["clock"]["target"], "linux@vm");
+    chronoscope(&[&command[..], &["--target", "linux-full@vm"]].concat())
+        .complains("`--kernel-image` is the kernel of linux@vm");
+}
+
 #[test]
 fn a_boost_is_told_as_an_emulation() {
     let answer = chronoscope(&["hwbinder-latency", "-i", "10", "--boost"]);

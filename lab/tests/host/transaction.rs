@@ -106,3 +106,34 @@ fn without_the_device_the_latency_commands_say_where_to_measure() {
     .complains("@vm");
     chronoscope(&["hwbinder-latency", "-pair", "0"]).complains("1..=32");
 }
+
+/// The newer original's -m PASSTHROUGH: the server is a function of the client, which needs no driver,
+/// runs at the caller's priority and on its processor.
+#[test]
+fn without_a_driver_the_server_is_the_caller_itself() {
+    let answer = chronoscope(&["hwbinder-latency", "-i", "20", "-m", "PASSTHROUGH"]);
+    let json = answer.exits(0).json();
+    assert_eq!((&json["inheritance"], &json["cfg"]["passthrough"]), (&"PASS".into(), &1.into()));
+    assert_eq!((&json["P0"]["SYNC"], &json["P0"]["S"]), (&"GOOD".into(), &40.into()));
+    // Milliseconds on the wall: nothing is added.
+    assert!(json.get("clock").is_none() && !answer.stderr.contains("no time on the wall"));
+}
+
+/// Where caller and server run is a result, so the scheduler chooses their processors.
+#[test]
+fn callers_and_servers_run_where_the_scheduler_puts_them() {
+    let run = ["run", "-q", "--no-store", "--repeat", "1", "--format", "json", "--set", "loops=20"];
+    let case = |arguments: &[&str]| {
+        let answer = chronoscope(&[&run[..], arguments].concat());
+        answer.exits(0).json()["cases"][0].clone()
+    };
+    let latency = case(&["latency"]);
+    assert_eq!(latency["parameters"]["cpu"], "free", "{latency:#}");
+    let pinned = case(&["latency", "--set", "cpu=0"]);
+    let together = pinned["figures"].as_array().unwrap().iter();
+    let on_one = |name: &str| {
+        together.clone().find(|figure| figure["name"] == name).unwrap()["value"].clone()
+    };
+    assert_eq!(on_one("P0 calls"), on_one("P0 calls on one processor"));
+    assert_ne!(case(&["transaction"])["parameters"]["cpu"], "free");
+}

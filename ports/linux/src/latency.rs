@@ -62,6 +62,13 @@ impl Who {
         (self.0[3], self.0[4])
     }
 
+    /// Returns whether this server runs at its caller's real-time priority. The policies are not
+    /// compared: a driver that inherits adds `SCHED_RESET_ON_FORK` to the caller's, and Android's
+    /// program compares priorities only.
+    fn has_priority_of(self, caller: Self) -> bool {
+        self.class().1 == caller.class().1
+    }
+
     /// Formats the values like the original program: a line for the identity, and a line for class
     /// and processor.
     fn told(self, name: &str) -> String {
@@ -126,7 +133,7 @@ struct Pair {
     /// The caller and the server of each call: round by round, FIFO before OTHER. A single round,
     /// unless the case asks for all.
     calls: &'static [[Kept; 2]],
-    /// The number of calls served at another class than the caller's, by caller; `elsewhere` counts
+    /// The number of calls served at another priority than the caller's, by caller; `elsewhere` counts
     /// the calls served on another processor.
     not_inherited: [AtomicU32; 2],
     elsewhere: AtomicU32,
@@ -316,6 +323,10 @@ fn one_call<W: Transport>(
     if case.boost {
         give_class(server.tid(), caller.class());
     }
+    if !W::SERVED && case.steps > 0 {
+        // The server is a function of the caller's thread.
+        hint::black_box(work(case.steps));
+    }
     let answer = W::call(client, place, &message)?;
     pair.ends[which].mark(case.kernel, round);
     let served = Who::from_bytes(answer).ok_or(CallFailure::Refused)?;
@@ -327,10 +338,11 @@ fn one_call<W: Transport>(
     }
     let add =
         |count: &AtomicU32, what: bool| count.store(count.load(Relaxed) + u32::from(what), Relaxed);
-    add(&pair.not_inherited[which], served.class() != caller.class());
+    add(&pair.not_inherited[which], !served.has_priority_of(caller));
     add(&pair.elsewhere, served.cpu() != caller.cpu());
     add(&pair.in_class, caller.class() == [FIFO, (libc::SCHED_OTHER, 0)][which]);
-    add(&pair.answered, served.pid() == pair.service.get().pid());
+    let service = if W::SERVED { pair.service.get() } else { pair.client.get() };
+    add(&pair.answered, served.pid() == service.pid());
     if let Some([kept, kept_server]) = pair.calls.get(2 * round + which) {
         kept.set(caller);
         kept_server.set(served);
@@ -338,9 +350,11 @@ fn one_call<W: Transport>(
     Ok(())
 }
 
-/// Raises or lowers the server's class. A failure shows in the class that the server reads back.
+/// Raises or lowers the server's class, with `SCHED_RESET_ON_FORK` as a driver that inherits sets it.
+/// A failure shows in the class that the server reads back.
 fn give_class(thread: i32, (policy, priority): (c_int, c_int)) {
     let parameter = libc::sched_param { sched_priority: priority };
+    let policy = policy | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the parameter is valid for the length of the call.
     unsafe { libc::sched_setscheduler(thread, policy, &raw const parameter) };
 }
@@ -364,7 +378,10 @@ fn report<W: Transport>(trial: &mut Trial<'_, Linux>, case: &Case<W>) {
         figure("calls", calls);
         figure("calls on one processor", calls - count(&pair.elsewhere));
         for (which, caller) in CALLERS.into_iter().enumerate() {
-            figure(&format!("{caller} served at another class"), count(&pair.not_inherited[which]));
+            figure(
+                &format!("{caller} served at another priority"),
+                count(&pair.not_inherited[which]),
+            );
             let late = |&round: &usize| {
                 pair.starts[which].until(round, &pair.ends[which], round) > case.deadline
             };
@@ -393,5 +410,26 @@ fn tell(trial: &mut Trial<'_, Linux>, pair: &Pair, rounds: usize) {
     for (place, [caller, served]) in pair.calls.iter().take(2 * rounds).enumerate() {
         tell(["fifo-caller", "other-caller"][place % 2], caller.get());
         tell(server, served.get());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(policy: c_int, priority: c_int) -> Who {
+        Who([1, 1, 0, policy, priority])
+    }
+
+    #[test]
+    fn a_server_inherits_a_priority_whatever_its_policy() {
+        let caller = at(libc::SCHED_FIFO, 99);
+        let inherits = at(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 99);
+        assert!(inherits.has_priority_of(caller) && caller.has_priority_of(caller));
+        assert!(inherits.told("hwbinder").contains("???         99"));
+        assert!(!at(libc::SCHED_OTHER, 0).has_priority_of(caller));
+        assert!(!at(libc::SCHED_FIFO, 98).has_priority_of(caller));
+        let ordinary = at(libc::SCHED_OTHER, 0);
+        assert!(at(libc::SCHED_RESET_ON_FORK, 0).has_priority_of(ordinary));
     }
 }

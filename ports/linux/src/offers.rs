@@ -67,5 +67,8 @@ async fn transact(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
 
 /// Runs `latency` over the request's transport.
 async fn call(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    if trial.request.word("transport") == "passthrough" {
+        return latency::run::<Passthrough>(trial).await;
+    }
     by_transport!(trial, W => latency::run::<W>(trial).await)
 }

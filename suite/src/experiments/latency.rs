@@ -12,7 +12,7 @@
 //! - **Sample**: one call: `fifo`, or `other`.
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: each caller read back its own class; every call was answered by the intended
-//!   process. Figures: calls that the service served at another policy or priority than its
+//!   process. Figures: calls that the service served at another real-time priority than its
 //!   caller's (0: it inherits), and calls that both ends made on one processor.
 //! - **Source**: P3, latency: `libhwbinder_latency`.
 //!
@@ -56,6 +56,7 @@ pub static SPEC: Spec = Spec {
                 "futex",
                 "eventfd",
                 "process_vm",
+                "passthrough",
             ]),
             help: "what carries the call, as in transaction",
         },
