@@ -378,17 +378,17 @@ fn no_device(target: &Target) -> Result<()> {
 
 /// The studies of this version, by name; they need no file.
 const STUDIES: [(&str, &str); 11] = [
-    ("microcontrollers", include_str!("../../studies/microcontrollers.toml")),
-    ("p1-embassy-preempt", include_str!("../../studies/p1-embassy-preempt.toml")),
-    ("p2-tornado", include_str!("../../studies/p2-tornado.toml")),
-    ("p3-binder", include_str!("../../studies/p3-binder.toml")),
-    ("p4-linux-rt", include_str!("../../studies/p4-linux-rt.toml")),
-    ("p5-four-kernels", include_str!("../../studies/p5-four-kernels.toml")),
-    ("peers", include_str!("../../studies/peers.toml")),
-    ("quick", include_str!("../../studies/quick.toml")),
-    ("rt-acceptance", include_str!("../../studies/rt-acceptance.toml")),
-    ("vm-load", include_str!("../../studies/vm-load.toml")),
-    ("vm-peers", include_str!("../../studies/vm-peers.toml")),
+    ("microcontrollers", include_str!("../studies/microcontrollers.toml")),
+    ("p1-embassy-preempt", include_str!("../studies/p1-embassy-preempt.toml")),
+    ("p2-tornado", include_str!("../studies/p2-tornado.toml")),
+    ("p3-binder", include_str!("../studies/p3-binder.toml")),
+    ("p4-linux-rt", include_str!("../studies/p4-linux-rt.toml")),
+    ("p5-four-kernels", include_str!("../studies/p5-four-kernels.toml")),
+    ("peers", include_str!("../studies/peers.toml")),
+    ("quick", include_str!("../studies/quick.toml")),
+    ("rt-acceptance", include_str!("../studies/rt-acceptance.toml")),
+    ("vm-load", include_str!("../studies/vm-load.toml")),
+    ("vm-peers", include_str!("../studies/vm-peers.toml")),
 ];
 
 /// The names of the studies of this version.

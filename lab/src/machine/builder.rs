@@ -39,7 +39,12 @@ pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
     let folder = folder_of_the_lab()?;
     let path = folder.join(name);
     if !path.is_file() {
-        bail!("{name} is not in {}: build the whole workspace", folder.display());
+        bail!(
+            "{name} is not in {}: in a checkout, build the whole workspace; otherwise install the \
+             Debian package or the tarball, which have all (docs/install.md), or for linux@host \
+             alone run `cargo install chronoscope-linux`",
+            folder.display()
+        );
     }
     Ok(path)
 }

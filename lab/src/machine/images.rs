@@ -185,7 +185,8 @@ pub(super) fn targets(machine: &'static str) -> impl Iterator<Item = String> {
 pub(super) fn find(kernel: &str, machine: &str) -> Result<Option<&'static Image>> {
     let index = index()?.with_context(|| {
         format!(
-            "no index of images: in a checkout, `cargo xtask images` writes it; otherwise set \
+            "no index of images: the Debian package and the tarball have images \
+             (docs/install.md); in a checkout, `cargo xtask images` writes it; otherwise set \
              {VARIABLE} to the folder that has it"
         )
     })?;

@@ -450,6 +450,8 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
         let step = Step::new(Stage::Long, name, &cargo_test(&test, &[]));
         steps.push(step.after(&["program", "packages", "firmware", "bench board"]).cores(2));
     }
+    let publish = ["cargo", "publish", "--workspace", "--dry-run", "--allow-dirty", "--locked"];
+    steps.push(Step::new(Stage::Long, "crates that can be published", &publish).lock("dev"));
     let fuzz = cargo_test(&["--test", "files", "fuzz"], &[]);
     let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
     fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());

@@ -12,7 +12,7 @@ const WORDS: [&str; 8] =
     ["median", "p99", "worst", "interval", "steal", "reference loop", "evidence", "control"];
 
 /// The text of the glossary, which `chronoscope explain` shows too.
-const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
+const GLOSSARY: &str = include_str!("../../../glossary.md");
 
 /// The terms of the glossary with their texts, in the order of the page.
 pub fn glossary() -> impl Iterator<Item = (&'static str, &'static str)> {
