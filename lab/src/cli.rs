@@ -92,6 +92,9 @@ pub enum Command {
     /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
     #[command(after_help = MERGE_HELP)]
     Merge(Merge),
+    /// Show the store over time to a browser on this machine, as `report --history` does, and each
+    /// run. Nothing can be changed.
+    Serve(Serve),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
     /// Store the runs of files. A run that the store has already, by its UUID, changes nothing.
@@ -357,6 +360,18 @@ pub struct Report {
         conflicts_with_all = ["runs", "extrapolate", "format", "output", "store", "full", "evidence", "explain"]
     )]
     pub demo: Option<PathBuf>,
+    /// Show the store over time instead: each case on each machine, with changes and runs outside of
+    /// their bands, as files for any web server, in the folder of -o [default: chronoscope-history].
+    #[arg(
+        long,
+        conflicts_with_all = ["runs", "extrapolate", "demo", "format", "full", "evidence", "explain"]
+    )]
+    pub history: bool,
+    #[command(flatten)]
+    pub filter: Filter,
+    /// Of --history: only the newest N runs.
+    #[arg(long, default_value_t = 200, value_name = "N", requires = "history", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -487,6 +502,20 @@ pub struct Filter {
     /// Only runs with this label.
     #[arg(long, value_name = "NAME=VALUE")]
     pub label: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Serve {
+    /// The port; 0 for any that is free.
+    #[arg(long, value_name = "N", default_value_t = 8577)]
+    pub port: u16,
+    #[command(flatten)]
+    pub filter: Filter,
+    /// Show only the newest N runs.
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    #[command(flatten)]
+    pub store: Store,
 }
 
 #[derive(Args)]

@@ -33,6 +33,7 @@ pub mod console;
 mod digest;
 pub mod doctor;
 pub mod fleet;
+pub mod http;
 pub mod journal;
 pub mod judge;
 pub mod judged;

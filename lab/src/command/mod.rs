@@ -20,6 +20,7 @@ mod recover;
 mod report;
 mod run;
 mod schema;
+mod team;
 mod trace;
 mod transfer;
 mod until_sure;
@@ -53,6 +54,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Plan(plan) => plan::execute(&plan),
         Command::Place(_) => place::release(),
         Command::Recover(recover) => recover::execute(&recover),
+        Command::Serve(serve) => team::serve(&serve),
         Command::Export(export) => transfer::export(&export),
         Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),

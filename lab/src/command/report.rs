@@ -2,12 +2,19 @@
 
 use anyhow::{Result, bail};
 
-use super::{demo, run::duration};
+use super::{demo, run::duration, team};
 use crate::{cli, reference::Reference, report, store::Store, units::printable};
 
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
     if let Some(folder) = &arguments.demo {
         return demo::execute(folder);
+    }
+    let filter = &arguments.filter;
+    if arguments.history {
+        return team::write(arguments);
+    }
+    if [&filter.study, &filter.machine, &filter.label].iter().any(|flag| flag.is_some()) {
+        bail!("--study, --machine and --label choose runs for --history: add it, or name a run");
     }
     let mut runs = Vec::new();
     for word in &arguments.runs {

@@ -70,7 +70,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
             None => lines.push(vec![row]),
         }
     }
-    let labels = labels(rows);
+    let labels = labels(rows.iter());
     let hosts: BTreeSet<&str> = rows.iter().map(|row| row.host.as_str()).collect();
     let mut table = TextTable::new(&[
         ("case", Left),
@@ -147,9 +147,9 @@ fn run_range(line: &[&CaseRow]) -> String {
 
 /// The label of each case by its key: the requested parameters, and any parameter that differs
 /// between cases.
-fn labels(rows: &[CaseRow]) -> BTreeMap<&str, String> {
+pub(super) fn labels<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<&'a str, String> {
     let keys: BTreeMap<&str, &str> =
-        rows.iter().map(|row| (row.key.as_str(), row.label.as_str())).collect();
+        rows.map(|row| (row.key.as_str(), row.label.as_str())).collect();
     // A key is the experiment, the target and the parameters, separated by spaces.
     let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
     let label = |key: &str, asked: &str| {

@@ -127,10 +127,18 @@ pub fn write_comparison(
 /// # Errors
 /// When the folder cannot be created, or the file cannot be written.
 pub fn page(run: &Run, file: &Path) -> Result<()> {
+    text(&html::render(&[(String::new(), run)]), file)
+}
+
+/// Writes a page's text to `file`, creating the file's folder if it is missing.
+///
+/// # Errors
+/// When the folder cannot be created, or the file cannot be written.
+pub fn text(page: &str, file: &Path) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
-    file::write(file, &html::render(&[(String::new(), run)]))
+    file::write(file, page)
 }
 
 /// Writes a rendered text to a file, or to standard output when `file` is `None`.

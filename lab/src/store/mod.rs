@@ -203,6 +203,15 @@ impl Store {
         Ok(found.first().map(|row| row.int(0)))
     }
 
+    /// Returns whether the store has a run of that number.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn has(&self, number: i64) -> Result<bool> {
+        let query = "SELECT 1 FROM runs WHERE id = ?1";
+        Ok(!self.session().rows(query, &[number.into()])?.is_empty())
+    }
+
     /// Reads the run of that number, and upgrades a run of an older schema.
     ///
     /// # Errors
@@ -267,8 +276,7 @@ impl Store {
                 _ => None,
             });
             let Some(number) = number else { continue };
-            let known = "SELECT 1 FROM runs WHERE id = ?1";
-            if self.session().rows(known, &[number.into()])?.is_empty() {
+            if !self.has(number)? {
                 fs::remove_file(&page)
                     .with_context(|| format!("cannot remove {}", page.display()))?;
             }

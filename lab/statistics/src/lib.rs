@@ -9,8 +9,9 @@
 //! and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and
 //! upper limits of percentiles without assuming a distribution, [`resample`] medians and random
 //! numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
-//! [`alert`] gives the band in which a new run is expected. [`notable`] keeps the largest samples and
-//! the misses of a series that is too long to be kept whole.
+//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence of
+//! runs changed its level. [`notable`] keeps the largest samples and the misses of a series that is
+//! too long to be kept whole.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -21,6 +22,7 @@ pub mod alert;
 pub mod beta;
 pub mod between;
 pub mod bursts;
+pub mod change;
 pub mod compare;
 pub mod decide;
 pub mod extreme;

@@ -152,7 +152,7 @@ fn faults_are_seen() {
 }
 
 /// The folder of screenshots, pages and logs.
-fn artefacts() -> PathBuf {
+pub fn artefacts() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     folder

@@ -10,3 +10,4 @@ mod pins;
 mod browser;
 mod first_screen;
 mod studies;
+mod team;

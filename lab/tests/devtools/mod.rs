@@ -137,8 +137,13 @@ impl Page {
 
     /// Loads a file, and waits until all of it is loaded.
     pub fn load(&mut self, file: &str) {
+        self.load_url(&format!("file://{file}"));
+    }
+
+    /// Loads a page by its address, and waits until all of it is loaded.
+    pub fn load_url(&mut self, url: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{file}") }));
+        self.call("Page.navigate", json!({ "url": url }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.receive("the page's load");
             self.events.push(event);

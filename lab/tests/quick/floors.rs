@@ -34,7 +34,7 @@ const FLOORS: [&[&str]; 18] = [
     &["case", "doctor"],
     &["machine"],
     &["profile"],
-    &["cache", "console", "peer", "signals", "stream", "toml_text"],
+    &["cache", "console", "http", "peer", "signals", "stream", "toml_text"],
     &["judged"],
     &["digest", "run"],
     &["capture", "child"],

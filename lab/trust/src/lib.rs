@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod alerts;
+mod changes;
 mod comparisons;
 mod coverage;
 mod draw;
@@ -26,6 +27,7 @@ pub use row::{Effort, Row, Section};
 pub const SECTIONS: &[Section] = &[
     Section { title: "The ratio of two distributions", rows: shift::rows },
     Section { title: "Alert bands of a history", rows: alerts::rows },
+    Section { title: "Changes of level in a history", rows: changes::rows },
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },

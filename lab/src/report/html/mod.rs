@@ -33,6 +33,7 @@ mod shift;
 mod slope;
 mod svg;
 mod sweep;
+pub mod team;
 #[cfg(test)]
 mod test;
 mod text;
