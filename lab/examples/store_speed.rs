@@ -99,7 +99,7 @@ fn run(first: &Run, number: usize) -> Run {
     run.context.machine = format!("machine-{}", number % MACHINES).into();
     run.context.labels = [
         ("commit".into(), (number / 100).to_string().into()),
-        ("branch".into(), if number % 3 == 0 { "topic" } else { "main" }.into()),
+        ("branch".into(), if number.is_multiple_of(3) { "topic" } else { "main" }.into()),
     ]
     .into();
     for series in run.cases.iter_mut().flat_map(|case| &mut case.series) {
