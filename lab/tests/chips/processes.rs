@@ -88,12 +88,12 @@ fn hostile_calls_harm_nobody() {
 const PATHS: [(&str, u64); 8] = [
     ("null call", 14),
     ("yield alone", 30),
-    ("give without a waiter", 113),
-    ("take of a unit", 111),
+    ("give without a waiter", 101),
+    ("take of a unit", 99),
     ("yield to another process", 83),
     ("give to a higher process", 142),
-    ("call and answer", 437),
-    ("spawn, run, end and reap", 1546),
+    ("call and answer", 401),
+    ("spawn, run, end and reap", 1527),
 ];
 
 #[test]

@@ -331,8 +331,7 @@ extern "C" fn call(
 ) -> Answer {
     let (m, me) = (entered(), frame.owner());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
-    frame.set_message([a, b, c, d]);
-    let next = object.call(m, me);
+    let next = object.call(m, me, [a, b, c, d]);
     Answer::after(frame, 0, next)
 }
 
@@ -347,8 +346,7 @@ extern "C" fn reply_and_receive(
 ) -> Answer {
     let (m, me) = (entered(), frame.owner());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
-    frame.set_message([a, b, c, d]);
-    match object.reply_and_receive(m, me) {
+    match object.reply_and_receive(m, me, [a, b, c, d]) {
         Ok(next) => Answer::after(frame, 0, next),
         Err(()) => Answer::of(DEAD),
     }

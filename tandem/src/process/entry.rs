@@ -32,7 +32,7 @@
 
 use super::{
     call,
-    process::{self, MESSAGE, Process},
+    process::{self, Process},
 };
 use crate::{arch::offset::CURRENT, kernel::KERNEL, task::Header};
 use core::{arch::global_asm, mem::offset_of};
@@ -55,6 +55,8 @@ pub(super) struct Frame {
     pub(super) process: &'static Process,
     /// The routine that continues after another call, with the results in the frame.
     pub(super) answer: usize,
+    /// The routine that ends a call without a switch, with the first result in `a0`.
+    pub(super) back: usize,
 }
 
 impl Frame {
@@ -68,11 +70,6 @@ impl Frame {
     #[inline(always)]
     pub(super) fn owner(&self) -> &'static Process {
         self.process
-    }
-
-    #[inline(always)]
-    pub(super) fn set_message(&mut self, message: [usize; MESSAGE]) {
-        self.registers[Self::A1..Self::A1 + MESSAGE].copy_from_slice(&message);
     }
 }
 
@@ -88,6 +85,8 @@ unsafe extern "C" {
     safe fn tandem_user_restore_fence();
     safe fn tandem_user_answer();
     safe fn tandem_user_answer_fence();
+    safe fn tandem_user_return();
+    safe fn tandem_user_return_fence();
 }
 
 /// The addresses at which a suspended process continues.
@@ -95,6 +94,7 @@ pub(super) struct Continuations {
     pub(super) resume: usize,
     pub(super) restore: usize,
     pub(super) answer: usize,
+    pub(super) back: usize,
 }
 
 /// Without ASIDs, each routine has a fence behind the write of `satp`.
@@ -104,12 +104,14 @@ pub(super) fn continuations(asids: bool) -> Continuations {
             resume: tandem_user_resume as *const () as usize,
             restore: tandem_user_restore as *const () as usize,
             answer: tandem_user_answer as *const () as usize,
+            back: tandem_user_return as *const () as usize,
         }
     } else {
         Continuations {
             resume: tandem_user_resume_fence as *const () as usize,
             restore: tandem_user_restore_fence as *const () as usize,
             answer: tandem_user_answer_fence as *const () as usize,
+            back: tandem_user_return_fence as *const () as usize,
         }
     }
 }
@@ -210,8 +212,7 @@ global_asm!(
     "mv a6, sp",
     "jalr t1",
     "bnez a1, 6f",
-    "sd a0, 8*10(sp)",
-    "ld t0, {ANSWER}(sp)",
+    "ld t0, {RETURN}(sp)",
     "jr t0",
     "6:", // a1 is the task to switch to
     "ld a0, {CURRENT}(tp)",
@@ -303,6 +304,28 @@ global_asm!(
     "li x\\n, 0",
     ".endr",
     "sret",
+    // Ends a call without a switch: s0 to s11 are the process's own.
+    ".if \\fence",
+    ".global tandem_user_return_fence",
+    "tandem_user_return_fence:",
+    ".else",
+    ".global tandem_user_return",
+    "tandem_user_return:",
+    ".endif",
+    "tandem_enter_space \\fence",
+    "tandem_to_user",
+    "ld t0, 0(sp)",
+    "ld tp, 8*4(sp)",
+    "csrw sepc, t0",
+    "csrw sscratch, sp",
+    ".irp n, 11, 12, 13, 14, 15",
+    "ld x\\n, 8*\\n(sp)",
+    ".endr",
+    "li a6, 0",
+    "li a7, 0",
+    "ld sp, 8*2(sp)",
+    "tandem_clear_temporaries",
+    "sret",
     // Continues a process with all its registers.
     ".if \\fence",
     ".global tandem_user_restore_fence",
@@ -336,5 +359,6 @@ global_asm!(
     RESUME = const offset_of!(Frame, resume),
     RESTORE = const offset_of!(Frame, restore),
     ANSWER = const offset_of!(Frame, answer),
+    RETURN = const offset_of!(Frame, back),
     ENTRIES = const offset_of!(Frame, entries),
 );

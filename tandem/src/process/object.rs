@@ -12,7 +12,7 @@
 use super::{
     entry::Frame,
     handle::{Family, Handle, Place, index},
-    process::Process,
+    process::{Message, Process},
 };
 use crate::{
     kernel::KERNEL,
@@ -48,7 +48,8 @@ pub(super) struct Object {
     waiters: WaitQueue,
 }
 
-/// The further parts of a channel or an endpoint.
+/// The further parts of a channel or an endpoint. The alignment makes an index a shift.
+#[repr(align(512))]
 pub(super) struct Large {
     used: Shared<bool>,
     /// Of a channel: the processes that wait for room, each with its word in its frame.
@@ -248,27 +249,80 @@ impl Object {
         (word, next)
     }
 
-    /// Calls the server of an endpoint with the message in the frame of `me`, which waits for the
-    /// answer there. While the server works for it, it has at least the priority of `me`.
-    pub(super) fn call(&self, m: Masked, me: &'static Process) -> Option<Task> {
+    /// Calls the server of an endpoint with `message`; `me` waits for the answer in its frame. While
+    /// the server works for it, it has at least the priority of `me`.
+    #[inline(always)]
+    pub(super) fn call(
+        &'static self,
+        m: Masked,
+        me: &'static Process,
+        message: Message,
+    ) -> Option<Task> {
+        let large = self.large(m);
+        let idle = large.server.get(m).filter(|_| large.idle.get(m));
+        let level = me.header.level.get(m);
+        let Some(server) = idle.filter(|server| server.header.level.get(m) <= level) else {
+            return self.call_late(m, me, message);
+        };
+        me.calls.set(m, Some(large));
+        large.idle.set(m, false);
+        large.served.set(m, Some(me));
+        server.hand_message(m, message);
+        KERNEL.ready.insert(m, server.task());
+        leave(m, me)
+    }
+
+    /// The call of an endpoint whose server works, is less urgent, or does not exist.
+    #[cold]
+    #[inline(never)]
+    fn call_late(&self, m: Masked, me: &'static Process, message: Message) -> Option<Task> {
         let large = self.large(m);
         me.calls.set(m, Some(large));
         match large.server.get(m).filter(|_| large.idle.get(m)) {
             Some(server) => {
-                large.accept(m, server, me);
+                large.accept(m, server, me, message);
                 KERNEL.ready.insert(m, server.task());
             }
-            None => me.enter(m, &self.waiters),
+            None => {
+                me.keep_message(m, message);
+                me.enter(m, &self.waiters);
+            }
         }
         leave(m, me)
     }
 
-    /// Answers the call that `me` serves with the message in its frame, if there is one, and
-    /// receives or waits for the next. `Err` if the endpoint has another server.
+    /// Answers the call that `me` serves with `message`, if there is one, and receives or waits for
+    /// the next. `Err` if the endpoint has another server.
+    #[inline(always)]
     pub(super) fn reply_and_receive(
+        &'static self,
+        m: Masked,
+        me: &'static Process,
+        message: Message,
+    ) -> Result<Option<Task>, ()> {
+        let large = self.large(m);
+        let is_server = large.server.get(m).is_some_and(|server| server.is(me));
+        let is_low = me.header.level.get(m) == me.header.base(m);
+        let caller = large.served.get(m).filter(|_| is_server && is_low);
+        let Some(caller) = caller.filter(|_| self.waiters.is_empty(m)) else {
+            return self.reply_late(m, me, message);
+        };
+        large.served.set(m, None);
+        caller.calls.set(m, None);
+        caller.hand_message(m, message);
+        KERNEL.ready.insert(m, caller.task());
+        large.idle.set(m, true);
+        Ok(leave(m, me))
+    }
+
+    /// The first receive, and one with a caller that waits or a priority to give back.
+    #[cold]
+    #[inline(never)]
+    fn reply_late(
         &self,
         m: Masked,
         me: &'static Process,
+        message: Message,
     ) -> Result<Option<Task>, ()> {
         let large = self.large(m);
         match large.server.get(m) {
@@ -286,12 +340,12 @@ impl Object {
         if let Some(caller) = large.served.get(m) {
             large.served.set(m, None);
             caller.calls.set(m, None);
-            caller.hand_message(m, me);
+            caller.hand_message(m, message);
             KERNEL.ready.insert(m, caller.task());
             me.lower(m);
         }
         if let Some(caller) = serve(m, &self.waiters) {
-            large.accept(m, me, caller);
+            large.accept(m, me, caller, caller.message(m));
             let urgent = KERNEL.ready.most_urgent(m);
             return Ok((!urgent.is(me.task())).then_some(urgent));
         }
@@ -303,10 +357,16 @@ impl Object {
 impl Large {
     /// Gives the server a caller's message, and the caller's priority if that is more urgent.
     #[inline(always)]
-    fn accept(&self, m: Masked, server: &'static Process, caller: &'static Process) {
+    fn accept(
+        &self,
+        m: Masked,
+        server: &'static Process,
+        caller: &'static Process,
+        message: Message,
+    ) {
         self.idle.set(m, false);
         self.served.set(m, Some(caller));
-        server.hand_message(m, caller);
+        server.hand_message(m, message);
         server.raise(m, caller.header.level.get(m));
     }
 

@@ -57,8 +57,8 @@ pub(super) const HANDED: usize = 1024;
 type Write = fn(&[u8]);
 type Report = fn(&Ended);
 
-/// Words of a message.
-pub(super) const MESSAGE: usize = 4;
+/// The words of a message.
+pub(super) type Message = [usize; 4];
 
 #[repr(C)]
 pub(super) struct Process {
@@ -143,14 +143,22 @@ pub enum Cause {
     Own(usize),
     /// Its parent.
     Killed,
-    /// An exception: `scause`, `sepc` and `stval`.
-    Fault { cause: usize, at: usize, value: usize },
+    /// An exception.
+    Fault {
+        /// `scause`: the number of the exception.
+        cause: usize,
+        /// `sepc`: the address of the instruction.
+        at: usize,
+        /// `stval`: the address of the access, or the instruction.
+        value: usize,
+    },
 }
 
 /// The end of a process.
 #[derive(Clone, Copy)]
 pub struct Ended {
     name: [u8; 16],
+    /// Why the process has ended.
     pub cause: Cause,
 }
 
@@ -257,13 +265,27 @@ impl Process {
         unsafe { (&raw mut (*self.frame(m)).registers).cast::<usize>().add(number).write(value) };
     }
 
-    /// Gives this process, which waits, the message of another, as the result of its call.
+    /// Gives this process, which waits or is about to, a message as the result of its call.
     #[inline(always)]
-    pub(super) fn hand_message(&self, m: Masked, from: &Self) {
+    pub(super) fn hand_message(&self, m: Masked, message: Message) {
         self.set_result(m, Frame::A0, 0);
-        for word in Frame::A1..Frame::A1 + MESSAGE {
-            self.set_result(m, word, from.result(m, word));
+        self.keep_message(m, message);
+    }
+
+    /// Keeps the message of this process's call in its frame.
+    #[inline(always)]
+    pub(super) fn keep_message(&self, m: Masked, message: Message) {
+        let frame = self.frame(m);
+        // SAFETY: as for `result`.
+        unsafe {
+            let registers = (&raw mut (*frame).registers).cast::<usize>();
+            registers.add(Frame::A1).cast::<Message>().write(message);
         }
+    }
+
+    /// The message that the process has kept.
+    pub(super) fn message(&self, m: Masked) -> Message {
+        [0, 1, 2, 3].map(|word| self.result(m, Frame::A1 + word))
     }
 
     /// Enters the process, which runs, into a queue.
@@ -464,7 +486,7 @@ fn begin(process: &'static Process, plan: &Plan, handed: &[u8], second: usize) {
         (process.space(m), arena, process.frame(m), space::has_asids(m))
     });
     space.renew(arena);
-    let Continuations { resume, restore, answer } = continuations(asids);
+    let Continuations { resume, restore, answer, back } = continuations(asids);
     let argument = if handed.is_empty() { plan.argument } else { space.place(handed) };
     // SAFETY: the frame is on the kernel stack of a process that does not run yet.
     let frame = unsafe {
@@ -476,8 +498,8 @@ fn begin(process: &'static Process, plan: &Plan, handed: &[u8], second: usize) {
     frame.registers[Frame::A0] = argument;
     frame.registers[Frame::A1] = second;
     frame.registers[Frame::SP] = space::STACK_END - handed.len().next_multiple_of(16);
-    (frame.space, frame.resume, frame.restore, frame.answer) =
-        (space.satp, resume, restore, answer);
+    frame.space = space.satp;
+    (frame.resume, frame.restore, frame.answer, frame.back) = (resume, restore, answer, back);
     // A record is claimed by one caller, and its previous task has ended.
     let claimed = process.task().claim("process", plan.priority);
     debug_assert!(claimed.is_ok());
