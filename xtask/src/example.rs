@@ -113,7 +113,7 @@ const BLINKY: Example = Example {
     output: Output::Text,
 };
 
-static EXAMPLES: [Example; 9] = [
+static EXAMPLES: [Example; 10] = [
     BLINKY,
     Example {
         name: "guide",
@@ -155,6 +155,13 @@ static EXAMPLES: [Example; 9] = [
             "INFO consumer: Sample { number: 3, level: -25 }",
             "INFO handler: pressed, false",
         ]),
+        ..BLINKY
+    },
+    Example {
+        name: "usage",
+        about: "processor time by task, and threads that take turns",
+        binary: "usage",
+        features: "usage",
         ..BLINKY
     },
     Example {

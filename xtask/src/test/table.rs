@@ -299,8 +299,9 @@ const EXAMPLES: [Examples; 3] = [
         lints: &[
             &["--features", "qemu"],
             &["--features", "qemu,embassy,defmt", "--bin", "embassy", "--bin", "log"],
+            &["--features", "qemu,usage", "--bin", "usage"],
         ],
-        names: &["blinky", "guide", "rs485", "sensor", "embassy", "log"],
+        names: &["blinky", "guide", "rs485", "sensor", "embassy", "log", "usage"],
     },
     Examples {
         package: "tandem-nrf52",
