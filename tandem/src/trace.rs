@@ -112,9 +112,9 @@ mod ring {
     pub struct Record {
         /// The reading of the program's clock.
         pub clock: u32,
-        /// What has happened.
+        /// The kind of the event.
         pub event: Event,
-        /// The task to which it has happened.
+        /// The task of the event.
         pub task: Info,
     }
 

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     firmware,
     repository::{root, target},
+    rust::Toolchain,
 };
 
 pub const USAGE: &str = "example tandem [NAME]  \
@@ -42,7 +43,7 @@ struct Board {
 enum Machine {
     /// QEMU's name of the board.
     Emulated(&'static str),
-    /// QEMU has no such board: what is said instead, and a check of the image.
+    /// QEMU has no such board: a hint that is printed, and a check of the image.
     BuiltOnly(&'static str, fn(&Path) -> Result<()>),
 }
 
@@ -254,8 +255,8 @@ fn emulate(example: &Example, machine: &str, image: &Path) -> Result<()> {
 /// lack one of `texts`.
 fn print_frames(emulator: &mut Child, image: &Path, texts: &[&str]) -> Result<()> {
     let folder = root().join("tandem/examples/decode");
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "--locked"]).current_dir(&folder);
+    let mut cargo = Toolchain::find()?.cargo("build");
+    cargo.args(["--quiet", "--locked"]).current_dir(&folder);
     let target = target()?.join("decode");
     if !cargo.env("CARGO_TARGET_DIR", &target).status().context("cannot start cargo")?.success() {
         bail!("the decoder of logs does not build");
