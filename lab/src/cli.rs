@@ -3,6 +3,7 @@
 use std::{env, ffi::OsString, path::PathBuf, process, sync::LazyLock, thread};
 
 use anyhow::{Result, anyhow, bail};
+use chronoscope_suite::experiments;
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     },
     run,
     store::{self, Place},
+    study,
 };
 
 mod baseline;
@@ -750,6 +752,7 @@ pub fn parse() -> Result<Cli> {
     for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         check_cluster(argument)?;
     }
+    let word = arguments.get(1).map(|word| word.display().to_string()).unwrap_or_default();
     Cli::try_parse_from(arguments).map_err(|error| {
         if !error.use_stderr() {
             // Help and version are no errors.
@@ -759,8 +762,24 @@ pub fn parse() -> Result<Cli> {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return anyhow!("say what to do: run, list or doctor; `chronoscope --help` tells more");
         }
-        anyhow!("{}", one_line(&error.to_string()))
+        let what = one_line(&error.to_string());
+        match error.kind() {
+            ErrorKind::InvalidSubcommand => anyhow!("{}", with_run(&what, &word)),
+            _ => anyhow!("{what}"),
+        }
     })
+}
+
+/// The complaint about an unknown subcommand; one that names a study or an experiment lacks `run`.
+fn with_run(complaint: &str, word: &str) -> String {
+    let kind = if study::names().any(|name| name == word) {
+        "a study"
+    } else if experiments::find(word).is_some() {
+        "an experiment"
+    } else {
+        return complaint.to_owned();
+    };
+    format!("`{word}` is {kind}: `chronoscope run {word}` runs it")
 }
 
 /// Rejects clusters of short flags: cyclictest's users mean three flags by `-smp`, while the parser

@@ -165,7 +165,7 @@ fn debian(folder: &Path, tree: &Path) -> Result<PathBuf> {
     fs::write(root.join("DEBIAN/control"), control)?;
     let file = folder.join(format!("chronoscope_{VERSION}_{architecture}.deb"));
     let mut dpkg = Command::new("dpkg-deb");
-    done(dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&file))?;
+    done(dpkg.args(["--root-owner-group", "-Zxz", "-z1", "--build"]).arg(&root).arg(&file))?;
     fs::remove_dir_all(&root)?;
     Ok(file)
 }

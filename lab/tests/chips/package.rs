@@ -32,13 +32,14 @@ const HERE: [&str; 11] = [
 ];
 
 /// The packages of the bare system: a shell, Debian's package manager, and emulators.
-const SYSTEM: [&str; 18] = [
+const SYSTEM: [&str; 19] = [
     "base-files",
     "bash",
     "ca-certificates",
     "coreutils",
     "dash",
     "debian-archive-keyring",
+    "diffutils",
     "dpkg",
     "apt",
     "findutils",
