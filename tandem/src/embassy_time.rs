@@ -1,9 +1,9 @@
-//! The driver of `embassy-time`: its timers wait in the kernel's own list.
+//! The driver of `embassy-time`: its timers wait in the kernel's own slots.
 //!
 //! Every task's record has one [`Alarm`], set to the earliest time that an embassy timer of the
 //! task has asked for. When it expires, the task is polled; timers that are not due ask again. So
-//! the number of timers has no limit, setting one unmasks interrupts during the search as for every
-//! timer, and a dropped timer costs at most one superfluous poll. (The queue of
+//! the number of timers has no limit, setting one takes constant time as for every timer, and a
+//! dropped timer costs at most one superfluous poll. (The queue of
 //! `embassy-time-queue-utils` either has a fixed length, searched with interrupts masked, or needs
 //! the records of embassy's own executor.)
 
@@ -19,7 +19,7 @@ use core::task::Waker;
 /// The timer for the earliest time that the futures of a task wait for.
 pub(crate) struct Alarm {
     timer: Timer,
-    /// Set during the search for the timer's place in the list.
+    /// Set while the timer is set, which may unmask interrupts for a moment.
     busy: Shared<bool>,
 }
 

@@ -253,10 +253,11 @@ impl Event {
         let mut flags = self.take(m);
         if flags == 0 {
             assert_may_wait(mask, "Event::wait_until");
-            let (timer, listener) = (Timer::new(me), Listener::new());
+            let (mut timer, listener) = (MaybeUninit::uninit(), Listener::new());
+            let timer = Timer::in_place(&mut timer, me);
             self.register(m, &listener, me);
             me.waiter.set(m, None);
-            m = TIMERS.set(m, mask, &timer, due);
+            m = TIMERS.set(m, mask, timer, due);
             while listener.flags.get(m) == 0 && timer.is_set(m) {
                 kernel::block(m, me);
             }

@@ -236,9 +236,10 @@ impl Lock {
     /// Interrupts were on before they were masked.
     fn wait_until(&self, m: Masked, me: Task, due: u64) -> bool {
         let mut place = MaybeUninit::uninit();
-        let timer = Timer::new(me);
+        let mut timer = MaybeUninit::uninit();
+        let timer = Timer::in_place(&mut timer, me);
         let (waiter, mask) = self.enter(m, me, &mut place);
-        let m = TIMERS.set(m, mask, &timer, due);
+        let m = TIMERS.set(m, mask, timer, due);
         while waiter.is_waiting(m) && timer.is_set(m) {
             kernel::block(m, me);
         }

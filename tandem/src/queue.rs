@@ -23,7 +23,7 @@ use crate::{
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
-    time::{Placed, TIMERS, TimedOut, Timer},
+    time::{TIMERS, TimedOut, Timer},
     wait::{WaitQueue, Waiter, rouse},
 };
 use core::{
@@ -431,17 +431,36 @@ fn wait_for(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Optio
 /// Blocks the thread until its waiter, which is in a queue, is served or `due` has come. Removes
 /// the waiter from its queue, and returns whether it was served.
 #[inline(always)]
-pub(crate) fn wait_until(mut m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
+pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: u64) -> bool {
     debug_assert!(waiter.is_waiting(m), "nothing would wake a thread that has been served");
-    let timer = Timer::new(me);
-    let placed = TIMERS.set_at_end(m, &timer, due);
-    if placed == Placed::Quietly {
-        kernel::block(m, me);
-    } else {
-        m = TIMERS.finish(m, mask, &timer, due, placed);
-        // An inherited priority may have come while interrupts were unmasked.
-        waiter.move_to_level_of_task(m);
+    let mut place = MaybeUninit::uninit();
+    let timer = Timer::in_place(&mut place, me);
+    if TIMERS.set_in_window(m, timer, due) {
+        return wait_behind_alarm(mask, me, waiter, timer);
     }
+    kernel::block(m, me);
+    if !waiter.is_served(m) {
+        return wait_on(m, me, waiter, timer);
+    }
+    timer.discard(m);
+    true
+}
+
+/// Continues [`wait_until`] where the alarm has been set, which takes a while.
+#[cold]
+#[inline(never)]
+fn wait_behind_alarm(mask: Mask, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
+    mask.restore();
+    let m = Mask::set().1;
+    // An inherited priority may have come while interrupts were unmasked.
+    waiter.move_to_level_of_task(m);
+    wait_on(m, me, waiter, timer)
+}
+
+/// Continues [`wait_until`] once the timer has been set.
+#[cold]
+#[inline(never)]
+fn wait_on(m: Masked, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
     loop {
         if waiter.is_served(m) {
             timer.cancel(m);

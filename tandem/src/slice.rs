@@ -53,7 +53,7 @@ pub(crate) fn begin(m: Masked, task: Task) {
 pub(crate) fn begin_if_shared(m: Masked, task: Task) {
     if SLICES.length.get(m) < NEVER && SLICES.end.get(m) == NEVER && is_shared(m, task) {
         SLICES.end.set(m, time::now().saturating_add(SLICES.length.get(m)));
-        let _ = time::arm(m, SLICES.end.get(m));
+        time::arm(m, SLICES.end.get(m));
     }
 }
 

@@ -1,29 +1,30 @@
 //! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
-//! Timers form a list in the order in which they are due. Removal takes constant time, and so does
-//! insertion of the first and the last timer: equal time limits are set behind each other. Other
-//! insertion takes a step for each earlier timer, and unmasks interrupts after every 4 steps. So no
-//! other task or handler waits for a search, and interrupts are masked for a constant time.
+//! Timers are in 31 slots, by the highest bit in which their time differs from a common base, which
+//! is not in the future. A slot for a lower bit is due before one for a higher bit. In each slot,
+//! the timers form a ring whose head is due first, and behind it all others as they were set. So
+//! setting and cancelling a timer take constant time, and the first timer of all is the head of the
+//! nearest slot that is not empty. (The nearest slot has two bits, the farthest all from bit 31 on.)
 //!
-//! While interrupts are on during a search, the new timer itself is in the list, behind the timers
-//! that the search has passed. Whatever timers are set or removed meanwhile, the search continues
-//! from there. So it passes each timer once, and ends however often others begin and end a wait.
-//! If [`expire`] finds such a timer first in the list, all that it has passed are gone; it is taken
-//! out, and the search continues from the first timer.
+//! When the head of a slot with others is due, its time becomes the base, and [`expire`] files the
+//! others anew, each in a masked window of its own: into nearer slots, so that they are sorted in the
+//! end. A timer is filed again at most once for each bit. In the worst case, one tick files all
+//! timers anew: those of similar times, set since the last tick that filed.
 //!
 //! The alarm stays as it is when the first timer is cancelled, and is not set again for a later
 //! one: a time limit that does not come costs no access to the board's clock. The alarm then comes
-//! early once, and is set for the first timer there is.
+//! early once, and is set for the first timer there is. Where a slot has others than the cancelled
+//! head, they are filed anew then.
 //!
 //! Times are in ticks of the board's clock, counted by [`now`].
 //!
 //! # Soundness
-//! - A timer is in the pinned future, on the stack of the thread that waits, or in a task's header.
-//!   It stays in place until it has left the list: `expire` removes it, the thread cancels it, or
-//!   its drop does. A search ends before its task goes on, so a timer that is searching stays in
-//!   place too. Links are followed only with interrupts masked.
-//! - A timer that is searching has no task and is due at 0, so that other searches pass it. Besides
-//!   these, `set_at_end`, `expire` and `arm_again` read the two fields.
+//! A timer is in the pinned future, on the stack of the thread that waits, or in a task's header. It
+//! stays in place until it has left its ring: `expire` removes it, the thread cancels it, or its
+//! drop does. A thread in a delay is in no queue, and the wakers of futures reach only threads in
+//! `block_on`, so that its timer alone wakes it. Links are followed only with interrupts masked, and
+//! each masked window leaves every timer that is set in one ring, that of its slot or the unfiled
+//! one, and the bit of each ring as the ring is.
 
 use crate::{
     arch::{self, Mask},
@@ -57,6 +58,14 @@ pub trait Driver {
     /// Sets the alarm: its interrupt is to be raised when `now` reaches `due`, at once if it has.
     /// Replaces the alarm set before. Called with interrupts masked, in tasks and handlers.
     fn arm(due: u64);
+
+    /// As [`arm`](Self::arm), where the clock has just been read, a few instructions ago: `now`. For
+    /// an implementation that needs the time and would read it again.
+    #[inline(always)]
+    fn arm_from(now: u64, due: u64) {
+        let _ = now;
+        Self::arm(due);
+    }
 }
 
 /// Installs a type that implements [`Driver`](crate::time::Driver) as the kernel's clock. Exactly
@@ -73,6 +82,10 @@ macro_rules! drive_time_with {
         extern "Rust" fn _tandem_arm(due: u64) {
             <$driver as $crate::time::Driver>::arm(due)
         }
+        #[unsafe(no_mangle)]
+        extern "Rust" fn _tandem_arm_from(now: u64, due: u64) {
+            <$driver as $crate::time::Driver>::arm_from(now, due)
+        }
     };
 }
 
@@ -84,11 +97,12 @@ pub const fn check_rate(_: u64) {}
 #[doc(hidden)]
 pub use crate::embassy_time::check_rate;
 
-// SAFETY: `drive_time_with!` defines both functions, with these signatures. A program without it
+// SAFETY: `drive_time_with!` defines these functions, with these signatures. A program without it
 // does not link.
 unsafe extern "Rust" {
     safe fn _tandem_now() -> u64;
     safe fn _tandem_arm(due: u64);
+    safe fn _tandem_arm_from(now: u64, due: u64);
 }
 
 /// The time, in ticks of the board's clock. May be called anywhere, with interrupts masked too.
@@ -101,17 +115,28 @@ pub fn now() -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
-/// Steps of a search between two windows with interrupts on.
-const STEPS: usize = if cfg!(test) { 2 } else { 4 };
+/// The slots of timers, and the ring of those to be filed anew.
+const SLOTS: usize = 32;
+
+/// The place of that ring.
+const UNFILED: usize = 0;
+
+/// The slots' numbers from the nearest to the farthest are 1 to 31. The nearest has the two lowest
+/// bits.
+const NEAREST_BITS: u32 = 3;
+
+/// Timers that [`expire`] files anew in one run of the handler, where handlers do not nest.
+const FILED_IN_A_RUN: usize = 2;
 
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// The task to be woken. `None` for a foreign waker, and while the timer is searching.
+    /// The task to be woken. `None` for a foreign waker.
     pub(crate) task: Shared<Option<Task>>,
-    /// 0 while the timer is searching.
     due: Shared<u64>,
-    state: Shared<State>,
+    /// The number of the slot in which the timer was filed; 0 if it is not set.
+    place: Shared<u8>,
+    /// The neighbours in the ring of a timer that is set.
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
     /// The foreign waker to be called, if the timer is set and has no task. Undefined otherwise.
@@ -119,50 +144,63 @@ pub(crate) struct Timer {
     _pinned: PhantomPinned,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum State {
-    /// Not in the list.
-    Off = 0,
-    /// In the list, at its place.
-    Set = 1,
-    /// In the list, behind the timers that the search for its place has passed.
-    Searching = 2,
-}
-
-/// Whether and how a timer was set at an end of the list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Placed {
-    No,
-    Quietly,
-    /// The alarm was set for it, which takes a while.
-    WithAlarm,
-}
+/// The value of [`Timer::place`] for a timer that is not set.
+const OFF: u8 = 0;
 
 pub(crate) struct Timers {
-    first: Shared<Option<NonNull<Timer>>>,
-    /// The last timer. Undefined in an empty list.
-    last: Shared<Option<NonNull<Timer>>>,
-    /// The time for which the alarm is set, or `u64::MAX`. No later than the first timer's, and
-    /// earlier where the timer for which it was set has been cancelled.
+    /// The time for which the alarm is set, or `u64::MAX`. No earlier than the base, and no later
+    /// than the first timer's: earlier where the timer for which it was set has been cancelled.
     armed: Shared<u64>,
+    /// Not in the future, and no later than any timer's time.
+    base: Shared<u64>,
+    /// A bit for each ring, set if it has timers. The highest is that of ring 0.
+    occupied: Shared<u32>,
+    /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
+    /// timer that is due first.
+    rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
 }
 
-pub(crate) static TIMERS: Timers =
-    Timers { first: Shared::new(None), last: Shared::new(None), armed: Shared::new(u64::MAX) };
+pub(crate) static TIMERS: Timers = Timers {
+    armed: Shared::new(u64::MAX),
+    base: Shared::new(0),
+    occupied: Shared::new(0),
+    rings: [const { Shared::new(None) }; SLOTS],
+};
 
 /// The timer that a link leads to.
 #[inline(always)]
 fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
-    // SAFETY: links lead to timers in the list. They stay in place until they are removed, which
+    // SAFETY: links lead to timers in a ring. They stay in place until they are removed, which
     // needs interrupts masked, and callers use the reference only while they are masked.
     unsafe { link.as_ref() }
 }
 
+/// The timer to which a link of a timer in a ring leads.
+#[inline(always)]
+fn neighbour(m: Masked, link: &Shared<Option<NonNull<Timer>>>) -> NonNull<Timer> {
+    let link = link.get(m);
+    debug_assert!(link.is_some());
+    // SAFETY: `file` sets both links of a timer, and callers pass those of timers in a ring.
+    unsafe { link.unwrap_unchecked() }
+}
+
 impl Timer {
-    #[inline(always)]
+    #[cfg(any(test, feature = "processes"))]
     pub(crate) const fn new(task: Task) -> Self {
         Self::for_task(Some(task))
+    }
+
+    /// Makes a timer of a task in `place`, to be set before anything else. Writes only the field that
+    /// setting it does not.
+    #[inline(always)]
+    pub(crate) fn in_place(place: &mut MaybeUninit<Self>, task: Task) -> &Self {
+        let this = place.as_mut_ptr();
+        // SAFETY: `place` is borrowed mutably. Of the fields left out, `waker` is read only without
+        // a task, and `file` writes the others before they are read.
+        unsafe {
+            (&raw mut (*this).task).write(Shared::new(Some(task)));
+            &*this
+        }
     }
 
     /// A timer without a task, for a header: all zeros, so that it is placed in `.bss`.
@@ -176,7 +214,7 @@ impl Timer {
         Self {
             task: Shared::new(task),
             due: Shared::new(0),
-            state: Shared::new(State::Off),
+            place: Shared::new(OFF),
             next: Shared::new(None),
             prev: Shared::new(None),
             waker: Shared::new(MaybeUninit::uninit()),
@@ -184,10 +222,10 @@ impl Timer {
         }
     }
 
-    /// Returns whether the timer is in the list: set, and neither expired nor cancelled.
+    /// Returns whether the timer is in a ring: set, and neither expired nor cancelled.
     #[inline(always)]
     pub(crate) fn is_set(&self, m: Masked) -> bool {
-        self.state.get(m) != State::Off
+        self.place.get(m) != OFF
     }
 
     /// Like `is_set`, read without masking interrupts. `true` may be outdated; a timer that is not
@@ -195,7 +233,7 @@ impl Timer {
     #[inline(always)]
     fn may_be_set(&self) -> bool {
         // SAFETY: a byte. An outdated `true` has the owner check again.
-        unsafe { self.state.peek() != State::Off }
+        unsafe { self.place.peek() != OFF }
     }
 
     #[cfg(any(test, feature = "embassy-time"))]
@@ -204,204 +242,281 @@ impl Timer {
     }
 
     pub(crate) fn cancel(&self, m: Masked) {
-        if self.is_set(m) {
-            TIMERS.remove(m, self);
+        self.discard(m);
+        self.place.set(m, OFF);
+    }
+
+    /// Cancels the timer, which is not used again.
+    #[inline(always)]
+    pub(crate) fn discard(&self, m: Masked) {
+        let number = self.place.get(m);
+        if number != OFF {
+            TIMERS.remove(m, self, number.into());
         }
     }
 }
 
-impl Timers {
-    /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after. If `mask`
-    /// allows, they are unmasked during a search, and for a moment once the alarm has been set.
-    pub(crate) fn set(&self, m: Masked, mask: Mask, timer: &Timer, due: u64) -> Masked {
-        match self.set_at_end(m, timer, due) {
-            Placed::Quietly => m,
-            placed => self.finish(m, mask, timer, due, placed),
-        }
-    }
+/// The slot for times that differ from the base in these bits.
+#[inline(always)]
+fn slot_of(difference: u64) -> usize {
+    let low = if difference >> 32 == 0 { difference as u32 | NEAREST_BITS } else { u32::MAX };
+    31 - arch::leading_zeros(low) as usize
+}
 
-    /// Completes [`set`](Self::set) behind [`set_at_end`](Self::set_at_end).
-    #[inline(never)]
-    pub(crate) fn finish(
-        &self,
-        m: Masked,
-        mut mask: Mask,
-        timer: &Timer,
-        due: u64,
-        placed: Placed,
-    ) -> Masked {
-        if placed == Placed::No {
-            mask = self.search(m, mask, timer, due);
+/// The bit of a ring in [`Timers::occupied`].
+#[inline(always)]
+fn bit(number: usize) -> u32 {
+    0x8000_0000 >> number
+}
+
+impl Timers {
+    /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after. If the
+    /// alarm has been set for it, which takes a while, they are restored for a moment. Constant
+    /// time.
+    pub(crate) fn set(&self, m: Masked, mask: Mask, timer: &Timer, due: u64) -> Masked {
+        if !self.set_in_window(m, timer, due) {
+            return m;
         }
         mask.restore();
         Mask::set().1
     }
 
-    /// Sets a timer, which is not set, for `due` if it is the first or the last. Constant time.
+    /// Sets a timer, which is not set, for `due`. Returns whether the alarm has been set for it.
     #[inline(always)]
-    pub(crate) fn set_at_end(&self, m: Masked, timer: &Timer, due: u64) -> Placed {
-        let (first, last) = (self.first.get(m), self.last.get(m));
-        if first.is_none_or(|first| due < at(m, first).due.get(m)) {
-            let arms = self.settle(m, timer, due, None, first);
-            return if arms { Placed::WithAlarm } else { Placed::Quietly };
-        }
-        // A timer that is searching does not tell how late the timers before it are due.
-        let is_last = last.is_some_and(|last| {
-            let last = at(m, last);
-            last.due.get(m) <= due && last.state.get(m) == State::Set
-        });
-        if !is_last {
-            return Placed::No;
-        }
-        self.settle(m, timer, due, last, None);
-        Placed::Quietly
-    }
-
-    /// Sets a timer as [`set`](Self::set) does, by passing the earlier ones.
-    fn search(&self, mut m: Masked, mut mask: Mask, timer: &Timer, due: u64) -> Mask {
-        let (mut before, mut after) = (None, self.first.get(m));
-        loop {
-            for _ in 0..STEPS {
-                match after.map(|link| at(m, link)) {
-                    Some(later) if later.due.get(m) <= due => {
-                        (before, after) = (after, later.next.get(m))
-                    }
-                    _ => {
-                        self.settle(m, timer, due, before, after);
-                        return mask;
-                    }
-                }
-            }
-            (mask, m) = self.open_window(m, mask, timer, before, after);
-            (before, after) = if timer.is_set(m) {
-                self.remove(m, timer);
-                kernel::breach("search");
-                (timer.prev.get(m), timer.next.get(m))
-            } else {
-                (None, self.first.get(m))
-            };
-        }
-    }
-
-    /// Unmasks interrupts for a moment, if `mask` allows, during the search for a timer's place.
-    /// The timer marks the position meanwhile.
-    #[inline(never)]
-    fn open_window(
-        &self,
-        m: Masked,
-        mask: Mask,
-        timer: &Timer,
-        before: Option<NonNull<Timer>>,
-        after: Option<NonNull<Timer>>,
-    ) -> (Mask, Masked) {
-        let task = timer.task.get(m);
-        timer.task.set(m, None);
-        timer.due.set(m, 0);
-        timer.state.set(m, State::Searching);
-        self.link(m, timer, before, after);
-        mask.restore();
-        let (mask, m) = Mask::set();
-        timer.task.set(m, task);
-        (mask, m)
-    }
-
-    /// Puts a timer at its place, and sets the alarm if it is the first. Returns whether it has.
-    #[inline(always)]
-    fn settle(
-        &self,
-        m: Masked,
-        timer: &Timer,
-        due: u64,
-        before: Option<NonNull<Timer>>,
-        after: Option<NonNull<Timer>>,
-    ) -> bool {
-        timer.due.set(m, due);
-        kernel::breach("settle");
-        timer.state.set(m, State::Set);
+    pub(crate) fn set_in_window(&self, m: Masked, timer: &Timer, due: u64) -> bool {
         timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
-        self.link(m, timer, before, after);
-        match before.map(|before| at(m, before).state.get(m)) {
-            Some(State::Searching) => arm(m, 0), // perhaps the first: `expire` finds out
-            Some(_) => false,
-            None => arm(m, due),
+        let is_first = due < self.armed.get(m);
+        if is_first {
+            self.set_first(m, timer, due);
+        } else {
+            self.file(m, timer, due);
         }
+        is_first
+    }
+
+    /// Sets a timer that is due before all others, and perhaps has been for long, and the alarm.
+    #[inline(never)]
+    fn set_first(&self, m: Masked, timer: &Timer, due: u64) {
+        let due = due.max(self.base.get(m));
+        self.file(m, timer, due);
+        set_alarm(m, due);
     }
 
     #[inline(always)]
-    fn link(
+    fn ring(&self, number: usize) -> &Shared<Option<NonNull<Timer>>> {
+        debug_assert!(number < SLOTS);
+        // SAFETY: the number is a timer's place, which `file` has computed, or counts the leading
+        // zeros of a word that is not 0.
+        unsafe { self.rings.get_unchecked(number) }
+    }
+
+    /// Puts a timer, which is in no ring, into that of its slot. `due` is no earlier than the base.
+    #[inline(always)]
+    fn file(&self, m: Masked, timer: &Timer, due: u64) {
+        debug_assert!(due >= self.base.get(m));
+        let number = slot_of(due ^ self.base.get(m));
+        timer.due.set(m, due);
+        timer.place.set(m, number as u8);
+        let (this, slot) = (NonNull::from(timer), self.ring(number));
+        kernel::breach("file");
+        if let Some(head) = slot.get(m) {
+            return self.file_behind(m, timer, slot, at(m, head));
+        }
+        timer.next.set(m, Some(this));
+        timer.prev.set(m, Some(this));
+        slot.set(m, Some(this));
+        self.occupied.set(m, self.occupied.get(m) | bit(number));
+    }
+
+    /// Puts a timer into a ring with others, behind them unless it is due first.
+    #[inline(never)]
+    fn file_behind(
         &self,
         m: Masked,
         timer: &Timer,
-        before: Option<NonNull<Timer>>,
-        after: Option<NonNull<Timer>>,
+        slot: &Shared<Option<NonNull<Timer>>>,
+        head: &Timer,
     ) {
-        let this = Some(NonNull::from(timer));
-        timer.prev.set(m, before);
-        timer.next.set(m, after);
-        match after {
-            Some(after) => at(m, after).prev.set(m, this),
-            None => self.last.set(m, this),
-        }
-        match before {
-            Some(before) => at(m, before).next.set(m, this),
-            None => self.first.set(m, this),
+        let this = NonNull::from(timer);
+        let last = neighbour(m, &head.prev);
+        timer.next.set(m, Some(NonNull::from(head)));
+        timer.prev.set(m, Some(last));
+        at(m, last).next.set(m, Some(this));
+        head.prev.set(m, Some(this));
+        if timer.due.get(m) < head.due.get(m) {
+            slot.set(m, Some(this)); // the last of a ring becomes its head
         }
     }
 
-    /// Checks the order of the list, and returns the time of the first timer.
+    /// Takes a timer, which was filed in this slot, out of its ring. It must be filed again or marked
+    /// as off.
+    #[inline(always)]
+    fn remove(&self, m: Masked, timer: &Timer, number: usize) {
+        kernel::breach("remove");
+        let is_alone = neighbour(m, &timer.next) == NonNull::from(timer);
+        // The bit of `UNFILED` is the sign: no timer is unfiled.
+        if is_alone && self.occupied.get(m).cast_signed() > 0 {
+            self.clear(m, number);
+        } else {
+            self.remove_among(m, timer, number);
+        }
+    }
+
+    /// Takes a timer, which was filed in this slot, out of any ring.
+    #[cold]
+    #[inline(never)]
+    fn remove_among(&self, m: Masked, timer: &Timer, number: usize) {
+        let this = NonNull::from(timer);
+        let (next, prev) = (neighbour(m, &timer.next), neighbour(m, &timer.prev));
+        let is_head = self.ring(number).get(m) == Some(this);
+        if next == this {
+            return self.clear(m, if is_head { number } else { UNFILED });
+        }
+        at(m, prev).next.set(m, Some(next));
+        at(m, next).prev.set(m, Some(prev));
+        if is_head {
+            // Which of the others is due first is not known.
+            self.clear(m, number);
+            self.join_unfiled(m, next);
+        } else if self.ring(UNFILED).get(m) == Some(this) {
+            self.ring(UNFILED).set(m, Some(next));
+        }
+    }
+
+    /// Puts a ring behind the unfiled one.
+    fn join_unfiled(&self, m: Masked, ring: NonNull<Timer>) {
+        let Some(first) = self.ring(UNFILED).get(m) else {
+            self.ring(UNFILED).set(m, Some(ring));
+            return self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
+        };
+        let (last, end) = (neighbour(m, &at(m, first).prev), neighbour(m, &at(m, ring).prev));
+        at(m, last).next.set(m, Some(ring));
+        at(m, ring).prev.set(m, Some(last));
+        at(m, end).next.set(m, Some(first));
+        at(m, first).prev.set(m, Some(end));
+    }
+
+    /// Empties a ring.
+    #[inline(always)]
+    fn clear(&self, m: Masked, number: usize) {
+        self.ring(number).set(m, None);
+        self.occupied.set(m, self.occupied.get(m) & !bit(number));
+    }
+
+    /// The next step of [`expire`].
+    #[inline(always)]
+    fn next_step(&self, m: Masked) -> Step {
+        let occupied = self.occupied.get(m);
+        if occupied.cast_signed() <= 0 {
+            // The bit of `UNFILED` is the sign.
+            return if occupied == 0 { Step::None } else { Step::File };
+        }
+        let number = arch::leading_zeros(occupied) as usize;
+        let timer = self.ring(number).get(m);
+        debug_assert!(timer.is_some());
+        // SAFETY: the bit of a ring is set only while it has timers: `file`, `join_unfiled` and
+        // `clear` change both at once.
+        let timer = unsafe { timer.unwrap_unchecked() };
+        Step::Take(number, timer, at(m, timer).due.get(m))
+    }
+
+    /// Takes the head of a slot out of its ring.
+    #[inline(always)]
+    fn take(&self, m: Masked, number: usize, timer: &Timer) {
+        if neighbour(m, &timer.next) == NonNull::from(timer) {
+            self.clear(m, number);
+        } else {
+            self.take_among(m, number, timer);
+        }
+        timer.place.set(m, OFF);
+    }
+
+    /// Takes the head of a slot with others out of its ring, and leaves these unfiled.
+    #[inline(never)]
+    fn take_among(&self, m: Masked, number: usize, timer: &Timer) {
+        let due = timer.due.get(m);
+        self.base.set(m, due);
+        self.armed.set(m, due);
+        self.remove(m, timer, number);
+    }
+
+    /// Files an unfiled timer, or takes and returns it if its time has come.
+    #[inline(never)]
+    fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
+        let pointer = self.ring(UNFILED).get(m)?;
+        let timer = at(m, pointer);
+        let due = timer.due.get(m);
+        self.remove(m, timer, timer.place.get(m).into());
+        if due == self.base.get(m) {
+            timer.place.set(m, OFF);
+            return Some(pointer);
+        }
+        self.file(m, timer, due);
+        None
+    }
+
+    /// Checks all rings, and returns the time of the first timer.
     #[cfg(test)]
     pub(crate) fn check(&self, m: Masked) -> Option<u64> {
-        let (mut before, mut link) = (None, self.first.get(m));
-        let (mut first, mut latest) = (None, 0);
-        while let Some(timer) = link.map(|link| at(m, link)) {
-            assert!(timer.is_set(m) && timer.prev.get(m) == before);
-            if timer.state.get(m) == State::Set {
-                assert!(latest <= timer.due.get(m));
-                latest = timer.due.get(m);
-                first = first.or(Some(latest));
+        let ring = |head: Option<NonNull<Timer>>| {
+            let mut all = Vec::new();
+            let mut link = head;
+            while let Some(timer) = link.map(|link| at(m, link)) {
+                assert!(timer.is_set(m) && at(m, neighbour(m, &timer.next)).prev.get(m) == link);
+                all.push(timer);
+                link = Some(neighbour(m, &timer.next)).filter(|next| Some(*next) != head);
             }
-            (before, link) = (link, timer.next.get(m));
+            all
+        };
+        let mut dues: Vec<u64> = Vec::new();
+        for (number, slot) in self.rings.iter().enumerate().rev() {
+            let timers = ring(slot.get(m));
+            assert_eq!(self.occupied.get(m) & bit(number) != 0, !timers.is_empty());
+            if number == UNFILED {
+                dues.extend(timers.iter().map(|timer| timer.due.get(m)));
+                continue;
+            }
+            for timer in &timers {
+                let due = timer.due.get(m);
+                assert!(self.base.get(m) <= due && slot_of(due ^ self.base.get(m)) == number);
+                assert_eq!(usize::from(timer.place.get(m)), number);
+                assert!(timers[0].due.get(m) <= due, "the head is due first");
+                assert!(dues.iter().all(|farther| due <= *farther), "a nearer slot is due first");
+            }
+            dues.extend(timers.iter().map(|timer| timer.due.get(m)));
         }
-        assert!(before.is_none() || before == self.last.get(m));
+        let first = dues.into_iter().min();
+        assert!(self.base.get(m) <= self.armed.get(m));
+        assert!(first.is_none_or(|first| self.armed.get(m) <= first));
         first
     }
 
     /// Forgets all timers.
     #[cfg(test)]
     pub(crate) fn reset(&self, m: Masked) {
-        self.first.set(m, None);
+        self.rings.iter().for_each(|ring| ring.set(m, None));
+        self.occupied.set(m, 0);
+        self.base.set(m, 0);
         self.armed.set(m, u64::MAX);
-    }
-
-    /// The first timer, if its time has come.
-    #[inline(always)]
-    fn first_due(&self, m: Masked, now: u64) -> Option<NonNull<Timer>> {
-        self.first.get(m).filter(|first| at(m, *first).due.get(m) <= now)
-    }
-
-    #[inline(always)]
-    fn remove(&self, m: Masked, timer: &Timer) {
-        let (prev, next) = (timer.prev.get(m), timer.next.get(m));
-        timer.state.set(m, State::Off);
-        match next {
-            Some(next) => at(m, next).prev.set(m, prev),
-            None => self.last.set(m, prev),
-        }
-        match prev {
-            Some(prev) => at(m, prev).next.set(m, next),
-            None => self.first.set(m, next),
-        }
     }
 }
 
-/// Sets the alarm for `due`, unless it is set for an earlier time. Returns whether it has.
-#[inline(always)]
-pub(crate) fn arm(m: Masked, due: u64) -> bool {
-    let arms = due < TIMERS.armed.get(m);
-    if arms {
+/// A step of [`expire`].
+enum Step {
+    /// There are timers to be filed anew.
+    File,
+    /// The first timer is the head of this slot, and due at this time.
+    Take(usize, NonNull<Timer>, u64),
+    /// There is no timer.
+    None,
+}
+
+/// Sets the alarm for `due`, unless it is set for an earlier time.
+#[cfg(feature = "time-slice")]
+pub(crate) fn arm(m: Masked, due: u64) {
+    if due < TIMERS.armed.get(m) {
         set_alarm(m, due);
     }
-    arms
 }
 
 #[inline(always)]
@@ -410,71 +525,119 @@ fn set_alarm(m: Masked, due: u64) {
     _tandem_arm(due);
 }
 
-/// Sets the alarm for the first timer or the end of the running slice, whichever is earlier, if
-/// any. To be called once the alarm may have been raised.
+/// Sets the alarm for `due` or the end of the running slice, whichever is earlier, if any. Restores
+/// the interrupt state, also for a moment before, where handlers nest. To be called once the alarm
+/// may have been raised.
 #[inline(always)]
-fn arm_again(m: Masked) {
-    let due = TIMERS.first.get(m).map_or(u64::MAX, |first| at(m, first).due.get(m));
+fn arm_again(m: Masked, mask: Mask, due: Option<u64>) {
     #[cfg(feature = "time-slice")]
-    let due = due.min(crate::slice::end(m));
-    if due < u64::MAX {
-        set_alarm(m, due);
-    } else {
-        TIMERS.armed.set(m, due);
+    let due = Some(due.unwrap_or(u64::MAX).min(crate::slice::end(m))).filter(|due| *due < u64::MAX);
+    TIMERS.armed.set(m, due.unwrap_or(u64::MAX));
+    if let Some(due) = due {
+        if arch::HANDLERS_NEST {
+            mask.restore();
+            let (_, m) = Mask::set();
+            // A handler may have set the alarm for an earlier time.
+            if TIMERS.armed.get(m) == due {
+                _tandem_arm(due);
+            }
+        } else {
+            _tandem_arm(due);
+        }
     }
+    mask.restore();
 }
 
 /// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
 /// alarm's handler; harmless anywhere else after `start`.
 ///
-/// On Cortex-M it wakes all of them, with interrupts on after each; on RV32 it wakes one, and the
-/// next has its own interrupt.
+/// A step for each task that is woken, and for each timer that is filed anew: those set for times
+/// that have more of their leading bits in common with this one's than with any earlier alarm's.
+///
+/// On Cortex-M it does all of this, with interrupts on after each step; on RISC-V it wakes one task
+/// or files two timers, and the next step has its own interrupt.
 #[inline]
 pub fn expire() {
-    let (mut mask, mut m) = Mask::set();
+    let (mask, m) = Mask::set();
     let now = _tandem_now();
     #[cfg(feature = "time-slice")]
     crate::slice::expire(m, now);
-    let mut due = TIMERS.first_due(m, now);
-    while let Some(pointer) = due {
-        kernel::breach("expire");
-        let first = at(m, pointer);
-        if let Some(task) = first.task.get(m) {
-            TIMERS.remove(m, first);
-            trace::emit(Event::TimerExpired, task);
-            wake(m, mask, pointer, task);
-        } else {
-            expire_without_task(m, mask, pointer);
-        }
-        due = TIMERS.first_due(m, now);
-        if due.is_some() && arch::HANDLERS_NEST {
-            mask.restore();
-            (mask, m) = Mask::set();
-            due = TIMERS.first_due(m, now);
-        } else {
-            // On RV32 interrupts stay masked until the handler ends, so the next timer has a
-            // handler run of its own, at once if it is due.
-            break;
-        }
+    let mut step = TIMERS.next_step(m);
+    kernel::breach("expire");
+    if let Step::Take(number, pointer, due) = step
+        && due <= now
+    {
+        let timer = at(m, pointer);
+        let is_alone = neighbour(m, &timer.next) == pointer;
+        let Some(task) = timer.task.get(m).filter(|_| is_alone) else {
+            return expire_rest(m, mask);
+        };
+        // The frequent case. Another timer that is due, in another slot, has another alarm.
+        TIMERS.clear(m, number);
+        timer.place.set(m, OFF);
+        trace::emit(Event::TimerExpired, task);
+        wake(m, mask, pointer, task);
+        step = TIMERS.next_step(m);
     }
-    arm_again(m);
-    mask.restore();
+    match step {
+        Step::None => arm_again(m, mask, None),
+        Step::Take(_, _, due) => arm_again(m, mask, Some(due)),
+        Step::File => expire_rest(m, mask),
+    }
 }
 
-/// Takes a timer that is searching out of the list: its search has nothing to pass any more. Or
-/// calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a
+/// Does the work of [`expire`] but for the first task in the frequent case.
+#[cold]
+#[inline(never)]
+fn expire_rest(mut m: Masked, mut mask: Mask) {
+    let now = _tandem_now();
+    let mut steps = 0;
+    let next = loop {
+        // On RISC-V interrupts stay masked until the handler ends, so further steps have a handler
+        // run of their own, at once.
+        if !arch::HANDLERS_NEST && steps == FILED_IN_A_RUN {
+            break match TIMERS.next_step(m) {
+                Step::None => None,
+                Step::Take(_, _, due) => Some(due),
+                Step::File => Some(TIMERS.base.get(m)),
+            };
+        }
+        let step = TIMERS.next_step(m);
+        kernel::breach("expire");
+        let due = match step {
+            Step::None => break None,
+            Step::Take(_, _, due) if due > now => break Some(due),
+            Step::Take(number, timer, _) => {
+                TIMERS.take(m, number, at(m, timer));
+                Some(timer)
+            }
+            Step::File => TIMERS.refile(m),
+        };
+        steps += if due.is_some() { FILED_IN_A_RUN } else { 1 };
+        if let Some(timer) = due {
+            if let Some(task) = at(m, timer).task.get(m) {
+                trace::emit(Event::TimerExpired, task);
+                wake(m, mask, timer, task);
+            } else {
+                expire_without_task(m, mask, timer);
+            }
+        }
+        if arch::HANDLERS_NEST {
+            mask.restore();
+            (mask, m) = Mask::set();
+        }
+    };
+    arm_again(m, mask, next);
+}
+
+/// Calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a
 /// pointer: an argument that is a reference must stay valid until the function returns.
 #[cold]
 #[inline(never)]
 fn expire_without_task(m: Masked, mask: Mask, timer: NonNull<Timer>) {
-    let timer = at(m, timer);
-    let searching = timer.state.get(m) == State::Searching;
-    TIMERS.remove(m, timer);
-    if !searching {
-        // SAFETY: a timer that is set and has no task has a foreign waker.
-        unsafe { timer.waker.get(m).assume_init() }.call(m);
-        kernel::reschedule_if_started(m, mask);
-    }
+    // SAFETY: a timer that is set and has no task has a foreign waker.
+    unsafe { at(m, timer).waker.get(m).assume_init() }.call(m);
+    kernel::reschedule_if_started(m, mask);
 }
 
 /// Wakes the task of a timer that has been removed. The timer may be gone on return.
@@ -490,36 +653,45 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>, task: Task) {
 
 impl Me<'_> {
     /// Blocks the thread until `due`, in ticks of the board's clock. Returns at once if `due` has
-    /// come.
+    /// come and the alarm has not.
     ///
-    /// Insertion takes a step for each earlier timer, mostly with interrupts on.
+    /// Constant time.
     ///
     /// # Panics
     /// If it must wait in a critical section.
     #[track_caller]
     pub fn delay_until(&self, due: u64) {
         let (mask, m) = Mask::set();
-        if due > _tandem_now() {
-            assert_may_wait(mask, "Me::delay_until");
-            let me = KERNEL.current(m);
-            let timer = Timer::new(me);
-            let m = match TIMERS.set_at_end(m, &timer, due) {
-                Placed::Quietly => m,
-                Placed::WithAlarm => {
-                    arch::unmask(m);
-                    arch::mask()
-                }
-                placed @ Placed::No => TIMERS.finish(m, mask, &timer, due, placed),
-            };
-            me.waiter.set(m, None);
-            while timer.is_set(m) {
-                kernel::block(m, me);
+        // If the alarm comes first and this time has come, the alarm is about to.
+        while due < TIMERS.armed.get(m) || !mask.is_open() {
+            let now = _tandem_now();
+            if due <= now {
+                return mask.restore();
             }
+            assert_may_wait(mask, "Me::delay_until");
+            TIMERS.armed.set(m, due);
+            _tandem_arm_from(now, due);
+            // The alarm may be raised, or set for another timer, before the thread has its own.
             arch::unmask(m);
-        } else {
-            mask.restore();
+            arch::mask();
         }
+        sleep(m, due);
     }
+}
+
+/// Blocks the running thread until `due`, which is no earlier than the alarm, and unmasks
+/// interrupts.
+#[inline(always)]
+fn sleep(m: Masked, due: u64) {
+    let me = KERNEL.current(m);
+    let mut place = MaybeUninit::uninit();
+    let timer = Timer::in_place(&mut place, me);
+    me.waiter.set(m, None);
+    TIMERS.file(m, timer, due);
+    trace::emit(Event::TimerSet, me);
+    kernel::block(m, me);
+    debug_assert!(!timer.is_set(m), "its timer alone wakes a thread that sleeps");
+    arch::unmask(m);
 }
 
 /// Completes at `due`, in ticks of the board's clock; at once if `due` has come. Dropping the future
@@ -575,8 +747,7 @@ impl Timer {
     fn sleeper(&self, m: Masked) -> Sleeper {
         match self.task.get(m) {
             Some(task) => Sleeper::task(task),
-            // SAFETY: without a task, `set_sleeper` has stored the waker. The timer is not
-            // searching: its future is being polled or dropped, and a search ends within a poll.
+            // SAFETY: without a task, `set_sleeper` has stored the waker.
             None => unsafe { self.waker.get(m).assume_init() },
         }
     }
@@ -600,7 +771,7 @@ impl Timer {
     /// Cancels the timer of a future, and drops a foreign waker.
     #[inline(always)]
     fn end(&self) {
-        // SAFETY: a word, which is changed by the future alone, besides a search within its poll.
+        // SAFETY: a word, which is changed by the future alone.
         if self.may_be_set() || unsafe { self.task.peek() }.is_none() {
             self.give_up();
         }

@@ -11,7 +11,7 @@ mod wakers;
 use crate::{
     shared::Masked,
     task::{Header, Level, Priority, Task},
-    time::Driver,
+    time::{self, Driver},
 };
 use std::cell::Cell;
 
@@ -58,6 +58,17 @@ pub(crate) fn task(level: Level) -> Task {
 thread_local! {
     pub(crate) static NOW: Cell<u64> = const { Cell::new(0) };
     pub(crate) static ARMED: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+/// The alarm's interrupt, again as long as it is set for a time that has come.
+pub(crate) fn tick() {
+    loop {
+        ARMED.set(u64::MAX);
+        time::expire();
+        if ARMED.get() > NOW.get() {
+            return;
+        }
+    }
 }
 
 struct Clock;

@@ -1,102 +1,165 @@
-use super::{ARMED, NOW, Random, rounds, steps};
+use super::{ARMED, NOW, Random, rounds, steps, tick};
 use crate::{
+    Coroutine, Priority,
     arch::{self, Mask},
-    kernel,
+    delay_until, kernel,
     task::Task,
-    time::{self, TIMERS, Timer},
+    time::{TIMERS, Timer},
 };
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
 };
 
-/// Timers expire in order, whatever happens in the windows of a search, and the alarm is always set
-/// for the first.
+/// Timers, each with the time for which it is set.
+type Model = Rc<Vec<(&'static Timer, Cell<Option<u64>>)>>;
+
+/// Timers of a task that has ended, so that nothing wakes it, and the timers alone are tested.
+fn timers(count: usize) -> Model {
+    let over: Task = super::task(20);
+    over.bit.set(super::proof(), 0);
+    let timer = || (&*Box::leak(Box::new(Timer::new(over))), Cell::new(None));
+    Rc::new((0..count).map(|_| timer()).collect())
+}
+
+fn set(timer: &(&'static Timer, Cell<Option<u64>>), due: u64) {
+    let (mask, m) = Mask::set();
+    timer.0.cancel(m);
+    timer.1.set(Some(due));
+    TIMERS.set(m, mask, timer.0, due);
+    mask.restore();
+}
+
+fn cancel(timer: &(&'static Timer, Cell<Option<u64>>)) {
+    kernel::masked(|m| timer.0.cancel(m));
+    timer.1.set(None);
+}
+
+/// Every timer that is due has expired, and no other; the alarm comes no later than the first.
+fn assert_expired(timers: &Model) {
+    let (mask, m) = Mask::set();
+    for (timer, due) in timers.iter() {
+        due.set(due.get().filter(|due| *due > NOW.get()));
+        assert_eq!(timer.due_if_set(m), due.get());
+    }
+    let first = timers.iter().filter_map(|(_, due)| due.get()).min();
+    assert_eq!(TIMERS.check(m), first);
+    assert!(first.is_none_or(|first| ARMED.get() <= first));
+    mask.restore();
+}
+
+/// Timers expire at their times, near and far, whatever is set and cancelled while others are filed.
 #[test]
-fn timers_expire_in_order() {
+fn timers_expire_at_their_times() {
     for seed in 0..rounds(100) as u64 {
+        let _turn = kernel::begin_test();
         NOW.set(0);
         let random = Rc::new(RefCell::new(Random::new(seed)));
-        // The task has ended, so nothing wakes it, and the list alone is tested.
-        let over: Task = super::task(20);
-        over.bit.set(super::proof(), 0);
-        let _turn = kernel::begin_test();
-        let timers: Rc<Vec<&'static Timer>> =
-            Rc::new((0..80).map(|_| &*Box::leak(Box::new(Timer::new(over)))).collect());
-        // A handler that cancels a timer now and then.
+        let timers = timers(80);
+        // Spans up to the upper word, and past times.
+        let due = move |random: &mut Random| {
+            let span = 1 << random.below(if seed % 2 == 0 { 12 } else { 42 });
+            (NOW.get() + 1 + random.below(span) as u64).saturating_sub(random.below(4) as u64)
+        };
+        // A handler that cancels a timer now and then, and sets one, due or not.
         let (chance, victims) = (Rc::clone(&random), Rc::clone(&timers));
         arch::set_handler(Some(Box::new(move || {
-            let victim = victims[chance.borrow_mut().below(80)];
-            if chance.borrow_mut().below(3) == 0 {
-                kernel::masked(|m| victim.cancel(m));
+            let random = &mut *chance.borrow_mut();
+            match random.below(6) {
+                0 | 1 => cancel(&victims[random.below(80)]),
+                2 => set(&victims[random.below(80)], due(random)),
+                _ => {}
             }
         })));
         for _ in 0..steps(300) {
-            let timer = timers[random.borrow_mut().below(80)];
-            let due = NOW.get() + 1 + random.borrow_mut().below(1000) as u64;
-            let (mask, m) = Mask::set();
-            timer.cancel(m);
-            TIMERS.set(m, mask, timer, due);
-            TIMERS.check(m);
+            let (timer, time) = {
+                let random = &mut *random.borrow_mut();
+                (random.below(80), due(random))
+            };
+            let (mask, _) = Mask::set();
+            set(&timers[timer], time);
             mask.restore();
             if random.borrow_mut().below(4) == 0 {
-                NOW.set(NOW.get() + random.borrow_mut().below(200) as u64);
-                time::expire();
-                let (mask, m) = Mask::set();
-                let first = TIMERS.check(m);
-                assert!(first.is_none_or(|due| due > NOW.get()));
+                let span = random.borrow_mut().below(200) as u64;
+                NOW.set(NOW.get() + if seed % 2 == 0 { span } else { span << 30 });
+                tick();
+                let (mask, _) = Mask::set();
+                tick();
+                assert_expired(&timers);
                 mask.restore();
             }
         }
         arch::set_handler(None);
-        let last = timers.iter().filter_map(|timer| kernel::masked(|m| timer.due_if_set(m))).max();
+        tick();
+        assert_expired(&timers);
         while let Some(due) = kernel::masked(|m| TIMERS.check(m)) {
-            assert!(ARMED.get() <= due, "the alarm comes no later than the first timer");
             NOW.set(due);
-            time::expire();
+            tick();
+            assert_expired(&timers);
         }
-        assert!(last.is_none_or(|last| NOW.get() == last));
     }
 }
 
-/// A search passes each timer once, although the first timer is replaced in each of its windows.
+/// Filing timers anew ends, although one is set and cancelled in each of its windows.
 #[test]
-fn a_search_ends_whatever_happens_in_its_windows() {
-    const TIMERS_PASSED: u64 = 40;
-    let over: Task = super::task(20);
-    over.bit.set(super::proof(), 0);
+fn filing_ends_whatever_happens_in_its_windows() {
+    const FILED: u64 = 40;
     let _turn = kernel::begin_test();
     NOW.set(0);
-    let timer = || &*Box::leak(Box::new(Timer::new(over)));
-    let set = |timer, due| {
-        let (mask, m) = Mask::set();
-        TIMERS.set(m, mask, timer, due);
-        mask.restore();
-    };
-    set(timer(), 5000); // so that no other is the last, for which there is no search
-    (0..TIMERS_PASSED).for_each(|due| set(timer(), 100 + due));
-    let (urgent, windows) = (timer(), Rc::new(Cell::new(0)));
-    let count = Rc::clone(&windows);
+    let timers = timers(FILED as usize + 2);
+    for (timer, due) in timers.iter().zip(1024..) {
+        set(timer, due);
+    }
+    let windows = Rc::new(Cell::new(0));
+    let (count, others) = (Rc::clone(&windows), Rc::clone(&timers));
     arch::set_handler(Some(Box::new(move || {
         count.set(count.get() + 1);
-        assert!(count.get() < 2 * TIMERS_PASSED, "the search does not end");
-        kernel::masked(|m| urgent.cancel(m));
-        set(urgent, 1);
+        assert!(count.get() < 8 * FILED, "filing does not end");
+        set(&others[FILED as usize], 1500);
+        cancel(&others[FILED as usize + 1]);
     })));
-    set(timer(), 1000);
+    NOW.set(1024);
+    tick();
     arch::set_handler(None);
-    assert!(windows.get() > TIMERS_PASSED / 4, "the search has opened windows");
-    // `expire` takes a searching timer out if it is the first; the search begins again behind none.
-    let late = timer();
-    let once = Cell::new(true);
-    arch::set_handler(Some(Box::new(move || {
-        if kernel::masked(|m| late.is_set(m)) && once.replace(false) {
-            NOW.set(2000);
-            time::expire();
-        }
-    })));
-    set(late, 3000);
-    arch::set_handler(None);
-    assert_eq!(kernel::masked(|m| TIMERS.check(m)), Some(3000));
-    assert_eq!(ARMED.get(), 3000);
+    assert!(windows.get() > FILED, "filing has opened windows");
+    assert_expired(&timers);
+    // The head of a slot is cancelled: the others are filed before the next alarm is set.
+    NOW.set(0);
+    kernel::reset();
+    let timers = self::timers(4);
+    for (timer, due) in timers.iter().zip([520, 515, 700, 600]) {
+        set(timer, due);
+    }
+    cancel(&timers[1]);
+    assert_eq!((kernel::masked(|m| TIMERS.check(m)), ARMED.get()), (Some(520), 515));
+    NOW.set(515);
+    tick();
+    assert_expired(&timers);
+    assert_eq!(ARMED.get(), 520);
+}
+
+/// Tasks that sleep until one time wake in the order in which they began, and earlier ones before.
+#[test]
+fn sleepers_wake_in_order() {
+    thread_local! {
+        static WOKEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    }
+    let _turn = kernel::begin_test();
+    NOW.set(3);
+    let dues = [77, 70, 99, 70, 70, 77, 3, 99, 64, 70, 127, 1 << 40, 77];
+    for (id, due) in dues.iter().copied().enumerate() {
+        let task: &'static Coroutine<256> = Box::leak(Box::new(Coroutine::new()));
+        let body = async move {
+            delay_until(due).await;
+            WOKEN.with_borrow_mut(|woken| woken.push(due << 8 | id as u64));
+        };
+        assert!(task.spawn(Priority::new(4), "sleeper", body).is_ok());
+    }
+    let mut expected: Vec<u64> = dues.iter().zip(0..).map(|(due, id)| due << 8 | id).collect();
+    expected.sort_unstable();
+    for now in [64, 80, 1 << 40] {
+        NOW.set(now);
+        tick();
+    }
+    assert_eq!(WOKEN.take(), expected);
 }

@@ -132,8 +132,12 @@ impl Driver for Clock {
 
     #[inline]
     fn arm(due: u64) {
+        Self::arm_from(Self::now(), due);
+    }
+
+    #[inline]
+    fn arm_from(now: u64, due: u64) {
         const PER_64_TIMES_256: u32 = (SYSTICK_PER_1000 * 64 * 256).div_ceil(1000);
-        let now = Self::now();
         let left = match due.wrapping_sub(now) {
             left if left < LONGEST => left as u32,
             _ if due < now => 0,

@@ -57,6 +57,12 @@ struct Extension(UnsafeCell<(u32, u32)>);
 unsafe impl Sync for Extension {}
 static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
 
+#[cold]
+#[inline(never)]
+fn wrap(high: &mut u32) {
+    *high += 1;
+}
+
 /// The number of instructions executed.
 ///
 /// # Safety
@@ -67,7 +73,7 @@ pub unsafe fn now() -> u64 {
     let (high, last) = unsafe { &mut *EXTENSION.0.get() };
     let low = ticks();
     if low < *last {
-        *high += 1;
+        wrap(high);
     }
     *last = low;
     u64::from(*high) << 32 | u64::from(low)
