@@ -3,6 +3,7 @@
 
 mod board;
 pub mod schedule;
+mod split;
 mod window;
 
 use window::Taken;
@@ -16,7 +17,11 @@ use crate::{
 pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let taken = Taken::with_worst(case, series);
     let by_trace = |taken: &Taken| {
-        [schedule::sentence(case, series, taken), board::sentence(case, series, taken)]
+        [
+            split::sentence(case, series, taken),
+            schedule::sentence(case, series, taken),
+            board::sentence(case, series, taken),
+        ]
     };
     let by_trace = taken.iter().flat_map(by_trace);
     [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()

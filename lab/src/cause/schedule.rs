@@ -17,23 +17,16 @@ use crate::{
 };
 
 /// The uncertainty of a duration in ns: the trace prints times in whole µs.
-const DOUBT: f64 = 1_000.0;
+pub(super) const DOUBT: f64 = 1_000.0;
 
 /// The most tasks and interrupts that are named.
 const NAMED: usize = 3;
 
 pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
-    let text = case.attachments.get("trace")?;
-    let cpu = case.parameters.get("cpu")?.parse().ok()?;
-    let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
-    // Each repetition has a record, unless the records were too long to be kept.
-    let record = *records.get(taken.repetition).filter(|_| records.len() == case.repetitions)?;
-    let ran = Ran::read(record, cpu)?;
-    let (origin, ns) = (origin(record, &series.name)?, tick(case));
-    let span = |window: &Window| {
-        let start = origin + window.start * ns;
-        (start, start + window.length * ns)
-    };
+    let record = Record::of(case, series, taken)?;
+    let (cpu, ns) = (record.cpu, record.ns);
+    let ran = Ran::read(record.text, cpu)?;
+    let span = |window: &Window| record.span(window);
     let worst = Some(span(&taken.worst())).filter(|span| ran.covers(*span))?;
     let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
     let usual = mean(&ran, all.filter(|span| *span != worst));
@@ -59,6 +52,47 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
     })
 }
 
+/// The kernel's trace of the repetition with a series' worst sample.
+pub(super) struct Record<'a> {
+    pub text: &'a str,
+    pub cpu: u32,
+    /// The start of the series' first sample, in ns of the trace's clock.
+    origin: f64,
+    /// The length of a tick in ns.
+    pub ns: f64,
+}
+
+impl<'a> Record<'a> {
+    /// The record; `None` unless it was kept and the case ran on one processor.
+    pub fn of(case: &'a CaseResult, series: &SeriesResult, taken: &Taken) -> Option<Self> {
+        let text = case.attachments.get("trace")?;
+        let cpu = case.parameters.get("cpu")?.parse().ok()?;
+        let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
+        // Each repetition has a record, unless the records were too long to be kept.
+        let text = *records.get(taken.repetition).filter(|_| records.len() == case.repetitions)?;
+        Some(Self { text, cpu, origin: origin(text, &series.name)?, ns: tick(case) })
+    }
+
+    /// The start and the end of a window, in ns of the trace's clock.
+    pub fn span(&self, window: &Window) -> Span {
+        let start = self.origin + window.start * self.ns;
+        (start, start + window.length * self.ns)
+    }
+}
+
+/// The name of the case's tasks: that of the task that begins and ends it.
+pub(super) fn own(record: &str) -> Option<&str> {
+    let mut marked = record.lines().filter_map(|line| match line::read(line) {
+        Line::Event(event)
+            if matches!(event.what, line::What::Mark("the case begins" | "the case ends")) =>
+        {
+            Some(event.task.name)
+        }
+        _ => None,
+    });
+    marked.next_back().filter(|name| *name != "<...>")
+}
+
 /// The start of a series' first sample, in ns of the trace's clock.
 fn origin(record: &str, series: &str) -> Option<f64> {
     record.lines().skip(1).take_while(|line| line.starts_with('#')).find_map(|line| {
@@ -68,7 +102,7 @@ fn origin(record: &str, series: &str) -> Option<f64> {
 }
 
 /// A start and an end, in ns.
-type Span = (f64, f64);
+pub(super) type Span = (f64, f64);
 
 /// A duration and its uncertainty, in ns.
 #[derive(Clone, Copy, Default)]
@@ -137,23 +171,15 @@ struct Ran<'a> {
 impl<'a> Ran<'a> {
     /// Reads a record; `None` if it does not show which tasks are the case's.
     fn read(record: &'a str, cpu: u32) -> Option<Self> {
-        let (mut ran, mut own) = (Self::default(), None);
+        let own = own(record)?;
+        let mut ran = Self::default();
         for line in record.lines() {
             match line::read(line) {
-                Line::Event(event) => {
-                    // All tasks of the case have the name of the task that begins and ends it.
-                    if matches!(event.what, line::What::Mark("the case begins" | "the case ends")) {
-                        own = Some(event.task.name);
-                    }
-                    if event.cpu == cpu {
-                        ran.take(&event);
-                    }
-                }
+                Line::Event(event) if event.cpu == cpu => ran.take(&event),
                 Line::Lost { cpu: lost, .. } => ran.is_lost |= lost == cpu,
                 _ => {}
             }
         }
-        let own = own.filter(|name| *name != "<...>")?;
         (0..ran.open.len()).for_each(|sort| ran.end(sort));
         ran.pieces[0].retain(|piece| piece.what != What::Task(own));
         Some(ran)

@@ -206,3 +206,19 @@ fn tandem_s_figures_know_nothing_of_the_trace() {
     };
     assert!(median("no") * 1.5 < median("yes"));
 }
+
+/// The page splits the worst wake-up of a guest by the kernel's events, on both processors.
+#[test]
+fn a_late_wake_up_is_split() {
+    let folder = Folder::new("trace-split");
+    for target in ["linux-rt@vm", "linux-rt@vm-arm64"] {
+        let page = folder.path("page.html");
+        let run = ["run", "-q", "--no-store", "--repeat", "1", "period", "--target", target];
+        let set = ["--set", "trace=yes", "--set", "loops=50", "--format", "html", "-o", &page];
+        chronoscope(&[&run[..], &set].concat()).exits(0);
+        let page = std::fs::read_to_string(&page).unwrap();
+        for part in ["The worst took ", " until the timer&#39;s interrupt", " until its mark"] {
+            assert!(page.contains(part), "{target}: {part}");
+        }
+    }
+}
