@@ -18,9 +18,11 @@ use crate::{
 mod baseline;
 mod capture;
 mod help;
+mod observe;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 pub use capture::{Capture, Phase};
+pub use observe::Observe;
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -78,6 +80,10 @@ pub enum Command {
     /// analysers.
     #[command(after_help = capture::HELP)]
     Capture(Capture),
+    /// Observe an unmodified image in QEMU: its switches, system calls and intervals, in
+    /// instructions.
+    #[command(after_help = observe::HELP)]
+    Observe(Observe),
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),

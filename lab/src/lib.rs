@@ -39,6 +39,7 @@ pub mod judge;
 pub mod judged;
 pub mod machine;
 pub mod observation;
+pub mod observe;
 pub mod peer;
 pub mod profile;
 pub mod reference;

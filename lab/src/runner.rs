@@ -78,6 +78,18 @@ pub fn run(
     run_to(cases, how, progress, stop, journal, None)
 }
 
+/// Runs a case on this machine, which its target does not name. Its samples are kept.
+pub fn run_on_machine(
+    case: &Case,
+    machine: Box<dyn Machine>,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+    journal: &mut Journal,
+) -> Outcome {
+    let under_way = UnderWay { tally: Tally::new(case, true), machine };
+    run_all(vec![under_way], 1, progress, stop, journal, None)
+}
+
 /// Runs all cases as [`run`] does, and then asks `goals`: it gets the results so far, and returns
 /// for each case the number of repetitions to reach, or an empty list to end the run.
 ///

@@ -13,6 +13,7 @@ mod latency;
 mod list;
 mod manual;
 mod merge;
+mod observe;
 mod on;
 mod place;
 mod plan;
@@ -58,6 +59,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Export(export) => transfer::export(&export),
         Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),
+        Command::Observe(observe) => observe::execute(&observe),
         Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),

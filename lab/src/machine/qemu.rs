@@ -280,8 +280,11 @@ impl Qemu {
     }
 }
 
-/// The logic analyser.
-fn plugin() -> Result<PathBuf> {
+/// QEMU's plugin, which is the logic analyser and the observer, brought up to date.
+///
+/// # Errors
+/// It cannot be built, or is missing.
+pub fn plugin() -> Result<PathBuf> {
     images::tool("qemu-plugin", "QEMU's plugin")
 }
 

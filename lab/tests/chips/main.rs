@@ -12,6 +12,7 @@ mod cortex_m4_code;
 mod full_folder;
 mod interrupts;
 mod labgrid;
+mod observe;
 mod p1;
 mod package;
 mod plugin;

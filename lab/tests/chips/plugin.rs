@@ -33,7 +33,7 @@ fn target() -> PathBuf {
 }
 
 /// The plugin, built as the lab builds it.
-fn plugin() -> &'static str {
+pub fn plugin() -> &'static str {
     static PLUGIN: OnceLock<String> = OnceLock::new();
     PLUGIN.get_or_init(|| {
         run(builder().args(["plugin", "build", "--release", "--locked"])).exits(0);
@@ -43,7 +43,7 @@ fn plugin() -> &'static str {
 }
 
 /// The machine code of this source, from the first byte of memory on.
-fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
+pub fn assembled(folder: &Folder, triple: &str, source: &str) -> String {
     let llvm = |program: &str, arguments: &[&str]| {
         run(Command::new(program).args(arguments)).exits(0);
     };

@@ -29,7 +29,7 @@ const FLOORS: [&[&str]; 18] = [
     &["baseline", "cause", "reference"],
     &["comparison", "store", "timeline"],
     &["fleet", "runner"],
-    &["observation", "variant"],
+    &["observation", "observe", "variant"],
     &["journal", "judge", "study"],
     &["case", "doctor"],
     &["machine"],

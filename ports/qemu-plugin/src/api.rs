@@ -60,6 +60,12 @@ unsafe extern "C" {
         counter: *mut c_void,
         operand: u64,
     );
+    fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut RawInstruction,
+        callback: OnExecution,
+        flags: c_int,
+        data: *mut c_void,
+    );
     fn qemu_plugin_register_vcpu_mem_cb(
         instruction: *mut RawInstruction,
         callback: OnAccess,
@@ -71,6 +77,7 @@ unsafe extern "C" {
     fn qemu_plugin_tb_vaddr(block: *const RawBlock) -> u64;
     fn qemu_plugin_tb_get_insn(block: *const RawBlock, index: usize) -> *mut RawInstruction;
     fn qemu_plugin_insn_data(instruction: *const RawInstruction) -> *const c_void;
+    fn qemu_plugin_insn_vaddr(instruction: *const RawInstruction) -> u64;
     fn qemu_plugin_insn_size(instruction: *const RawInstruction) -> usize;
     fn qemu_plugin_get_hwaddr(access: Access, address: u64) -> *mut c_void;
     fn qemu_plugin_hwaddr_is_io(place: *const c_void) -> bool;
@@ -157,6 +164,19 @@ impl Instruction<'_> {
             )
         };
         bytes.iter().take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+    }
+
+    pub fn address(self) -> u64 {
+        // SAFETY: the instruction is in translation, by the type's invariant.
+        unsafe { qemu_plugin_insn_vaddr(self.0) }
+    }
+
+    /// Registers `callback(data)` for each execution of the instruction; it runs before it.
+    pub fn on_execution(self, callback: OnExecution, data: usize) {
+        let data = ptr::without_provenance_mut(data);
+        // SAFETY: the instruction is in translation; `data` is a number, not a pointer that is
+        // followed.
+        unsafe { qemu_plugin_register_vcpu_insn_exec_cb(self.0, callback, NO_REGISTERS, data) }
     }
 
     /// Makes each execution of the instruction add one to `counter`, without a call. Only the

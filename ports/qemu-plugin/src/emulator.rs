@@ -151,6 +151,20 @@ impl Processor {
         }
     }
 
+    /// Returns a register of 4 or 8 bytes, as [`Self::register`] does.
+    pub fn wide(&self, number: usize) -> u64 {
+        let number = c_int::try_from(number).unwrap_or(c_int::MAX);
+        // SAFETY: as above.
+        unsafe {
+            (self.emulator.resize_bytes)(self.bytes, 0);
+            match (self.emulator.read_register)(self.cpu, self.bytes, number) {
+                4 => (*self.bytes).data.cast::<u32>().read_unaligned().into(),
+                8 => (*self.bytes).data.cast::<u64>().read_unaligned(),
+                _ => 0,
+            }
+        }
+    }
+
     /// Reads the guest's memory from `address` on, like a debugger. Words without memory are 0.
     pub fn words<const N: usize>(&self, address: u64) -> [u32; N] {
         let mut words = [0_u32; N];

@@ -16,12 +16,16 @@
 //!   instrumented.
 //! - `scope=NAME`: the module in the waveform that the wires are in.
 //!
+//! With `observe=FILE`, the plugin is an observer of an unmodified image instead: it writes no
+//! waveform but events (module `observe`).
+//!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
 
 mod api;
 mod clock;
 mod emulator;
 mod exceptions;
+mod observe;
 mod pins;
 mod settings;
 mod vcd;
@@ -90,6 +94,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
             .map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
         (&*info, arguments.collect::<Vec<_>>())
     };
+    if observe::is_asked(&arguments) {
+        return match observe::install(id, info, &arguments) {
+            Ok(()) => 0,
+            Err(error) => {
+                eprintln!("chronoscope's observer: {error}");
+                1
+            }
+        };
+    }
     match install(info, &arguments) {
         Ok(()) => {
             api::register(id, on_block, on_exit);

@@ -1,0 +1,44 @@
+//! The command line of `chronoscope observe`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Keep, Output, one_or_more};
+
+pub const HELP: &str = "\
+Figures are numbers of executed instructions. The image is not changed, and its output is not either.
+
+  chronoscope observe kernel.elf --machine virt                  switches, system calls and traps
+  chronoscope observe app.elf --machine netduinoplus2 --from give --to take
+                                                                 how long from the one to the other?
+Exit status: that of a run; 1 if nothing could be observed, 130 if interrupted.";
+
+#[derive(Args)]
+pub struct Observe {
+    /// The image: an ELF file for the machine.
+    #[arg(value_name = "IMAGE")]
+    pub image: PathBuf,
+    /// The machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M).
+    #[arg(long)]
+    pub machine: String,
+    /// Measure from each execution of this symbol or address (0x80000000).
+    #[arg(long, value_name = "SYMBOL|ADDRESS")]
+    pub from: Option<String>,
+    /// Measure to the next execution of this one [default: that of --from].
+    #[arg(long, value_name = "SYMBOL|ADDRESS", requires = "from")]
+    pub to: Option<String>,
+    /// An execution of this is a switch, instead of a new value of satp or PSP.
+    #[arg(long, value_name = "SYMBOL|ADDRESS")]
+    pub switch: Option<String>,
+    /// End the observation after this number of instructions.
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000, value_parser = one_or_more)]
+    pub limit: u64,
+    /// The image's command line, which it reads through semihosting.
+    #[arg(long, value_name = "WORDS", default_value = "")]
+    pub append: String,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub keep: Keep,
+}

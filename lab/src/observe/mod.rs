@@ -1,0 +1,277 @@
+//! Observes an unmodified image from outside: starts it in QEMU with a plugin, and turns the events
+//! that the plugin writes into a case of a run. It knows neither the store nor the reports.
+
+mod events;
+mod image;
+mod machines;
+mod stream;
+
+use std::{
+    collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use chronoscope_suite::{Parameter, Spec};
+
+use self::{
+    events::Figures,
+    image::{Image, Place},
+    machines::{Emulated, MACHINES},
+};
+use crate::{
+    case::{Case, Vary},
+    child::{self, Folder},
+    judged::Judge,
+    machine::{self, Machine, Made, Recording, Start, qemu},
+    run::{Target, names::GIVEN_IMAGE},
+    units::{printable, words},
+};
+
+/// The form of an observation's case. It is no experiment of the suite: no port runs it.
+static SPEC: Spec = Spec {
+    name: "observe",
+    summary: "an unmodified image, observed from outside",
+    start: "an event in the image: a place is executed, a handler is entered, a task is left",
+    end: "the event that belongs to it: the second place, the handler's return, the next switch",
+    statistic: "each sample is a number of executed instructions",
+    control: "",
+    evidence: "executed instructions, and executions of each place that was named",
+    pin: "",
+    source: "",
+    parameters: &[],
+    duration_us: |_| 0,
+};
+
+/// The longest time that an image may run for, whatever its limit of instructions.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The file of events in its temporary folder.
+const EVENTS: &str = "events";
+
+/// What to observe, as the user says it.
+pub struct Question<'a> {
+    pub image: &'a Path,
+    pub machine: &'a str,
+    pub from: Option<&'a str>,
+    /// Intervals end at `from` itself if this is `None`.
+    pub to: Option<&'a str>,
+    pub switch: Option<&'a str>,
+    /// The number of instructions after which the observation ends.
+    pub limit: u64,
+    /// The image's command line.
+    pub append: &'a str,
+}
+
+/// An image on an emulated machine, with an observer.
+#[derive(Debug)]
+pub struct Observed {
+    name: String,
+    image: Image,
+    emulated: &'static Emulated,
+    from: Option<Place>,
+    to: Option<Place>,
+    switch: Option<Place>,
+    limit: u64,
+    append: String,
+}
+
+impl Observed {
+    /// Reads the image and finds the machine and the places.
+    ///
+    /// # Errors
+    /// The machine or a symbol is unknown, or the file is no image for the machine.
+    pub fn of(question: &Question<'_>) -> Result<Self> {
+        let known = || MACHINES.iter().map(|machine| machine.name);
+        if !known().any(|name| name == question.machine) {
+            let near = words::nearest_three(question.machine, known());
+            bail!("unknown machine `{}`: did you mean {near}?", printable(question.machine));
+        }
+        let image = Image::read(question.image)?;
+        let emulated = MACHINES.iter().find(|machine| {
+            machine.name == question.machine && machine.architecture == image.architecture
+        });
+        let Some(emulated) = emulated else {
+            bail!(
+                "{} is an image for {:?} processors, which {} does not have: name its machine",
+                printable(&question.image.display().to_string()),
+                image.architecture,
+                question.machine
+            );
+        };
+        let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
+        let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
+        let switch = place(question.switch)?;
+        let append = question.append.to_owned();
+        let limit = question.limit;
+        let name = name(question.image);
+        Ok(Self { name, image, emulated, from, to, switch, limit, append })
+    }
+
+    /// Checks that QEMU and its plugin are there, and builds the plugin in a checkout.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn check(&self) -> Result<()> {
+        let Emulated { program, package, .. } = self.emulated;
+        if !machine::is_installed(program) {
+            bail!(
+                "{program} is not installed: as root, apt-get install --no-install-recommends \
+                 {package}"
+            );
+        }
+        qemu::plugin().map(drop)
+    }
+
+    /// The names and values of the case's parameters.
+    fn parameters(&self) -> Vec<(String, String)> {
+        let place = |name: &str, place: &Option<Place>| {
+            Some((name.to_owned(), place.as_ref()?.name.clone()))
+        };
+        let mut parameters: Vec<_> =
+            [("from", &self.from), ("to", &self.to), ("switch", &self.switch)]
+                .into_iter()
+                .filter_map(|(name, value)| place(name, value))
+                .collect();
+        parameters.push(("limit".to_owned(), self.limit.to_string()));
+        if !self.append.is_empty() {
+            // A parameter's value has no blanks.
+            parameters.push(("append".to_owned(), self.append.replace(' ', "+")));
+        }
+        parameters
+    }
+
+    /// The command that runs the image with the observer, which writes to this folder.
+    fn command(&self, folder: &Folder) -> Result<Command> {
+        let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
+        let mut plugin = quoted(&qemu::plugin()?);
+        plugin += &format!(",observe={}", quoted(&folder.path(EVENTS)));
+        plugin += &format!(",limit={}", self.limit);
+        // A place that is not watched has an address that no instruction has.
+        for place in [&self.to, &self.from, &self.switch] {
+            let address = place.as_ref().map_or(u64::MAX, |place| place.address);
+            plugin += &format!(",at={address:#x}");
+        }
+        let mut semihosting = "enable=on,target=native".to_owned();
+        for word in self.append.split(' ').filter(|word| !word.is_empty()) {
+            semihosting += &format!(",arg={}", word.replace(',', ",,"));
+        }
+        let mut qemu = Command::new(self.emulated.program);
+        qemu.args(self.emulated.arguments)
+            .args(["-icount", "shift=0,sleep=off,align=off"])
+            .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
+            .args(["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"])
+            .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
+            .arg(&self.image.path);
+        Ok(qemu)
+    }
+}
+
+/// The image's file name without its extension, in the letters of a target's name.
+fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let letter = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() || "-_.".contains(letter) => letter,
+        _ => '_',
+    };
+    stem.chars().map(letter).take(60).collect()
+}
+
+/// The case of an observation.
+pub fn case(observed: &Observed) -> Case {
+    let parameters = observed.parameters();
+    Case {
+        spec: &SPEC,
+        target: Target {
+            kernel: observed.name.clone(),
+            machine: observed.emulated.name.to_owned(),
+            image: Some(observed.image.path.clone()),
+        },
+        asked: parameters.iter().map(|(name, _)| name.clone()).collect(),
+        parameters,
+        repeat: 1,
+        vary: Vary::default(),
+        duration: None,
+        watchdog: Some(PATIENCE),
+        deadline: None,
+        analyser: None,
+        limits: Vec::new(),
+        judge: Judge::default(),
+        published: Vec::new(),
+    }
+}
+
+impl Machine for Observed {
+    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+        Vec::new()
+    }
+
+    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+        let hash = format!("sha256 {}", self.image.sha256);
+        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        Ok(Made {
+            identity,
+            remark: "observed from outside: no instruction of the image is changed",
+        })
+    }
+
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
+    /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
+    /// ends by itself, and what it has observed is kept.
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let folder = Folder::new()?;
+        let mut qemu = self.command(&folder)?;
+        let program = self.emulated.program;
+        let discard = &mut |_: &[u8]| Ok(());
+        let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
+        let figures = match fs::read(folder.path(EVENTS))
+            .context("no events")
+            .map(|bytes| Figures::of(&bytes))
+        {
+            Ok(Ok(figures)) => figures,
+            // An image may end QEMU with any status. Without events, that status says why.
+            Ok(Err(damaged)) => return Err(ended.err().unwrap_or(damaged)),
+            Err(missing) => return Err(ended.err().unwrap_or(missing)),
+        };
+        sink(&stream::encode(self, start.request, &figures)?)?;
+        Ok(Recording::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_s_name_has_plain_letters() {
+        assert_eq!(name(Path::new("a/my kernel@7.elf")), "my_kernel_7");
+    }
+
+    #[test]
+    fn unknown_machines_and_files_that_are_no_images_are_refused() {
+        let ask = |image: &str, machine: &str| {
+            let image = Path::new(image);
+            let question = Question {
+                image,
+                machine,
+                from: None,
+                to: None,
+                switch: None,
+                limit: 1,
+                append: "",
+            };
+            Observed::of(&question).unwrap_err().to_string()
+        };
+        assert!(ask("/dev/null", "vird").contains("did you mean virt"));
+        assert!(ask("/dev/null", "virt").contains("there is no such image"));
+        let own = std::env::current_exe().unwrap();
+        assert!(ask(own.to_str().unwrap(), "virt").contains("name its machine"));
+    }
+}
