@@ -151,7 +151,7 @@ pub fn trust(trust: &Trust) -> String {
         ));
     }
     let rest = escape(&trust.rest.join(" "));
-    let text = text + &rest;
+    let text = (text + &rest).replace(" %", "\u{a0}%");
     if text.is_empty() { text } else { format!("<p class=\"trust\">{}</p>\n", text.trim()) }
 }
 
@@ -422,8 +422,8 @@ fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
 
 /// The line with the sources of reference values; empty without any.
 fn sources(references: &[Option<&elsewhere::Elsewhere>]) -> String {
-    let mut known: Vec<String> =
-        references.iter().flatten().map(|one| one.source.to_string()).collect();
+    let each = references.iter().flatten().flat_map(|one| one.source.split("; "));
+    let mut known: Vec<String> = each.map(str::to_owned).collect();
     known.sort();
     known.dedup();
     if known.is_empty() {
