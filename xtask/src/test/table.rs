@@ -15,9 +15,11 @@ use crate::{
 
 /// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
 /// needs it.
-pub const PACKAGES: [&str; 9] = [
+pub const PACKAGES: [&str; 11] = [
     "test",
     "vm",
+    "vm-arm64",
+    "aarch64-linux-gnu-gcc",
     "qemu-system-arm",
     "qemu-system-riscv32",
     "qemu-system-riscv64",
