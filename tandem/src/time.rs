@@ -480,8 +480,9 @@ impl Timers {
                 let due = timer.due.get(m);
                 assert!(self.base.get(m) <= due && slot_of(due ^ self.base.get(m)) == number);
                 assert_eq!(usize::from(timer.place.get(m)), number);
-                assert!(timers[0].due.get(m) <= due, "the head is due first");
-                assert!(dues.iter().all(|farther| due <= *farther), "a nearer slot is due first");
+                // The head is due first, and so is a nearer slot.
+                assert!(timers[0].due.get(m) <= due);
+                assert!(dues.iter().all(|farther| due <= *farther));
             }
             dues.extend(timers.iter().map(|timer| timer.due.get(m)));
         }

@@ -31,8 +31,9 @@ pub fn run(mut words: SplitAsciiWhitespace<'_>) {
         let round = rounds;
         rounds += 1;
         // SAFETY: as above.
-        let child =
-            unsafe { user::spawn(0, "hostile", Family::Apart, move || hostile(seed << 32 | round)) };
+        let child = unsafe {
+            user::spawn(0, "hostile", Family::Apart, move || hostile(seed << 32 | round))
+        };
         let child = child.expect("a hostile process starts");
         // It runs while this process sleeps. If it waits for something, it is ended.
         user::sleep_until(user::cycles() + 400 * LIFE);
