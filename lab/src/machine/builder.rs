@@ -122,13 +122,34 @@ fn pass_on(line: &str) {
     }
 }
 
-/// The most telling line of a failed build's standard error: cargo's first error, or the last line.
+/// The most telling line of a failed build's standard error: that of a build script, cargo's first
+/// error, or the last line.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    lines()
-        .find(|line| line.starts_with("error"))
-        .or(lines().next_back())
-        .unwrap_or_default()
-        .to_owned()
+    let is_error = |line: &&str| line.starts_with("error");
+    // Cargo shows the output of a failed build script below its own error, further to the right.
+    let script = text.split_once("--- stderr").map_or("", |(_, script)| script);
+    let script = script.lines().map(str::trim_start).find(is_error);
+    script.or(lines().find(is_error)).or(lines().next_back()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn the_most_telling_line_is_shown() {
+        let script = "error: failed to run custom build command for `mine`\n\nCaused by:\n  \
+                      process didn't exit successfully\n  --- stdout\n  cargo:x\n\n  --- stderr\n  \
+                      warning: a\n  error: set MINE_DIR\n";
+        assert_eq!(complaint(script.as_bytes()), "error: set MINE_DIR");
+        let cargo = "   Compiling a\nerror[E0425]: cannot find\nerror: could not compile\n";
+        assert_eq!(complaint(cargo.as_bytes()), "error[E0425]: cannot find");
+        // A build script that fails without a line of this kind.
+        let silent = "error: failed to run custom build command\n  --- stderr\n  oh\n";
+        assert_eq!(complaint(silent.as_bytes()), "error: failed to run custom build command");
+        assert_eq!(complaint(b"killed\n\n"), "killed");
+        assert_eq!(complaint(b""), "");
+    }
 }

@@ -220,8 +220,8 @@ pub fn find(target: &Target) -> Result<Box<dyn Machine>> {
         if let Some(machine) = (family.find)(target)? {
             if target.image.is_some() && !family.takes_images {
                 bail!(
-                    "`{target}` takes no image: an image runs on host, on an emulated chip, or on a \
-                     board (NAME=IMAGE@MACHINE)"
+                    "`{target}` takes no image: an image runs on host, in a guest, on an emulated chip, \
+                     or on a board (NAME=IMAGE@MACHINE)"
                 );
             }
             return Ok(machine);

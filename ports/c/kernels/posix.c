@@ -4,6 +4,9 @@
  * Semaphores are sem_t. With CHRONO_POSIX_FUTEX, on Linux, they are a futex with a count and a number
  * of waiters, as in the port to Linux that is written in Rust. Build the library for call64.
  *
+ * The clock is CLOCK_MONOTONIC in nanoseconds. A word instruction_ns=N of the command line, N a power of
+ * two, makes a tick an instruction of N ns: for emulators that give every instruction the same time.
+ *
  * All tasks run on one processor, the last one that the program may use. Urgent tasks have
  * SCHED_FIFO from the priority CHRONO_POSIX_PRIORITY on; without the permission they have the
  * ordinary class, and the evidence fails. */
@@ -45,11 +48,20 @@
 
 /* ---- Clock and output ------------------------------------------------------------------------ */
 
-uint64_t chrono_clock_read(void)
+/* The binary logarithm of a tick's nanoseconds. */
+static unsigned shift;
+
+/* The time of a clock in ticks. */
+static inline uint64_t ticks_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    clock_gettime(clock, &now);
+    return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> shift;
+}
+
+uint64_t chrono_clock_read(void)
+{
+    return ticks_of(CLOCK_MONOTONIC);
 }
 
 uint64_t chrono_clock_now(void)
@@ -179,6 +191,7 @@ void chrono_yield(void)
 
 void chrono_delay_until(uint64_t due)
 {
+    due <<= shift;
     const struct timespec at = {(time_t)(due / 1000000000u), (long)(due % 1000000000u)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
         ;
@@ -197,9 +210,7 @@ uint32_t chrono_switches(void)
 
 uint64_t chrono_processor_time(void)
 {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return ticks_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* ---- Semaphores ------------------------------------------------------------------------------ */
@@ -377,15 +388,34 @@ static void choose_processor(void)
 #endif
 }
 
+/* Reads the word instruction_ns=N. Returns false if it is another word. */
+static bool reads_clock(const char *word)
+{
+    static const char key[] = "instruction_ns=";
+    if (strncmp(word, key, sizeof key - 1) != 0)
+        return false;
+    const unsigned long nanoseconds = strtoul(word + sizeof key - 1, NULL, 10);
+    const bool is_power = nanoseconds > 0 && (nanoseconds & (nanoseconds - 1)) == 0;
+    check(is_power ? 0 : EINVAL, "instruction_ns");
+    while (1ul << shift < nanoseconds)
+        shift++;
+    return true;
+}
+
 int main(int count, char **words)
 {
     static uint64_t memory[(64u << 20) / sizeof(uint64_t)] __attribute__((aligned(16)));
     static char request[512];
     static struct utsname system;
     size_t length = 0;
+    bool counts_instructions = false;
     for (int word = 1; word < count; word++) {
+        if (reads_clock(words[word])) {
+            counts_instructions = true;
+            continue;
+        }
         const int more = snprintf(request + length, sizeof request - length, "%s%s",
-                                  word > 1 ? " " : "", words[word]);
+                                  length > 0 ? " " : "", words[word]);
         check(more < 0 || (size_t)more >= sizeof request - length ? E2BIG : 0, "the request");
         length += (size_t)more;
     }
@@ -395,11 +425,11 @@ int main(int count, char **words)
     (void)mlockall(MCL_CURRENT | MCL_FUTURE);
     static chrono_target target;
     target.abi = CHRONO_ABI;
-    target.domain = CHRONO_WALL;
+    target.domain = counts_instructions ? CHRONO_INSTRUCTIONS : CHRONO_WALL;
     target.kernel = system.sysname;
     target.release = system.release;
     target.build = CHRONO_BUILD CHRONO_OPTIONS ", " SEMAPHORES;
-    target.hertz = 1000000000u;
+    target.hertz = 1000000000u >> shift;
     target.memory = memory;
     target.bytes = sizeof memory;
     chrono_main(&target, request);

@@ -8,9 +8,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use super::layer;
-use crate::{c_kit, repository::root};
+use crate::{
+    c_kit,
+    repository::{root, target},
+};
 
 /// A line of the port to POSIX threads, its replacement, an experiment, and what must be said.
 struct Wrong {
@@ -93,6 +97,7 @@ pub fn run() -> Result<()> {
     for known in ["\"target\": \"mine@host\"", "\"kernel\": \"Linux\"", "given image", ", futex"] {
         ensure!(text.contains(known), "no `{known}` in {text}");
     }
+    agrees_in_the_guest(&app)?;
     let port = kit.join("ports/posix.c");
     let good = fs::read_to_string(&port)?;
     fs::write(&port, good.replacen(&format!("void {LACKED}("), "void lacked(", 1))?;
@@ -110,6 +115,31 @@ pub fn run() -> Result<()> {
     }
     println!("the kit: a program runs, {} wrong ports are found", WRONG.len() + 1);
     layer::run()
+}
+
+/// Checks that the port in C and the port in Rust have the same figures in a guest that counts
+/// instructions, where both have a futex.
+fn agrees_in_the_guest(app: &Path) -> Result<()> {
+    /// The largest difference, as a share.
+    const APART: f64 = 0.02;
+    // A path that stays the same: the guest with this program is kept.
+    let copy = target()?.join("test/posix");
+    fs::create_dir_all(copy.parent().unwrap_or(Path::new("/")))?;
+    fs::copy(app, &copy).with_context(|| format!("cannot copy {}", app.display()))?;
+    let given = format!("linux-full={}@vm", copy.display());
+    for set in ["primitive=semaphore", "primitive=yield"] {
+        let median = |target: &str| {
+            let output = lab(&["switch", "--set", set], target)?;
+            let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let case = Some(&run["cases"][0]).filter(|case| case["verdict"]["status"] == "pass");
+            case.and_then(|case| case["series"][0]["p50"].as_f64())
+                .with_context(|| format!("no figure of {target}: {}", text(&output)))
+        };
+        let (c, rust) = (median(&given)?, median("linux-full@vm")?);
+        println!("a switch in linux-full@vm, {set}: {c} in C, {rust} in Rust");
+        ensure!((c - rust).abs() <= APART * rust, "the ports' figures differ");
+    }
+    Ok(())
 }
 
 /// Builds the kit's program. Returns its path.

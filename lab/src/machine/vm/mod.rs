@@ -27,7 +27,7 @@ use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use self::{
-    architecture::ARM64,
+    architecture::{AMD64, ARM64},
     kernel::{FLAVOURS, Flavour},
     options::Mode,
     start::Guest,
@@ -35,12 +35,14 @@ use self::{
 use super::{
     Machine, Made, Program, Recording, Start, TargetFailed,
     family::{Defaults, Family, Targets},
-    host, take,
+    host,
+    own::{self, Own},
+    take,
 };
 use crate::run::Target;
 
 pub static FAMILY: Family =
-    Family { find, targets: Targets::Listed(targets), takes_images: false, defaults: &[DEFAULTS] };
+    Family { find, targets: Targets::Listed(targets), takes_images: true, defaults: &[DEFAULTS] };
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -67,6 +69,8 @@ pub struct Vm {
     flavour: &'static Flavour,
     /// The host's programs to include in the guest.
     programs: Vec<String>,
+    /// A program of the user's that holds a port, and is run in place of the guest's own.
+    given: Option<Own>,
 }
 
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
@@ -74,7 +78,18 @@ fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
         flavour.name == target.kernel && flavour.architecture.machine == target.machine
     };
     if let Some(flavour) = FLAVOURS.iter().find(is_it) {
-        return Ok(Some(Box::new(Vm { flavour, programs: Vec::new() })));
+        if target.image.is_some() && target.machine == ARM64.machine {
+            bail!("`{target}`: a program of your own runs in a guest of {} alone", AMD64.machine);
+        }
+        let given = Own::for_this_computer(target)?;
+        let path = given.as_ref().map(|own| own.path.display().to_string());
+        return Ok(Some(Box::new(Vm { flavour, programs: path.into_iter().collect(), given })));
+    }
+    if target.image.is_some() && target.machine == AMD64.machine {
+        bail!(
+            "`{target}`: the name of a program in a guest is that of the guest's kernel, such as \
+             linux-full"
+        );
     }
     let selects_a_model =
         |flavour: &Flavour| flavour.name == target.kernel && flavour.boot_preemption().is_some();
@@ -126,15 +141,23 @@ fn split(request: &str) -> (Mode, String) {
     (mode.map_or(Mode::Deterministic, Mode::of), request)
 }
 
+/// The command that runs a request by a program of the user's.
+fn command(own: &Own, request: &str, mode: Mode) -> Result<String> {
+    let words = request.split(' ').map(str::to_owned).chain(mode.clock());
+    let program = own.path.display().to_string();
+    programs::command(&[program].into_iter().chain(words).collect::<Vec<_>>())
+}
+
 impl Machine for Vm {
+    /// Of a program of the user's, the lab knows the suite's parameters alone.
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let port =
-            host::PARAMETERS.iter().map(|parameter| (parameter, parameter.default.to_owned()));
+        let own = host::PARAMETERS.iter().filter(|_| self.given.is_none());
+        let port = own.map(|parameter| (parameter, parameter.default.to_owned()));
         port.chain([(&MODE, MODE.default.to_owned())]).collect()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(None, spec, parameter)
+        FAMILY.default(self.given.as_ref().map(|_| own::KIND), spec, parameter)
     }
 
     fn check(&self, request: &str) -> Result<()> {
@@ -143,7 +166,9 @@ impl Machine for Vm {
 
     fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
         let mode = split(request).0;
-        Ok(Made { identity: self.guest(mode, stop)?.identity.clone(), remark: mode.remark() })
+        let mut identity = self.guest(mode, stop)?.identity.clone();
+        identity.extend(self.given.iter().flat_map(|own| own.made().identity));
+        Ok(Made { identity, remark: mode.remark() })
     }
 
     fn slowness(&self) -> u32 {
@@ -165,8 +190,9 @@ impl Machine for Vm {
     ) -> Result<Recording> {
         let (mode, request) = split(start.request);
         let guest = self.guest(mode, start.stop)?;
+        let program = self.given.as_ref().map(|own| command(own, &request, mode)).transpose()?;
         let request = request + &mode.request(self.flavour);
-        guest.run(&Start { request: &request, ..*start }, None, sink)?;
+        guest.run(&Start { request: &request, ..*start }, program.as_deref(), sink)?;
         Ok(Recording::new())
     }
 

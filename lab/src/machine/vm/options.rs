@@ -112,7 +112,12 @@ impl Mode {
     pub fn request(self, flavour: &Flavour) -> String {
         let model =
             flavour.preemption.map_or(String::new(), |model| format!(" preemption={model}"));
-        if self == Self::Kvm { model } else { format!("{model} instruction_ns={}", 1 << SHIFT) }
+        model + &self.clock().map_or(String::new(), |clock| format!(" {clock}"))
+    }
+
+    /// The word that makes a program's clock count instructions; `None` where time is on the wall.
+    pub fn clock(self) -> Option<String> {
+        (self != Self::Kvm).then(|| format!("instruction_ns={}", 1 << SHIFT))
     }
 
     /// A remark on how to read the mode's figures.
