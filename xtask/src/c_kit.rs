@@ -17,7 +17,7 @@ use crate::{
     rust::Toolchain,
 };
 
-pub const USAGE: &str = "c-kit -o DIR [--chip CHIP,…] [--experiments NAME,…]  \
+pub const USAGE: &str = "c-kit -o DIR [--chip CHIP,…] [--experiments NAME,…|each]  \
     writes header, libraries and ports for kernels written in C";
 
 const PACKAGE: &str = "chronoscope-c-library";
@@ -31,10 +31,13 @@ struct Chip {
     clocks: &'static [(&'static [&'static str], &'static str)],
 }
 
+/// Marks call a function that returns 64 bits.
+const SYSTEM: &[(&[&str], &str)] = &[(&["clock-call64"], "")];
+
 /// Marks load a register, or call a function.
 const REGISTER: &[(&[&str], &str)] = &[(&[], ""), (&["clock-call32"], "-call32")];
 
-const CHIPS: [Chip; 6] = [
+const CHIPS: [Chip; 8] = [
     Chip { name: "cortex-m0", triple: "thumbv6m-none-eabi", clocks: REGISTER },
     Chip { name: "cortex-m3", triple: "thumbv7m-none-eabi", clocks: REGISTER },
     Chip { name: "cortex-m4", triple: "thumbv7em-none-eabihf", clocks: REGISTER },
@@ -44,11 +47,13 @@ const CHIPS: [Chip; 6] = [
         triple: "riscv32imc-unknown-none-elf",
         clocks: &[(&["clock-mcycle"], ""), (&["clock-call32"], "-call32")],
     },
-    Chip { name: "linux", triple: "x86_64-unknown-linux-gnu", clocks: &[(&["clock-call64"], "")] },
+    Chip { name: "rv64", triple: "riscv64imac-unknown-none-elf", clocks: REGISTER },
+    Chip { name: "linux-arm64", triple: "aarch64-unknown-linux-gnu", clocks: SYSTEM },
+    Chip { name: "linux", triple: "x86_64-unknown-linux-gnu", clocks: SYSTEM },
 ];
 
 /// Files of the repository, and their places in the kit.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 24] = [
     ("ports/c/include/chronoscope.h", "include/chronoscope.h"),
     ("ports/c/kit/README.md", "README.md"),
     ("ports/c/kit/chronoscopeConfig.cmake", "lib/cmake/chronoscope/chronoscopeConfig.cmake"),
@@ -60,7 +65,17 @@ const FILES: [(&str, &str); 14] = [
     ("ports/c/kernels/threadx.c", "ports/threadx.c"),
     ("ports/c/kernels/embos.c", "ports/embos.c"),
     ("ports/c/kernels/cmsis_rtos2.c", "ports/cmsis_rtos2.c"),
+    ("ports/c/kernels/tandem.c", "ports/tandem.c"),
+    ("ports/c/kernels/zephyr.c", "ports/zephyr.c"),
     ("ports/c/kernels/chronoscope_ticks.h", "ports/chronoscope_ticks.h"),
+    ("ports/c/machines/semihosting.c", "ports/semihosting.c"),
+    ("ports/c/machines/chronoscope_semihosting.h", "ports/chronoscope_semihosting.h"),
+    ("ports/c/kit/zephyr/module.yml", "zephyr/module.yml"),
+    ("ports/c/kit/zephyr/Kconfig", "zephyr/Kconfig"),
+    ("ports/c/kit/zephyr/CMakeLists.txt", "zephyr/CMakeLists.txt"),
+    ("ports/c/kit/zephyr/app/CMakeLists.txt", "zephyr/app/CMakeLists.txt"),
+    ("ports/c/kit/zephyr/app/prj.conf", "zephyr/app/prj.conf"),
+    ("ports/c/kit/zephyr/app/src/main.c", "zephyr/app/src/main.c"),
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
@@ -70,7 +85,12 @@ struct Options {
     chips: Vec<&'static Chip>,
     /// The experiments to compile in, separated by commas; all, if absent.
     experiments: Option<String>,
+    /// Also print the size of a library with each experiment alone.
+    prints_each: bool,
 }
+
+/// The value of `--experiments` for which [`Options::prints_each`] is set.
+const EACH: &str = "each";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
@@ -85,15 +105,25 @@ pub fn run(arguments: &[String]) -> Result<()> {
             copy(&library, &place)?;
             println!("{:7} bytes of code  {name}", code(&place)?);
         }
+        if options.prints_each {
+            print_each(chip)?;
+        }
     }
-    let package = options.folder.join("lib/pkgconfig/chronoscope.pc");
-    fs::create_dir_all(package.parent().unwrap_or(Path::new(".")))?;
-    fs::write(&package, pkg_config(&options)).context("cannot write the kit")
+    // One package a chip; the one without a chip's name is the last one's.
+    let packages = options.folder.join("lib/pkgconfig");
+    fs::create_dir_all(&packages)?;
+    for chip in &options.chips {
+        for name in [format!("chronoscope-{}.pc", chip.name), "chronoscope.pc".to_owned()] {
+            fs::write(packages.join(name), pkg_config(chip)).context("cannot write the kit")?;
+        }
+    }
+    Ok(())
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self> {
         let (mut folder, mut chips, mut experiments) = (None, Vec::new(), None);
+        let mut prints_each = false;
         let mut words = arguments.iter().map(String::as_str);
         while let Some(word) = words.next() {
             let Some(value) = words.next().filter(|value| !value.starts_with('-')) else {
@@ -102,6 +132,7 @@ impl Options {
             match word {
                 "-o" => folder = Some(PathBuf::from(value)),
                 "--chip" => chips = value.split(',').map(chip).collect::<Result<_>>()?,
+                "--experiments" if value == EACH => prints_each = true,
                 "--experiments" => {
                     value.split(',').try_for_each(is_experiment)?;
                     experiments = Some(value.to_owned());
@@ -113,7 +144,7 @@ impl Options {
             chips = CHIPS.iter().collect();
         }
         let folder = folder.with_context(|| format!("usage: ./chronoscope {USAGE}"))?;
-        Ok(Self { folder, chips, experiments })
+        Ok(Self { folder, chips, experiments, prints_each })
     }
 }
 
@@ -132,8 +163,13 @@ fn is_experiment(name: &str) -> Result<()> {
 /// Builds a library, and returns its path.
 fn build(chip: &Chip, features: &[&str], experiments: Option<&str>) -> Result<PathBuf> {
     let folder = target()?.join("c-kit");
-    let mut cargo = if chip.name == "linux" {
-        let mut cargo = Toolchain::find()?.cargo("build");
+    let mut cargo = if chip.name.starts_with("linux") {
+        let toolchain = Toolchain::find()?;
+        let mut cargo = if toolchain.has_library(chip.triple)? {
+            toolchain.cargo("build")
+        } else {
+            Toolchain::with_debians_source("build", "core,alloc")?
+        };
         cargo.current_dir(root().join("ports/firmware"));
         cargo.env("CARGO_TARGET_DIR", folder.join("firmware")).args(["--target", chip.triple]);
         cargo
@@ -188,8 +224,17 @@ fn code(library: &Path) -> Result<u64> {
     Ok(sum)
 }
 
-fn pkg_config(options: &Options) -> String {
-    let chip = options.chips.last().map_or("", |chip| chip.triple);
+/// Prints the code of a library with each experiment alone.
+fn print_each(chip: &Chip) -> Result<()> {
+    for spec in experiments::EXPERIMENTS {
+        let library = build(chip, chip.clocks[0].0, Some(spec.name))?;
+        println!("{:7} bytes of code  {} with {} alone", code(&library)?, chip.name, spec.name);
+    }
+    Ok(())
+}
+
+fn pkg_config(chip: &Chip) -> String {
+    let chip = chip.triple;
     format!(
         "prefix=${{pcfiledir}}/../..\nName: chronoscope\n\
          Description: experiments for kernels written in C, for {chip}\nVersion: {}\n\
@@ -219,6 +264,8 @@ mod tests {
         let options = parse("-o kit --chip cortex-m4,linux --experiments switch,wakeup").unwrap();
         assert_eq!((options.chips.len(), options.folder), (2, PathBuf::from("kit")));
         assert_eq!(parse("-o kit").unwrap().chips.len(), CHIPS.len());
+        let each = parse("-o kit --experiments each").unwrap();
+        assert!(each.prints_each && each.experiments.is_none());
         for (text, why) in [
             ("", "usage"),
             ("-o", "no value"),

@@ -9,6 +9,7 @@ mod example;
 mod firmware;
 mod guest;
 mod images;
+mod kernel;
 mod package;
 mod packages;
 mod plugin;
@@ -35,6 +36,7 @@ static SUBCOMMANDS: [Subcommand; 13] = [
     Subcommand { name: "plugin", usage: plugin::USAGE, run: plugin::run },
     Subcommand { name: "bench", usage: bench::USAGE, run: bench::run },
     Subcommand { name: "c-kit", usage: c_kit::USAGE, run: c_kit::run },
+    Subcommand { name: "kernel", usage: kernel::USAGE, run: kernel::run },
     Subcommand { name: "packages", usage: packages::USAGE, run: packages::run },
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "package", usage: package::USAGE, run: package::run },

@@ -4,7 +4,7 @@
 #   CHRONOSCOPE_CLOCK   how marks read the clock, where a chip has several libraries: call32
 get_filename_component(_chronoscope "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT CHRONOSCOPE_CHIP AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    set(CHRONOSCOPE_CHIP "x86_64-unknown-linux-gnu")
+    set(CHRONOSCOPE_CHIP "${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu")
 endif()
 set(_chronoscope_name "libchronoscope")
 if(CHRONOSCOPE_CLOCK)

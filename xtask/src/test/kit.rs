@@ -62,23 +62,50 @@ const LACKED: &str = "chrono_yield";
 
 /// Ports to kernels whose sources are the user's, and the folders with declarations of what they
 /// use.
-const DECLARED: [(&str, &str); 3] =
-    [("threadx", "threadx"), ("embos", "embos"), ("cmsis_rtos2", "cmsis")];
+const DECLARED: [(&str, &str); 5] = [
+    ("kernels/threadx.c", "threadx"),
+    ("kernels/embos.c", "embos"),
+    ("kernels/cmsis_rtos2.c", "cmsis"),
+    ("kernels/zephyr.c", "zephyr"),
+    ("machines/semihosting.c", "zephyr"),
+];
 
-/// Checks that the ports of [`DECLARED`] compile.
+/// The application for Zephyr, which is RISC-V's.
+const APPLICATION: [(&str, &str); 2] =
+    [("kit/zephyr/app/src/main.c", "zephyr"), ("machines/semihosting.c", "zephyr")];
+
+const ARM: [&str; 4] = ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-std=c99"];
+const ARM_CXX: [&str; 4] = ["arm-none-eabi-g++", "-mcpu=cortex-m4", "-mthumb", "-std=c++11"];
+const RISC_V: [&str; 4] =
+    ["riscv64-unknown-elf-gcc", "-march=rv32imac_zicsr", "-mabi=ilp32", "-std=c99"];
+
+/// Checks that the ports of [`DECLARED`] compile, and that the headers are C99 and C++11.
 fn check_declared() -> Result<()> {
-    let c = root().join("ports/c");
-    for (port, declarations) in DECLARED {
-        let mut gcc = Command::new("arm-none-eabi-gcc");
-        gcc.args(["-mcpu=cortex-m4", "-mthumb", "-std=c99", "-fsyntax-only"]);
-        gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
-        for folder in ["include", "kernels", &format!("declarations/{declarations}")] {
-            gcc.arg("-I").arg(c.join(folder));
-        }
-        gcc.arg(c.join("kernels").join(port).with_extension("c"));
-        let output = gcc.output().context("cannot start arm-none-eabi-gcc")?;
-        ensure!(output.status.success(), "{port}.c: {}", text(&output));
+    DECLARED.iter().try_for_each(|(file, folder)| compiles(&ARM, file, folder))?;
+    APPLICATION.iter().try_for_each(|(file, folder)| compiles(&RISC_V, file, folder))?;
+    for header in [
+        "include/chronoscope.h",
+        "kernels/chronoscope_ticks.h",
+        "machines/chronoscope_semihosting.h",
+    ] {
+        compiles(&[&ARM[..], &["-xc"]].concat(), header, "zephyr")?;
+        compiles(&[&ARM_CXX[..], &["-xc++"]].concat(), header, "zephyr")?;
     }
+    Ok(())
+}
+
+/// Checks that a file compiles without a warning. `declarations`: the folder with a kernel's.
+fn compiles(compiler: &[&str], file: &str, declarations: &str) -> Result<()> {
+    let c = root().join("ports/c");
+    let mut gcc = Command::new(compiler[0]);
+    gcc.args(&compiler[1..]).args(["-ffreestanding", "-fsyntax-only"]);
+    gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    for folder in ["include", "kernels", "machines", &format!("declarations/{declarations}")] {
+        gcc.arg("-I").arg(c.join(folder));
+    }
+    let output = gcc.arg(c.join(file)).output();
+    let output = output.with_context(|| format!("cannot start {}", compiler[0]))?;
+    ensure!(output.status.success(), "{file}: {}", text(&output));
     Ok(())
 }
 

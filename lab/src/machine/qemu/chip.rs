@@ -41,7 +41,7 @@ const STM32_FLASH: Range<u64> = 0x0800_0000..0x0810_0000;
 /// GPIOA's BSRR, through its bit-band alias.
 const STM32_PINS: &str = "pins=0x42400300,exceptions=on";
 
-pub static CHIPS: [Chip; 6] = [
+pub static CHIPS: [Chip; 10] = [
     Chip {
         name: "cortex-m4",
         arguments: &["-machine", "netduinoplus2"],
@@ -102,6 +102,36 @@ pub static CHIPS: [Chip; 6] = [
         ],
         architecture: Architecture::Riscv64,
         code: 0x8000_0000..0x8010_0000,
+        instruction: "shift=0",
+        pins: "",
+    },
+    // For images of the user's alone: machines that other kernels' own trees support.
+    Chip {
+        name: "mps2-an385",
+        arguments: &["-machine", "mps2-an385"],
+        code: 0..0x40_0000,
+        ..CORTEX_M
+    },
+    Chip {
+        name: "mps2-an386",
+        arguments: &["-machine", "mps2-an386"],
+        code: 0..0x40_0000,
+        ..CORTEX_M
+    },
+    // Named as Zephyr's boards.
+    Chip {
+        name: "qemu_cortex_m3",
+        arguments: &["-machine", "lm3s6965evb"],
+        code: 0..0x4_0000,
+        ..CORTEX_M
+    },
+    Chip {
+        name: "qemu_riscv32",
+        program: "qemu-system-riscv32",
+        package: "qemu-system-misc",
+        arguments: &["-machine", "virt", "-bios", "none", "-m", "256", "-cpu", "rv32"],
+        architecture: Architecture::Riscv32,
+        code: 0x8000_0000..0x9000_0000,
         instruction: "shift=0",
         pins: "",
     },

@@ -1,0 +1,137 @@
+//! Kernels whose sources are the user's: builds the image from the user's tree, and runs experiments
+//! on it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{
+    c_kit, firmware, packages,
+    repository::{become_command, root, target},
+};
+
+pub const USAGE: &str = "kernel NAME EXPERIMENT…  \
+    builds the image of threadx or zephyr from your tree, and runs experiments on it; further \
+    words are options of run";
+
+/// A kernel of the user's.
+struct Kernel {
+    name: &'static str,
+    /// The environment variable with the folder of its tree, and a file that the tree has.
+    variable: &'static str,
+    file: &'static str,
+    clone: &'static str,
+    /// The machine that the image runs on.
+    machine: &'static str,
+    /// Builds the image from the tree, and returns its path.
+    build: fn(&Path) -> Result<PathBuf>,
+}
+
+const KERNELS: [Kernel; 2] = [
+    Kernel {
+        name: "threadx",
+        variable: "THREADX_DIR",
+        file: "common/inc/tx_api.h",
+        clone: "git clone --branch v6.4.2_rel https://github.com/eclipse-threadx/threadx",
+        machine: "cortex-m4",
+        build: threadx,
+    },
+    Kernel {
+        name: "zephyr",
+        variable: "ZEPHYR_BASE",
+        file: "share/zephyr-package/cmake/ZephyrConfig.cmake",
+        clone: "git clone --branch v4.2.0 https://github.com/zephyrproject-rtos/zephyr && pip \
+                install -r zephyr/scripts/requirements-base.txt",
+        machine: "qemu_riscv32",
+        build: zephyr,
+    },
+];
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        bail!("usage: ./chronoscope {USAGE}");
+    };
+    let kernel = KERNELS.iter().find(|kernel| kernel.name == name);
+    let kernel = kernel.with_context(|| {
+        format!("there is no kernel {name}: {}", KERNELS.each_ref().map(|one| one.name).join(", "))
+    })?;
+    let tree = kernel.tree(env::var_os(kernel.variable).map(PathBuf::from))?;
+    let image = (kernel.build)(&tree)?;
+    let mut lab = Command::new(root().join("chronoscope"));
+    lab.arg("run").args(rest).arg("--target");
+    lab.arg(format!("{name}={}@{}", image.display(), kernel.machine));
+    become_command(lab)
+}
+
+impl Kernel {
+    /// The folder of the user's tree.
+    ///
+    /// # Errors
+    /// The variable is not set, or the folder is no such tree; the message has the command that
+    /// clones it.
+    fn tree(&self, folder: Option<PathBuf>) -> Result<PathBuf> {
+        let Self { name, variable, clone, file, .. } = self;
+        let Some(folder) = folder else {
+            bail!("set {variable} to the folder of {name}'s tree: {clone}");
+        };
+        ensure!(
+            folder.join(file).is_file(),
+            "{variable}={} is no tree of {name}: {file} is missing: {clone}",
+            folder.display()
+        );
+        Ok(folder)
+    }
+}
+
+fn threadx(tree: &Path) -> Result<PathBuf> {
+    const TRIPLE: &str = "thumbv7em-none-eabihf";
+    const PACKAGE: &str = "chronoscope-threadx";
+    let compiler = firmware::c_compiler(TRIPLE);
+    packages::need(&[compiler], compiler)?;
+    let mut cargo = firmware::cargo(TRIPLE, "build", &target()?)?;
+    cargo.env("THREADX_DIR", tree);
+    succeed(cargo.args(["--quiet", "--release", "--locked", "--package", PACKAGE]))?;
+    Ok(target()?.join("firmware").join(TRIPLE).join("release").join(PACKAGE))
+}
+
+/// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler.
+fn zephyr(tree: &Path) -> Result<PathBuf> {
+    let compiler = firmware::c_compiler("riscv32");
+    packages::need(&[compiler], compiler)?;
+    let (kit, build) = (target()?.join("c-kit/kit"), target()?.join("zephyr"));
+    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "rv32"].map(str::to_owned))?;
+    let mut cmake = Command::new("cmake");
+    cmake.env("ZEPHYR_BASE", tree).arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
+    cmake.args(["-DBOARD=qemu_riscv32", "-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile"]);
+    cmake.arg("-DCROSS_COMPILE=riscv64-unknown-elf-");
+    succeed(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
+    succeed(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
+    Ok(build.join("zephyr/zephyr.elf"))
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let name = command.get_program().display().to_string();
+    let status = command.status().with_context(|| format!("cannot start {name}"))?;
+    ensure!(status.success(), "{name} failed ({status})");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tree_is_one_line_with_the_command_that_clones_it() {
+        for kernel in &KERNELS {
+            let error = kernel.tree(None).unwrap_err().to_string();
+            assert!(error.contains(kernel.variable) && error.contains("git clone"), "{error}");
+            let error = kernel.tree(Some("/nowhere".into())).unwrap_err().to_string();
+            assert!(error.contains("/nowhere is no tree of"), "{error}");
+            assert!(!error.contains('\n'));
+        }
+    }
+}
