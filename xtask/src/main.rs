@@ -29,7 +29,7 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 13] = [
+static SUBCOMMANDS: [Subcommand; 14] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
