@@ -33,11 +33,13 @@ pub fn has_panicked() -> bool {
     critical_section::with(|token| EXPECTED.borrow(token).replace((None, false)).1)
 }
 
+type Check = fn();
+
 /// Called before a panic is reported.
-static AT_PANIC: Mutex<Cell<Option<fn()>>> = Mutex::new(Cell::new(None));
+static AT_PANIC: Mutex<Cell<Option<Check>>> = Mutex::new(Cell::new(None));
 
 /// Has `check` called before the panic that ends the program is reported.
-pub fn at_panic(check: fn()) {
+pub fn at_panic(check: Check) {
     critical_section::with(|token| AT_PANIC.borrow(token).set(Some(check)));
 }
 
