@@ -596,7 +596,7 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
     let next = loop {
         // On RISC-V interrupts stay masked until the handler ends, so further steps have a handler
         // run of their own, at once.
-        if !arch::HANDLERS_NEST && steps == FILED_IN_A_RUN {
+        if !arch::HANDLERS_NEST && steps >= FILED_IN_A_RUN {
             break match TIMERS.next_step(m) {
                 Step::None => None,
                 Step::Take(_, _, due) => Some(due),

@@ -63,16 +63,17 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Computes the figures of a file of events.
+    /// Computes the figures of a file of events. `by_place` says that a switch is an execution of
+    /// the place that was named for it, and not a new value of the space's register.
     ///
     /// # Errors
     /// The file is cut short or damaged.
-    pub fn of(bytes: &[u8]) -> Result<Self> {
+    pub fn of(bytes: &[u8], by_place: bool) -> Result<Self> {
         let (events, rest) = bytes.as_chunks::<EVENT>();
         if !rest.is_empty() {
             bail!("the observer's file is cut short");
         }
-        let mut reader = Reader::default();
+        let mut reader = Reader { by_place, ..Reader::default() };
         for event in events {
             let (words, _) = event.as_chunks::<8>();
             let [kind, now, value] = [words[0], words[1], words[2]].map(u64::from_le_bytes);
@@ -86,6 +87,7 @@ impl Figures {
 /// The state between two events.
 #[derive(Default)]
 struct Reader {
+    by_place: bool,
     figures: Figures,
     now: u64,
     from: Option<u64>,
@@ -105,7 +107,8 @@ impl Reader {
         self.now = now;
         match kind {
             SPACE => {
-                if self.space.replace(value).is_some_and(|space| space != value) {
+                let is_new = self.space.replace(value).is_some_and(|space| space != value);
+                if is_new && !self.by_place {
                     self.switch(now);
                 }
             }
@@ -177,24 +180,27 @@ mod tests {
 
     #[test]
     fn intervals_follow_from_events() {
-        let figures = Figures::of(&file(&[
-            [MACHINE_RETURN, 5, 0],
-            [SPACE, 10, 1],
-            [HIT, 20, FROM],
-            [HIT, 25, FROM],
-            [HIT, 40, TO],
-            [HIT, 50, TO],
-            [SPACE, 60, 2],
-            [SPACE, 70, 2],
-            [SPACE, 90, 1],
-            [SYSTEM_CALL, 100, 64],
-            [SUPERVISOR_TRAP, 110, 0],
-            [MACHINE_CALL, 112, 7],
-            [MACHINE_RETURN, 115, 0],
-            [SUPERVISOR_RETURN, 120, 0],
-            [SUPERVISOR_RETURN, 150, 0],
-            [END, 200, 1],
-        ]))
+        let figures = Figures::of(
+            &file(&[
+                [MACHINE_RETURN, 5, 0],
+                [SPACE, 10, 1],
+                [HIT, 20, FROM],
+                [HIT, 25, FROM],
+                [HIT, 40, TO],
+                [HIT, 50, TO],
+                [SPACE, 60, 2],
+                [SPACE, 70, 2],
+                [SPACE, 90, 1],
+                [SYSTEM_CALL, 100, 64],
+                [SUPERVISOR_TRAP, 110, 0],
+                [MACHINE_CALL, 112, 7],
+                [MACHINE_RETURN, 115, 0],
+                [SUPERVISOR_RETURN, 120, 0],
+                [SUPERVISOR_RETURN, 150, 0],
+                [END, 200, 1],
+            ]),
+            false,
+        )
         .unwrap();
         let one = |start, length| vec![Interval { start, length }];
         assert_eq!(figures.between, one(25, 15));
@@ -208,17 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn a_place_of_switches_replaces_the_register() {
+        // As PendSV of FreeRTOS: the place, then the new task's stack pointer.
+        let events = [[HIT, 10, 2], [SPACE, 15, 1], [HIT, 96, 2], [SPACE, 101, 2], [END, 120, 0]];
+        let figures = Figures::of(&file(&events), true).unwrap();
+        assert_eq!(figures.switches, [Interval { start: 10, length: 86 }]);
+    }
+
+    #[test]
     fn damage_is_an_error() {
         let whole = file(&[[HIT, 1, FROM], [END, 2, 0]]);
-        assert!(Figures::of(&whole).is_ok());
-        (0..whole.len()).for_each(|length| assert!(Figures::of(&whole[..length]).is_err()));
+        let of = |bytes: &[u8]| Figures::of(bytes, false);
+        assert!(of(&whole).is_ok());
+        (0..whole.len()).for_each(|length| assert!(of(&whole[..length]).is_err()));
         for events in [
             &[[HIT, 1, 3], [END, 2, 0]][..],
             &[[9, 1, 0], [END, 2, 0]],
             &[[HIT, 3, 0], [END, 2, 0]],
             &[[END, 2, 0], [END, 2, 0]],
         ] {
-            assert!(Figures::of(&file(events)).is_err(), "{events:?}");
+            assert!(of(&file(events)).is_err(), "{events:?}");
         }
     }
 }

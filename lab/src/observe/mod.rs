@@ -233,7 +233,7 @@ impl Machine for Observed {
         let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
         let figures = match fs::read(folder.path(EVENTS))
             .context("no events")
-            .map(|bytes| Figures::of(&bytes))
+            .map(|bytes| Figures::of(&bytes, self.switch.is_some()))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.

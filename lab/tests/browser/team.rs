@@ -105,9 +105,16 @@ fn look(browser: &mut Page, name: &str, url: &str) {
         std::fs::write(artefacts().join(format!("{name}-{width}.png")), picture).unwrap();
     }
     // A picture explains its marks.
-    let mark = "(() => { const mark = document.querySelector('.team svg .bad');
-        mark.scrollIntoView({block: 'center', behavior: 'instant'});
-        const box = mark.getBoundingClientRect();
+    let mark = "document.querySelector('.team svg .bad')";
+    // Scrolling hides what the pointer shows, a frame later.
+    browser.value(&format!(
+        "window.settled = false;
+        {mark}.scrollIntoView({{block: 'center', behavior: 'instant'}});
+        requestAnimationFrame(() => requestAnimationFrame(() => {{ window.settled = true; }})); 0"
+    ));
+    assert!(browser.becomes_true("window.settled"));
+    let mark =
+        "(() => { const box = document.querySelector('.team svg .bad').getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2]; })()";
     let place = browser.value(mark);
     browser.point_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());

@@ -55,7 +55,7 @@ fn interrupts_are_off_for_a_constant_time() {
         let figures = case["figures"].as_array().expect("a case has figures");
         let masked =
             figures.iter().find(|figure| figure["name"] == "masked").expect("it has this one");
-        assert!(masked["value"].as_f64().is_some_and(|masked| masked < 180.0), "{case:#}");
+        assert!(masked["value"].as_f64().is_some_and(|masked| masked < 260.0), "{case:#}");
     }
 }
 

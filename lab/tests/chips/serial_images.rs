@@ -14,7 +14,7 @@ use serde_json::Value;
 /// Checks that figures, evidence and all other results are equal, however they were transmitted.
 /// The machine's parameters are ignored.
 #[track_caller]
-pub fn assert_same(measured: &[Value], own: &[Value]) {
+fn assert_same(measured: &[Value], own: &[Value]) {
     assert_eq!(measured.len(), own.len());
     for (measured, own) in measured.iter().zip(own) {
         let [measured, own] = [measured, own].map(without_statements);
@@ -102,13 +102,13 @@ fn qemu(chip: &str, profile: &str, kernel: &str) -> Command {
 }
 
 /// The chip with an image that talks over its UART, a pseudo-terminal's other end.
-pub struct Emulated {
+struct Emulated {
     qemu: Child,
-    pub device: String,
+    device: String,
 }
 
 impl Emulated {
-    pub fn new(chip: &str, kernel: &str) -> Self {
+    fn new(chip: &str, kernel: &str) -> Self {
         let (_, triple, ..) = CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
         let mut build = builder();
         build.args([

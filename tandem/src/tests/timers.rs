@@ -48,6 +48,9 @@ fn assert_expired(timers: &Model) {
     mask.restore();
 }
 
+/// The number of timers. Each check looks at all of them, which takes Miri long.
+const COUNT: usize = if cfg!(miri) { 10 } else { 80 };
+
 /// Timers expire at their times, near and far, whatever is set and cancelled while others are filed.
 #[test]
 fn timers_expire_at_their_times() {
@@ -55,7 +58,7 @@ fn timers_expire_at_their_times() {
         let _turn = kernel::begin_test();
         NOW.set(0);
         let random = Rc::new(RefCell::new(Random::new(seed)));
-        let timers = timers(80);
+        let timers = timers(COUNT);
         // Spans up to the upper word, and past times.
         let due = move |random: &mut Random| {
             let span = 1 << random.below(if seed % 2 == 0 { 12 } else { 42 });
@@ -66,15 +69,15 @@ fn timers_expire_at_their_times() {
         arch::set_handler(Some(Box::new(move || {
             let random = &mut *chance.borrow_mut();
             match random.below(6) {
-                0 | 1 => cancel(&victims[random.below(80)]),
-                2 => set(&victims[random.below(80)], due(random)),
+                0 | 1 => cancel(&victims[random.below(COUNT)]),
+                2 => set(&victims[random.below(COUNT)], due(random)),
                 _ => {}
             }
         })));
         for _ in 0..steps(300) {
             let (timer, time) = {
                 let random = &mut *random.borrow_mut();
-                (random.below(80), due(random))
+                (random.below(COUNT), due(random))
             };
             let (mask, _) = Mask::set();
             set(&timers[timer], time);
@@ -103,7 +106,7 @@ fn timers_expire_at_their_times() {
 /// Filing timers anew ends, although one is set and cancelled in each of its windows.
 #[test]
 fn filing_ends_whatever_happens_in_its_windows() {
-    const FILED: u64 = 40;
+    const FILED: u64 = if cfg!(miri) { 8 } else { 40 };
     let _turn = kernel::begin_test();
     NOW.set(0);
     let timers = timers(FILED as usize + 2);
