@@ -189,7 +189,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn holds(&self, number: i64, date: &str, seconds: f64) -> Result<bool> {
-        let query = "SELECT 1 FROM runs WHERE id = ?1 AND started = ?2 AND seconds = ?3";
+        let query = "SELECT id FROM runs WHERE id = ?1 AND started = ?2 AND seconds = ?3";
         let values = [number.into(), date.into(), seconds.into()];
         Ok(!self.session().rows(query, &values)?.is_empty())
     }
@@ -208,7 +208,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn has(&self, number: i64) -> Result<bool> {
-        let query = "SELECT 1 FROM runs WHERE id = ?1";
+        let query = "SELECT id FROM runs WHERE id = ?1";
         Ok(!self.session().rows(query, &[number.into()])?.is_empty())
     }
 

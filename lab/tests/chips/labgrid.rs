@@ -169,7 +169,11 @@ fn a_place_is_measured_by_its_name() {
     let board = Board::new(|_, request| Some(whole(request)));
     let lab = Lab::new("named", &board.device);
     let target = ["--target", "bare@place", "--format", "json"];
-    let answer = run(&mut lab.lab("ann", &[&RUN[..], &["2"], &target].concat()));
+    // An environment of labgrid's names places of its own: none of them is locked or released.
+    let environment =
+        lab.folder.file("env.yaml", "targets: {main: {resources: {RemotePlace: {name: other}}}}");
+    let mut measuring = lab.lab("ann", &[&RUN[..], &["2"], &target].concat());
+    let answer = run(measuring.env("LG_ENV", environment));
     let case = &answer.exits(0).json()["cases"][0];
     assert_eq!((&case["target"], median(case)), (&"bare@board:m4-1".into(), 300.0));
     assert!(lab.switch.orders.load(Ordering::Relaxed) >= 1, "the board's power was not cycled");

@@ -232,6 +232,9 @@ fn a_server_keeps_runs_as_a_file_does() {
     }
     let page = "data/chronoscope/servers";
     assert!(fs::read_dir(server.folder.path(page)).unwrap().count() >= 1, "pages are kept here");
+    // The pages of runs that are left are kept: each is looked up.
+    server.answer(&["history", "--forget", "2"], &url).exits(0);
+    server.answer(&["history"], &url).exits(0).shows("Linux");
 
     // The least rights: those of the documentation.
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/many-machines.md"));

@@ -1,6 +1,7 @@
 //! Boards that labgrid shares between people and CI. A place is reserved by its tags, waited for,
-//! locked, and given back. All of it is done by `labgrid-client`, so labgrid's own settings hold:
-//! LG_COORDINATOR, LG_ENV and others.
+//! locked, and given back. All of it is done by `labgrid-client`, so labgrid's own settings hold.
+//! LG_ENV holds for drivers alone: it names places of its own, which would be locked and released in
+//! place of the reserved one.
 //!
 //! What is held is noted in a file that this process locks. A process that is killed leaves the
 //! file unlocked; the next one gives the place back. The token of the reservation names the place,
@@ -81,7 +82,7 @@ impl Place {
     fn wait(&self, tags: &str, stop: &AtomicBool) -> Result<String> {
         let (mut text, mut told) = (String::new(), false);
         let mut command = Command::new(CLIENT);
-        command.args(["wait", &self.token]);
+        command.args(["wait", &self.token]).env_remove("LG_ENV");
         run(&mut command, Limit::ENDLESS, stop, &mut |bytes| {
             text.push_str(&String::from_utf8_lossy(bytes));
             if !told && text.contains("state: waiting") {
@@ -144,9 +145,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let given = give_back(&self.token, None);
         let Some(record) = self.record.take() else { return };
-        match given {
+        match give_back(&self.token, &record.coordinator) {
             Ok(()) => record.remove(),
             // The record stays: the next start tries again.
             Err(error) => console::remark(&format!(
@@ -165,7 +165,7 @@ pub fn give_back_lost() -> Result<Vec<String>> {
     let mut tokens = Vec::new();
     for record in Record::lost()? {
         let (token, coordinator) = (record.token.clone(), record.coordinator.clone());
-        give_back(&token, coordinator.as_deref())
+        give_back(&token, &coordinator)
             .with_context(|| format!("the place of the reservation {token} is not given back"))?;
         console::note(&format!("gave back the place of a killed run (reservation {token})"));
         record.remove();
@@ -175,28 +175,30 @@ pub fn give_back_lost() -> Result<Vec<String>> {
 }
 
 /// Unlocks the place of a reservation, and cancels the reservation. Signals do not end this.
-fn give_back(token: &str, coordinator: Option<&str>) -> Result<()> {
+fn give_back(token: &str, coordinator: &str) -> Result<()> {
     let never = AtomicBool::new(false);
     let place = format!("+{token}");
-    let at = |words: &[&str]| {
+    let at = |words: &[&str], nothing: &[&str]| {
         let mut command = Command::new(CLIENT);
-        command.args(words);
-        command.envs(coordinator.map(|address| ("LG_COORDINATOR", address)));
-        run(&mut command, ANSWER.into(), &never, &mut |_| Ok(()))
+        command.args(words).env("LG_COORDINATOR", coordinator).env_remove("LG_ENV");
+        match run(&mut command, ANSWER.into(), &never, &mut |_| Ok(())) {
+            Err(error) if nothing.iter().any(|words| error.to_string().contains(words)) => Ok(()),
+            done => done,
+        }
     };
-    // A place that was not locked yet, or that an administrator released, has nothing to unlock.
-    let _ = at(&["-p", &place, "release"]);
-    match at(&["cancel-reservation", token]) {
-        Err(error) if error.to_string().contains("does not exist") => Ok(()),
-        done => done,
-    }
+    // A place that was not locked yet, or that somebody else has by now, is not unlocked.
+    at(
+        &["-p", &place, "release"],
+        &["not acquired", "matches nothing", "acquired by a different user"],
+    )?;
+    at(&["cancel-reservation", token], &["does not exist"])
 }
 
 /// Runs `labgrid-client`, and returns its output.
 fn client(arguments: &[&str], stop: &AtomicBool) -> Result<String> {
     let mut output = Vec::new();
     let mut command = Command::new(CLIENT);
-    run(command.args(arguments), ANSWER.into(), stop, &mut |bytes| {
+    run(command.args(arguments).env_remove("LG_ENV"), ANSWER.into(), stop, &mut |bytes| {
         output.extend_from_slice(bytes);
         ensure!(output.len() <= MAX_OUTPUT, "{CLIENT} says more than {MAX_OUTPUT} bytes");
         Ok(())

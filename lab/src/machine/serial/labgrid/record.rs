@@ -11,12 +11,15 @@ use std::{
 use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
 
+/// The coordinator that labgrid's client asks without LG_COORDINATOR.
+const USUAL: &str = "127.0.0.1:20408";
+
 /// A note, and its lock.
 #[derive(Debug)]
 pub struct Record {
     pub token: String,
-    /// The coordinator, if LG_COORDINATOR named one.
-    pub coordinator: Option<String>,
+    /// The coordinator's address.
+    pub coordinator: String,
     path: PathBuf,
     _lock: File,
 }
@@ -47,9 +50,8 @@ impl Record {
         fs::create_dir_all(&folder).with_context(unwritable)?;
         let mut file = File::create(&path).with_context(unwritable)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).with_context(unwritable)?;
-        let coordinator = env::var("LG_COORDINATOR").ok();
-        file.write_all(coordinator.as_deref().unwrap_or_default().as_bytes())
-            .with_context(unwritable)?;
+        let coordinator = env::var("LG_COORDINATOR").unwrap_or_else(|_| USUAL.to_owned());
+        file.write_all(coordinator.as_bytes()).with_context(unwritable)?;
         Ok(Self { token: token.to_owned(), coordinator, path, _lock: file })
     }
 
@@ -82,12 +84,7 @@ impl Record {
             return Ok(None);
         }
         let coordinator = fs::read_to_string(path)?;
-        Ok(Some(Self {
-            token: token.to_owned(),
-            coordinator: Some(coordinator).filter(|address| !address.is_empty()),
-            path: path.to_owned(),
-            _lock: file,
-        }))
+        Ok(Some(Self { token: token.to_owned(), coordinator, path: path.to_owned(), _lock: file }))
     }
 
     /// Removes the note: nothing is held any more.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::line::Address;
+use super::super::{BAUDS, line::Address};
 
 /// A place in the output of `labgrid-client -v places`.
 #[derive(Debug, Default, PartialEq)]
@@ -72,7 +72,9 @@ impl Shown {
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         Ok(Self {
             line: format!("{scheme}://{host}:{port}").parse()?,
-            baud: field(serial, "speed").and_then(|speed| speed.parse().ok()),
+            baud: field(serial, "speed")
+                .and_then(|speed| speed.parse().ok())
+                .filter(|baud| BAUDS.contains(baud)),
             has_power: of_class("Power").is_some(),
         })
     }
