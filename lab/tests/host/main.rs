@@ -5,6 +5,7 @@ mod common;
 #[path = "../common/victim.rs"]
 mod victim;
 
+mod commands;
 mod doctor;
 mod interrupts;
 mod peers;

@@ -5,6 +5,5 @@
 mod common;
 
 mod bad_input;
-mod commands;
 mod documentation;
 mod floors;
