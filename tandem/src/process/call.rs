@@ -285,8 +285,11 @@ extern "C" fn create(
         return Answer::of(FULL);
     }
     let family = me.family(m);
-    let handle = open(m, || object::create(family, kind, count));
-    Answer::of(handle.map_or(FULL, |handle| handle.word()))
+    let Some(handle) = open(m, || object::create(family, kind, count)) else {
+        process::dismiss_object(m, me);
+        return Answer::of(FULL);
+    };
+    Answer::of(handle.word())
 }
 
 extern "C" fn send(

@@ -7,8 +7,8 @@
 //! function for each call. `docs/processes.md` describes the calls.
 //!
 //! # Families
-//! A process belongs to a family: it, and the processes that it spawns, unless it spawns one apart,
-//! which founds another. A family shares its objects (semaphores, channels, endpoints), and the
+//! A process belongs to a family: it, and the processes that it spawns. The first family can spawn a
+//! process apart, which founds another. A family shares its objects (semaphores, channels, endpoints), and the
 //! first family a region of memory, the arena. It has a limit of processes and of objects, and a
 //! highest priority. So a process can harm its own family only.
 //!

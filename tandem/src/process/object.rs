@@ -12,19 +12,22 @@
 use super::{
     entry::Frame,
     handle::{Family, Handle, Place, index},
-    process::{Message, Process},
+    process::{FAMILIES, MEMBERS_OBJECTS, Message, Process},
 };
 use crate::{
-    kernel::KERNEL,
+    arch::Mask,
+    kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::{Task, masked},
+    task::{IDLE_LEVEL, Level, Task, masked},
     wait::WaitQueue,
 };
 
 /// The objects of all processes together.
 const OBJECTS: usize = 1024;
-/// The channels and endpoints among them.
-const LARGE_OBJECTS: usize = 64;
+/// The channels and endpoints among them. A power of two, so that an index needs no comparison.
+const LARGE_OBJECTS: usize = 512;
+// All families but the first, at their limits, leave it a half.
+const _: () = assert!(LARGE_OBJECTS / 2 >= (FAMILIES - 1) * MEMBERS_OBJECTS as usize);
 /// The words that a channel holds.
 const CAPACITY: u32 = 64;
 
@@ -58,7 +61,7 @@ pub(super) struct Large {
     /// The place of the first word.
     first: Shared<u32>,
     /// Of an endpoint: the process that receives the calls, from its first receive on.
-    server: Shared<Option<&'static Process>>,
+    pub(super) server: Shared<Option<&'static Process>>,
     /// The server waits for a call.
     idle: Shared<bool>,
     /// The process whose call is being served.
@@ -286,6 +289,9 @@ impl Object {
             None => {
                 me.keep_message(m, message);
                 me.enter(m, &self.waiters);
+                if let Some(server) = large.server.get(m) {
+                    server.settle(m);
+                }
             }
         }
         leave(m, me)
@@ -342,20 +348,28 @@ impl Object {
             caller.calls.set(m, None);
             caller.hand_message(m, message);
             KERNEL.ready.insert(m, caller.task());
-            me.lower(m);
         }
-        if let Some(caller) = serve(m, &self.waiters) {
-            large.accept(m, me, caller, caller.message(m));
-            let urgent = KERNEL.ready.most_urgent(m);
-            return Ok((!urgent.is(me.task())).then_some(urgent));
-        }
-        large.idle.set(m, true);
-        Ok(leave(m, me))
+        let Some(caller) = serve(m, &self.waiters) else {
+            large.idle.set(m, true);
+            let next = leave(m, me);
+            me.settle(m);
+            return Ok(next);
+        };
+        large.accept(m, me, caller, caller.message(m));
+        let urgent = KERNEL.ready.most_urgent(m);
+        Ok((!urgent.is(me.task())).then_some(urgent))
     }
 }
 
 impl Large {
-    /// Gives the server a caller's message, and the caller's priority if that is more urgent.
+    /// The level of the most urgent process that waits for the server.
+    pub(super) fn top_level(&self, m: Masked) -> Level {
+        let served = self.served.get(m).map_or(IDLE_LEVEL, |caller| caller.header.level.get(m));
+        let waiting = self.callers.get(m).and_then(|callers| callers.top_level(m));
+        served.min(waiting.unwrap_or(IDLE_LEVEL))
+    }
+
+    /// Gives the server a caller's message, and the priority to work at.
     #[inline(always)]
     fn accept(
         &self,
@@ -367,29 +381,46 @@ impl Large {
         self.idle.set(m, false);
         self.served.set(m, Some(caller));
         server.hand_message(m, message);
-        server.raise(m, caller.header.level.get(m));
+        server.settle(m);
     }
 
-    /// A caller that is served is about to end: its answer goes to nobody.
+    /// A caller is about to end, and waits no longer: its answer goes to nobody, and the server
+    /// loses its priority.
     pub(super) fn forget(&self, m: Masked, caller: &Process) {
         if self.served.get(m).is_some_and(|served| served.is(caller)) {
             self.served.set(m, None);
         }
+        if let Some(server) = self.server.get(m) {
+            server.settle(m);
+        }
     }
 
-    /// The server is about to end: all calls fail with `reason`.
-    pub(super) fn close(&self, m: Masked, reason: usize) {
-        self.server.set(m, None);
-        self.idle.set(m, false);
-        let served = self.served.get(m);
-        self.served.set(m, None);
-        let waiting = || self.callers.get(m).and_then(|queue| serve(m, queue));
-        let mut caller = served.or_else(waiting);
-        while let Some(process) = caller {
-            process.calls.set(m, None);
-            process.set_result(m, Frame::A0, reason);
-            crate::kernel::wake(m, process.task());
-            caller = waiting();
+    /// The server is about to end: the calls that wait for it fail with `reason`. Interrupts are
+    /// on between two of them; if another server comes meanwhile, the rest is for that one.
+    pub(super) fn close(&self, reason: usize) {
+        masked(|m| {
+            self.server.set(m, None);
+            self.idle.set(m, false);
+        });
+        let next = |m| {
+            let served = self.served.get(m);
+            self.served.set(m, None);
+            let callers = self.callers.get(m).filter(|_| self.server.get(m).is_none());
+            served.or_else(|| callers.and_then(|callers| serve(m, callers)))
+        };
+        loop {
+            let (mask, m) = Mask::set();
+            let caller = next(m);
+            if let Some(caller) = caller {
+                caller.calls.set(m, None);
+                caller.set_result(m, Frame::A0, reason);
+                kernel::wake(m, caller.task());
+                kernel::reschedule(m, mask);
+            }
+            mask.restore();
+            if caller.is_none() {
+                return;
+            }
         }
     }
 }

@@ -44,10 +44,10 @@ use core::{
 /// The processes that can be alive at a time, or ended and not reaped.
 const PROCESSES: usize = 512;
 /// The families that can exist at a time.
-const FAMILIES: usize = 16;
+pub(super) const FAMILIES: usize = 16;
 /// The processes and the objects of a family other than the first.
 const MEMBERS: u32 = 8;
-const MEMBERS_OBJECTS: u32 = 16;
+pub(super) const MEMBERS_OBJECTS: u32 = 16;
 
 const FIRST_STACK: usize = 8 * PAGE;
 const STACK: usize = PAGE;
@@ -83,6 +83,8 @@ pub(super) struct Process {
     next: Shared<Option<&'static Process>>,
     status: Shared<usize>,
     doomed: Shared<bool>,
+    /// The process is in [`end`], and takes no child that ends.
+    ends: Shared<bool>,
     /// The endpoint that the process has called and waits for.
     pub(super) calls: Shared<Option<&'static Large>>,
     /// The endpoint that the process receives from.
@@ -97,17 +99,21 @@ const _: () = assert!(offset_of!(Process, header) == 0);
 static RECORDS: [Process; PROCESSES] = [const { Process::new() }; PROCESSES];
 
 struct Members {
+    /// The processes that have not left [`end`]: the family's number is in use.
     processes: Shared<u32>,
+    /// Those of them that can use the family's objects.
+    users: Shared<u32>,
     objects: Shared<u32>,
     /// The level of the highest priority.
     cap: Shared<Level>,
-    /// The process at whose end the family ends.
+    /// The process at whose end the family ends; `None` from then on, and in the first family.
     founder: Shared<Option<&'static Process>>,
 }
 
 static MEMBERS_OF: [Members; FAMILIES] = [const {
     Members {
         processes: Shared::new(0),
+        users: Shared::new(0),
         objects: Shared::new(0),
         cap: Shared::new(0),
         founder: Shared::new(None),
@@ -211,6 +217,7 @@ impl Process {
             next: Shared::new(None),
             status: Shared::new(0),
             doomed: Shared::new(false),
+            ends: Shared::new(false),
             calls: Shared::new(None),
             serves: Shared::new(None),
         }
@@ -297,18 +304,27 @@ impl Process {
         queue.insert(m, waiter);
     }
 
-    /// Raises the process to `level`, if that is more urgent.
-    pub(super) fn raise(&self, m: Masked, level: Level) {
-        if level < self.header.level.get(m) {
-            KERNEL.ready.relevel(m, self.task(), level, true);
-        }
-    }
-
-    /// Returns the process to its own level.
-    pub(super) fn lower(&self, m: Masked) {
-        let own = self.header.base(m);
-        if self.header.level.get(m) != own {
-            KERNEL.ready.relevel(m, self.task(), own, true);
+    /// Gives the process the level of the most urgent among itself and the callers of the endpoint
+    /// that it serves. If that changes its level while it waits for another server, does the same
+    /// for that one, and so on.
+    ///
+    /// Terminates for processes that call each other in a circle, too. The level of each follows
+    /// from others by a minimum, so after one change all further ones have the same direction, and
+    /// there are 32 levels.
+    pub(super) fn settle(&'static self, m: Masked) {
+        let mut next = Some(self);
+        while let Some(process) = next {
+            let own = process.header.base(m);
+            let level = process.serves.get(m).map_or(own, |large| own.min(large.top_level(m)));
+            if process.header.level.get(m) == level {
+                return;
+            }
+            KERNEL.ready.relevel(m, process.task(), level, true);
+            if let Some(waiter) = process.header.waiter.get(m) {
+                // SAFETY: it is the waiter in the record, which is static: `enter` alone stores it.
+                unsafe { waiter.as_ref() }.move_to_level_of_task(m);
+            }
+            next = process.calls.get(m).and_then(|large| large.server.get(m));
         }
     }
 
@@ -334,6 +350,7 @@ impl Process {
         unsafe { (*self.waiter.get()).assume_init_ref() }.leave(m);
         if let Some(large) = self.calls.get(m) {
             large.forget(m, self);
+            self.calls.set(m, None);
         }
         kernel::wake(m, self.task());
     }
@@ -377,10 +394,11 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
         // SAFETY: the vectors lead to entries that go on in the kernel's own.
         unsafe { arch::set_vectors((&raw const tandem_process_vectors).addr()) };
         space::write_request(m, request);
-        let process = claim(m).expect("memory for a process");
+        let (process, _) = claim(m).expect("memory for a process");
         process.parent.set(m, 0);
         MEMBERS_OF[0].cap.set(m, Priority::HIGHEST.level());
         MEMBERS_OF[0].processes.set(m, 1);
+        MEMBERS_OF[0].users.set(m, 1);
         process.place.occupy(0, 0);
         process.family.set(m, 0);
         Ok(process)
@@ -392,7 +410,7 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
         name: [usize::from_le_bytes(*b"first\0\0\0"), 0],
         apart: false,
     };
-    begin(process, &plan, &[], request.len());
+    begin((process, true), &plan, &[], request.len());
     Ok(())
 }
 
@@ -407,20 +425,20 @@ pub(super) fn ended_entries(m: Masked) -> usize {
     ALL.entries.get(m)
 }
 
-/// A free record with memory. `None` if there is none.
-fn claim(m: Masked) -> Option<&'static Process> {
+/// A free record with memory, and whether its tables are still to be made. `None` if there is none.
+fn claim(m: Masked) -> Option<(&'static Process, bool)> {
     if let Some(process) = ALL.free.get(m) {
         ALL.free.set(m, process.next.get(m));
-        return Some(process);
+        return Some((process, false));
     }
     let at = ALL.made.get(m);
     let process = RECORDS.get(at)?;
     let stack = if at == 0 { FIRST_STACK } else { STACK };
-    let space = Space::new(m, at + 1, stack)?;
+    let space = Space::claim(m, at + 1, stack)?;
     process.frame.set(m, space.kernel_stack - size_of::<Frame>());
     process.space.set(m, Some(space));
     ALL.made.set(m, at + 1);
-    Some(process)
+    Some((process, true))
 }
 
 /// A family without processes. The first is never free.
@@ -430,36 +448,49 @@ fn found(m: Masked) -> Option<Family> {
     Some(free as Family)
 }
 
+/// Returns whether the founder of a family other than the first has ended, so that the rest ends.
+fn is_closed(m: Masked, family: Family) -> bool {
+    family != 0 && MEMBERS_OF[usize::from(family)].founder.get(m).is_none()
+}
+
+/// The family of a process that `parent` may start. `None` without room, for a priority above the
+/// family's, and for a parent that is to end. The first family alone can found others: so a hostile
+/// process cannot use them up, and none of its descendants outlives its family's founder.
+fn admitted(m: Masked, parent: &Process, plan: &Plan) -> Option<Family> {
+    let family = parent.family(m);
+    let members = &MEMBERS_OF[usize::from(family)];
+    if parent.doomed.get(m) || plan.priority.level() < members.cap.get(m) {
+        return None;
+    }
+    match (plan.apart, family) {
+        (true, 0) => found(m),
+        (false, 0) => Some(family),
+        (false, _) if members.processes.get(m) < MEMBERS => Some(family),
+        _ => None,
+    }
+}
+
 /// Starts a process for `parent`, with a copy of `handed` on its stack. Returns its handle; `None`
 /// without room.
 pub(super) fn spawn(parent: &'static Process, plan: &Plan, handed: &[u8]) -> Option<usize> {
-    let (process, handle) = masked(|m| {
-        let process = claim(m)?;
-        let old = parent.family(m);
-        let family = if plan.apart { found(m) } else { Some(old) };
-        let limit = |family| if family == 0 { u32::MAX } else { MEMBERS };
-        let fits = family.filter(|family| {
-            MEMBERS_OF[usize::from(*family)].processes.get(m) < limit(*family)
-                && plan.priority.level() >= MEMBERS_OF[usize::from(old)].cap.get(m)
-        });
-        let Some(family) = fits else {
-            free(m, process);
-            return None;
-        };
+    let (claimed, handle) = masked(|m| {
+        let family = admitted(m, parent, plan)?;
+        let claimed @ (process, _) = claim(m)?;
         let members = &MEMBERS_OF[usize::from(family)];
         if plan.apart {
             members.cap.set(m, plan.priority.level());
             members.founder.set(m, Some(process));
         }
         members.processes.set(m, members.processes.get(m) + 1);
+        members.users.set(m, members.users.get(m) + 1);
         process.family.set(m, family);
         // The handle is for the parent's family, whichever the process is of.
-        let handle = process.place.occupy(process.index(), old).word();
+        let handle = process.place.occupy(process.index(), parent.family(m)).word();
         process.parent.set(m, parent.place.handle().map_or(0, |handle| handle.word()));
         parent.children.set(m, parent.children.get(m) + 1);
-        Some((process, handle))
+        Some((claimed, handle))
     })?;
-    begin(process, plan, handed, handed.len());
+    begin(claimed, plan, handed, handed.len());
     Some(handle)
 }
 
@@ -472,6 +503,12 @@ pub(super) fn admit_object(m: Masked, process: &Process) -> bool {
     admits
 }
 
+/// Takes back what [`admit_object`] has counted.
+pub(super) fn dismiss_object(m: Masked, process: &Process) {
+    let objects = &MEMBERS_OF[usize::from(process.family(m))].objects;
+    objects.set(m, objects.get(m) - 1);
+}
+
 /// Returns a record that nobody knows to the free ones.
 fn free(m: Masked, process: &'static Process) {
     process.next.set(m, ALL.free.get(m));
@@ -480,11 +517,14 @@ fn free(m: Masked, process: &'static Process) {
 
 /// Prepares the memory and the frame of a claimed process, and makes it ready. If it is more urgent
 /// than the caller, it runs at once. `second` is its second argument.
-fn begin(process: &'static Process, plan: &Plan, handed: &[u8], second: usize) {
+fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8], second: usize) {
     let (space, arena, frame, asids) = masked(|m| {
         let arena = (process.family(m) == 0).then(|| space::arena(m));
         (process.space(m), arena, process.frame(m), space::has_asids(m))
     });
+    if is_new {
+        space.build();
+    }
     space.renew(arena);
     let Continuations { resume, restore, answer, back } = continuations(asids);
     let argument = if handed.is_empty() { plan.argument } else { space.place(handed) };
@@ -505,7 +545,13 @@ fn begin(process: &'static Process, plan: &Plan, handed: &[u8], second: usize) {
     debug_assert!(claimed.is_ok());
     let (mask, m) = Mask::set();
     process.name.set(m, plan.name);
-    process.doomed.set(m, false);
+    process.ends.set(m, false);
+    // The founder may have ended since the caller was admitted, and not have found this process.
+    let is_late = is_closed(m, process.family(m));
+    process.doomed.set(m, is_late);
+    if is_late {
+        frame.registers[Frame::PC] = 0;
+    }
     process.reaps.set(m, false);
     process.children.set(m, 0);
     process.first_ended.set(m, None);
@@ -577,18 +623,28 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     if !matches!(cause, Cause::Own(_)) {
         masked(|m| ALL.report.get(m))(&ended);
     }
-    let last = masked(|m| {
-        if let Some(large) = me.serves.get(m) {
-            large.close(m, call::DEAD);
-        }
-        let members = &MEMBERS_OF[usize::from(me.family(m))];
-        members.processes.get(m) == 1
-    });
-    if last {
-        free_all(masked(|m| me.family(m)));
+    if let Some(large) = masked(|m| me.serves.get(m)) {
+        large.close(call::DEAD);
     }
-    disown_ended(me);
-    end_family(me);
+    let (family, is_last_user, founded) = masked(|m| {
+        let family = me.family(m);
+        let members = &MEMBERS_OF[usize::from(family)];
+        let users = members.users.get(m) - 1;
+        members.users.set(m, users);
+        let founded = members.founder.get(m).is_some_and(|founder| founder.is(me));
+        if founded {
+            members.founder.set(m, None);
+        }
+        me.ends.set(m, true);
+        (family, users == 0, founded)
+    });
+    if is_last_user {
+        free_all(family);
+    }
+    disown(me);
+    if founded {
+        end_family(me, family);
+    }
     let (_, m) = Mask::set();
     let members = &MEMBERS_OF[usize::from(me.family(m))];
     members.processes.set(m, members.processes.get(m) - 1);
@@ -611,34 +667,42 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     kernel::end_thread()
 }
 
-/// Has the other processes of a family end, if its founder ends. A step for each record, with
+/// Has the other processes of a family end, whose founder ends. A step for each record, with
 /// interrupts on between two.
-fn end_family(me: &'static Process) {
-    let family = masked(|m| me.family(m));
-    let founded = masked(|m| MEMBERS_OF[usize::from(family)].founder.get(m));
-    if !founded.is_some_and(|founder| founder.is(me)) {
-        return;
-    }
+fn end_family(founder: &'static Process, family: Family) {
     for process in &RECORDS[..masked(|m| ALL.made.get(m))] {
-        let (mask, m) = Mask::set();
-        if process.family(m) == family
-            && !process.is(me)
-            && process.header.life.get(m) != Life::Over
-        {
-            process.doom(m);
-        }
-        mask.restore();
+        masked(|m| {
+            if process.family(m) == family
+                && !process.is(founder)
+                && process.header.life.get(m) != Life::Over
+            {
+                process.doom(m);
+            }
+        });
     }
-    masked(|m| MEMBERS_OF[usize::from(family)].founder.set(m, None));
 }
 
-/// Frees the records of children that have ended. Those that are alive find no parent.
-fn disown_ended(me: &'static Process) {
+/// Frees the records of children that have ended, and has those that are alive forget their parent,
+/// so that they never take a later process for it: a generation comes round. With interrupts on
+/// between two steps.
+fn disown(me: &'static Process) {
     while let Some(child) = masked(|m| me.first_ended.get(m)) {
         masked(|m| {
             me.first_ended.set(m, child.next.get(m));
+            me.children.set(m, me.children.get(m) - 1);
             child.place.vacate();
             free(m, child);
+        });
+    }
+    if masked(|m| me.children.get(m)) == 0 {
+        return;
+    }
+    let word = masked(|_| me.place.handle()).map_or(0, |handle| handle.word());
+    for process in &RECORDS[..masked(|m| ALL.made.get(m))] {
+        masked(|m| {
+            if process.parent.get(m) == word {
+                process.parent.set(m, 0);
+            }
         });
     }
 }
@@ -650,7 +714,7 @@ fn hand_to_parent(m: Masked, me: &'static Process) {
     let parent = RECORDS.get(index(word)).filter(|parent| {
         word != 0
             && parent.place.handle().is_some_and(|handle| handle.word() == word)
-            && parent.header.life.get(m) != Life::Over
+            && !parent.ends.get(m)
     });
     let Some(parent) = parent else {
         me.place.vacate();

@@ -245,23 +245,33 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Makes the memory of a process. `number`, from 1, is its ASID. `None` without memory for it.
-    pub(super) fn new(m: Masked, number: usize, stack: usize) -> Option<Self> {
-        let [root, middle, last] = [new_table(m)?, new_table(m)?, new_table(m)?];
-        let kernel_stack = pages(m, KERNEL_STACK)? + KERNEL_STACK;
-        let low = pages(m, stack)?;
-        write_root(m, root);
-        write(root, table::index(PROGRAM, 2), table::branch(middle));
-        write(middle, table::index(PROGRAM, 1), table::branch(PAGES.program.get(m)));
-        write(middle, table::index(STACK_END - 1, 1), table::branch(last));
-        for page in 0..stack / PAGE {
-            let at = STACK_END - stack + page * PAGE;
-            let entry = table::leaf(low + page * PAGE, READ | WRITE | USER);
-            write(last, table::index(at, 0), entry);
-        }
+    /// Takes the memory of a process. `number`, from 1, is its ASID. `None` if there is too little.
+    /// [`build`](Self::build) is to follow.
+    pub(super) fn claim(m: Masked, number: usize, stack: usize) -> Option<Self> {
+        let root = pages(m, 3 * PAGE + KERNEL_STACK + stack)?;
+        let [middle, last] = [root + PAGE, root + 2 * PAGE];
+        let kernel_stack = last + PAGE + KERNEL_STACK;
         let asid = if PAGES.asids.get(m) { number } else { 0 };
         let satp = MODE | asid << 44 | root >> 12;
-        Some(Self { root, middle, stack: low, size: stack, kernel_stack, satp })
+        Some(Self { root, middle, stack: kernel_stack, size: stack, kernel_stack, satp })
+    }
+
+    /// Makes the tables, in memory that has been taken. Interrupts may be on: nothing else uses the
+    /// space.
+    pub(super) fn build(&self) {
+        let (root, middle, last) = (self.root, self.middle, self.middle + PAGE);
+        clear(root, 3 * PAGE);
+        let program = masked(|m| {
+            write_root(m, root);
+            PAGES.program.get(m)
+        });
+        write(root, table::index(PROGRAM, 2), table::branch(middle));
+        write(middle, table::index(PROGRAM, 1), table::branch(program));
+        write(middle, table::index(STACK_END - 1, 1), table::branch(last));
+        for page in (0..self.size).step_by(PAGE) {
+            let entry = table::leaf(self.stack + page, READ | WRITE | USER);
+            write(last, table::index(STACK_END - self.size + page, 0), entry);
+        }
     }
 
     /// Prepares the memory for its next process: clears the stack, and maps the arena or not.

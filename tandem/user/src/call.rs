@@ -69,24 +69,13 @@ pub unsafe fn raw(number: usize, arguments: [usize; 6]) -> [usize; 6] {
     [a, b, c, d, e, f]
 }
 
-/// Calls the kernel.
+/// Calls the kernel with `arguments`, and 0 for those that are left out. Returns `a0` to `a5`.
 #[inline(always)]
 fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&arguments);
-    let [mut a, mut b, mut c, mut d, mut e, mut f] = all;
-    // SAFETY: as in `raw`. No call but `spawn` starts a process, and its contract is the caller's.
-    unsafe {
-        asm!(
-            "ecall",
-            inlateout("a0") a, inlateout("a1") b, inlateout("a2") c, inlateout("a3") d,
-            inlateout("a4") e, inlateout("a5") f, inlateout("a7") number => _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-            clobber_abi("C"), options(nostack),
-        );
-    }
-    [a, b, c, d, e, f]
+    // SAFETY: no call but `spawn` starts a process, and its contract is the caller's.
+    unsafe { raw(number, all) }
 }
 
 /// Calls the kernel with one argument, without values for the other registers, which the kernel
@@ -276,7 +265,7 @@ pub enum Family {
     /// That of the caller.
     Same,
     /// A family of its own: without an arena, with at most 8 processes and 16 objects, none of them
-    /// more urgent than the first.
+    /// more urgent than its founder. For callers of the first family.
     Apart,
 }
 
@@ -284,7 +273,8 @@ pub enum Family {
 /// it is more urgent than the caller, it runs at once. `name` has at most 16 letters.
 ///
 /// # Errors
-/// [`Refused::Full`]; [`Refused::Invalid`] for a priority above the family's or above 31.
+/// [`Refused::Full`] without room, for a priority above the family's, and for [`Family::Apart`] in a
+/// family other than the first; [`Refused::Invalid`] for a priority above 31.
 ///
 /// # Safety
 /// The body refers to no memory but constants and, in the same family, the arena: the caller's

@@ -4,15 +4,17 @@
 #![no_std]
 #![no_main]
 
+#[path = "../../src/time.rs"]
+mod time;
+
 use core::cell::RefCell;
 
-use board::{alarm, clock, host};
+use board::host;
 use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
 use critical_section::Mutex;
 use tandem::{
     Priority, SharedStack, Thread,
     process::{self, Cause, Ended, Host, Memory, Program},
-    time::{Driver, expire},
 };
 
 /// The program, whose pages are mapped as they are.
@@ -84,28 +86,4 @@ impl Host for Console {
     fn report(end: &Ended) {
         host::complain(format_args!("{end}"));
     }
-}
-
-struct Time;
-
-tandem::drive_time_with!(Time);
-
-impl Driver for Time {
-    const HERTZ: u64 = clock::HERTZ;
-
-    #[inline(always)]
-    fn now() -> u64 {
-        clock::now()
-    }
-
-    #[inline(always)]
-    fn arm(due: u64) {
-        alarm::KERNEL.set(due);
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ALARM() {
-    alarm::KERNEL.stop();
-    expire();
 }

@@ -1,13 +1,13 @@
-//! Checks of what the kernel promises: each is a scene with hostile processes, whose outcome is
-//! printed as `ok NAME` or ends the program.
+//! Checks of the kernel's promises. Each is a scene with hostile processes; it prints `ok NAME`, or
+//! ends the program.
 
 use core::{arch::asm, mem::MaybeUninit};
 
 use tandem_user::{self as user, Channel, Endpoint, FAULTED, Family, KILLED, Refused, Semaphore};
 
-use crate::output::line;
+use crate::{output::line, races};
 
-/// Runs the scenes whose names begin with `only`, or all.
+/// Runs the scene `only`, or all but `generations`.
 pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
     let scenes: &[(&str, fn())] = &[
         ("faults", faults),
@@ -19,20 +19,34 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("limits", limits),
         ("servers", servers),
         ("waits", waits),
+        ("families", races::families),
+        ("channels", races::channels),
+        ("last", races::last),
+        ("late", races::late),
+        ("inheritance", races::inheritance),
+        ("forgotten", races::forgotten),
+        ("latency", races::latency),
+        ("records", races::records),
+        ("quota", races::quota),
+        (LONG, races::generations),
     ];
-    for (name, scene) in scenes.iter().filter(|(name, _)| only == "all" || *name == only) {
+    let is_wanted = |name: &str| if only == "all" { name != LONG } else { name == only };
+    for (name, scene) in scenes.iter().filter(|(name, _)| is_wanted(name)) {
         scene();
         line(format_args!("ok {name}"));
     }
 }
 
+/// The scene that takes 20 seconds; the others take less than one together.
+const LONG: &str = "generations";
+
 /// Spawns a process, and returns how it has ended.
-fn outcome(family: Family, name: &str, body: impl FnOnce()) -> usize {
+pub fn outcome(family: Family, name: &str, body: impl FnOnce()) -> usize {
     start(2, family, name, body);
     user::reap().expect("a child has ended").1
 }
 
-fn start(priority: u8, family: Family, name: &str, body: impl FnOnce()) -> user::Child {
+pub fn start(priority: u8, family: Family, name: &str, body: impl FnOnce()) -> user::Child {
     // SAFETY: the bodies of this module hold numbers.
     unsafe { user::spawn(priority, name, family, body) }.expect("a process can start")
 }

@@ -11,7 +11,7 @@ use crate::output::line;
 /// Calls of a hostile process before the next one begins.
 const LIFE: u64 = 500;
 
-/// What the witness is told.
+/// The words that the witness receives: do a round of work, or end.
 const GO: u32 = 1;
 const STOP: u32 = 2;
 

@@ -10,6 +10,7 @@ mod fuzz;
 mod kernel;
 mod offers;
 mod output;
+mod races;
 mod tasks;
 
 use core::{panic::PanicInfo, slice, str};

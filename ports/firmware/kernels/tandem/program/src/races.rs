@@ -1,0 +1,307 @@
+//! Scenes about moments and limits: one process ends, or begins another, while a second does the
+//! same. Each scene repeats with the second's moment moved through the whole of the first's path.
+
+use core::hint::black_box;
+
+use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Refused, Semaphore};
+
+use crate::check::{outcome, start};
+
+/// Executes about `instructions` instructions.
+fn work(instructions: u64) {
+    let end = user::cycles() + instructions;
+    while user::cycles() < end {}
+}
+
+fn sleep_for_ever() {
+    user::sleep_until(u64::MAX);
+}
+
+/// The processes that the first one can start, all at a time.
+fn room() -> usize {
+    let end = Semaphore::new(0).expect("a semaphore");
+    let mut started = 0;
+    // SAFETY: the body holds a number.
+    while unsafe { user::spawn(2, "room", Family::Same, move || end.take()) }.is_ok() {
+        started += 1;
+    }
+    for _ in 0..started {
+        end.give();
+        assert!(user::reap().is_some(), "it has ended");
+    }
+    started
+}
+
+/// A family can be founded by the first family alone, so that 15 always can be.
+pub fn families() {
+    let found = || {
+        // SAFETY: the body holds nothing.
+        let child = unsafe { user::spawn(0, "orphan", Family::Apart, sleep_for_ever) };
+        user::end(u32::from(child == Err(Refused::Full)));
+    };
+    for _ in 0..16 {
+        assert_eq!(outcome(Family::Apart, "founder", found), 1, "a family of a family");
+    }
+    all_families_are_free();
+}
+
+fn all_families_are_free() {
+    let children: [user::Child; 15] =
+        core::array::from_fn(|_| start(2, Family::Apart, "founder", sleep_for_ever));
+    for child in children {
+        assert!(child.kill());
+        assert_eq!(user::reap(), Some((child, KILLED)));
+    }
+}
+
+/// The channels of other families, at their limits, leave room for those of the first.
+pub fn channels() {
+    let hoard = || {
+        while Endpoint::new().is_ok() {}
+        sleep_for_ever();
+    };
+    let children: [user::Child; 15] =
+        core::array::from_fn(|_| start(2, Family::Apart, "hoarder", hoard));
+    assert!(Channel::new().is_ok(), "a channel for the first family");
+    for child in children {
+        assert!(child.kill());
+        assert_eq!(user::reap(), Some((child, KILLED)));
+    }
+}
+
+/// A family's objects are freed though its last two processes end at the same time.
+pub fn last() {
+    for moment in 0..64 {
+        let due = user::cycles() + 30_000;
+        let founder = move || {
+            let semaphore = Semaphore::new(1).expect("a semaphore");
+            // The member is delayed at its end by children that it has not reaped.
+            start(2, Family::Same, "member", move || {
+                for _ in 0..6 {
+                    start(2, Family::Same, "child", || ());
+                }
+                user::sleep_until(due);
+            });
+            user::sleep_until(due + 24 * moment);
+            user::end(semaphore.0 as u32);
+        };
+        start(3, Family::Apart, "founder", founder);
+        let (_, word) = user::reap().expect("the founder ends");
+        let probe = move || {
+            // SAFETY: the call starts no process.
+            let result = unsafe { user::raw(2, [word, 0, 0, 0, 0, 0]) }[0];
+            user::end(u32::from(result as isize == -1));
+        };
+        let probed = outcome(Family::Apart, "probe", probe);
+        assert_eq!(probed, 1, "an object outlives its family, moment {moment}");
+    }
+}
+
+/// A record is free again though a child and its parent end at the same time.
+pub fn records() {
+    let before = room();
+    for moment in 0..256 {
+        let due = user::cycles() + 10_000;
+        let parent = move || {
+            start(3, Family::Same, "child", move || user::sleep_until(due + 4 * moment));
+            user::sleep_until(due);
+        };
+        assert_eq!(outcome(Family::Same, "parent", parent), 0);
+    }
+    user::sleep_until(user::cycles() + 20_000);
+    assert_eq!(room(), before, "records are lost");
+}
+
+/// A process that a member starts while the family's founder ends, ends too.
+pub fn late() {
+    for moment in 0..160 {
+        let due = user::cycles() + 15_000;
+        let founder = move || {
+            start(2, Family::Same, "member", || {
+                loop {
+                    // SAFETY: the body holds numbers.
+                    let child = unsafe { hand([1; 120]) };
+                    child.kill();
+                    user::reap();
+                }
+            });
+            user::sleep_until(due + 61 * moment);
+        };
+        let founder = start(3, Family::Apart, "founder", founder);
+        assert_eq!(user::reap(), Some((founder, 0)));
+    }
+    user::sleep_until(user::cycles() + 100_000);
+    all_families_are_free();
+}
+
+/// Starts a process with many bytes to copy, which waits for ever.
+///
+/// # Safety
+/// As for [`user::spawn`].
+unsafe fn hand(bytes: [usize; 120]) -> user::Child {
+    let body = move || {
+        black_box(&bytes);
+        sleep_for_ever();
+    };
+    // SAFETY: the body holds numbers.
+    unsafe { user::spawn(1, "late", Family::Same, body) }.unwrap_or(user::Child(0))
+}
+
+/// A server works at the priority of its most urgent caller, also of one that waits behind another,
+/// and the server that it calls does too.
+pub fn inheritance() {
+    let [front, back] = [(); 2].map(|()| Endpoint::new().expect("an endpoint"));
+    let servers = [
+        start(0, Family::Same, "back", move || {
+            let mut message = back.reply_and_receive([0; 4]);
+            while message.is_ok() {
+                work(100_000);
+                message = back.reply_and_receive([0; 4]);
+            }
+        }),
+        start(0, Family::Same, "front", move || {
+            let mut message = front.reply_and_receive([0; 4]);
+            while message.is_ok() {
+                assert!(back.call([0; 4]).is_ok());
+                message = front.reply_and_receive([0; 4]);
+            }
+        }),
+    ];
+    let now = user::cycles();
+    let call = move || {
+        assert!(front.call([0; 4]).is_ok());
+    };
+    start(1, Family::Same, "low", call);
+    start(2, Family::Same, "middle", move || {
+        user::sleep_until(now + 60_000);
+        work(2_000_000);
+    });
+    let high = start(3, Family::Same, "high", move || {
+        user::sleep_until(now + 50_000);
+        call();
+        user::end((user::cycles() - now) as u32);
+    });
+    let mut taken = 0;
+    for _ in 0..3 {
+        let (child, status) = user::reap().expect("a child has ended");
+        taken += if child == high { status } else { 0 };
+    }
+    assert!(taken < 400_000, "the urgent caller has waited {taken} instructions");
+    for server in servers {
+        assert!(server.kill());
+        assert_eq!(user::reap(), Some((server, KILLED)));
+    }
+}
+
+/// A server loses the priority of a caller that is killed.
+pub fn forgotten() {
+    let endpoint = Endpoint::new().expect("an endpoint");
+    let go = Semaphore::new(0).expect("a semaphore");
+    let server = start(0, Family::Same, "server", move || {
+        let mut message = endpoint.reply_and_receive([0; 4]);
+        while message.is_ok() {
+            go.take();
+            work(20_000);
+            message = endpoint.reply_and_receive([0; 4]);
+        }
+    });
+    user::sleep_until(user::cycles() + 10_000);
+    let caller = start(3, Family::Same, "caller", move || {
+        let _ = endpoint.call([0; 4]);
+    });
+    user::sleep_until(user::cycles() + 10_000);
+    for _ in 0..2 {
+        caller.kill();
+        let start = user::cycles();
+        go.give();
+        let taken = user::cycles() - start;
+        assert!(
+            taken < 2_000,
+            "the server ran for {taken} instructions before its caller's killer"
+        );
+        user::sleep_until(user::cycles() + 50_000);
+    }
+    assert_eq!(user::reap(), Some((caller, KILLED)));
+    // A server that has been ended, and has not yet run to its end, serves nobody.
+    assert!(server.kill());
+    assert_eq!(endpoint.call([0; 4]), Err(Refused::Dead));
+    assert_eq!(user::reap(), Some((server, KILLED)));
+}
+
+/// No call masks interrupts for long: a process that is more urgent than all wakes in time while
+/// others begin for the first time, and while a server ends for which many wait.
+pub fn latency() {
+    const LONGEST: usize = 1_200;
+    let endpoint = Endpoint::new().expect("an endpoint");
+    let watcher = start(31, Family::Same, "watcher", || {
+        let (mut due, mut longest) = (user::cycles() + 1_000, 0);
+        let end = due + 700_000;
+        while due < end {
+            user::sleep_until(due);
+            let now = user::cycles();
+            longest = longest.max(now - due);
+            due = now + 1_009;
+        }
+        user::end(longest as u32);
+    });
+    let server = start(0, Family::Same, "server", move || {
+        let _ = endpoint.reply_and_receive([0; 4]);
+        sleep_for_ever();
+    });
+    user::sleep_until(user::cycles() + 20_000);
+    for _ in 0..100 {
+        start(2, Family::Same, "caller", move || {
+            assert_eq!(endpoint.call([0; 4]), Err(Refused::Dead));
+        });
+    }
+    assert!(server.kill());
+    for _ in 0..102 {
+        let (child, status) = user::reap().expect("a child has ended");
+        if child == watcher {
+            assert!(status < LONGEST, "a process woke {status} instructions late");
+        }
+    }
+}
+
+/// A channel that is refused does not count among a family's objects. The last scene: the first
+/// family takes all channels, and has them for ever.
+pub fn quota() {
+    while Channel::new().is_ok() {}
+    let member = || {
+        for _ in 0..20 {
+            assert!(Channel::new().is_err(), "no channel is left");
+        }
+        let made = (0..20).filter(|_| Semaphore::new(0).is_ok()).count();
+        user::end(made as u32);
+    };
+    assert_eq!(outcome(Family::Apart, "member", member), 16);
+}
+
+/// A handle's generation comes round after 2²⁰ lives. A process whose parent has ended is no child
+/// of the one that has the parent's handle then. Takes 20 seconds.
+pub fn generations() {
+    let [orphan, own] = [(); 2].map(|()| Semaphore::new(0).expect("a semaphore"));
+    let first = start(2, Family::Same, "parent", move || {
+        start(2, Family::Same, "orphan", move || orphan.take());
+        user::yield_now();
+    });
+    assert_eq!(user::reap(), Some((first, 0)));
+    loop {
+        let child = start(2, Family::Same, "life", move || ());
+        assert_eq!(user::reap(), Some((child, 0)));
+        // The generation is above the index. It is never 0.
+        let next = (child.0 >> 12) % ((1 << 20) - 1) + 1;
+        if next == first.0 >> 12 {
+            break;
+        }
+    }
+    let victim = start(2, Family::Same, "victim", move || {
+        let child = start(2, Family::Same, "child", move || own.take());
+        orphan.give();
+        user::yield_now();
+        own.give();
+        user::end(u32::from(user::reap() == Some((child, 0))));
+    });
+    assert_eq!(victim, first, "the handle has come round");
+    assert_eq!(user::reap(), Some((victim, 1)), "an orphan was taken for a child");
+}
