@@ -1,9 +1,13 @@
 //! Explains the worst sample of a series from the recordings of the same case. It claims a cause
 //! only if the recordings prove it, and knows nothing of the report.
 
+mod account;
 mod board;
+mod noise;
+pub mod parts;
 pub mod schedule;
 mod split;
+mod timerlat;
 mod window;
 
 use window::Taken;
@@ -19,6 +23,8 @@ pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     let by_trace = |taken: &Taken| {
         [
             split::sentence(case, series, taken),
+            timerlat::sentence(case, series, taken),
+            noise::sentence(case, series, taken),
             schedule::sentence(case, series, taken),
             board::sentence(case, series, taken),
         ]

@@ -73,6 +73,17 @@ impl<'a> Record<'a> {
         Some(Self { text, cpu, origin: origin(text, &series.name)?, ns: tick(case) })
     }
 
+    /// A record of a wall clock, whose first sample starts at 0.
+    #[cfg(test)]
+    pub fn for_test(text: &'a str, cpu: u32) -> Self {
+        Self { text, cpu, origin: 0.0, ns: 1.0 }
+    }
+
+    /// A time of the trace's clock as the time since the series' first sample, in ticks.
+    pub fn since_first(&self, at: f64) -> f64 {
+        (at - self.origin) / self.ns
+    }
+
     /// The start and the end of a window, in ns of the trace's clock.
     pub fn span(&self, window: &Window) -> Span {
         let start = self.origin + window.start * self.ns;
@@ -129,7 +140,7 @@ fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Wh
 
 /// An occupant of the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What<'a> {
+pub(super) enum What<'a> {
     Task(&'a str),
     Interrupt(&'a str),
     SoftInterrupt(&'a str),
@@ -146,21 +157,25 @@ impl What<'_> {
 }
 
 /// A stretch in which something ran, in ns.
-struct Piece<'a> {
-    what: What<'a>,
-    start: u64,
-    end: u64,
+pub(super) struct Piece<'a> {
+    pub what: What<'a>,
+    pub start: u64,
+    pub end: u64,
 }
 
 /// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
 #[derive(Default)]
-struct Ran<'a> {
+pub(super) struct Ran<'a> {
     /// The pieces of tasks, interrupts and soft interrupts; those of a kind do not overlap.
     pieces: [Vec<Piece<'a>>; 3],
+    /// The stretches of the case's own tasks, each with the task's number.
+    own: Vec<(u32, Span)>,
     /// For each kind, the open piece and its start.
     open: [Option<(What<'a>, u64)>; 3],
     /// The number of the running task.
     id: Option<u32>,
+    /// The numbers of the tasks of `pieces`.
+    ids: Vec<u32>,
     /// The times of the first and of the latest event.
     known: Option<(u64, u64)>,
     /// The stretches in which events are missing.
@@ -170,7 +185,7 @@ struct Ran<'a> {
 
 impl<'a> Ran<'a> {
     /// Reads a record; `None` if it does not show which tasks are the case's.
-    fn read(record: &'a str, cpu: u32) -> Option<Self> {
+    pub fn read(record: &'a str, cpu: u32) -> Option<Self> {
         let own = own(record)?;
         let mut ran = Self::default();
         for line in record.lines() {
@@ -181,7 +196,10 @@ impl<'a> Ran<'a> {
             }
         }
         (0..ran.open.len()).for_each(|sort| ran.end(sort));
-        ran.pieces[0].retain(|piece| piece.what != What::Task(own));
+        let is_own = |piece: &Piece<'_>| piece.what == What::Task(own);
+        let ids = ran.ids.iter().zip(&ran.pieces[0]).filter(|(_, piece)| is_own(piece));
+        ran.own = ids.map(|(id, piece)| (*id, (piece.start as f64, piece.end as f64))).collect();
+        ran.pieces[0].retain(|piece| !is_own(piece));
         Some(ran)
     }
 
@@ -222,11 +240,14 @@ impl<'a> Ran<'a> {
     fn end(&mut self, sort: usize) {
         if let Some(((what, start), (_, end))) = self.open[sort].take().zip(self.known) {
             self.pieces[sort].push(Piece { what, start, end });
+            if sort == 0 {
+                self.ids.push(self.id.unwrap_or_default());
+            }
         }
     }
 
     /// `true` if the record is complete throughout the span.
-    fn covers(&self, (from, to): Span) -> bool {
+    pub fn covers(&self, (from, to): Span) -> bool {
         let is_within =
             |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
         let next = self.gaps.partition_point(|(_, end)| *end as f64 + DOUBT <= from);
@@ -234,7 +255,20 @@ impl<'a> Ran<'a> {
             && self.gaps.get(next).is_none_or(|(start, _)| to <= *start as f64 - DOUBT)
     }
 
-    fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
+    /// The number of the case's task that runs at a time, to within the precision of the record.
+    pub fn own_at(&self, at: f64) -> Option<u32> {
+        let next = self.own.partition_point(|(_, (_, end))| *end + DOUBT < at);
+        self.own.get(next).filter(|(_, (start, _))| *start <= at + DOUBT).map(|(id, _)| *id)
+    }
+
+    /// The stretches of the case's tasks but one within a span.
+    pub fn others_of_own(&self, id: Option<u32>, (from, to): Span) -> impl Iterator<Item = Span> {
+        let next = self.own.partition_point(|(_, (_, end))| *end <= from);
+        let within = self.own[next..].iter().take_while(move |(_, (start, _))| *start < to);
+        within.filter(move |(other, _)| Some(*other) != id).map(|(_, span)| *span)
+    }
+
+    pub fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
         self.pieces.iter().flat_map(move |pieces| {
             let next = pieces.partition_point(|piece| piece.end as f64 <= from);
             pieces[next..].iter().take_while(move |piece| (piece.start as f64) < to)

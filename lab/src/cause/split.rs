@@ -17,15 +17,23 @@ use crate::{
 const EXPERIMENTS: [&str; 2] = ["period", "delay"];
 
 /// The parts of a sample, in the order in which they happen.
-const PARTS: [&str; 4] = [
+pub const PARTS: [&str; 4] = [
     "until the timer's interrupt",
     "until the wake-up",
     "until the switch to the task",
     "until its mark",
 ];
 
+/// The source of the moments.
+pub const SOURCE: &str = "the kernel's sched and irq events";
+
+/// `true` if the case's samples are the lateness of a wait for a timer.
+pub fn fits(case: &CaseResult) -> bool {
+    EXPERIMENTS.contains(&case.experiment.as_str())
+}
+
 pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
-    if !EXPERIMENTS.contains(&case.experiment.as_str()) {
+    if !fits(case) {
         return None;
     }
     let record = Record::of(case, series, taken)?;
@@ -42,7 +50,7 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
     };
     let parts = [0, 1, 2, 3].map(told).join(", ");
     Some(format!(
-        "The worst took {parts}: from the kernel's sched and irq events, each moment to within {}.",
+        "The worst took {parts}: from {SOURCE}, each moment to within {}.",
         show(DOUBT, "ns")
     ))
 }
@@ -52,7 +60,7 @@ type Moment = (u32, f64);
 
 /// The moments on one processor in the order of time.
 #[derive(Default)]
-struct Moments {
+pub struct Moments {
     /// The starts of interrupts' handlers, with the task that they interrupt.
     interrupts: Vec<Moment>,
     wakings: Vec<Moment>,
@@ -62,7 +70,7 @@ struct Moments {
 
 impl Moments {
     /// Reads a record; `None` if it does not show which tasks are the case's, or lacks events.
-    fn read(record: &str, cpu: u32) -> Option<Self> {
+    pub fn read(record: &str, cpu: u32) -> Option<Self> {
         let own = schedule::own(record)?;
         let mut moments = Self::default();
         for line in record.lines() {
@@ -88,7 +96,7 @@ impl Moments {
 
     /// The lengths of the parts of a sample, whose sum is its length; `None` if a moment is not in
     /// the record: the task was not woken by an interrupt after the sample's start.
-    fn split(&self, (from, to): (f64, f64)) -> Option<[f64; 4]> {
+    pub fn split(&self, (from, to): (f64, f64)) -> Option<[f64; 4]> {
         let since = from - DOUBT;
         let (task, switched) = last(&self.switches, since, to + DOUBT, |_| true)?;
         let (_, woken) = last(&self.wakings, since, switched, |id| id == task)?;

@@ -212,13 +212,52 @@ fn tandem_s_figures_know_nothing_of_the_trace() {
 fn a_late_wake_up_is_split() {
     let folder = Folder::new("trace-split");
     for target in ["linux-rt@vm", "linux-rt@vm-arm64"] {
-        let page = folder.path("page.html");
-        let run = ["run", "-q", "--no-store", "--repeat", "1", "period", "--target", target];
-        let set = ["--set", "trace=yes", "--set", "loops=50", "--format", "html", "-o", &page];
-        chronoscope(&[&run[..], &set].concat()).exits(0);
-        let page = std::fs::read_to_string(&page).unwrap();
+        let page = traced_page(&folder, &["period", "--target", target, "--set", "loops=50"]);
         for part in ["The worst took ", " until the timer&#39;s interrupt", " until its mark"] {
             assert!(page.contains(part), "{target}: {part}");
         }
     }
+}
+
+/// A PREEMPT_RT kernel has timerlat, which runs beside the case; a stock kernel has not.
+#[test]
+fn timerlat_tells_interrupt_and_thread_apart() {
+    let folder = Folder::new("trace-timerlat");
+    for (target, has) in [("linux-rt@vm", true), ("linux-full@vm", false)] {
+        let page = traced_page(&folder, &["period", "--target", target, "--set", "loops=50"]);
+        let expected = [
+            "The kernel&#39;s tracer timerlat, with a thread of its own beside the case: interrupt \
+             latency at worst ",
+            "by the kernel&#39;s tracer timerlat, of its own thread.",
+        ];
+        for text in expected {
+            assert_eq!(page.contains(text), has, "{target}: {text}");
+        }
+        let charts = page.matches("data-kind=\"parts\"").count();
+        assert_eq!(charts, if has { 2 } else { 1 }, "{target}");
+    }
+}
+
+/// Nothing but the kernel takes time in a guest whose clock counts instructions.
+#[test]
+fn each_gap_of_a_guest_has_an_event() {
+    let folder = Folder::new("trace-noise");
+    let sources = [
+        ("linux-rt@vm", "the events of the kernel&#39;s tracer osnoise"),
+        ("linux-full@vm", "the kernel&#39;s irq, sched and nmi events"),
+    ];
+    for (target, source) in sources {
+        let page = traced_page(&folder, &["noise", "--target", target, "--set", "loops=1"]);
+        for text in ["each gap has one", source, " interrupts took ", "data-kind=\"parts\""] {
+            assert!(page.contains(text), "{target}: {text}");
+        }
+    }
+}
+
+/// The page of a traced run.
+fn traced_page(folder: &Folder, arguments: &[&str]) -> String {
+    let page = folder.path("page.html");
+    let run = ["run", "-q", "--no-store", "--repeat", "1", "--set", "trace=yes"];
+    chronoscope(&[&run[..], arguments, &["--format", "html", "-o", &page]].concat()).exits(0);
+    std::fs::read_to_string(page).unwrap()
 }

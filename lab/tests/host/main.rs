@@ -8,6 +8,7 @@ mod victim;
 mod commands;
 mod doctor;
 mod interrupts;
+mod noise;
 mod peers;
 mod requirements;
 mod transaction;

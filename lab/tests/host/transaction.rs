@@ -119,7 +119,8 @@ fn without_a_driver_the_server_is_the_caller_itself() {
     assert!(json.get("clock").is_none() && !answer.stderr.contains("no time on the wall"));
 }
 
-/// Where caller and server run is a result, so the scheduler chooses their processors.
+/// `latency` leaves the processors of caller and server to the scheduler by default; `transaction`
+/// does not.
 #[test]
 fn callers_and_servers_run_where_the_scheduler_puts_them() {
     let run = ["run", "-q", "--no-store", "--repeat", "1", "--format", "json", "--set", "loops=20"];

@@ -69,10 +69,8 @@ impl Linux {
         }
         settings.requirements.check(&settings.processors)?;
         settings.apply()?;
-        // Only this experiment stops the trace at a missed deadline.
-        let until_miss = request.spec().name == "latency";
         Ok(Self {
-            trace: settings.trace.then(|| Trace::new(until_miss)).transpose()?,
+            trace: settings.trace.then(|| Trace::new(request.spec().name)).transpose()?,
             settings,
             primitive,
             standard_error: StandardError::open(),

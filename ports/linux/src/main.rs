@@ -19,6 +19,7 @@ mod latency;
 mod load;
 mod log;
 mod mutex;
+mod noise;
 mod offers;
 mod perf;
 mod periodic;
@@ -182,6 +183,7 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     let calls = match request.spec().name {
         "transaction" => call_bytes(request, loops),
         "latency" => latency_bytes(request),
+        "noise" => noise::arena_bytes(),
         "period" => periodic::arena_bytes(request),
         _ => 0,
     };

@@ -5,7 +5,7 @@ use chronoscope_suite::{Refusal, Trial, experiments::transaction};
 use crate::{
     coroutine::Coroutine,
     kernel::Linux,
-    latency,
+    latency, noise,
     periodic::period,
     process::Process,
     thread::Thread,
@@ -28,6 +28,7 @@ chronoscope_suite::offers! {
     own "period" period;
     own "transaction" transact;
     own "latency" call;
+    own "noise" noise::run;
     refuse "masked" "Linux keeps interrupts off where no signal shows it";
     otherwise "this port does not offer the experiment for these kinds of task";
 }

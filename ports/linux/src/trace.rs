@@ -24,7 +24,7 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const NAME: &str = "chronoscope-";
 
 /// The recorded events, as far as this kernel has them.
-const EVENTS: [&str; 13] = [
+const EVENTS: [&str; 26] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
     "sched/sched_wakeup_new",
@@ -36,10 +36,34 @@ const EVENTS: [&str; 13] = [
     // The tick, and other timers, of x86.
     "irq_vectors/local_timer_entry",
     "irq_vectors/local_timer_exit",
+    "irq_vectors/reschedule_entry",
+    "irq_vectors/reschedule_exit",
+    "irq_vectors/call_function_entry",
+    "irq_vectors/call_function_exit",
+    "irq_vectors/call_function_single_entry",
+    "irq_vectors/call_function_single_exit",
+    "irq_vectors/irq_work_entry",
+    "irq_vectors/irq_work_exit",
+    "nmi/nmi_handler",
+    // Only while one of the tracers of `TRACERS` is active.
+    "osnoise/nmi_noise",
+    "osnoise/irq_noise",
+    "osnoise/softirq_noise",
+    "osnoise/thread_noise",
     "binder/binder_transaction",
     "binder/binder_transaction_received",
     "binder/binder_set_priority",
 ];
+
+/// The kernel's tracers that measure disturbances themselves, by the experiment beside which they
+/// run where the kernel has them. timerlat has a thread of priority 95 on each processor, which
+/// waits for a timer of its own every millisecond.
+const TRACERS: [(&str, &str); 3] =
+    [("period", "timerlat"), ("delay", "timerlat"), ("noise", "osnoise")];
+
+/// The options of osnoise, of the whole system; since Linux 6.2. Without its threads, which watch
+/// processors as the experiment does, the tracer measures what disturbs any task.
+const OSNOISE_OPTIONS: &str = "osnoise/options";
 
 /// The size of each processor's buffer in KiB: about its last twenty thousand events.
 const BUFFER: &str = "1024";
@@ -48,7 +72,13 @@ const BUFFER: &str = "1024";
 const KEPT: usize = 2 << 20;
 
 pub struct Trace {
+    /// The folder of tracefs.
+    root: PathBuf,
     instance: PathBuf,
+    /// The kernel's tracer that runs beside the case.
+    tracer: Option<&'static str>,
+    /// `true` if this case has switched off osnoise's threads.
+    has_quieted: bool,
     /// `true` if the trace's clock is the clock of the marks.
     has_our_clock: bool,
     /// The start of each series' first sample, as comment lines.
@@ -59,28 +89,38 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Creates an empty trace. It records from [`start`](Self::start) to [`report`](Self::report);
-    /// with `until_miss`, to [`miss`](Self::miss), and it is discarded without a miss.
+    /// Creates an empty trace for a case of an experiment. It records from [`start`](Self::start) to
+    /// [`report`](Self::report); for `latency`, to [`miss`](Self::miss), and it is discarded without
+    /// a miss.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
-    pub fn new(until_miss: bool) -> Result<Self, Refusal> {
+    pub fn new(experiment: &str) -> Result<Self, Refusal> {
         let refused = |code| {
             let mend =
                 "run as root, where tracefs is mounted: mount -t tracefs none /sys/kernel/tracing";
             Refusal::new(Reason::NotPermitted, "the kernel's trace cannot be had", mend)
                 .with_code(code)
         };
-        let place = PLACES
-            .into_iter()
-            .map(|place| Path::new(place).join("instances"))
-            .find(|place| place.is_dir());
-        let instances = place.ok_or(refused(0))?;
+        let mut places = PLACES.into_iter().map(Path::new);
+        let root = places.find(|place| place.join("instances").is_dir()).ok_or(refused(0))?;
+        let (root, instances) = (root.to_owned(), root.join("instances"));
         remove_left(&instances);
         let instance = instances.join(format!("{NAME}{}", process::id()));
         let (starts, missed) = (Mutex::default(), AtomicBool::new(false));
-        let mut trace = Self { instance, has_our_clock: false, starts, until_miss, missed };
+        let until_miss = experiment == "latency";
+        let mut trace = Self {
+            root,
+            instance,
+            tracer: None,
+            has_quieted: false,
+            has_our_clock: false,
+            starts,
+            until_miss,
+            missed,
+        };
         trace.set_up().map_err(|error| refused(error.raw_os_error().unwrap_or(0)))?;
+        trace.add_tracer(experiment);
         Ok(trace)
     }
 
@@ -97,6 +137,26 @@ impl Trace {
             }
         }
         Ok(())
+    }
+
+    /// Starts the experiment's tracer beside the case, if the kernel has it and nobody uses it.
+    fn add_tracer(&mut self, experiment: &str) {
+        let known = fs::read_to_string(self.instance.join("available_tracers")).unwrap_or_default();
+        let has = |tracer: &str| known.split_ascii_whitespace().any(|other| other == tracer);
+        let wanted = TRACERS.into_iter().find(|(of, tracer)| *of == experiment && has(tracer));
+        let Some((_, tracer)) = wanted else { return };
+        if tracer == "osnoise" {
+            let options = self.root.join(OSNOISE_OPTIONS);
+            let is_quiet = fs::read_to_string(&options)
+                .is_ok_and(|options| options.contains("NO_OSNOISE_WORKLOAD"));
+            self.has_quieted = !is_quiet && fs::write(options, "NO_OSNOISE_WORKLOAD").is_ok();
+            if !is_quiet && !self.has_quieted {
+                return;
+            }
+        }
+        if self.write("current_tracer", tracer).is_ok() {
+            self.tracer = Some(tracer);
+        }
     }
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
@@ -154,8 +214,15 @@ impl Trace {
         if !self.until_miss || self.is_over() {
             self.send(trial);
         }
+        if let Some(tracer) = self.tracer {
+            trial.log(&format!("the kernel's tracer {tracer} ran beside the case"));
+        }
         // A remaining instance is removed by the next case.
         let _ = fs::remove_dir(&self.instance);
+        if self.has_quieted {
+            // The write cannot fail: the same file was written at the start.
+            let _ = fs::write(self.root.join(OSNOISE_OPTIONS), "OSNOISE_WORKLOAD");
+        }
     }
 
     fn send<K: Kernel>(&self, trial: &mut Trial<'_, K>) {

@@ -13,6 +13,7 @@ pub mod latency;
 pub mod log;
 pub mod masked;
 pub mod message;
+pub mod noise;
 pub mod period;
 pub mod pipeline;
 pub mod spawn;
@@ -64,6 +65,7 @@ macro_rules! experiments {
             spawn: kind [reaping];
             interrupt: kernel [interrupts];
             masked: kind [interrupts masking];
+            noise: port [];
             wakeup: kind [interrupts delays];
             message: kind [messages];
             transaction: port [];

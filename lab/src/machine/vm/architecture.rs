@@ -20,8 +20,10 @@ pub struct Architecture {
     pub package: &'static str,
     /// Extracts the image that QEMU starts from the kernel's file.
     pub unpack: fn(&[u8], &AtomicBool) -> Result<Vec<u8>>,
-    /// QEMU's options for the machine.
-    pub options: &'static [&'static str],
+    /// QEMU's options for the machine and its processor.
+    board: &'static [&'static str],
+    /// QEMU's options for the device that carries the stream.
+    stream: &'static [&'static str],
     /// QEMU's options for the device that stops the machine when the guest is ready.
     pub pause: &'static [&'static str],
     /// The kernel's name of the console.
@@ -32,7 +34,34 @@ pub struct Architecture {
     pub has_kvm: bool,
 }
 
+/// QEMU's options that all machines share: no devices but a console and the channel of the stream,
+/// and 512 MiB of memory.
+const COMMON: [&str; 17] = [
+    "-nodefaults",
+    "-no-user-config",
+    "-nic",
+    "none",
+    "-vga",
+    "none",
+    "-display",
+    "none",
+    "-m",
+    "512",
+    "-no-reboot",
+    "-chardev",
+    "file,id=console,path=/dev/stderr",
+    "-serial",
+    "chardev:console",
+    "-chardev",
+    "file,id=stream,path=/dev/stdout",
+];
+
 impl Architecture {
+    /// QEMU's options for the machine, in the order in which they are given.
+    pub fn options(&self) -> impl Iterator<Item = &'static str> {
+        [self.board, &COMMON, self.stream].into_iter().flatten().copied()
+    }
+
     /// `true` if the host has this processor.
     pub fn is_the_hosts(&self) -> bool {
         self.rust == ARCH
@@ -55,26 +84,8 @@ pub static AMD64: Architecture = Architecture {
     emulator: "qemu-system-x86_64",
     package: "qemu-system-x86",
     unpack: bzimage::vmlinux,
-    options: &[
-        "-machine",
-        "q35,usb=off,smbus=off,sata=off,vmport=off",
-        "-nodefaults",
-        "-no-user-config",
-        "-nic",
-        "none",
-        "-vga",
-        "none",
-        "-display",
-        "none",
-        "-m",
-        "512",
-        "-no-reboot",
-        "-chardev",
-        "file,id=console,path=/dev/stderr",
-        "-serial",
-        "chardev:console",
-        "-chardev",
-        "file,id=stream,path=/dev/stdout",
+    board: &["-machine", "q35,usb=off,smbus=off,sata=off,vmport=off"],
+    stream: &[
         "-device",
         "isa-debugcon,iobase=0xe9,chardev=stream",
         "-device",
@@ -98,34 +109,40 @@ pub static ARM64: Architecture = Architecture {
     emulator: "qemu-system-aarch64",
     package: "qemu-system-arm",
     unpack: arm64::image,
-    options: &[
-        "-machine",
-        "virt,gic-version=3,its=off",
-        "-cpu",
-        "cortex-a72,cntfrq=1000000000",
-        "-nodefaults",
-        "-no-user-config",
-        "-nic",
-        "none",
-        "-vga",
-        "none",
-        "-display",
-        "none",
-        "-m",
-        "512",
-        "-no-reboot",
-        "-chardev",
-        "file,id=console,path=/dev/stderr",
-        "-serial",
-        "chardev:console",
-        "-chardev",
-        "file,id=stream,path=/dev/stdout",
-        "-semihosting-config",
-        "enable=on,userspace=on,target=native,chardev=stream",
-    ],
+    board: &["-machine", "virt,gic-version=3,its=off", "-cpu", "cortex-a72,cntfrq=1000000000"],
+    stream: &["-semihosting-config", "enable=on,userspace=on,target=native,chardev=stream"],
     pause: &["-device", "pvpanic-pci", "-action", "panic=pause"],
     console: "ttyAMA0",
     // The kernel reads the frequency from a register.
     clock: "",
     has_kvm: false,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command line of QEMU is part of a guest's identity, so its order matters.
+    #[test]
+    fn the_options_keep_their_order() {
+        let middle = "-nodefaults -no-user-config -nic none -vga none -display none -m 512 \
+                      -no-reboot -chardev file,id=console,path=/dev/stderr -serial chardev:console \
+                      -chardev file,id=stream,path=/dev/stdout";
+        let line = |of: &Architecture| of.options().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            line(&AMD64),
+            format!(
+                "-machine q35,usb=off,smbus=off,sata=off,vmport=off {middle} -device \
+                 isa-debugcon,iobase=0xe9,chardev=stream -device \
+                 isa-debug-exit,iobase=0xf4,iosize=4"
+            )
+        );
+        assert_eq!(
+            line(&ARM64),
+            format!(
+                "-machine virt,gic-version=3,its=off -cpu cortex-a72,cntfrq=1000000000 {middle} \
+                 -semihosting-config enable=on,userspace=on,target=native,chardev=stream"
+            )
+        );
+    }
+}

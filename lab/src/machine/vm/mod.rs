@@ -149,7 +149,8 @@ fn command(own: &Own, request: &str, mode: Mode) -> Result<String> {
 }
 
 impl Machine for Vm {
-    /// Of a program of the user's, the lab knows the suite's parameters alone.
+    /// A program of the user's has the suite's parameters and the mode; the lab does not know the
+    /// program's own.
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
         let own = host::PARAMETERS.iter().filter(|_| self.given.is_none());
         let port = own.map(|parameter| (parameter, parameter.default.to_owned()));

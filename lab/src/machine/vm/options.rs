@@ -91,9 +91,8 @@ impl Mode {
         };
         let smp: &[&str] = if self == Self::Multiprocessor { &["-smp", "2"] } else { &[] };
         let pause: &[&str] = if self.is_kept() { architecture.pause } else { &[] };
-        let common =
-            architecture.options.iter().chain(smp).chain(pause).map(|&word| word.to_owned());
-        common.chain(own).collect()
+        let further = smp.iter().chain(pause).copied();
+        architecture.options().chain(further).map(str::to_owned).chain(own).collect()
     }
 
     /// The kernel's boot arguments: those of the mode and the flavour, then `append`.

@@ -8,7 +8,7 @@ use crate::run::Run;
 /// The sentences by experiment. `{p50}` stands for a statistic of the first measured series, or a
 /// figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
 /// first, such as p99.
-const READINGS: [(&str, &[&str]); 16] = [
+const READINGS: [(&str, &[&str]); 17] = [
     ("delay", &["a delay ends {p50} late at the median, {max} at worst"]),
     (
         "period",
@@ -31,6 +31,7 @@ const READINGS: [(&str, &[&str]); 16] = [
         "masked",
         &["interrupts stay off for {masked} at most", "interrupts stay off for {max} at most"],
     ),
+    ("noise", &["others take the processor for {p50} at the median, {max} at worst"]),
     ("wakeup", &["a task runs {p50} after the handler that wakes it, {max} at worst"]),
     ("message", &["a message reaches a more urgent task in {p50}, {max} at worst"]),
     ("transaction", &["a call to another process takes {p50} at the median, {max} at worst"]),

@@ -19,6 +19,7 @@ mod ladder;
 mod levels;
 mod overview;
 mod panel;
+mod parts;
 mod peers;
 mod picture;
 mod published;

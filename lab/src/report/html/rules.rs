@@ -7,13 +7,13 @@ use super::{
     figure::Figure,
     heat, histogram, ladder,
     panel::{Panel, Subject},
-    ranges, shape, slope, sweep, timeline, waveform,
+    parts, ranges, shape, slope, sweep, timeline, waveform,
 };
 
 type Draw = fn(&Panel<'_>) -> Vec<Figure>;
 
 /// The rules in the order of charts on the page: from overview to detail.
-const RULES: [Draw; 8] = [
+const RULES: [Draw; 9] = [
     // Cases have a `load` parameter, with at least two loads and two targets.
     heat::figures,
     // At least three cases differ in one numeric parameter only.
@@ -26,6 +26,8 @@ const RULES: [Draw; 8] = [
     ranges::figures,
     // Raw samples were kept.
     timeline::figures,
+    // A trace of the kernel divides the worst samples.
+    parts::figures,
     // A series has at least 1000 samples of more than 20 values.
     ladder::figures,
     // A series has at least 100 samples of 8 values.

@@ -65,6 +65,21 @@ pub enum What<'a> {
     Enter { name: &'a str, is_soft: bool },
     /// The latest handler of this kind on this processor ends.
     Leave { is_soft: bool },
+    /// A disturbance has ended, whose net length the kernel has measured itself: without the
+    /// disturbances that interrupted it. `task` is the number of the task, or of the interrupt.
+    Noise { kind: Kind, task: u32, ns: u64 },
+    /// A sample of the kernel's tracer timerlat: from the due time of its own timer to the timer's
+    /// interrupt, or to the tracer's own thread.
+    Latency { is_thread: bool, ns: u64 },
+}
+
+/// The kind of a disturbance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Interrupt,
+    SoftInterrupt,
+    Task,
+    NonMaskable,
 }
 
 pub fn read(line: &str) -> Line<'_> {
@@ -113,12 +128,23 @@ fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
     let at = nanoseconds(time)?;
     let task = running(before)?;
     let in_handler = flags.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'z' | 'Z'));
+    if let Some(what) = latency(rest) {
+        return Some(Line::Event(Event { task, cpu, in_handler, at, what }));
+    }
     let (name, fields) = rest.split_once(':')?;
     match what(name, fields.trim_start()) {
         Some(what) => Some(Line::Event(Event { task, cpu, in_handler, at, what })),
         None if is_shown(name) => Some(Line::Malformed),
         None => Some(Line::Nothing),
     }
+}
+
+/// Parses `#12  context    irq timer_latency   1234 ns`.
+fn latency(text: &str) -> Option<What<'_>> {
+    let mut words = text.strip_prefix('#')?.split_ascii_whitespace().skip(1);
+    let context = (words.next()? == "context").then(|| words.next())??;
+    let ns = (words.next()? == "timer_latency").then(|| words.next())??;
+    Some(What::Latency { is_thread: context == "thread", ns: ns.parse().ok()? })
 }
 
 /// Parses seconds such as `1234.567890`; returns ns.
@@ -158,7 +184,7 @@ fn is_shown(name: &str) -> bool {
     SHOWN.contains(&name)
 }
 
-fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
+fn what<'a>(name: &'a str, fields: &'a str) -> Option<What<'a>> {
     Some(match name {
         "sched_switch" => {
             let (before, after) = fields.rsplit_once(" ==> ")?;
@@ -186,10 +212,42 @@ fn what<'a>(name: &str, fields: &'a str) -> Option<What<'a>> {
         "softirq_entry" => {
             What::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true }
         }
-        "irq_handler_exit" | "local_timer_exit" => What::Leave { is_soft: false },
+        "reschedule_entry" | "irq_work_entry" => {
+            What::Enter { name: name.strip_suffix("_entry")?, is_soft: false }
+        }
+        "call_function_entry" | "call_function_single_entry" => {
+            What::Enter { name: "call_function", is_soft: false }
+        }
+        "irq_handler_exit"
+        | "local_timer_exit"
+        | "reschedule_exit"
+        | "irq_work_exit"
+        | "call_function_exit"
+        | "call_function_single_exit" => What::Leave { is_soft: false },
         "softirq_exit" => What::Leave { is_soft: true },
+        "irq_noise" => noise(Kind::Interrupt, fields)?,
+        "softirq_noise" => noise(Kind::SoftInterrupt, fields)?,
+        "thread_noise" => noise(Kind::Task, fields)?,
+        "nmi_noise" => noise(Kind::NonMaskable, fields)?,
+        "nmi_handler" => {
+            let ns = after(fields, "delta_ns:")?.parse().ok()?;
+            What::Noise { kind: Kind::NonMaskable, task: 0, ns }
+        }
         _ => return None,
     })
+}
+
+/// Parses osnoise's `NAME:12 start 1.234567890 duration 1234 ns`; NMIs have no name and number.
+fn noise(kind: Kind, fields: &str) -> Option<What<'_>> {
+    let (before, duration) = fields.rsplit_once(" duration ")?;
+    let number = before.rsplit_once(" start ").and_then(|(named, _)| named.rsplit_once(':'));
+    let task = number.map_or(Some(0), |(_, number)| number.parse().ok())?;
+    Some(What::Noise { kind, task, ns: duration.strip_suffix(" ns")?.parse().ok()? })
+}
+
+/// Returns the first word after a text.
+fn after<'a>(fields: &'a str, text: &str) -> Option<&'a str> {
+    fields.split_once(text)?.1.split_ascii_whitespace().next()
 }
 
 /// Parses `comm=… pid=12 prio=…`, with a prefix before each key.
@@ -235,6 +293,48 @@ mod tests {
             what: What::Waking(Task { name: "x", id: 3 }),
         };
         assert_eq!(read(text), Line::Event(expected));
+    }
+
+    #[test]
+    fn disturbances_that_the_kernel_measures_are_read() {
+        let what = |event: &str| match read(format!(" a-7  [000] d.h1  1.000001: {event}").leak()) {
+            Line::Event(event) => event.what,
+            other => panic!("{other:?}"),
+        };
+        let noise = |kind, task, ns| What::Noise { kind, task, ns };
+        assert_eq!(
+            what("irq_noise: local_timer:236 start 54.123444000 duration 1111 ns"),
+            noise(Kind::Interrupt, 236, 1111)
+        );
+        assert_eq!(
+            what("softirq_noise:      RCU:9 start 54.1 duration 12 ns"),
+            noise(Kind::SoftInterrupt, 9, 12)
+        );
+        assert_eq!(
+            what("thread_noise: kworker/0:1:45 start 54.1 duration 9 ns"),
+            noise(Kind::Task, 45, 9)
+        );
+        assert_eq!(what("nmi_noise: start 54.1 duration 70 ns"), noise(Kind::NonMaskable, 0, 70));
+        assert_eq!(
+            what("nmi_handler: perf_event_nmi_handler() delta_ns: 4000 handled: 1"),
+            noise(Kind::NonMaskable, 0, 4000)
+        );
+        assert_eq!(
+            what("#12    context    irq timer_latency      3012 ns"),
+            What::Latency { is_thread: false, ns: 3012 }
+        );
+        assert_eq!(
+            what("#12    context thread timer_latency     10012 ns"),
+            What::Latency { is_thread: true, ns: 10_012 }
+        );
+        assert_eq!(
+            what("reschedule_entry: vector=253"),
+            What::Enter { name: "reschedule", is_soft: false }
+        );
+        for other in ["#12 of them", "irq_noise: nonsense", "#12 context irq timer_latency x ns"] {
+            let line = format!(" a-7  [000] d.h1  1.000001: {other}");
+            assert!(!matches!(read(&line), Line::Event(_)), "{other}");
+        }
     }
 
     #[test]

@@ -116,7 +116,8 @@ impl Picture<'_, '_> {
                 self.schedule.mark(track, &format!("priority {old} becomes {new}"));
             }
             // The timeline shows no handlers.
-            What::Enter { .. } | What::Leave { .. } => {}
+            What::Enter { .. } | What::Leave { .. } | What::Noise { .. } | What::Latency { .. } => {
+            }
             What::Mark(text) => {
                 let here = self.here(event);
                 self.schedule.mark(here, text);
