@@ -9,6 +9,7 @@ mod perf_bench_pipe;
 mod pi_stress;
 mod ptsematest;
 mod rt_tests;
+mod rtla_timerlat;
 mod text;
 mod tool;
 

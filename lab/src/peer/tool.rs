@@ -6,6 +6,7 @@ use chronoscope_suite::{Parameter, Values};
 
 use super::{
     Format, cyclicdeadline, cyclictest, hackbench, oslat, perf_bench_pipe, pi_stress, ptsematest,
+    rtla_timerlat,
 };
 use crate::units::words::nearest;
 
@@ -120,6 +121,27 @@ pub static TOOLS: &[Tool] = &[
             "--cpu-main-thread={cpu}",
             "--duration={seconds}",
             "--json={stdout}",
+        ],
+    },
+    // The kernel's own tracer, on kernels that have it. Its thread is the kernel's, so that it never
+    // returns to user mode.
+    Tool {
+        name: "rtla timerlat",
+        program: "rtla",
+        package: "rtla",
+        format: Format(&rtla_timerlat::READER),
+        settings: &[SECONDS, HISTOGRAM],
+        is_wrapped: false,
+        words: &[
+            "rtla",
+            "timerlat",
+            "hist",
+            "--nano",
+            "--cpus={cpu}",
+            "--period={interval_us}",
+            "--priority=f:{priority}",
+            "--duration={seconds}s",
+            "--entries={histogram_ns}",
         ],
     },
     Tool {

@@ -396,7 +396,10 @@ mod tests {
         let guest = "cyclictest --quiet --default-system --mlockall --policy=fifo --priority=80 \
                      --affinity=3 --threads=1 --interval=1000 --loops=2000 --nsecs \
                      --histogram=3000000 --histfile=/dev/null --json=/proc/self/fd/1";
-        assert_eq!(commands(include_str!("../../../studies/vm-peers.toml")), [guest; 4]);
+        let timerlat = "rtla timerlat hist --nano --cpus=3 --period=1000 --priority=f:80 \
+                        --duration=1s --entries=100000";
+        let expected = [guest, guest, guest, guest, timerlat];
+        assert_eq!(commands(include_str!("../../../studies/vm-peers.toml")), expected);
     }
 
     #[test]
