@@ -54,6 +54,9 @@ impl Kernel {
     pub(crate) const CURRENT: usize = core::mem::offset_of!(Kernel, current);
     #[cfg(target_os = "none")]
     pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
+    #[cfg(all(feature = "processes", target_arch = "riscv64"))]
+    pub(crate) const BITMAP: usize =
+        core::mem::offset_of!(Kernel, ready) + core::mem::offset_of!(Ready, bitmap);
     #[cfg(riscv)]
     pub(crate) const WANTED: usize = core::mem::offset_of!(Kernel, wanted);
     #[cfg(riscv)]

@@ -24,7 +24,7 @@ pub(crate) struct Ready {
     /// The head of each ring. The last is the idle task, which is in no ring: it is chosen when
     /// every ring is empty.
     heads: [Shared<Option<Task>>; IDLE_LEVEL as usize + 1],
-    bitmap: Shared<u32>,
+    pub(crate) bitmap: Shared<u32>,
 }
 
 impl Ready {

@@ -84,7 +84,10 @@ impl State {
     }
 }
 
-#[cfg(all(target_os = "none", not(any(feature = "trace", feature = "time-slice", thumb1))))]
+#[cfg(all(
+    target_os = "none",
+    any(feature = "processes", not(any(feature = "trace", feature = "time-slice", thumb1)))
+))]
 impl Waiter {
     #[cfg(riscv)]
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);

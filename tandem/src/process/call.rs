@@ -57,6 +57,11 @@ impl Answer {
     }
 }
 
+/// Numbers of calls that the assembly knows, which takes `give` for the one before `take`.
+pub(super) const TAKE: usize = 3;
+pub(super) const CALL: usize = 12;
+pub(super) const REPLY: usize = 13;
+
 type Call = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
@@ -196,6 +201,17 @@ extern "C" fn spawn(
         return Answer::of(INVALID);
     }
     let (m, me) = (entered(), frame.owner());
+    let plan = Plan {
+        entry,
+        argument: address,
+        priority: Priority::new(priority as u8),
+        name: [first, second],
+        apart: order & APART != 0,
+    };
+    if length == 0 {
+        let handle = open(m, || process::spawn(me, &plan, &[]));
+        return Answer::of(handle.unwrap_or(FULL));
+    }
     let space = me.space(m);
     let handle = open(m, || {
         let mut buffer = [const { MaybeUninit::<u64>::uninit() }; HANDED / 8];
@@ -210,13 +226,6 @@ extern "C" fn spawn(
         // SAFETY: the first `filled` bytes have been written.
         let handed = whole
             .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
-        let plan = Plan {
-            entry,
-            argument: address,
-            priority: Priority::new(priority as u8),
-            name: [first, second],
-            apart: order & APART != 0,
-        };
         Some(process::spawn(me, &plan, handed))
     });
     Answer::of(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
@@ -349,7 +358,7 @@ extern "C" fn reply_and_receive(
 ) -> Answer {
     let (m, me) = (entered(), frame.owner());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
-    match object.reply_and_receive(m, me, [a, b, c, d]) {
+    match object.reply_and_receive(m, me, handle, [a, b, c, d]) {
         Ok(next) => Answer::after(frame, 0, next),
         Err(()) => Answer::of(DEAD),
     }

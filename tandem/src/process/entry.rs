@@ -9,7 +9,8 @@
 //!
 //! # System calls
 //! `a7` is the number, `a0` to `a5` are the arguments and the results. Call 0 does nothing, call 1
-//! yields; for others, [`CALLS`](super::call::CALLS) has a function. `s0`, `s1`, `sp` and `tp` are
+//! yields; for others, [`CALLS`](super::call::CALLS) has a function, and [`fast`](super::fast) the
+//! frequent cases of four. `s0`, `s1`, `sp` and `tp` are
 //! preserved. All other registers are 0 or results afterwards, but `nothing` changes `t0` alone: no
 //! register shows a value of the kernel's or of another process's. A result register that a call
 //! does not use keeps an earlier value of the process's own.
@@ -30,11 +31,19 @@
 //! - Floating-point and vector state is off in `sstatus` (FS and VS are 0, and nothing sets them),
 //!   so such an instruction traps, and no such register exists to leak.
 
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+use super::fast::{count, direct, fast_paths, find, save};
 use super::{
     call,
+    object::{Large, OBJECT_SHIFT, Object},
     process::{self, Process},
 };
-use crate::{arch::offset::CURRENT, kernel::KERNEL, task::Header};
+use crate::{
+    arch::offset::{CURRENT, SWITCHES},
+    kernel::{KERNEL, Kernel},
+    task::Header,
+    wait::Waiter,
+};
 use core::{arch::global_asm, mem::offset_of};
 
 /// The state of a process outside of the kernel, at the high end of its kernel stack. User mode
@@ -57,6 +66,16 @@ pub(super) struct Frame {
     pub(super) answer: usize,
     /// The routine that ends a call without a switch, with the first result in `a0`.
     pub(super) back: usize,
+    pub(super) kernel: &'static Kernel,
+    /// The table of objects.
+    pub(super) objects: *const Object,
+    /// The tags of the family's semaphores and endpoints.
+    pub(super) semaphores: u16,
+    pub(super) endpoints: u16,
+    /// The handle of the endpoint that the process serves; before that, no handle.
+    pub(super) handle: usize,
+    /// That endpoint; before that, one without callers.
+    pub(super) endpoint: &'static Large,
 }
 
 impl Frame {
@@ -73,12 +92,13 @@ impl Frame {
     }
 }
 
-// It is cleared by 64 bytes at a time.
-const _: () = assert!(size_of::<Frame>().is_multiple_of(64));
+// They are cleared by 256 bytes at a time.
+const _: () = assert!(offset_of!(Frame, space) == 256);
 
 unsafe extern "C" {
     /// The vectors that take the place of the kernel's own once there are processes.
-    pub(super) static tandem_process_vectors: u32;
+    static tandem_process_vectors_0: u32;
+    static tandem_process_vectors_1: u32;
     safe fn tandem_user_resume();
     safe fn tandem_user_resume_fence();
     safe fn tandem_user_restore();
@@ -91,6 +111,7 @@ unsafe extern "C" {
 
 /// The addresses at which a suspended process continues.
 pub(super) struct Continuations {
+    pub(super) vectors: usize,
     pub(super) resume: usize,
     pub(super) restore: usize,
     pub(super) answer: usize,
@@ -101,6 +122,7 @@ pub(super) struct Continuations {
 pub(super) fn continuations(asids: bool) -> Continuations {
     if asids {
         Continuations {
+            vectors: (&raw const tandem_process_vectors_0).addr(),
             resume: tandem_user_resume as *const () as usize,
             restore: tandem_user_restore as *const () as usize,
             answer: tandem_user_answer as *const () as usize,
@@ -108,6 +130,7 @@ pub(super) fn continuations(asids: bool) -> Continuations {
         }
     } else {
         Continuations {
+            vectors: (&raw const tandem_process_vectors_1).addr(),
             resume: tandem_user_resume_fence as *const () as usize,
             restore: tandem_user_restore_fence as *const () as usize,
             answer: tandem_user_answer_fence as *const () as usize,
@@ -116,23 +139,40 @@ pub(super) fn continuations(asids: bool) -> Continuations {
     }
 }
 
+/// Branches to the frequent cases of four calls.
+#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+macro_rules! choose {
+    () => {
+        "li t0, {CALL}
+        beq a7, t0, 21f
+        li t0, {REPLY}
+        beq a7, t0, 22f
+        li t0, {TAKE}
+        bltu t0, a7, 4f
+        bne t0, a7, 23f
+        j 30f"
+    };
+}
+/// Builds that trace or slice time have none: their events are those of each step.
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! choose {
+    () => {
+        "# {CALL} {REPLY} {TAKE} {COUNT_OF} {BITMAP} {SWITCHES} {prev} {bit} {OBJECT_SHIFT} {CALLS_OF} {NAME} \
+         {TAG} {LARGE} {WAITERS} {IDLE} {DIRECT} {NEXT_WAITER} {WAITING} {DOWN} {STATE} \
+         {OBJECTS} {SEMAPHORE} {ENDPOINT} {HANDLE} {ENDPOINT_OF} {PROCESS}"
+    };
+}
+#[cfg(any(feature = "trace", feature = "time-slice"))]
+macro_rules! fast_paths {
+    () => {
+        ""
+    };
+}
+
 global_asm!(
     ".pushsection .trap.process, \"ax\"",
     ".option push",
     ".option norvc",
-    ".balign 256",
-    ".global tandem_process_vectors",
-    "tandem_process_vectors:",
-    "j tandem_user_exception",
-    "j tandem_user_line_1",
-    "j tandem_user_exception",
-    "j tandem_user_exception",
-    "j tandem_user_exception",
-    "j tandem_user_line_5",
-    "j tandem_user_exception",
-    "j tandem_user_exception",
-    "j tandem_user_exception",
-    "j tandem_user_line_9",
     // Writes satp if it is not this process's already, and counts it.
     ".macro tandem_enter_space fence",
     "ld t0, {SPACE}(sp)",
@@ -156,18 +196,33 @@ global_asm!(
     "li x\\n, 0",
     ".endr",
     ".endm",
+    ".irp fence, 0, 1",
+    ".option norvc",
+    ".balign 256",
+    ".global tandem_process_vectors_\\fence",
+    "tandem_process_vectors_\\fence:",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_line_1",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_line_5",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_exception_\\fence",
+    "j tandem_user_line_9",
     ".option rvc",
-    "tandem_user_exception:",
+    "tandem_user_exception_\\fence:",
     "csrrw sp, sscratch, sp",
     "csrr t0, scause",
     "addi t0, t0, -8", // a call from user mode
     "bnez t0, 8f",
+    "li t0, 1",
+    "bltu t0, a7, 3f",
     "beqz a7, 2f",
-    "addi t0, a7, -1",
-    "bnez t0, 4f",
     // Yield: the next of the ring.
     "sd tp, 8*4(sp)",
-    "lla tp, {kernel}",
+    "ld tp, {KERNEL}(sp)",
     "ld a0, {CURRENT}(tp)",
     "csrr t0, sepc",
     "ld a1, {next}(a0)",
@@ -192,10 +247,12 @@ global_asm!(
     "csrrw sp, sscratch, sp",
     "li t0, 0",
     "sret",
-    // A function of the table, as a thread with interrupts on.
+    "3:",
+    choose!(),
+    // A function of the table.
     "4:",
     "sd tp, 8*4(sp)",
-    "lla tp, {kernel}",
+    "ld tp, {KERNEL}(sp)",
     "csrr t0, sepc",
     "addi t0, t0, 4",
     "sd t0, 0(sp)",
@@ -234,6 +291,8 @@ global_asm!(
     "9:",
     "csrrw sp, sscratch, sp",
     "j tandem_vectors",
+    fast_paths!(),
+    ".endr",
     // Interrupts.
     ".irp line, 1, 5, 9",
     "tandem_user_line_\\line:",
@@ -353,8 +412,35 @@ global_asm!(
     CALLS = sym call::CALLS,
     COUNT = const call::CALLS.len(),
     CURRENT = const CURRENT,
+    CALL = const call::CALL,
+    REPLY = const call::REPLY,
+    TAKE = const call::TAKE,
+    SWITCHES = const SWITCHES,
+    BITMAP = const Kernel::BITMAP,
     next = const offset_of!(Header, next),
+    prev = const offset_of!(Header, prev),
+    bit = const offset_of!(Header, bit),
     head = const offset_of!(Header, head),
+    CALLS_OF = const offset_of!(Process, calls),
+    OBJECT_SHIFT = const OBJECT_SHIFT,
+    NAME = const Object::NAME,
+    TAG = const Object::TAG,
+    LARGE = const Object::LARGE,
+    WAITERS = const Object::WAITERS,
+    COUNT_OF = const Object::COUNT,
+    IDLE = const offset_of!(Large, idle),
+    DIRECT = const offset_of!(Large, direct),
+    NEXT_WAITER = const Waiter::NEXT,
+    WAITING = const Waiter::TASK,
+    DOWN = const Waiter::DOWN,
+    STATE = const Waiter::STATE,
+    KERNEL = const offset_of!(Frame, kernel),
+    OBJECTS = const offset_of!(Frame, objects),
+    SEMAPHORE = const offset_of!(Frame, semaphores),
+    ENDPOINT = const offset_of!(Frame, endpoints),
+    HANDLE = const offset_of!(Frame, handle),
+    ENDPOINT_OF = const offset_of!(Frame, endpoint),
+    PROCESS = const offset_of!(Frame, process),
     SPACE = const offset_of!(Frame, space),
     RESUME = const offset_of!(Frame, resume),
     RESTORE = const offset_of!(Frame, restore),

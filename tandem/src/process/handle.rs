@@ -23,37 +23,40 @@ impl Handle {
     }
 }
 
-/// The name of a place: its present handle, and whether an object is there.
+/// The name of a place: its present handle, and the family that may use it.
+#[repr(C)]
 pub(super) struct Place {
-    handle: Cell<u32>,
+    /// The present handle; 0 without an object. The first field: the assembly reads it.
+    name: Cell<u32>,
+    /// The last handle.
+    last: Cell<u32>,
     family: Cell<Family>,
-    used: Cell<bool>,
 }
 
 impl Place {
     pub(super) const fn new() -> Self {
-        Self { handle: Cell::new(0), family: Cell::new(0), used: Cell::new(false) }
+        Self { name: Cell::new(0), last: Cell::new(0), family: Cell::new(0) }
     }
 
     /// Gives the place at `index` to an object of `family`. Returns its handle.
     pub(super) fn occupy(&self, index: usize, family: Family) -> Handle {
-        debug_assert!(!self.used.get() && index < 1 << INDEX_BITS);
-        let next = (self.handle.get() >> INDEX_BITS).wrapping_add(1).max(1);
+        debug_assert!(!self.is_used() && index < 1 << INDEX_BITS);
+        let next = (self.last.get() >> INDEX_BITS).wrapping_add(1).max(1);
         let generation = if next >> (32 - INDEX_BITS) != 0 { 1 } else { next };
         let handle = generation << INDEX_BITS | index as u32;
-        self.handle.set(handle);
+        self.name.set(handle);
+        self.last.set(handle);
         self.family.set(family);
-        self.used.set(true);
         Handle(handle)
     }
 
     /// Frees the place: its handle names nothing from here on.
     pub(super) fn vacate(&self) {
-        self.used.set(false);
+        self.name.set(0);
     }
 
     pub(super) fn is_used(&self) -> bool {
-        self.used.get()
+        self.name.get() != 0
     }
 
     #[cfg(target_os = "none")]
@@ -63,13 +66,13 @@ impl Place {
 
     /// The present handle, if an object is there.
     pub(super) fn handle(&self) -> Option<Handle> {
-        self.used.get().then(|| Handle(self.handle.get()))
+        self.is_used().then(|| Handle(self.name.get()))
     }
 
     /// Returns whether `word` names the object here, for a process of `family`.
     #[inline(always)]
     pub(super) fn is_named(&self, word: usize, family: Family) -> bool {
-        self.handle.get() as usize == word && self.used.get() && self.family.get() == family
+        self.name.get() as usize == word && word != 0 && self.family.get() == family
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn generations_come_round_without_zero() {
         let place = Place::new();
-        place.handle.set(((1 << 20) - 1) << INDEX_BITS);
+        place.last.set(((1 << 20) - 1) << INDEX_BITS);
         assert_eq!(place.occupy(5, 0).word(), 1 << INDEX_BITS | 5);
     }
 

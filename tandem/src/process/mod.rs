@@ -14,7 +14,7 @@
 //!
 //! # Modules
 //! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
-//! assembly at the border, `space` makes address spaces and copies from them, `process` has the
+//! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and copies from them, `process` has the
 //! records and the end of a process, `object` what handles name, `call` the system calls.
 //!
 //! # Soundness
@@ -37,6 +37,12 @@ mod table;
 mod call;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod entry;
+#[cfg(all(
+    target_os = "none",
+    target_arch = "riscv64",
+    not(any(feature = "trace", feature = "time-slice"))
+))]
+mod fast;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod object;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]

@@ -21,38 +21,61 @@ use crate::{
     task::{IDLE_LEVEL, Level, Task, masked},
     wait::WaitQueue,
 };
+use core::mem::offset_of;
 
-/// The objects of all processes together.
+/// The objects of all processes together. The assembly takes the low ten bits of a handle as the
+/// index.
 const OBJECTS: usize = 1024;
-/// The channels and endpoints among them. A power of two, so that an index needs no comparison.
+/// The channels and endpoints among them.
 const LARGE_OBJECTS: usize = 512;
 // All families but the first, at their limits, leave it a half.
 const _: () = assert!(LARGE_OBJECTS / 2 >= (FAMILIES - 1) * MEMBERS_OBJECTS as usize);
 /// The words that a channel holds.
 const CAPACITY: u32 = 64;
 
-/// The kind of an object, by the number that a process passes.
+/// The kind of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    Semaphore = 0,
-    Channel = 1,
-    Endpoint = 2,
+    Semaphore = 1,
+    Channel = 2,
+    Endpoint = 3,
 }
 
+impl Kind {
+    /// The tag of such an object of a family: never 0.
+    pub(super) const fn tag(self, family: Family) -> u16 {
+        (family as u16) << 8 | self as u16
+    }
+}
+
+/// An object. The size makes an index a shift; field order is known to the assembly.
+#[repr(C, align(64))]
 pub(super) struct Object {
     place: Place,
-    kind: Shared<Kind>,
-    /// The index of the channel or endpoint.
-    large: Shared<u16>,
+    /// The kind and the family; 0 without an object.
+    tag: Shared<u16>,
     /// Of a semaphore: its units. Of a channel: its words.
     count: Shared<u32>,
+    /// Of a channel or an endpoint.
+    large: Shared<Option<&'static Large>>,
     /// The processes that wait for a unit, for a word, or for the server of an endpoint.
     waiters: WaitQueue,
 }
 
-/// The further parts of a channel or an endpoint. The alignment makes an index a shift.
-#[repr(align(512))]
+/// The size of an object, as a shift.
+pub(super) const OBJECT_SHIFT: usize = 6;
+const _: () = assert!(size_of::<Object>() == 1 << OBJECT_SHIFT && OBJECTS == 1 << 10);
+
+impl Object {
+    pub(super) const NAME: usize = offset_of!(Self, place);
+    pub(super) const TAG: usize = offset_of!(Self, tag);
+    pub(super) const COUNT: usize = offset_of!(Self, count);
+    pub(super) const LARGE: usize = offset_of!(Self, large);
+    pub(super) const WAITERS: usize = offset_of!(Self, waiters);
+}
+
+/// The further parts of a channel or an endpoint.
 pub(super) struct Large {
     used: Shared<bool>,
     /// Of a channel: the processes that wait for room, each with its word in its frame.
@@ -62,38 +85,33 @@ pub(super) struct Large {
     first: Shared<u32>,
     /// Of an endpoint: the process that receives the calls, from its first receive on.
     pub(super) server: Shared<Option<&'static Process>>,
-    /// The server waits for a call.
-    idle: Shared<bool>,
-    /// The process whose call is being served.
+    /// The server, while it waits for a call.
+    pub(super) idle: Shared<Option<&'static Process>>,
+    /// The process whose call is being served, in general.
     served: Shared<Option<&'static Process>>,
+    /// The process whose call is being served, if no other waits, and the server has its own
+    /// priority. `served` is `None` then.
+    pub(super) direct: Shared<Option<&'static Process>>,
     callers: Shared<Option<&'static WaitQueue>>,
 }
 
 // SAFETY: cells are accessed with interrupts masked, on one core.
 unsafe impl Sync for Object {}
 
-static TABLE: [Object; OBJECTS] = [const {
+pub(super) static TABLE: [Object; OBJECTS] = [const {
     Object {
         place: Place::new(),
-        kind: Shared::new(Kind::Semaphore),
-        large: Shared::new(0),
+        tag: Shared::new(0),
+        large: Shared::new(None),
         count: Shared::new(0),
         waiters: WaitQueue::new(),
     }
 }; OBJECTS];
 
-static LARGE: [Large; LARGE_OBJECTS] = [const {
-    Large {
-        used: Shared::new(false),
-        senders: WaitQueue::new(),
-        ring: [const { Shared::new(0) }; CAPACITY as usize],
-        first: Shared::new(0),
-        server: Shared::new(None),
-        idle: Shared::new(false),
-        served: Shared::new(None),
-        callers: Shared::new(None),
-    }
-}; LARGE_OBJECTS];
+static LARGE: [Large; LARGE_OBJECTS] = [const { Large::new() }; LARGE_OBJECTS];
+
+/// The endpoint of processes that serve none. Nobody calls it.
+pub(super) static NO_ENDPOINT: Large = Large::new();
 
 /// The place after the last that was given out, where the search for a free one begins.
 static NEXT: Shared<usize> = Shared::new(0);
@@ -102,6 +120,7 @@ static NEXT: Shared<usize> = Shared::new(0);
 /// masked for each place that is used.
 pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
     let large = if kind == Kind::Semaphore { None } else { Some(claim_large()?) };
+    let tag = kind.tag(family);
     for _ in 0..OBJECTS {
         let made = masked(|m| {
             let at = NEXT.get(m);
@@ -109,11 +128,11 @@ pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
             let object = &TABLE[at];
             (!object.place.is_used()).then(|| {
                 debug_assert!(object.waiters.is_empty(m));
-                object.kind.set(m, kind);
+                object.tag.set(m, tag);
                 object.count.set(m, if kind == Kind::Semaphore { count } else { 0 });
-                object.large.set(m, large.unwrap_or(0) as u16);
+                object.large.set(m, large);
                 if let Some(large) = large {
-                    LARGE[large].callers.set(m, Some(&object.waiters));
+                    large.callers.set(m, Some(&object.waiters));
                 }
                 object.place.occupy(at, family)
             })
@@ -123,15 +142,14 @@ pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
         }
     }
     if let Some(large) = large {
-        masked(|m| LARGE[large].used.set(m, false));
+        masked(|m| large.used.set(m, false));
     }
     None
 }
 
-fn claim_large() -> Option<usize> {
-    (0..LARGE_OBJECTS).find(|at| {
+fn claim_large() -> Option<&'static Large> {
+    LARGE.iter().find(|large| {
         masked(|m| {
-            let large = &LARGE[*at];
             let is_free = !large.used.get(m);
             if is_free {
                 large.used.set(m, true);
@@ -146,7 +164,8 @@ fn claim_large() -> Option<usize> {
 #[inline(always)]
 pub(super) fn find(m: Masked, family: Family, word: usize, kind: Kind) -> Option<&'static Object> {
     let object = TABLE.get(index(word))?;
-    (object.place.is_named(word, family) && object.kind.get(m) == kind).then_some(object)
+    let is_named = object.place.is_named(word, family) && object.tag.get(m) == kind.tag(family);
+    is_named.then_some(object)
 }
 
 /// Frees the objects of a family that has no process left: nobody waits for them. Interrupts are on.
@@ -155,8 +174,9 @@ pub(super) fn free_all(family: Family) {
         masked(|m| {
             if object.place.is_used() && object.place.family() == family {
                 object.place.vacate();
-                if object.kind.get(m) != Kind::Semaphore {
-                    object.large(m).used.set(m, false);
+                object.tag.set(m, 0);
+                if let Some(large) = object.large.get(m) {
+                    large.used.set(m, false);
                 }
             }
         });
@@ -185,7 +205,7 @@ fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
 
 impl Object {
     fn large(&self, m: Masked) -> &'static Large {
-        &LARGE[usize::from(self.large.get(m)) % LARGE_OBJECTS]
+        self.large.get(m).unwrap_or(&NO_ENDPOINT)
     }
 
     /// Adds a unit, or hands it to the most urgent process that waits. A count above 2³² − 1 wraps.
@@ -253,8 +273,8 @@ impl Object {
     }
 
     /// Calls the server of an endpoint with `message`; `me` waits for the answer in its frame. While
-    /// the server works for it, it has at least the priority of `me`.
-    #[inline(always)]
+    /// the server works for it, it has at least the priority of `me`. In `fast` for a server that
+    /// waits and is at least as urgent.
     pub(super) fn call(
         &'static self,
         m: Masked,
@@ -262,72 +282,29 @@ impl Object {
         message: Message,
     ) -> Option<Task> {
         let large = self.large(m);
-        let idle = large.server.get(m).filter(|_| large.idle.get(m));
-        let level = me.header.level.get(m);
-        let Some(server) = idle.filter(|server| server.header.level.get(m) <= level) else {
-            return self.call_late(m, me, message);
-        };
         me.calls.set(m, Some(large));
-        large.idle.set(m, false);
-        large.served.set(m, Some(me));
-        server.hand_message(m, message);
-        KERNEL.ready.insert(m, server.task());
-        leave(m, me)
-    }
-
-    /// The call of an endpoint whose server works, is less urgent, or does not exist.
-    #[cold]
-    #[inline(never)]
-    fn call_late(&self, m: Masked, me: &'static Process, message: Message) -> Option<Task> {
-        let large = self.large(m);
-        me.calls.set(m, Some(large));
-        match large.server.get(m).filter(|_| large.idle.get(m)) {
-            Some(server) => {
-                large.accept(m, server, me, message);
-                KERNEL.ready.insert(m, server.task());
-            }
-            None => {
-                me.keep_message(m, message);
-                me.enter(m, &self.waiters);
-                if let Some(server) = large.server.get(m) {
-                    server.settle(m);
-                }
+        if let Some(server) = large.idle.get(m) {
+            large.accept(m, server, me, message);
+            KERNEL.ready.insert(m, server.task());
+        } else {
+            large.complicate(m);
+            me.keep_message(m, message);
+            me.enter(m, &self.waiters);
+            if let Some(server) = large.server.get(m) {
+                server.settle(m);
             }
         }
         leave(m, me)
     }
 
     /// Answers the call that `me` serves with `message`, if there is one, and receives or waits for
-    /// the next. `Err` if the endpoint has another server.
-    #[inline(always)]
+    /// the next. `Err` if the endpoint has another server. In `fast` for a server that has its own
+    /// priority, and for which nobody else waits. `handle` is that of the endpoint.
     pub(super) fn reply_and_receive(
         &'static self,
         m: Masked,
         me: &'static Process,
-        message: Message,
-    ) -> Result<Option<Task>, ()> {
-        let large = self.large(m);
-        let is_server = large.server.get(m).is_some_and(|server| server.is(me));
-        let is_low = me.header.level.get(m) == me.header.base(m);
-        let caller = large.served.get(m).filter(|_| is_server && is_low);
-        let Some(caller) = caller.filter(|_| self.waiters.is_empty(m)) else {
-            return self.reply_late(m, me, message);
-        };
-        large.served.set(m, None);
-        caller.calls.set(m, None);
-        caller.hand_message(m, message);
-        KERNEL.ready.insert(m, caller.task());
-        large.idle.set(m, true);
-        Ok(leave(m, me))
-    }
-
-    /// The first receive, and one with a caller that waits or a priority to give back.
-    #[cold]
-    #[inline(never)]
-    fn reply_late(
-        &self,
-        m: Masked,
-        me: &'static Process,
+        handle: usize,
         message: Message,
     ) -> Result<Option<Task>, ()> {
         let large = self.large(m);
@@ -339,18 +316,17 @@ impl Object {
                     return Err(());
                 }
                 large.server.set(m, Some(me));
-                me.serves.set(m, Some(large));
+                me.serve(m, handle, large);
             }
             Some(_) => return Err(()),
         }
-        if let Some(caller) = large.served.get(m) {
-            large.served.set(m, None);
+        if let Some(caller) = large.take_served(m) {
             caller.calls.set(m, None);
             caller.hand_message(m, message);
             KERNEL.ready.insert(m, caller.task());
         }
         let Some(caller) = serve(m, &self.waiters) else {
-            large.idle.set(m, true);
+            large.idle.set(m, Some(me));
             let next = leave(m, me);
             me.settle(m);
             return Ok(next);
@@ -362,11 +338,42 @@ impl Object {
 }
 
 impl Large {
+    const fn new() -> Self {
+        Self {
+            used: Shared::new(false),
+            senders: WaitQueue::new(),
+            ring: [const { Shared::new(0) }; CAPACITY as usize],
+            first: Shared::new(0),
+            server: Shared::new(None),
+            idle: Shared::new(None),
+            served: Shared::new(None),
+            direct: Shared::new(None),
+            callers: Shared::new(None),
+        }
+    }
+
     /// The level of the most urgent process that waits for the server.
     pub(super) fn top_level(&self, m: Masked) -> Level {
-        let served = self.served.get(m).map_or(IDLE_LEVEL, |caller| caller.header.level.get(m));
+        let served = self.served.get(m).or(self.direct.get(m));
+        let served = served.map_or(IDLE_LEVEL, |caller| caller.header.level.get(m));
         let waiting = self.callers.get(m).and_then(|callers| callers.top_level(m));
         served.min(waiting.unwrap_or(IDLE_LEVEL))
+    }
+
+    /// The process whose call is being served, which is no longer noted then.
+    fn take_served(&self, m: Masked) -> Option<&'static Process> {
+        self.complicate(m);
+        let served = self.served.get(m);
+        self.served.set(m, None);
+        served
+    }
+
+    /// Notes the process whose call is being served as one in general.
+    pub(super) fn complicate(&self, m: Masked) {
+        if let Some(caller) = self.direct.get(m) {
+            self.direct.set(m, None);
+            self.served.set(m, Some(caller));
+        }
     }
 
     /// Gives the server a caller's message, and the priority to work at.
@@ -378,15 +385,22 @@ impl Large {
         caller: &'static Process,
         message: Message,
     ) {
-        self.idle.set(m, false);
+        self.idle.set(m, None);
         self.served.set(m, Some(caller));
         server.hand_message(m, message);
         server.settle(m);
+        let is_plain = server.header.level.get(m) == server.header.base(m)
+            && self.callers.get(m).is_some_and(|callers| callers.is_empty(m));
+        if is_plain {
+            self.served.set(m, None);
+            self.direct.set(m, Some(caller));
+        }
     }
 
     /// A caller is about to end, and waits no longer: its answer goes to nobody, and the server
     /// loses its priority.
     pub(super) fn forget(&self, m: Masked, caller: &Process) {
+        self.complicate(m);
         if self.served.get(m).is_some_and(|served| served.is(caller)) {
             self.served.set(m, None);
         }
@@ -400,11 +414,10 @@ impl Large {
     pub(super) fn close(&self, reason: usize) {
         masked(|m| {
             self.server.set(m, None);
-            self.idle.set(m, false);
+            self.idle.set(m, None);
         });
         let next = |m| {
-            let served = self.served.get(m);
-            self.served.set(m, None);
+            let served = self.take_served(m);
             let callers = self.callers.get(m).filter(|_| self.server.get(m).is_none());
             served.or_else(|| callers.and_then(|callers| serve(m, callers)))
         };

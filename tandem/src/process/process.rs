@@ -19,9 +19,9 @@
 
 use super::{
     call,
-    entry::{Continuations, Frame, continuations, tandem_process_vectors},
+    entry::{Continuations, Frame, continuations},
     handle::{Family, Place, index},
-    object::{Large, free_all},
+    object::{Kind, Large, NO_ENDPOINT, TABLE, free_all},
     space::{self, Space},
     table::PAGE,
 };
@@ -85,7 +85,8 @@ pub(super) struct Process {
     doomed: Shared<bool>,
     /// The process is in [`end`], and takes no child that ends.
     ends: Shared<bool>,
-    /// The endpoint that the process has called and waits for.
+    /// The endpoint that the process has called and waits for. Outdated when it does not wait for
+    /// one: then nothing is waited for there.
     pub(super) calls: Shared<Option<&'static Large>>,
     /// The endpoint that the process receives from.
     pub(super) serves: Shared<Option<&'static Large>>,
@@ -295,6 +296,17 @@ impl Process {
         [0, 1, 2, 3].map(|word| self.result(m, Frame::A1 + word))
     }
 
+    /// Makes the process, which runs, the server of an endpoint.
+    pub(super) fn serve(&self, m: Masked, handle: usize, large: &'static Large) {
+        self.serves.set(m, Some(large));
+        let frame = self.frame(m);
+        // SAFETY: as for `result`: the process is in a call.
+        unsafe {
+            (&raw mut (*frame).handle).write(handle);
+            (&raw mut (*frame).endpoint).write(large);
+        }
+    }
+
     /// Enters the process, which runs, into a queue.
     #[inline(always)]
     pub(super) fn enter(&'static self, m: Masked, queue: &WaitQueue) {
@@ -320,6 +332,9 @@ impl Process {
                 return;
             }
             KERNEL.ready.relevel(m, process.task(), level, true);
+            if let Some(large) = process.serves.get(m) {
+                large.complicate(m);
+            }
             if let Some(waiter) = process.header.waiter.get(m) {
                 // SAFETY: it is the waiter in the record, which is static: `enter` alone stores it.
                 unsafe { waiter.as_ref() }.move_to_level_of_task(m);
@@ -331,6 +346,15 @@ impl Process {
     pub(super) fn task(&self) -> Task {
         // SAFETY: records are static.
         unsafe { NonNull::from(&self.header).as_ref() }
+    }
+
+    /// The report of this process's end.
+    fn ended(&self, cause: Cause) -> Ended {
+        let [first, second] = masked(|m| self.name.get(m)).map(usize::to_le_bytes);
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&first);
+        name[8..].copy_from_slice(&second);
+        Ended { name, cause }
     }
 
     /// Has another process end, at the latest when it would return to user mode.
@@ -351,6 +375,10 @@ impl Process {
         if let Some(large) = self.calls.get(m) {
             large.forget(m, self);
             self.calls.set(m, None);
+        }
+        // From here on a call of a server that is to end waits for that end.
+        if let Some(large) = self.serves.get(m) {
+            large.idle.set(m, None);
         }
         kernel::wake(m, self.task());
     }
@@ -392,7 +420,7 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
             return Err(StillAlive);
         }
         // SAFETY: the vectors lead to entries that go on in the kernel's own.
-        unsafe { arch::set_vectors((&raw const tandem_process_vectors).addr()) };
+        unsafe { arch::set_vectors(continuations(space::has_asids(m)).vectors) };
         space::write_request(m, request);
         let (process, _) = claim(m).expect("memory for a process");
         process.parent.set(m, 0);
@@ -518,28 +546,32 @@ fn free(m: Masked, process: &'static Process) {
 /// Prepares the memory and the frame of a claimed process, and makes it ready. If it is more urgent
 /// than the caller, it runs at once. `second` is its second argument.
 fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8], second: usize) {
-    let (space, arena, frame, asids) = masked(|m| {
-        let arena = (process.family(m) == 0).then(|| space::arena(m));
-        (process.space(m), arena, process.frame(m), space::has_asids(m))
+    let (space, family, arena, frame) = masked(|m| {
+        let family = process.family(m);
+        let arena = (family == 0).then(|| space::arena(m));
+        (process.space(m), family, arena, process.frame(m))
     });
     if is_new {
         space.build();
+        write_constants(process, &space, frame);
     }
     space.renew(arena);
-    let Continuations { resume, restore, answer, back } = continuations(asids);
+    space::clear(frame.addr(), size_of::<[usize; 32]>());
     let argument = if handed.is_empty() { plan.argument } else { space.place(handed) };
-    // SAFETY: the frame is on the kernel stack of a process that does not run yet.
-    let frame = unsafe {
-        space::clear(frame.addr(), size_of::<Frame>());
-        (&raw mut (*frame).process).write(process);
-        &mut *frame
-    };
-    frame.registers[Frame::PC] = plan.entry;
-    frame.registers[Frame::A0] = argument;
-    frame.registers[Frame::A1] = second;
-    frame.registers[Frame::SP] = space::STACK_END - handed.len().next_multiple_of(16);
-    frame.space = space.satp;
-    (frame.resume, frame.restore, frame.answer, frame.back) = (resume, restore, answer, back);
+    // SAFETY: the frame is on the kernel stack of a process that does not run yet. Of the fields left
+    // out, the constants have been written for the record's first process.
+    unsafe {
+        let registers = (&raw mut (*frame).registers).cast::<usize>();
+        registers.add(Frame::PC).write(plan.entry);
+        registers.add(Frame::A0).write(argument);
+        registers.add(Frame::A1).write(second);
+        registers.add(Frame::SP).write(space::STACK_END - handed.len().next_multiple_of(16));
+        (&raw mut (*frame).entries).write(0);
+        (&raw mut (*frame).semaphores).write(Kind::Semaphore.tag(family));
+        (&raw mut (*frame).endpoints).write(Kind::Endpoint.tag(family));
+        (&raw mut (*frame).handle).write(usize::MAX);
+        (&raw mut (*frame).endpoint).write(&NO_ENDPOINT);
+    }
     // A record is claimed by one caller, and its previous task has ended.
     let claimed = process.task().claim("process", plan.priority);
     debug_assert!(claimed.is_ok());
@@ -550,7 +582,7 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     let is_late = is_closed(m, process.family(m));
     process.doomed.set(m, is_late);
     if is_late {
-        frame.registers[Frame::PC] = 0;
+        process.set_result(m, Frame::PC, 0);
     }
     process.reaps.set(m, false);
     process.children.set(m, 0);
@@ -559,11 +591,28 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     process.serves.set(m, None);
     process.header.admit(m);
     let low = space.kernel_stack - 2 * PAGE;
-    let stack = core::ptr::from_mut(frame).addr();
+    let stack = frame.addr();
     // SAFETY: the kernel stack is unused, and the continuation restores the frame at its high end.
-    unsafe { process.header.saved.prepare_at(m, low, stack, restore) };
+    unsafe { process.header.saved.prepare_at(m, low, stack, (*frame).restore) };
     kernel::launch(m, mask, process.task());
     mask.restore();
+}
+
+/// Writes the fields of a frame that are the same for all processes of a record.
+fn write_constants(process: &'static Process, space: &Space, frame: *mut Frame) {
+    let asids = masked(space::has_asids);
+    let Continuations { resume, restore, answer, back, .. } = continuations(asids);
+    // SAFETY: the frame is on a kernel stack that no process has used yet.
+    unsafe {
+        (&raw mut (*frame).space).write(space.satp);
+        (&raw mut (*frame).resume).write(resume);
+        (&raw mut (*frame).restore).write(restore);
+        (&raw mut (*frame).answer).write(answer);
+        (&raw mut (*frame).back).write(back);
+        (&raw mut (*frame).process).write(process);
+        (&raw mut (*frame).kernel).write(&KERNEL);
+        (&raw mut (*frame).objects).write(TABLE.as_ptr());
+    }
 }
 
 /// Waits until a child has ended. Returns its handle and its status; `None` if there is no child,
@@ -615,18 +664,13 @@ pub(super) unsafe extern "C" fn fault(cause: usize, at: usize, value: usize) -> 
 
 /// Ends the calling process.
 pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
-    let [first, second] = masked(|m| me.name.get(m)).map(usize::to_le_bytes);
-    let mut name = [0; 16];
-    name[..8].copy_from_slice(&first);
-    name[8..].copy_from_slice(&second);
-    let ended = Ended { name, cause };
     if !matches!(cause, Cause::Own(_)) {
-        masked(|m| ALL.report.get(m))(&ended);
+        masked(|m| ALL.report.get(m))(&me.ended(cause));
     }
     if let Some(large) = masked(|m| me.serves.get(m)) {
         large.close(call::DEAD);
     }
-    let (family, is_last_user, founded) = masked(|m| {
+    let (family, is_last_user, founded, is_parent) = masked(|m| {
         let family = me.family(m);
         let members = &MEMBERS_OF[usize::from(family)];
         let users = members.users.get(m) - 1;
@@ -636,12 +680,14 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
             members.founder.set(m, None);
         }
         me.ends.set(m, true);
-        (family, users == 0, founded)
+        (family, users == 0, founded, me.children.get(m) != 0)
     });
     if is_last_user {
         free_all(family);
     }
-    disown(me);
+    if is_parent {
+        disown(me);
+    }
     if founded {
         end_family(me, family);
     }
@@ -661,7 +707,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     ALL.entries.set(m, ALL.entries.get(m) + entries);
     hand_to_parent(m, me);
     if me.index() == 0 {
-        ALL.first.set(m, Some(ended));
+        ALL.first.set(m, Some(me.ended(cause)));
         ALL.first_ended.give();
     }
     kernel::end_thread()

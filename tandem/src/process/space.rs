@@ -109,17 +109,19 @@ fn pages(m: Masked, bytes: usize) -> Option<usize> {
     Some(first)
 }
 
-/// Fills memory with zeros: a store for each word, and a jump for eight of them. `bytes` is a
-/// multiple of 64.
+/// Fills memory with zeros: a store for each word, and a jump for 32 of them. `bytes` is a multiple
+/// of 256.
 #[inline(always)]
 pub(super) fn clear(page: usize, bytes: usize) {
     // SAFETY: callers pass memory from `pages` that no running process uses.
     unsafe {
         asm!(
             "2:",
-            "sd zero, 0({at})", "sd zero, 8({at})", "sd zero, 16({at})", "sd zero, 24({at})",
-            "sd zero, 32({at})", "sd zero, 40({at})", "sd zero, 48({at})", "sd zero, 56({at})",
-            "addi {at}, {at}, 64",
+            ".irp word, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, \
+             22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+            "sd zero, 8*\\word({at})",
+            ".endr",
+            "addi {at}, {at}, 256",
             "bltu {at}, {end}, 2b",
             at = inout(reg) page => _,
             end = in(reg) page + bytes,

@@ -26,6 +26,7 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("inheritance", races::inheritance),
         ("forgotten", races::forgotten),
         ("latency", races::latency),
+        ("storm", races::storm),
         ("records", races::records),
         ("quota", races::quota),
         (LONG, races::generations),
@@ -105,21 +106,23 @@ fn store(address: usize) {
 }
 
 /// The registers that a call may change, after it: results, or 0.
-fn after_call(number: usize) -> [usize; 13] {
+fn after_call(number: usize, argument: usize) -> [usize; 13] {
     let mut seen = [0; 13];
-    // SAFETY: as `raw`; the stores go to `seen`, whose address is in s0.
+    // SAFETY: as `raw`; the stores go to `seen`, whose address is in `tp`, which
+    // programs do not use and the kernel preserves.
     unsafe {
         asm!(
+            "mv tp, {to}",
             "li t0, -1", "li t1, -1", "li t2, -1", "li t3, -1", "li t4, -1", "li t5, -1",
             "li t6, -1", "li a6, -1", "li ra, -1", "li gp, -1",
             "li a3, 0", "li a4, 0", "li a5, 0", "li a1, 0", "li a2, 0",
             "ecall",
-            "sd t0, 0({to})", "sd t1, 8({to})", "sd t2, 16({to})", "sd t3, 24({to})",
-            "sd t4, 32({to})", "sd t5, 40({to})", "sd t6, 48({to})", "sd a6, 56({to})",
-            "sd a7, 64({to})", "sd ra, 72({to})", "sd gp, 80({to})", "sd a1, 88({to})",
-            "sd s2, 96({to})",
+            "sd t0, 0(tp)", "sd t1, 8(tp)", "sd t2, 16(tp)", "sd t3, 24(tp)",
+            "sd t4, 32(tp)", "sd t5, 40(tp)", "sd t6, 48(tp)", "sd a6, 56(tp)",
+            "sd a7, 64(tp)", "sd ra, 72(tp)", "sd gp, 80(tp)", "sd a1, 88(tp)",
+            "sd s2, 96(tp)",
             to = in(reg) seen.as_mut_ptr(),
-            in("a0") 0_usize, in("a7") number,
+            in("a0") argument, in("a7") number,
             lateout("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
             out("s8") _, out("s9") _, out("s10") _, out("s11") _,
             clobber_abi("C"),
@@ -131,9 +134,12 @@ fn after_call(number: usize) -> [usize; 13] {
 /// No register shows a value of the kernel's or of another process's.
 fn registers() {
     const YIELD: usize = 1;
+    const GIVE: usize = 2;
+    const TAKE: usize = 3;
     const SLEEP: usize = 4;
+    const CALL: usize = 12;
     const S2: usize = 12;
-    let seen = after_call(SLEEP);
+    let seen = after_call(SLEEP, 0);
     // a1 is a result, which this call does not have: a value of the process's own.
     assert_eq!(seen[..S2 - 1], [0; S2 - 1], "a function's registers");
     // The partner leaves a value in every register that it may, and yields.
@@ -151,8 +157,41 @@ fn registers() {
         }
     });
     for _ in 0..3 {
-        assert_eq!(after_call(YIELD), [0; 13], "the registers of another process");
+        assert_eq!(after_call(YIELD, 0), [0; 13], "the registers of another process");
     }
+    let semaphore = Semaphore::new(0).expect("a semaphore");
+    for number in [GIVE, TAKE] {
+        assert_eq!(after_call(number, semaphore.0)[..S2 - 1], [0; S2 - 1], "of the kernel's");
+    }
+    // One that is more urgent leaves values, and waits for a unit; then it answers a call.
+    let endpoint = Endpoint::new().expect("an endpoint");
+    start(3, Family::Same, "urgent", move || {
+        let answer = |number: usize, handle: usize| {
+            // SAFETY: as `raw`.
+            unsafe {
+                asm!(
+                    "li s2, 77", "li s3, 77", "li s11, 77", "li t3, 77", "li ra, 77", "li gp, 77",
+                    "li t0, 77", "li a6, 77", "ecall", in("a7") number, in("a0") handle,
+                    in("a1") 0, in("a2") 0, in("a3") 0, in("a4") 0, in("a5") 77,
+                    lateout("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _,
+                    out("s7") _, out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+                    clobber_abi("C"),
+                );
+            }
+        };
+        answer(TAKE, semaphore.0);
+        for _ in 0..4 {
+            answer(CALL + 1, endpoint.0);
+        }
+    });
+    let seen = after_call(GIVE, semaphore.0);
+    assert_eq!(seen[..S2 - 1], [0; S2 - 1], "of the more urgent process");
+    assert_eq!(seen[S2], 0, "of the more urgent process");
+    for _ in 0..3 {
+        assert_eq!(after_call(CALL, endpoint.0), [0; 13], "of the server");
+    }
+    assert_eq!(endpoint.call([0; 4]), Err(Refused::Dead));
+    assert!(user::reap().is_some());
     // The value of `tp` is a process's own.
     let kept: usize;
     // SAFETY: `tp` is not used by programs.

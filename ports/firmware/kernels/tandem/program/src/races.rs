@@ -3,6 +3,7 @@
 
 use core::hint::black_box;
 
+use chronoscope_suite::vary::Random;
 use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Refused, Semaphore};
 
 use crate::check::{outcome, start};
@@ -226,6 +227,81 @@ pub fn forgotten() {
     assert!(server.kill());
     assert_eq!(endpoint.call([0; 4]), Err(Refused::Dead));
     assert_eq!(user::reap(), Some((server, KILLED)));
+}
+
+/// Callers and servers of random priorities, some of which are ended at random moments: each call is
+/// answered with its own answer, or fails because a server has ended.
+pub fn storm() {
+    for seed in 1..=60 {
+        let mut random = Random::new(seed);
+        let endpoints = [(); 2].map(|()| Endpoint::new().expect("an endpoint"));
+        let gate = Semaphore::new(0).expect("a semaphore");
+        let mut children = [user::Child(0); 10];
+        for (at, child) in children.iter_mut().enumerate() {
+            let priority = random.below(4) as u8;
+            let chance = random.draw();
+            *child = if at < 3 {
+                start(priority, Family::Same, "server", move || serve(endpoints, at % 2, chance))
+            } else {
+                start(priority, Family::Same, "caller", move || call(endpoints, gate, chance))
+            };
+        }
+        for _ in 0..12 {
+            user::sleep_until(user::cycles() + u64::from(random.below(4_000)));
+            if random.below(2) == 0 {
+                children[random.below(10) as usize].kill();
+            }
+            gate.give();
+        }
+        // The servers that are left end last, so that every caller comes to its end.
+        for child in children.iter().rev() {
+            user::sleep_until(user::cycles() + 20_000);
+            gate.give();
+            child.kill();
+        }
+        for _ in children {
+            let (_, status) = user::reap().expect("a child has ended");
+            assert!(status == 0 || status == KILLED, "seed {seed}: status {status}");
+        }
+    }
+}
+
+/// Answers `x` with `x + 1` and a word of its own, from one endpoint; in part by calls of the other.
+fn serve(endpoints: [Endpoint; 2], own: usize, chance: u64) {
+    let mut random = Random::new(chance);
+    let mut answer = [0; 4];
+    while let Ok([x, depth, ..]) = endpoints[own].reply_and_receive(answer) {
+        match random.below(4) {
+            0 => work(u64::from(random.below(2_000))),
+            1 => user::yield_now(),
+            // Never back to the first: that would wait for ever.
+            2 if own == 0 && depth == 0 => {
+                let _ = endpoints[1].call([x, 1, 0, 0]);
+            }
+            _ => (),
+        }
+        answer = [x + 1, x ^ 0x55, 0, own];
+    }
+}
+
+/// Calls servers, and ends with 1 if an answer is another one's.
+fn call(endpoints: [Endpoint; 2], gate: Semaphore, chance: u64) {
+    let mut random = Random::new(chance);
+    for _ in 0..20 {
+        let (x, at) = (random.below(1 << 30) as usize, random.below(2) as usize);
+        match endpoints[at].call([x, 0, 0, 0]) {
+            Ok(answer) if answer == [x + 1, x ^ 0x55, 0, at] => (),
+            Ok(_) => user::end(1),
+            Err(Refused::Dead) => break,
+            Err(_) => user::end(2),
+        }
+        match random.below(8) {
+            0 => gate.take(),
+            1 => gate.give(),
+            2 => user::yield_now(),
+            _ => (),
+        }
+    }
 }
 
 /// No call masks interrupts for long: a process that is more urgent than all wakes in time while
