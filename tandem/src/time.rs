@@ -8,13 +8,19 @@
 //!
 //! When the head of a slot with others is due, its time becomes the base, and [`expire`] files the
 //! others anew, each in a masked window of its own: into nearer slots, so that they are sorted in the
-//! end. A timer is filed again at most once for each bit. In the worst case, one tick files all
-//! timers anew: those of similar times, set since the last tick that filed.
+//! end. In the worst case, one tick files all timers anew: those of similar times, set since the
+//! last tick that filed.
+//!
+//! When the head of a slot with two others or more is cancelled, it is not known which of them is due
+//! first. The next of the ring becomes the head and *pretends* to be due when the cancelled one was,
+//! which is no later than any of them. When that time comes, it becomes the base, and all are filed
+//! anew. So whatever is set and cancelled, each filing of a timer moves it to a nearer slot, or moves
+//! the base within the nearest: at most 32 times from the farthest but one. In the farthest slot, a
+//! timer is filed anew at most once in 2³¹ ticks.
 //!
 //! The alarm stays as it is when the first timer is cancelled, and is not set again for a later
 //! one: a time limit that does not come costs no access to the board's clock. The alarm then comes
-//! early once, and is set for the first timer there is. Where a slot has others than the cancelled
-//! head, they are filed anew then.
+//! early once, and is set for the first timer there is.
 //!
 //! Times are in ticks of the board's clock, counted by [`now`].
 //!
@@ -125,17 +131,16 @@ const UNFILED: usize = 0;
 /// bits.
 const NEAREST_BITS: u32 = 3;
 
-/// Timers that [`expire`] files anew in one run of the handler, where handlers do not nest.
-const FILED_IN_A_RUN: usize = 2;
-
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
     /// The task to be woken. `None` for a foreign waker.
     pub(crate) task: Shared<Option<Task>>,
     due: Shared<u64>,
-    /// The number of the slot in which the timer was filed; 0 if it is not set.
+    /// The number of the slot in which the timer was filed, and [`PRETENDS`]; 0 if it is not set.
     place: Shared<u8>,
+    /// The time for which a timer that pretends is set. Undefined otherwise.
+    behind: Shared<MaybeUninit<u64>>,
     /// The neighbours in the ring of a timer that is set.
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
@@ -147,6 +152,10 @@ pub(crate) struct Timer {
 /// The value of [`Timer::place`] for a timer that is not set.
 const OFF: u8 = 0;
 
+/// The bit in [`Timer::place`] of a timer whose `due` is a time no later than its own. Not set in a
+/// timer that is alone in a slot.
+const PRETENDS: u8 = 0x80;
+
 pub(crate) struct Timers {
     /// The time for which the alarm is set, or `u64::MAX`. No earlier than the base, and no later
     /// than the first timer's: earlier where the timer for which it was set has been cancelled.
@@ -156,7 +165,7 @@ pub(crate) struct Timers {
     /// A bit for each ring, set if it has timers. The highest is that of ring 0.
     occupied: Shared<u32>,
     /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
-    /// timer that is due first.
+    /// timer that is due first, or pretends to be.
     rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
 }
 
@@ -215,6 +224,7 @@ impl Timer {
             task: Shared::new(task),
             due: Shared::new(0),
             place: Shared::new(OFF),
+            behind: Shared::new(MaybeUninit::uninit()),
             next: Shared::new(None),
             prev: Shared::new(None),
             waker: Shared::new(MaybeUninit::uninit()),
@@ -238,7 +248,29 @@ impl Timer {
 
     #[cfg(any(test, feature = "embassy-time"))]
     pub(crate) fn due_if_set(&self, m: Masked) -> Option<u64> {
-        self.is_set(m).then(|| self.due.get(m))
+        self.is_set(m).then(|| self.own_due(m))
+    }
+
+    /// The time for which the timer is set.
+    fn own_due(&self, m: Masked) -> u64 {
+        if self.place.get(m) & PRETENDS == 0 {
+            return self.due.get(m);
+        }
+        // SAFETY: `pretend` sets the bit and writes the time.
+        unsafe { self.behind.get(m).assume_init() }
+    }
+
+    /// Has the timer, which has others in its slot, be due at an earlier time for them all.
+    fn pretend(&self, m: Masked, due: u64) {
+        self.behind.set(m, MaybeUninit::new(self.own_due(m)));
+        self.due.set(m, due);
+        self.place.set(m, self.place.get(m) | PRETENDS);
+    }
+
+    /// Has the timer be due at its own time.
+    fn end_pretence(&self, m: Masked) {
+        self.due.set(m, self.own_due(m));
+        self.place.set(m, self.place.get(m) & !PRETENDS);
     }
 
     pub(crate) fn cancel(&self, m: Masked) {
@@ -348,17 +380,16 @@ impl Timers {
         }
     }
 
-    /// Takes a timer, which was filed in this slot, out of its ring. It must be filed again or marked
-    /// as off.
+    /// Takes a timer with this place out of its ring. It must be filed again or marked as off.
     #[inline(always)]
-    fn remove(&self, m: Masked, timer: &Timer, number: usize) {
+    fn remove(&self, m: Masked, timer: &Timer, place: usize) {
         kernel::breach("remove");
         let is_alone = neighbour(m, &timer.next) == NonNull::from(timer);
         // The bit of `UNFILED` is the sign: no timer is unfiled.
         if is_alone && self.occupied.get(m).cast_signed() > 0 {
-            self.clear(m, number);
+            self.clear(m, place);
         } else {
-            self.remove_among(m, timer, number);
+            self.remove_among(m, timer, place & !usize::from(PRETENDS));
         }
     }
 
@@ -375,25 +406,15 @@ impl Timers {
         at(m, prev).next.set(m, Some(next));
         at(m, next).prev.set(m, Some(prev));
         if is_head {
-            // Which of the others is due first is not known.
-            self.clear(m, number);
-            self.join_unfiled(m, next);
+            self.ring(number).set(m, Some(next));
         } else if self.ring(UNFILED).get(m) == Some(this) {
             self.ring(UNFILED).set(m, Some(next));
         }
-    }
-
-    /// Puts a ring behind the unfiled one.
-    fn join_unfiled(&self, m: Masked, ring: NonNull<Timer>) {
-        let Some(first) = self.ring(UNFILED).get(m) else {
-            self.ring(UNFILED).set(m, Some(ring));
-            return self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
-        };
-        let (last, end) = (neighbour(m, &at(m, first).prev), neighbour(m, &at(m, ring).prev));
-        at(m, last).next.set(m, Some(ring));
-        at(m, ring).prev.set(m, Some(last));
-        at(m, end).next.set(m, Some(first));
-        at(m, first).prev.set(m, Some(end));
+        if next == prev {
+            at(m, next).end_pretence(m);
+        } else if is_head {
+            at(m, next).pretend(m, timer.due.get(m));
+        }
     }
 
     /// Empties a ring.
@@ -414,30 +435,37 @@ impl Timers {
         let number = arch::leading_zeros(occupied) as usize;
         let timer = self.ring(number).get(m);
         debug_assert!(timer.is_some());
-        // SAFETY: the bit of a ring is set only while it has timers: `file`, `join_unfiled` and
-        // `clear` change both at once.
+        // SAFETY: the bit of a ring is set only while it has timers: `file`, `spread` and `clear`
+        // change both at once.
         let timer = unsafe { timer.unwrap_unchecked() };
         Step::Take(number, timer, at(m, timer).due.get(m))
     }
 
-    /// Takes the head of a slot out of its ring.
+    /// Takes and returns the head of a slot, which is due. If there are others in its slot, its time
+    /// becomes the base and all are left unfiled instead: [`refile`](Self::refile) returns those that
+    /// are due in the order of the ring.
     #[inline(always)]
-    fn take(&self, m: Masked, number: usize, timer: &Timer) {
-        if neighbour(m, &timer.next) == NonNull::from(timer) {
-            self.clear(m, number);
-        } else {
-            self.take_among(m, number, timer);
+    fn take(&self, m: Masked, number: usize, timer: NonNull<Timer>) -> Option<NonNull<Timer>> {
+        debug_assert!(self.ring(number).get(m) == Some(timer));
+        if neighbour(m, &at(m, timer).next) != timer {
+            self.spread(m, number, timer);
+            return None;
         }
-        timer.place.set(m, OFF);
+        self.clear(m, number);
+        at(m, timer).place.set(m, OFF);
+        Some(timer)
     }
 
-    /// Takes the head of a slot with others out of its ring, and leaves these unfiled.
+    /// Leaves the timers of the nearest slot, whose head is due, unfiled. No other is unfiled.
     #[inline(never)]
-    fn take_among(&self, m: Masked, number: usize, timer: &Timer) {
-        let due = timer.due.get(m);
+    fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
+        debug_assert!(self.ring(UNFILED).get(m).is_none());
+        let due = at(m, head).due.get(m);
         self.base.set(m, due);
         self.armed.set(m, due);
-        self.remove(m, timer, number);
+        self.clear(m, number);
+        self.ring(UNFILED).set(m, Some(head));
+        self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
     }
 
     /// Files an unfiled timer, or takes and returns it if its time has come.
@@ -445,7 +473,7 @@ impl Timers {
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
         let pointer = self.ring(UNFILED).get(m)?;
         let timer = at(m, pointer);
-        let due = timer.due.get(m);
+        let due = timer.own_due(m);
         self.remove(m, timer, timer.place.get(m).into());
         if due == self.base.get(m) {
             timer.place.set(m, OFF);
@@ -473,18 +501,19 @@ impl Timers {
             let timers = ring(slot.get(m));
             assert_eq!(self.occupied.get(m) & bit(number) != 0, !timers.is_empty());
             if number == UNFILED {
-                dues.extend(timers.iter().map(|timer| timer.due.get(m)));
+                dues.extend(timers.iter().map(|timer| timer.own_due(m)));
                 continue;
             }
             for timer in &timers {
-                let due = timer.due.get(m);
+                let due = timer.own_due(m);
                 assert!(self.base.get(m) <= due && slot_of(due ^ self.base.get(m)) == number);
-                assert_eq!(usize::from(timer.place.get(m)), number);
-                // The head is due first, and so is a nearer slot.
-                assert!(timers[0].due.get(m) <= due);
+                assert_eq!(usize::from(timer.place.get(m) & !PRETENDS), number);
+                assert!(timers.len() > 1 || timer.due.get(m) == due);
+                // The head is due first, or pretends to be, and so is a nearer slot.
+                assert!(timers[0].due.get(m) <= due && self.base.get(m) <= timers[0].due.get(m));
                 assert!(dues.iter().all(|farther| due <= *farther));
             }
-            dues.extend(timers.iter().map(|timer| timer.due.get(m)));
+            dues.extend(timers.iter().map(|timer| timer.own_due(m)));
         }
         let first = dues.into_iter().min();
         assert!(self.base.get(m) <= self.armed.get(m));
@@ -506,7 +535,8 @@ impl Timers {
 enum Step {
     /// There are timers to be filed anew.
     File,
-    /// The first timer is the head of this slot, and due at this time.
+    /// The first timer is the head of this slot, and due at this time. If it has others in its slot,
+    /// they may be due first, but none before this time.
     Take(usize, NonNull<Timer>, u64),
     /// There is no timer.
     None,
@@ -535,7 +565,7 @@ fn arm_again(m: Masked, mask: Mask, due: Option<u64>) {
     let due = Some(due.unwrap_or(u64::MAX).min(crate::slice::end(m))).filter(|due| *due < u64::MAX);
     TIMERS.armed.set(m, due.unwrap_or(u64::MAX));
     if let Some(due) = due {
-        if arch::HANDLERS_NEST {
+        if arch::handlers_nest() {
             mask.restore();
             let (_, m) = Mask::set();
             // A handler may have set the alarm for an earlier time.
@@ -555,8 +585,8 @@ fn arm_again(m: Masked, mask: Mask, due: Option<u64>) {
 /// A step for each task that is woken, and for each timer that is filed anew: those set for times
 /// that have more of their leading bits in common with this one's than with any earlier alarm's.
 ///
-/// On Cortex-M it does all of this, with interrupts on after each step; on RISC-V it wakes one task
-/// or files two timers, and the next step has its own interrupt.
+/// On Cortex-M it does all of this for the timers of a slot, with interrupts on after each step; on
+/// RISC-V it takes one step. Then it sets the alarm for the next, at once if that is due.
 #[inline]
 pub fn expire() {
     let (mask, m) = Mask::set();
@@ -573,7 +603,7 @@ pub fn expire() {
         let Some(task) = timer.task.get(m).filter(|_| is_alone) else {
             return expire_rest(m, mask);
         };
-        // The frequent case. Another timer that is due, in another slot, has another alarm.
+        // The frequent case.
         TIMERS.clear(m, number);
         timer.place.set(m, OFF);
         trace::emit(Event::TimerExpired, task);
@@ -582,8 +612,20 @@ pub fn expire() {
     }
     match step {
         Step::None => arm_again(m, mask, None),
+        // One that is due by now has an alarm of its own, at once: a comparison with the clock here
+        // would cost each tick 8 instructions on a Cortex-M4.
         Step::Take(_, _, due) => arm_again(m, mask, Some(due)),
         Step::File => expire_rest(m, mask),
+    }
+}
+
+/// Sets the alarm for the next step, where handlers do not nest: at once if that is due.
+#[inline(always)]
+fn arm_for(m: Masked, mask: Mask, step: Step) {
+    match step {
+        Step::None => arm_again(m, mask, None),
+        Step::Take(_, _, due) => arm_again(m, mask, Some(due)),
+        Step::File => arm_again(m, mask, Some(TIMERS.base.get(m))),
     }
 }
 
@@ -592,30 +634,16 @@ pub fn expire() {
 #[inline(never)]
 fn expire_rest(mut m: Masked, mut mask: Mask) {
     let now = _tandem_now();
-    let mut steps = 0;
-    let next = loop {
-        // On RISC-V interrupts stay masked until the handler ends, so further steps have a handler
-        // run of their own, at once.
-        if !arch::HANDLERS_NEST && steps >= FILED_IN_A_RUN {
-            break match TIMERS.next_step(m) {
-                Step::None => None,
-                Step::Take(_, _, due) => Some(due),
-                Step::File => Some(TIMERS.base.get(m)),
-            };
-        }
+    loop {
         let step = TIMERS.next_step(m);
         kernel::breach("expire");
-        let due = match step {
-            Step::None => break None,
-            Step::Take(_, _, due) if due > now => break Some(due),
-            Step::Take(number, timer, _) => {
-                TIMERS.take(m, number, at(m, timer));
-                Some(timer)
-            }
+        let expired = match step {
+            Step::None => return arm_again(m, mask, None),
+            Step::Take(_, _, due) if due > now => return arm_again(m, mask, Some(due)),
+            Step::Take(number, timer, _) => TIMERS.take(m, number, timer),
             Step::File => TIMERS.refile(m),
         };
-        steps += if due.is_some() { FILED_IN_A_RUN } else { 1 };
-        if let Some(timer) = due {
+        if let Some(timer) = expired {
             if let Some(task) = at(m, timer).task.get(m) {
                 trace::emit(Event::TimerExpired, task);
                 wake(m, mask, timer, task);
@@ -623,12 +651,13 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
                 expire_without_task(m, mask, timer);
             }
         }
-        if arch::HANDLERS_NEST {
-            mask.restore();
-            (mask, m) = Mask::set();
+        if !arch::handlers_nest() {
+            // Interrupts stay masked until the handler ends.
+            return arm_for(m, mask, TIMERS.next_step(m));
         }
-    };
-    arm_again(m, mask, next);
+        mask.restore();
+        (mask, m) = Mask::set();
+    }
 }
 
 /// Calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a

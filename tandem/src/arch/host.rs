@@ -52,6 +52,8 @@ thread_local! {
     /// The call that is about to mask interrupts, or has just unmasked them.
     pub(crate) static WINDOW: Cell<Option<&'static core::panic::Location<'static>>> =
         const { Cell::new(None) };
+    /// Whether a handler that [`interrupts`] runs may itself be interrupted.
+    pub(crate) static NEST: Cell<bool> = const { Cell::new(true) };
     /// The masked window that a test opens on purpose.
     pub(crate) static BREACH: Cell<&'static str> = const { Cell::new("") };
 }
@@ -108,8 +110,13 @@ fn interrupts() {
     }
 }
 
-/// Handlers nest in the simulation, as on Cortex-M.
-pub(crate) const HANDLERS_NEST: bool = true;
+/// Handlers nest in the simulation, as on Cortex-M, unless a test sets it otherwise, as on RISC-V.
+pub(crate) fn handlers_nest() -> bool {
+    #[cfg(test)]
+    return NEST.get();
+    #[cfg(not(test))]
+    true
+}
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]

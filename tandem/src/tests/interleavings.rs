@@ -369,6 +369,37 @@ fn timers(run: &mut Run) {
     });
 }
 
+/// Time limits that do not come: the first timer of a slot is cancelled beside others.
+fn limits(run: &mut Run) {
+    let tick = |ticks: u64| {
+        NOW.set(NOW.get() + ticks);
+        super::tick();
+    };
+    let sleep = |due| async move {
+        delay_until(due).await;
+        must(time::now() >= due);
+    };
+    let limited = async {
+        for due in [8, 10] {
+            let mut limit = pin!(delay_until(due));
+            let _late = poll_fn(|context| Poll::Ready(limit.as_mut().poll(context))).await;
+            crate::yield_now().await;
+        }
+    };
+    let starts = vec![
+        spawn(run, 1, sleep(9)),
+        spawn(run, 1, sleep(12)),
+        spawn(run, 2, limited),
+        spawn(run, 1, sleep(3)),
+    ];
+    run.actions = vec![Box::new(move || tick(8)), Box::new(move || tick(1))];
+    begin(run, starts, move || {
+        let (first, armed, now) = masked(|m| (TIMERS.check(m), ARMED.get(), NOW.get()));
+        assert!(first.is_none_or(|first| armed <= first.max(now)), "{first:?} {armed} {now}");
+        tick(2);
+    });
+}
+
 fn ceilings(run: &mut Run) {
     let (ceiling, uses, gate) = (
         leak(Ceiling::new(Priority::new(4), 0_u32)),
@@ -579,18 +610,22 @@ fn storage_again(run: &mut Run) {
 /// Prepares a run.
 type Scenario = fn(&mut Run);
 
-const SCENARIOS: [(&str, Scenario); 10] = [
+const SCENARIOS: [(&str, Scenario); 11] = [
     ("units", units),
     ("semaphores", semaphores),
     ("events", events),
     ("queues", queues),
     ("messages given up", messages_given_up),
     ("timers", timers),
+    ("limits", limits),
     ("ceilings", ceilings),
     ("moves", moves),
     ("combinators", combinators),
     ("storage again", storage_again),
 ];
+
+/// The scenarios with timers: the kernel does the same with the others wherever handlers nest or not.
+const TIMED: [&str; 4] = ["timers", "limits", "moves", "combinators"];
 
 #[test]
 fn every_interleaving_is_sound() {
@@ -598,10 +633,15 @@ fn every_interleaving_is_sound() {
     BREACH.set(std::env::var(OPEN).map_or("", |window| leak(window)));
     let mut sites = BTreeSet::new();
     for (name, scenario) in SCENARIOS {
-        let (runs, seen) = explore(scenario);
-        println!("{name}: {runs} runs, handlers at {} points", seen.len());
-        assert!(runs == RUNS || runs > 70, "{name}: {runs}");
-        sites.extend(seen);
+        super::on_both_kinds_of_processor(|| {
+            if !arch::handlers_nest() && !TIMED.contains(&name) {
+                return;
+            }
+            let (runs, seen) = explore(scenario);
+            println!("{name}: {runs} runs, handlers at {} points", seen.len());
+            assert!(runs == RUNS || runs > 70, "{name}: {runs}");
+            sites.extend(seen);
+        });
     }
     if BREACH.get().is_empty() && !cfg!(miri) {
         let missed: Vec<String> = SOURCES

@@ -9,6 +9,7 @@ mod waiters;
 mod wakers;
 
 use crate::{
+    arch::{self, Mask},
     shared::Masked,
     task::{Header, Level, Priority, Task},
     time::{self, Driver},
@@ -55,6 +56,15 @@ pub(crate) fn task(level: Level) -> Task {
     task
 }
 
+/// Runs `body` where handlers nest, as on Cortex-M, and where they do not, as on RISC-V.
+pub(crate) fn on_both_kinds_of_processor(mut body: impl FnMut()) {
+    for nest in [true, false] {
+        arch::NEST.set(nest);
+        body();
+    }
+    arch::NEST.set(true);
+}
+
 thread_local! {
     pub(crate) static NOW: Cell<u64> = const { Cell::new(0) };
     pub(crate) static ARMED: Cell<u64> = const { Cell::new(u64::MAX) };
@@ -64,7 +74,13 @@ thread_local! {
 pub(crate) fn tick() {
     loop {
         ARMED.set(u64::MAX);
-        time::expire();
+        if arch::handlers_nest() {
+            time::expire();
+        } else {
+            let (mask, _) = Mask::set();
+            time::expire();
+            mask.restore();
+        }
         if ARMED.get() > NOW.get() {
             return;
         }

@@ -1,4 +1,4 @@
-use super::{ARMED, NOW, Random, rounds, steps, tick};
+use super::{ARMED, NOW, Random, on_both_kinds_of_processor, rounds, steps, tick};
 use crate::{
     Coroutine, Priority,
     arch::{self, Mask},
@@ -54,6 +54,10 @@ const COUNT: usize = if cfg!(miri) { 10 } else { 80 };
 /// Timers expire at their times, near and far, whatever is set and cancelled while others are filed.
 #[test]
 fn timers_expire_at_their_times() {
+    on_both_kinds_of_processor(expire_at_their_times);
+}
+
+fn expire_at_their_times() {
     for seed in 0..rounds(100) as u64 {
         let _turn = kernel::begin_test();
         NOW.set(0);
@@ -106,6 +110,10 @@ fn timers_expire_at_their_times() {
 /// Filing timers anew ends, although one is set and cancelled in each of its windows.
 #[test]
 fn filing_ends_whatever_happens_in_its_windows() {
+    on_both_kinds_of_processor(filing_ends);
+}
+
+fn filing_ends() {
     const FILED: u64 = if cfg!(miri) { 8 } else { 40 };
     let _turn = kernel::begin_test();
     NOW.set(0);
@@ -141,9 +149,79 @@ fn filing_ends_whatever_happens_in_its_windows() {
     assert_eq!(ARMED.get(), 520);
 }
 
+/// The handler's windows, and its runs: each is an opportunity for a more urgent one.
+fn count_steps() -> Rc<Cell<u64>> {
+    let steps = Rc::new(Cell::new(0));
+    let count = Rc::clone(&steps);
+    arch::set_handler(Some(Box::new(move || count.set(count.get() + 1))));
+    steps
+}
+
+/// Waits whose time limits do not come, one after the other, beside many sleepers: those of the
+/// limits' slot are not filed anew each time.
+#[test]
+fn cancelled_limits_file_the_sleepers_seldom() {
+    on_both_kinds_of_processor(|| {
+        const SLEEPERS: u64 = if cfg!(miri) { 5 } else { 40 };
+        const WAITS: u64 = if cfg!(miri) { 200 } else { 4000 };
+        let _turn = kernel::begin_test();
+        // In one slot with the sleepers, since the base is 0.
+        NOW.set(1 << 20);
+        let timers = timers(SLEEPERS as usize + 1);
+        let limit = &timers[SLEEPERS as usize];
+        for (timer, due) in timers.iter().zip((1 << 20) + 128 * WAITS..) {
+            set(timer, due);
+        }
+        let steps = count_steps();
+        for _ in 0..WAITS {
+            set(limit, NOW.get() + 500);
+            NOW.set(NOW.get() + 100);
+            let before = steps.get();
+            if ARMED.get() <= NOW.get() {
+                tick();
+            }
+            // Calls that set and cancel the limit open windows, too.
+            let filed = steps.get() - before;
+            cancel(limit);
+            steps.set(before + filed);
+        }
+        arch::set_handler(None);
+        assert_expired(&timers);
+        // Each window is counted at its beginning and its end.
+        assert!(steps.get() < 2 * 32 * SLEEPERS + 4 * WAITS, "{} steps", steps.get());
+    });
+}
+
+/// A timer that is due is not held up by the others of a slot whose first has been cancelled.
+#[test]
+fn a_near_timer_does_not_wait_for_others_to_be_filed() {
+    on_both_kinds_of_processor(|| {
+        let _turn = kernel::begin_test();
+        NOW.set(0);
+        let timers = timers(42);
+        for (timer, due) in timers.iter().zip(1024..) {
+            set(timer, due + 1);
+        }
+        set(&timers[40], 20);
+        set(&timers[41], 1024);
+        cancel(&timers[41]);
+        NOW.set(20);
+        let steps = count_steps();
+        tick();
+        arch::set_handler(None);
+        assert_expired(&timers);
+        assert!(steps.get() < 10, "{} steps", steps.get());
+        assert!(ARMED.get() >= 1024);
+    });
+}
+
 /// Tasks that sleep until one time wake in the order in which they began, and earlier ones before.
 #[test]
 fn sleepers_wake_in_order() {
+    on_both_kinds_of_processor(wake_in_order);
+}
+
+fn wake_in_order() {
     thread_local! {
         static WOKEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     }

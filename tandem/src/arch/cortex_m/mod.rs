@@ -111,7 +111,10 @@ impl Saved {
 }
 
 /// The handler of a more urgent interrupt may interrupt another handler.
-pub(crate) const HANDLERS_NEST: bool = true;
+#[inline(always)]
+pub(crate) const fn handlers_nest() -> bool {
+    true
+}
 
 /// The state of interrupts before they were masked: the value of PRIMASK.
 #[derive(Clone, Copy)]

@@ -155,7 +155,10 @@ pub(crate) unsafe fn set_vectors(address: usize) {
 }
 
 /// No handler may interrupt another.
-pub(crate) const HANDLERS_NEST: bool = false;
+#[inline(always)]
+pub(crate) const fn handlers_nest() -> bool {
+    false
+}
 
 /// The state of interrupts before they were masked: the value of the status register, of which no
 /// other bit changes.
