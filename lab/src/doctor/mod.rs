@@ -92,7 +92,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-/// Runs all checks. Takes about a second, during which the processor's noise is observed.
+/// Runs all checks. Takes about a second, during which the processor's noise is observed, and half a
+/// second more where the kernel has the tracer hwlat.
 pub fn examine() -> Report {
     let cpu = last_cpu();
     let mut findings = at_a_glance(&Disk, cpu);

@@ -49,7 +49,40 @@ fn interrupts(table: &str, cpu: usize) -> Option<Vec<(String, u64)>> {
 }
 
 pub fn findings(answer: &Answer, before: &Counts, after: &Counts) -> Vec<Finding> {
-    vec![gaps(answer), steal(before, after), interrupted(before, after)]
+    vec![gaps(answer), hardware(answer), steal(before, after), interrupted(before, after)]
+}
+
+/// The gaps that the kernel's tracer hwlat sees while interrupts are off, so that no task and no
+/// interrupt of the kernel's makes them.
+fn hardware(answer: &Answer) -> Finding {
+    const CHECK: &str = "hardware latency";
+    const WHY: &str =
+        "firmware or a hypervisor stops the processor for as long: no kernel can help it";
+    const MEND: &str = "look for system management interrupts in the firmware's settings, or measure on bare metal";
+    /// The system's error number for a file that does not exist; the port's -1 is no number of it.
+    const ABSENT: [f64; 2] = [2.0, -1.0];
+    match answer.figure("hwlat").and_then(|error| Ok((error, answer.figure("hwlat largest")?))) {
+        Err(why) => Finding::unseen(CHECK, why),
+        Ok((error, _)) if ABSENT.contains(&error) => Finding::unseen(
+            CHECK,
+            "not shown: the kernel has no tracer hwlat, or tracefs is not mounted or not readable",
+        ),
+        Ok((error, _)) if error != 0.0 => Finding::unseen(
+            CHECK,
+            format!("the kernel's tracer hwlat refused (error {error}): needs root"),
+        ),
+        Ok((_, 0.0)) => {
+            Finding::good(CHECK, "no gap over 10 µs in 0.5 s with interrupts off (hwlat)")
+        }
+        Ok((_, largest)) => {
+            let seen = format!("a gap of {largest} µs in 0.5 s with interrupts off (hwlat)");
+            if largest >= 100.0 {
+                Finding::bad(CHECK, seen, WHY, MEND)
+            } else {
+                Finding::note(CHECK, seen, WHY, MEND)
+            }
+        }
+    }
 }
 
 fn gaps(answer: &Answer) -> Finding {
@@ -174,6 +207,19 @@ ERR:          0
         assert_eq!(interrupted(&before, &noisy).level, Level::Note);
         assert_eq!(interrupted(&before, &counts("", "")).level, Level::Unseen);
         assert_eq!(steal(&before, &counts("cpu1 nonsense", "")).level, Level::Unseen);
+    }
+
+    #[test]
+    fn hardware_latency_is_judged_where_it_was_seen() {
+        let level = |error: f64, largest: f64| {
+            hardware(&Answer::of(&[("hwlat", error), ("hwlat largest", largest)])).level
+        };
+        assert_eq!(
+            [0.0, 15.0, 400.0].map(|us| level(0.0, us)),
+            [Level::Good, Level::Note, Level::Bad]
+        );
+        assert_eq!([-1.0, 2.0, 13.0].map(|error| level(error, 0.0)), [Level::Unseen; 3]);
+        assert_eq!(hardware(&Answer::of(&[])).level, Level::Unseen);
     }
 
     #[test]

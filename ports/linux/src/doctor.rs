@@ -2,6 +2,8 @@
 //! disturbances of a task that never waits. The answer is a stream of figures only, which the lab's
 //! `doctor` reads.
 
+use std::io;
+
 use chronoscope_suite::{
     Reason, Refusal,
     trial::Sink,
@@ -10,6 +12,7 @@ use chronoscope_suite::{
 
 use crate::{
     clock::now,
+    hwlat,
     perf::{Counter, INSTRUCTIONS},
     processors::Processors,
     settings::{Settings, set_class},
@@ -39,6 +42,7 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let quiet = Quiet::watch();
     // The rest needs no priority. The return cannot fail, because the class was permitted before.
     let _ = set_class((libc::SCHED_OTHER, 0));
+    let hwlat = hwlat::watch(settings.processors.one().unwrap_or(0));
 
     let mut send = |record: &Record<'_>| {
         let mut frame = [0; MAX_FRAME + 1];
@@ -51,11 +55,9 @@ pub fn run(sink: &mut dyn Sink, release: &str, request: &str) -> Result<(), Refu
     let figures = [
         ("SCHED_FIFO", "errno", error_number(fifo)),
         ("mlockall", "errno", error_number(lock)),
-        (
-            "instruction counter",
-            "errno",
-            counter.map_or(0.0, |error| f64::from(error.raw_os_error().unwrap_or(-1))),
-        ),
+        ("instruction counter", "errno", counter.as_ref().map_or(0.0, system_error)),
+        ("hwlat", "errno", hwlat.as_ref().err().map_or(0.0, system_error)),
+        ("hwlat largest", "us", hwlat.unwrap_or_default() as f64),
         ("clock read", "ns", clock_read),
         ("watched", "ns", quiet.watched as f64),
         ("largest gap", "ns", quiet.largest as f64),
@@ -113,6 +115,11 @@ impl Quiet {
         quiet.watched = last - start;
         quiet
     }
+}
+
+/// Returns the error number of an error of the system; -1 if it has none.
+fn system_error(error: &io::Error) -> f64 {
+    f64::from(error.raw_os_error().unwrap_or(-1))
 }
 
 /// Returns the error number of a refusal; 0 for success.

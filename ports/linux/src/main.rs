@@ -13,6 +13,7 @@ mod doctor;
 mod executor;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod guest;
+mod hwlat;
 mod interrupts;
 mod kernel;
 mod latency;

@@ -71,6 +71,12 @@ const BUFFER: &str = "1024";
 /// The maximum length of the kept text, in bytes. The beginning of a longer trace is cut off.
 const KEPT: usize = 2 << 20;
 
+/// Returns the folder of tracefs; `None` where it is not mounted, or not readable for this user.
+pub fn root() -> Option<PathBuf> {
+    let mut places = PLACES.into_iter().map(Path::new);
+    Some(places.find(|place| place.join("instances").is_dir())?.to_owned())
+}
+
 pub struct Trace {
     /// The folder of tracefs.
     root: PathBuf,
@@ -102,9 +108,8 @@ impl Trace {
             Refusal::new(Reason::NotPermitted, "the kernel's trace cannot be had", mend)
                 .with_code(code)
         };
-        let mut places = PLACES.into_iter().map(Path::new);
-        let root = places.find(|place| place.join("instances").is_dir()).ok_or(refused(0))?;
-        let (root, instances) = (root.to_owned(), root.join("instances"));
+        let root = root().ok_or(refused(0))?;
+        let instances = root.join("instances");
         remove_left(&instances);
         let instance = instances.join(format!("{NAME}{}", process::id()));
         let (starts, missed) = (Mutex::default(), AtomicBool::new(false));

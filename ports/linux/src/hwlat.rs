@@ -1,0 +1,71 @@
+//! The kernel's tracer hwlat: a thread of the kernel's that reads the clock with interrupts off, so
+//! that the gaps it sees are those of hardware, firmware and hypervisor. The doctor runs it once.
+
+use std::{fs, io, path::Path, process, thread, time::Duration};
+
+use crate::trace::root;
+
+/// The tracer watches for half of a second, by its own default, and rests for the other half. The
+/// processor takes no interrupts meanwhile.
+const WATCH: Duration = Duration::from_millis(600);
+
+/// Watches one processor for half a second. Returns the largest gap in µs; 0 without one of more
+/// than the tracer's threshold, 10 µs unless somebody has set another.
+///
+/// # Errors
+/// The kernel has no such tracer (`ENOENT`), another uses it (`EBUSY`), or the user may not trace.
+pub fn watch(cpu: usize) -> io::Result<u64> {
+    let instances = root().ok_or(io::ErrorKind::NotFound)?.join("instances");
+    let instance = instances.join(format!("chronoscope-hwlat-{}", process::id()));
+    fs::create_dir(&instance)?;
+    let watched = in_instance(&instance, cpu);
+    // The tracer ends with its instance.
+    fs::remove_dir(&instance).and(watched)
+}
+
+fn in_instance(instance: &Path, cpu: usize) -> io::Result<u64> {
+    let known = fs::read_to_string(instance.join("available_tracers"))?;
+    if !known.split_ascii_whitespace().any(|tracer| tracer == "hwlat") {
+        return Err(io::Error::from_raw_os_error(libc::ENOENT));
+    }
+    fs::write(instance.join("tracing_cpumask"), mask(cpu))?;
+    fs::write(instance.join("current_tracer"), "hwlat")?;
+    thread::sleep(WATCH);
+    Ok(largest(&fs::read_to_string(instance.join("trace"))?))
+}
+
+/// A set of one processor as the kernel reads it: hexadecimal words of 32 bits, the highest first.
+fn mask(cpu: usize) -> String {
+    let lower = ",00000000".repeat(cpu / 32);
+    format!("{:x}{lower}", 1_u32 << (cpu % 32))
+}
+
+/// The largest gap in lines such as `#1  inner/outer(us):  12/11  ts:…`, in µs.
+fn largest(trace: &str) -> u64 {
+    let gaps = trace.lines().filter_map(|line| {
+        let (_, rest) = line.split_once("inner/outer(us):")?;
+        let (inner, rest) = rest.split_once('/')?;
+        let outer = rest.split_ascii_whitespace().next()?;
+        Some(inner.trim().parse::<u64>().ok()?.max(outer.parse().ok()?))
+    });
+    gaps.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_gap_is_found() {
+        let trace = "# tracer: hwlat
+           <...>-1729    [001] d...   678.473449: #1     inner/outer(us):   11/12    ts:1581527483.343962693 count:6
+           <...>-1729    [001] d...   689.556542: #2     inner/outer(us):   16/9     ts:1581527494.889008092 count:1
+";
+        assert_eq!((largest(trace), largest("# tracer: hwlat\n")), (16, 0));
+    }
+
+    #[test]
+    fn a_processor_has_its_bit() {
+        assert_eq!([0, 5, 33].map(mask), ["1", "20", "2,00000000"]);
+    }
+}
