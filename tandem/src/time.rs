@@ -139,8 +139,6 @@ pub(crate) struct Timer {
     due: Shared<u64>,
     /// The number of the slot in which the timer was filed, and [`PRETENDS`]; 0 if it is not set.
     place: Shared<u8>,
-    /// The time for which a timer that pretends is set. Undefined otherwise.
-    behind: Shared<MaybeUninit<u64>>,
     /// The neighbours in the ring of a timer that is set.
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
@@ -152,9 +150,13 @@ pub(crate) struct Timer {
 /// The value of [`Timer::place`] for a timer that is not set.
 const OFF: u8 = 0;
 
-/// The bit in [`Timer::place`] of a timer whose `due` is a time no later than its own. Not set in a
-/// timer that is alone in a slot.
+/// The bit in [`Timer::place`] of a timer whose `due` is a time no later than its own: the head of a
+/// slot with others.
 const PRETENDS: u8 = 0x80;
+
+/// By the number of a slot, the time for which its head is set if that pretends. Not within
+/// [`TIMERS`], so that it is in `.bss`.
+static OWN_DUE: [Shared<u64>; SLOTS] = [const { Shared::new(0) }; SLOTS];
 
 pub(crate) struct Timers {
     /// The time for which the alarm is set, or `u64::MAX`. No earlier than the base, and no later
@@ -224,7 +226,6 @@ impl Timer {
             task: Shared::new(task),
             due: Shared::new(0),
             place: Shared::new(OFF),
-            behind: Shared::new(MaybeUninit::uninit()),
             next: Shared::new(None),
             prev: Shared::new(None),
             waker: Shared::new(MaybeUninit::uninit()),
@@ -251,26 +252,36 @@ impl Timer {
         self.is_set(m).then(|| self.own_due(m))
     }
 
-    /// The time for which the timer is set.
-    fn own_due(&self, m: Masked) -> u64 {
-        if self.place.get(m) & PRETENDS == 0 {
-            return self.due.get(m);
-        }
-        // SAFETY: `pretend` sets the bit and writes the time.
-        unsafe { self.behind.get(m).assume_init() }
+    /// The place that has the time for which the timer is set, if it pretends.
+    #[inline(always)]
+    fn behind(&self, m: Masked) -> Option<&'static Shared<u64>> {
+        let place = self.place.get(m);
+        (place & PRETENDS != 0).then(|| &OWN_DUE[usize::from(place & !PRETENDS) % SLOTS])
     }
 
-    /// Has the timer, which has others in its slot, be due at an earlier time for them all.
+    /// The time for which the timer is set.
+    #[cfg(any(test, feature = "embassy-time"))]
+    fn own_due(&self, m: Masked) -> u64 {
+        self.behind(m).unwrap_or(&self.due).get(m)
+    }
+
+    /// Has the timer, which becomes the head of its slot and has others there, be due at an earlier
+    /// time for them all.
     fn pretend(&self, m: Masked, due: u64) {
-        self.behind.set(m, MaybeUninit::new(self.own_due(m)));
-        self.due.set(m, due);
         self.place.set(m, self.place.get(m) | PRETENDS);
+        if let Some(own) = self.behind(m) {
+            own.set(m, self.due.get(m));
+        }
+        self.due.set(m, due);
     }
 
     /// Has the timer be due at its own time.
+    #[inline(always)]
     fn end_pretence(&self, m: Masked) {
-        self.due.set(m, self.own_due(m));
-        self.place.set(m, self.place.get(m) & !PRETENDS);
+        if let Some(own) = self.behind(m) {
+            self.due.set(m, own.get(m));
+            self.place.set(m, self.place.get(m) & !PRETENDS);
+        }
     }
 
     pub(crate) fn cancel(&self, m: Masked) {
@@ -376,6 +387,7 @@ impl Timers {
         at(m, last).next.set(m, Some(this));
         head.prev.set(m, Some(this));
         if timer.due.get(m) < head.due.get(m) {
+            head.end_pretence(m);
             slot.set(m, Some(this)); // the last of a ring becomes its head
         }
     }
@@ -461,6 +473,7 @@ impl Timers {
     fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
         debug_assert!(self.ring(UNFILED).get(m).is_none());
         let due = at(m, head).due.get(m);
+        at(m, head).end_pretence(m);
         self.base.set(m, due);
         self.armed.set(m, due);
         self.clear(m, number);
@@ -473,7 +486,7 @@ impl Timers {
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
         let pointer = self.ring(UNFILED).get(m)?;
         let timer = at(m, pointer);
-        let due = timer.own_due(m);
+        let due = timer.due.get(m);
         self.remove(m, timer, timer.place.get(m).into());
         if due == self.base.get(m) {
             timer.place.set(m, OFF);
@@ -508,7 +521,8 @@ impl Timers {
                 let due = timer.own_due(m);
                 assert!(self.base.get(m) <= due && slot_of(due ^ self.base.get(m)) == number);
                 assert_eq!(usize::from(timer.place.get(m) & !PRETENDS), number);
-                assert!(timers.len() > 1 || timer.due.get(m) == due);
+                let is_head = core::ptr::eq(*timer, timers[0]);
+                assert!(is_head && timers.len() > 1 || timer.behind(m).is_none());
                 // The head is due first, or pretends to be, and so is a nearer slot.
                 assert!(timers[0].due.get(m) <= due && self.base.get(m) <= timers[0].due.get(m));
                 assert!(dues.iter().all(|farther| due <= *farther));
