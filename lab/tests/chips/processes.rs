@@ -43,7 +43,7 @@ fn program(words: &[&str]) -> Answer {
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 19] = [
+    const SCENES: [&str; 20] = [
         "faults",
         "registers",
         "memory",
@@ -59,6 +59,7 @@ fn the_kernel_keeps_its_promises() {
         "late",
         "inheritance",
         "forgotten",
+        "mutexes",
         "latency",
         "storm",
         "records",
@@ -126,7 +127,8 @@ fn paths_take_no_more_than_documented() {
     }
 }
 
-const EXPERIMENTS: [&str; 6] = ["ticks", "spawn", "message", "period", "delay", "pipeline"];
+const EXPERIMENTS: [&str; 7] =
+    ["ticks", "spawn", "message", "period", "delay", "pipeline", "inversion"];
 
 #[test]
 fn every_figure_has_evidence() {
@@ -146,6 +148,23 @@ fn two_runs_give_the_same_bytes() {
     let set = ["--set", "kind=process", "--target", "tandem@rv64"];
     let arguments = [&["run", "-q", "--repeat", "2", "ticks", "spawn", "message"], &set[..]];
     gives_the_same_bytes_twice(&arguments.concat(), 3);
+}
+
+/// Without a protocol an urgent process waits for all of the hog's time; with inheritance, for none.
+#[test]
+fn a_mutex_between_address_spaces_inherits() {
+    let set = ["--set", "kind=process", "--set", "protocol=none,inheritance"];
+    let measured =
+        cases(&[&["inversion", "--target", "tandem@rv64", "--repeat", "1"][..], &set].concat());
+    let [none, inheritance] = &measured[..] else { panic!("two cases: {measured:#?}") };
+    let waited = |case: &Value| {
+        let series = case["series"].as_array().expect("a case has series");
+        let longest = series.iter().find(|series| series["name"] == "hog 1000 us");
+        longest.and_then(|series| series["max"].as_f64()).expect("it has this one")
+    };
+    // The hog's millisecond, in instructions of a nanosecond, and two thirds of low's work of 100 us.
+    assert!(waited(none) > 1e6, "{none:#}");
+    assert!(waited(inheritance) < 1e5, "{inheritance:#}");
 }
 
 fn satp_writes(case: &Value) -> f64 {

@@ -65,7 +65,7 @@ pub(super) const REPLY: usize = 13;
 type Call = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
-pub(super) static CALLS: [Call; 16] = [
+pub(super) static CALLS: [Call; 18] = [
     unknown,
     unknown,
     give,
@@ -82,6 +82,8 @@ pub(super) static CALLS: [Call; 16] = [
     reply_and_receive,
     print,
     counts,
+    lock,
+    unlock,
 ];
 
 /// Interrupts are masked in every call's function at its start.
@@ -286,6 +288,7 @@ extern "C" fn create(
         0 => Kind::Semaphore,
         1 => Kind::Channel,
         2 => Kind::Endpoint,
+        3 => Kind::Mutex,
         _ => return Answer::of(INVALID),
     };
     let Ok(count) = u32::try_from(count) else { return Answer::of(INVALID) };
@@ -410,4 +413,32 @@ extern "C" fn counts(
     frame.registers[Frame::A1] = frame.entries;
     frame.registers[Frame::A1 + 1] = process::ended_entries(m);
     Answer::of(process::switches(m, KERNEL.current(m)))
+}
+
+extern "C" fn lock(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
+    object.lock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(frame, 0, next))
+}
+
+extern "C" fn unlock(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
+    object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(frame, 0, next))
 }

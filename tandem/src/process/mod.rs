@@ -8,7 +8,7 @@
 //!
 //! # Families
 //! A process belongs to a family: it, and the processes that it spawns. The first family can spawn a
-//! process apart, which founds another. A family shares its objects (semaphores, channels, endpoints), and the
+//! process apart, which founds another. A family shares its objects (semaphores, channels, endpoints, mutexes), and the
 //! first family a region of memory, the arena. It has a limit of processes and of objects, and a
 //! highest priority. So a process can harm its own family only.
 //!

@@ -1,4 +1,7 @@
-//! The objects that handles name: semaphores, channels and endpoints.
+//! The objects that handles name: semaphores, channels, endpoints and mutexes.
+//!
+//! A mutex is like an endpoint whose server is its holder, and whose callers are those that wait: so
+//! priorities are inherited in both by the same code.
 //!
 //! Each operation runs masked, in constant time but for the insertion of a waiter, at most 32 steps,
 //! and never blocks here: if the caller must wait, or has made a more urgent process ready, it
@@ -26,7 +29,7 @@ use core::mem::offset_of;
 /// The objects of all processes together. The assembly takes the low ten bits of a handle as the
 /// index.
 const OBJECTS: usize = 1024;
-/// The channels and endpoints among them.
+/// The channels, endpoints and mutexes among them.
 const LARGE_OBJECTS: usize = 512;
 // All families but the first, at their limits, leave it a half.
 const _: () = assert!(LARGE_OBJECTS / 2 >= (FAMILIES - 1) * MEMBERS_OBJECTS as usize);
@@ -40,6 +43,7 @@ pub(super) enum Kind {
     Semaphore = 1,
     Channel = 2,
     Endpoint = 3,
+    Mutex = 4,
 }
 
 impl Kind {
@@ -57,9 +61,10 @@ pub(super) struct Object {
     tag: Shared<u16>,
     /// Of a semaphore: its units. Of a channel: its words.
     count: Shared<u32>,
-    /// Of a channel or an endpoint.
+    /// Of all but a semaphore.
     large: Shared<Option<&'static Large>>,
-    /// The processes that wait for a unit, for a word, or for the server of an endpoint.
+    /// The processes that wait for a unit, for a word, for the server of an endpoint, or for a
+    /// mutex.
     waiters: WaitQueue,
 }
 
@@ -75,7 +80,7 @@ impl Object {
     pub(super) const WAITERS: usize = offset_of!(Self, waiters);
 }
 
-/// The further parts of a channel or an endpoint.
+/// The further parts of a channel, an endpoint or a mutex.
 pub(super) struct Large {
     used: Shared<bool>,
     /// Of a channel: the processes that wait for room, each with its word in its frame.
@@ -83,7 +88,8 @@ pub(super) struct Large {
     ring: [Shared<u32>; CAPACITY as usize],
     /// The place of the first word.
     first: Shared<u32>,
-    /// Of an endpoint: the process that receives the calls, from its first receive on.
+    /// Of an endpoint: the process that receives the calls, from its first receive on. Of a mutex:
+    /// its holder.
     pub(super) server: Shared<Option<&'static Process>>,
     /// The server, while it waits for a call.
     pub(super) idle: Shared<Option<&'static Process>>,
@@ -286,15 +292,69 @@ impl Object {
         if let Some(server) = large.idle.get(m) {
             large.accept(m, server, me, message);
             KERNEL.ready.insert(m, server.task());
-        } else {
-            large.complicate(m);
-            me.keep_message(m, message);
-            me.enter(m, &self.waiters);
-            if let Some(server) = large.server.get(m) {
-                server.settle(m);
-            }
+            return leave(m, me);
         }
-        leave(m, me)
+        large.complicate(m);
+        me.keep_message(m, message);
+        Some(self.wait_for(m, me, large.server.get(m)))
+    }
+
+    /// Has `me` wait for `other`, which inherits its priority. Returns the task to switch to.
+    fn wait_for(
+        &'static self,
+        m: Masked,
+        me: &'static Process,
+        other: Option<&'static Process>,
+    ) -> Task {
+        me.enter(m, &self.waiters);
+        // First out of the ready set, from the head of its ring, which the other may become.
+        KERNEL.ready.remove_head(m, me.task());
+        if let Some(other) = other {
+            other.settle(m);
+        }
+        KERNEL.ready.most_urgent(m)
+    }
+
+    /// Locks a mutex for `me`, or has it wait; the holder has at least its priority meanwhile. `Err`
+    /// if `me` holds a mutex or serves an endpoint already: one of them at a time is what a process
+    /// inherits priorities from.
+    pub(super) fn lock(&'static self, m: Masked, me: &'static Process) -> Result<Option<Task>, ()> {
+        if me.serves.get(m).is_some() {
+            return Err(());
+        }
+        let large = self.large(m);
+        let holder = large.server.get(m);
+        if holder.is_none() {
+            large.server.set(m, Some(me));
+            me.serves.set(m, Some(large));
+            return Ok(None);
+        }
+        me.calls.set(m, Some(large));
+        Ok(Some(self.wait_for(m, me, holder)))
+    }
+
+    /// Unlocks a mutex that `me` holds, and hands it to the most urgent process that waits. `Err` if
+    /// `me` does not hold it.
+    pub(super) fn unlock(
+        &'static self,
+        m: Masked,
+        me: &'static Process,
+    ) -> Result<Option<Task>, ()> {
+        let large = self.large(m);
+        if !large.server.get(m).is_some_and(|holder| holder.is(me)) {
+            return Err(());
+        }
+        me.serves.set(m, None);
+        let next = serve(m, &self.waiters);
+        large.server.set(m, next);
+        if let Some(next) = next {
+            // It is the most urgent of all that wait, so it inherits from none.
+            next.serves.set(m, Some(large));
+            KERNEL.ready.insert(m, next.task());
+        }
+        me.settle(m);
+        let urgent = KERNEL.ready.most_urgent(m);
+        Ok((!urgent.is(me.task())).then_some(urgent))
     }
 
     /// Answers the call that `me` serves with `message`, if there is one, and receives or waits for
@@ -409,8 +469,9 @@ impl Large {
         }
     }
 
-    /// The server is about to end: the calls that wait for it fail with `reason`. Interrupts are
-    /// on between two of them; if another server comes meanwhile, the rest is for that one.
+    /// The server, or the holder, is about to end: the calls that wait for it fail with `reason`.
+    /// Interrupts are on between two of them; if another server comes meanwhile, the rest is for
+    /// that one.
     pub(super) fn close(&self, reason: usize) {
         masked(|m| {
             self.server.set(m, None);

@@ -85,10 +85,10 @@ pub(super) struct Process {
     doomed: Shared<bool>,
     /// The process is in [`end`], and takes no child that ends.
     ends: Shared<bool>,
-    /// The endpoint that the process has called and waits for. Outdated when it does not wait for
-    /// one: then nothing is waited for there.
+    /// The endpoint that the process has called, or the mutex, and waits for. Outdated when it does
+    /// not wait for one: then nothing is waited for there.
     pub(super) calls: Shared<Option<&'static Large>>,
-    /// The endpoint that the process receives from.
+    /// The endpoint that the process receives from, or the mutex that it holds.
     pub(super) serves: Shared<Option<&'static Large>>,
 }
 

@@ -18,6 +18,8 @@ const CALL: usize = 12;
 const REPLY_AND_RECEIVE: usize = 13;
 const PRINT: usize = 14;
 const COUNTS: usize = 15;
+const LOCK: usize = 16;
+const UNLOCK: usize = 17;
 
 /// The bytes that [`print`] passes to one call.
 const PRINTED: usize = 4096;
@@ -246,6 +248,40 @@ impl Endpoint {
     #[inline(always)]
     pub fn reply_and_receive(self, answer: Message) -> Result<Message, Refused> {
         exchange(REPLY_AND_RECEIVE, self.0, answer)
+    }
+}
+
+/// Mutual exclusion within the caller's family, with inheritance: the holder has at least the
+/// priority of each process that waits. A process holds one mutex at a time, and serves no endpoint
+/// meanwhile. If it ends, those that wait are refused, and the mutex is free.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Mutex(pub usize);
+
+impl Mutex {
+    /// # Errors
+    /// [`Refused::Full`]
+    pub fn new() -> Result<Self, Refused> {
+        checked(call(CREATE, [3, 0])[0]).map(Self)
+    }
+
+    /// Locks the mutex; waits while another process holds it.
+    ///
+    /// # Errors
+    /// [`Refused::Invalid`] if the caller holds a mutex or serves an endpoint; [`Refused::Dead`] if
+    /// the holder has ended.
+    #[inline(always)]
+    pub fn lock(self) -> Result<(), Refused> {
+        checked(call_one(LOCK, self.0)).map(drop)
+    }
+
+    /// Unlocks the mutex, and hands it to the most urgent process that waits.
+    ///
+    /// # Errors
+    /// [`Refused::Invalid`] if the caller does not hold it.
+    #[inline(always)]
+    pub fn unlock(self) -> Result<(), Refused> {
+        checked(call_one(UNLOCK, self.0)).map(drop)
     }
 }
 

@@ -25,6 +25,7 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("late", races::late),
         ("inheritance", races::inheritance),
         ("forgotten", races::forgotten),
+        ("mutexes", races::mutexes),
         ("latency", races::latency),
         ("storm", races::storm),
         ("records", races::records),

@@ -100,7 +100,7 @@ fn expected(rounds: u64) -> u32 {
 
 /// Calls the kernel with arguments that are likely to be near something.
 fn hostile(seed: u64) {
-    const NUMBERS: u32 = 18;
+    const NUMBERS: u32 = 20;
     const TAKE: usize = 3;
     const SLEEP: usize = 4;
     const SPAWN: usize = 5;
@@ -111,8 +111,8 @@ fn hostile(seed: u64) {
     let mut last = 0;
     for _ in 0..LIFE {
         let number = match random.below(NUMBERS) as usize {
-            16 => random.draw() as usize,
-            17 => usize::MAX - random.below(4) as usize,
+            18 => random.draw() as usize,
+            19 => usize::MAX - random.below(4) as usize,
             number => number,
         };
         let mut arguments = [0; 6];

@@ -4,7 +4,7 @@
 use core::hint::black_box;
 
 use chronoscope_suite::vary::Random;
-use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Refused, Semaphore};
+use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Mutex, Refused, Semaphore};
 
 use crate::check::{outcome, start};
 
@@ -227,6 +227,64 @@ pub fn forgotten() {
     assert!(server.kill());
     assert_eq!(endpoint.call([0; 4]), Err(Refused::Dead));
     assert_eq!(user::reap(), Some((server, KILLED)));
+}
+
+/// A mutex has one holder, which inherits the priorities of those that wait; they are refused when it
+/// ends, and one that is ended waits no longer.
+pub fn mutexes() {
+    let [mutex, other] = [(); 2].map(|()| Mutex::new().expect("a mutex"));
+    assert_eq!(mutex.unlock(), Err(Refused::Invalid), "nobody holds it");
+    assert_eq!(mutex.lock(), Ok(()));
+    assert_eq!([mutex.lock(), other.lock()], [Err(Refused::Invalid); 2], "one at a time");
+    let steal = move || user::end(u32::from(mutex.unlock() == Err(Refused::Invalid)));
+    assert_eq!(outcome(Family::Same, "thief", steal), 1, "another process's");
+    assert_eq!(mutex.unlock(), Ok(()));
+    let word = mutex.0;
+    let foreign = move || user::end(u32::from(Mutex(word).lock() == Err(Refused::NoObject)));
+    assert_eq!(outcome(Family::Apart, "foreign", foreign), 1, "another family's");
+    // Equals that are ready keep their order behind a holder that inherits their priority.
+    let now = user::cycles();
+    start(0, Family::Same, "low", move || {
+        assert_eq!(mutex.lock(), Ok(()));
+        work(100_000);
+        assert_eq!(mutex.unlock(), Ok(()));
+        user::end((user::cycles() - now) as u32);
+    });
+    user::sleep_until(now + 20_000);
+    let urgent = [3, 3, 3].map(|priority| {
+        start(priority, Family::Same, "high", move || {
+            user::sleep_until(now + 50_000);
+            assert_eq!(mutex.lock(), Ok(()));
+            assert_eq!(mutex.unlock(), Ok(()));
+            user::end((user::cycles() - now) as u32);
+        })
+    });
+    start(2, Family::Same, "middle", move || {
+        user::sleep_until(now + 60_000);
+        work(2_000_000);
+    });
+    for _ in 0..5 {
+        let (child, status) = user::reap().expect("a child has ended");
+        assert!(!urgent.contains(&child) || status < 200_000, "it has waited {status}");
+    }
+    // A waiter is ended, then the holder.
+    let holder = start(0, Family::Same, "holder", move || {
+        assert_eq!(mutex.lock(), Ok(()));
+        sleep_for_ever();
+    });
+    user::sleep_until(user::cycles() + 10_000);
+    let wait = move || user::end(u32::from(mutex.lock() == Err(Refused::Dead)));
+    let waiters = [2, 3].map(|priority| start(priority, Family::Same, "waiter", wait));
+    assert!(waiters[1].kill());
+    assert_eq!(user::reap(), Some((waiters[1], KILLED)));
+    assert!(holder.kill());
+    let mut ends = [0; 2];
+    for _ in ends {
+        let (child, status) = user::reap().expect("a child has ended");
+        ends[usize::from(child == holder)] = status;
+    }
+    assert_eq!(ends, [1, KILLED]);
+    assert_eq!((mutex.lock(), mutex.unlock()), (Ok(()), Ok(())), "it is free");
 }
 
 /// Callers and servers of random priorities, some of which are ended at random moments: each call is

@@ -3,7 +3,8 @@
 
 use chronoscope_suite::{
     Priority, Refusal, Tasks,
-    kernel::Messages,
+    arena::Arena,
+    kernel::{Messages, Mutexes, Protocol},
     task::{Block, block_on},
 };
 use tandem_user::{self as user, Channel, Family, Semaphore};
@@ -82,5 +83,46 @@ impl Messages for Process {
     #[inline(always)]
     fn receive(_: &'static Processes, queue: &'static Channel) -> impl Future<Output = u32> + Send {
         Block(|| queue.receive())
+    }
+}
+
+/// A mutex with inheritance, or a semaphore in its place, without a protocol.
+pub enum Mutex {
+    Plain(Semaphore),
+    Inheriting(user::Mutex),
+}
+
+impl Mutexes for Process {
+    type Mutex = Mutex;
+
+    fn mutex(
+        _: &'static Processes,
+        arena: &Arena,
+        protocol: Protocol,
+    ) -> Result<&'static Mutex, Refusal> {
+        let full = |_| Refusal::full();
+        arena.place(match protocol {
+            Protocol::None => Mutex::Plain(Semaphore::new(1).map_err(full)?),
+            Protocol::Inheritance => Mutex::Inheriting(user::Mutex::new().map_err(full)?),
+            Protocol::Ceiling(_) => {
+                return Err(Refusal::not_offered("mutexes of processes have no ceiling"));
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn lock(_: &'static Processes, mutex: &'static Mutex) -> impl Future<Output = ()> + Send {
+        Block(|| match mutex {
+            Mutex::Plain(semaphore) => semaphore.take(),
+            Mutex::Inheriting(mutex) => assert!(mutex.lock().is_ok(), "the mutex is locked"),
+        })
+    }
+
+    #[inline(always)]
+    fn unlock(_: &'static Processes, mutex: &'static Mutex) {
+        match mutex {
+            Mutex::Plain(semaphore) => semaphore.give(),
+            Mutex::Inheriting(mutex) => assert!(mutex.unlock().is_ok(), "the mutex is unlocked"),
+        }
     }
 }
