@@ -104,6 +104,8 @@ fn threadx() {
     };
     let image = PathBuf::from(workspace("threadx/src"));
     let port = tree.join("ports/cortex_m4/gnu");
+    watch(&["common/inc", "common/src"].map(|folder| tree.join(folder)));
+    watch(&["inc", "src"].map(|folder| port.join(folder)));
     let mut gcc = CCompiler::new(chip, "threadx", &image);
     gcc.folders.extend([tree.join("common/inc"), port.join("inc")]);
     gcc.defines.push("TX_INCLUDE_USER_DEFINE_FILE".to_owned());
@@ -176,8 +178,10 @@ fn link_machine(chip: &CChip, image: &Path) {
 #[allow(dead_code, reason = "each build script calls one kernel's function")]
 fn freertos_source() -> PathBuf {
     println!("cargo:rerun-if-env-changed=FREERTOS_DIR");
-    if let Some(folder) = env::var_os("FREERTOS_DIR") {
-        return folder.into();
+    if let Some(folder) = env::var_os("FREERTOS_DIR").map(PathBuf::from) {
+        let files = ["tasks.c", "queue.c", "list.c", "include", chip().freertos.0];
+        watch(&files.map(|name| folder.join(name)));
+        return folder;
     }
     let manifest = workspace("kernels/freertos/source/Cargo.toml");
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
@@ -249,6 +253,15 @@ impl CCompiler {
             stop(&format!("{} failed: {first}", self.chip.compiler));
         }
         object
+    }
+}
+
+/// Has cargo build the image again when one of these files of the user's changes, or a file in one
+/// of these folders.
+#[allow(dead_code, reason = "tandem is no tree of the user's")]
+fn watch(paths: &[PathBuf]) {
+    for path in paths {
+        println!("cargo:rerun-if-changed={}", path.display());
     }
 }
 

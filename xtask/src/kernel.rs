@@ -3,6 +3,7 @@
 
 use std::{
     env,
+    hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -68,7 +69,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 impl Kernel {
-    /// The folder of the user's tree.
+    /// The folder of the user's tree, as an absolute path.
     ///
     /// # Errors
     /// The variable is not set, or the folder is no such tree; the message has the command that
@@ -83,7 +84,8 @@ impl Kernel {
             "{variable}={} is no tree of {name}: {file} is missing: {clone}",
             folder.display()
         );
-        Ok(folder)
+        // The compiler starts in another folder.
+        folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))
     }
 }
 
@@ -98,19 +100,28 @@ fn threadx(tree: &Path) -> Result<PathBuf> {
     Ok(target()?.join("firmware").join(TRIPLE).join("release").join(PACKAGE))
 }
 
-/// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler.
+/// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler. Each tree has
+/// a build folder of its own, because CMake's cache keeps the paths of a tree.
 fn zephyr(tree: &Path) -> Result<PathBuf> {
     let compiler = firmware::c_compiler("riscv32");
     packages::need(&[compiler], compiler)?;
-    let (kit, build) = (target()?.join("c-kit/kit"), target()?.join("zephyr"));
+    let kit = target()?.join("c-kit/kit");
+    let build = target()?.join(format!("zephyr/{:016x}", hash(tree)));
     c_kit::run(&["-o", &kit.display().to_string(), "--chip", "rv32"].map(str::to_owned))?;
     let mut cmake = Command::new("cmake");
-    cmake.env("ZEPHYR_BASE", tree).arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
+    cmake.env("ZEPHYR_BASE", tree).arg("--fresh");
+    cmake.arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
     cmake.args(["-DBOARD=qemu_riscv32", "-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile"]);
     cmake.arg("-DCROSS_COMPILE=riscv64-unknown-elf-");
     succeed(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
     succeed(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
     Ok(build.join("zephyr/zephyr.elf"))
+}
+
+fn hash(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn succeed(command: &mut Command) -> Result<()> {
@@ -133,5 +144,14 @@ mod tests {
             assert!(error.contains("/nowhere is no tree of"), "{error}");
             assert!(!error.contains('\n'));
         }
+    }
+
+    #[test]
+    fn a_tree_given_by_a_relative_path_is_absolute() {
+        let folder = PathBuf::from(".");
+        let own = Kernel { file: "Cargo.toml", ..KERNELS[0] };
+        let tree = own.tree(Some(folder.clone())).unwrap();
+        assert_eq!(tree, env::current_dir().unwrap().canonicalize().unwrap());
+        assert!(tree.is_absolute() && hash(&tree) != hash(&folder));
     }
 }

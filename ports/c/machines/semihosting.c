@@ -30,12 +30,31 @@ static uintptr_t call(uintptr_t operation, uintptr_t argument)
 #endif
 }
 
-/* Writes to standard output (mode 4) or standard error (mode 8). */
-static void write_all(uintptr_t mode, const void *bytes, size_t count)
+/* The modes in which ":tt" is opened. */
+enum { STANDARD_OUTPUT = 4, STANDARD_ERROR = 8 };
+
+/* Returns the host's file of a mode. It is opened once: a host may have room for few. */
+static uintptr_t file_of(unsigned mode)
 {
     static const char console[] = ":tt";
-    const uintptr_t open[] = {(uintptr_t)console, mode, sizeof console - 1};
-    const uintptr_t file = call(SYS_OPEN, (uintptr_t)open);
+    static struct {
+        bool is_open;
+        uintptr_t handle;
+    } files[2];
+    const size_t number = mode == STANDARD_ERROR;
+    if (!files[number].is_open) {
+        const uintptr_t block[] = {(uintptr_t)console, mode, sizeof console - 1};
+        files[number].handle = call(SYS_OPEN, (uintptr_t)block);
+        if (files[number].handle == UINTPTR_MAX)
+            chrono_semihosting_exit(false);
+        files[number].is_open = true;
+    }
+    return files[number].handle;
+}
+
+static void write_all(unsigned mode, const void *bytes, size_t count)
+{
+    const uintptr_t file = file_of(mode);
     const uint8_t *rest = (const uint8_t *)bytes;
     while (count > 0) {
         const uintptr_t block[] = {file, (uintptr_t)rest, count};
@@ -50,13 +69,13 @@ static void write_all(uintptr_t mode, const void *bytes, size_t count)
 
 void chrono_write(const uint8_t *bytes, size_t count)
 {
-    write_all(4, bytes, count);
+    write_all(STANDARD_OUTPUT, bytes, count);
 }
 
 void chrono_fail(const char *complaint, size_t length)
 {
-    write_all(8, complaint, length);
-    write_all(8, "\n", 1);
+    write_all(STANDARD_ERROR, complaint, length);
+    write_all(STANDARD_ERROR, "\n", 1);
     chrono_semihosting_exit(false);
 }
 

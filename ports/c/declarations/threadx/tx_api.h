@@ -27,7 +27,6 @@ typedef struct {
 #define TX_WAIT_FOREVER 0xFFFFFFFFul
 #define TX_1_ULONG 1u
 #define TX_INHERIT 1u
-#define TX_INT_DISABLE 1u
 #define TX_NO_INHERIT 0u
 
 UINT tx_thread_create(TX_THREAD *thread, CHAR *name, VOID (*entry)(ULONG), ULONG input,
@@ -37,7 +36,6 @@ TX_THREAD *tx_thread_identify(VOID);
 VOID tx_thread_relinquish(VOID);
 UINT tx_thread_sleep(ULONG ticks);
 ULONG tx_time_get(VOID);
-UINT tx_interrupt_control(UINT posture);
 UINT tx_semaphore_create(TX_SEMAPHORE *semaphore, CHAR *name, ULONG initial);
 UINT tx_semaphore_get(TX_SEMAPHORE *semaphore, ULONG wait);
 UINT tx_semaphore_put(TX_SEMAPHORE *semaphore);
