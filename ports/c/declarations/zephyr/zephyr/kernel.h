@@ -48,6 +48,7 @@ int k_thread_stack_space_get(const struct k_thread *thread, size_t *unused);
 void k_yield(void);
 int32_t k_sleep(k_timeout_t timeout);
 int64_t k_uptime_ticks(void);
+int sys_clock_hw_cycles_per_sec(void);
 int k_sem_init(struct k_sem *semaphore, unsigned int initial, unsigned int limit);
 int k_sem_take(struct k_sem *semaphore, k_timeout_t timeout);
 void k_sem_give(struct k_sem *semaphore);

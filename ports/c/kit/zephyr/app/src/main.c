@@ -14,6 +14,8 @@
 
 /* The machine's software interrupt. */
 #define MSIP (*(volatile uint32_t *)0x02000000)
+/* The machine's time, of which Zephyr makes its ticks: the low and the high half. */
+#define MTIME ((volatile uint32_t *)0x0200BFF8)
 
 uint64_t chrono_clock_now(void)
 {
@@ -24,6 +26,38 @@ uint64_t chrono_clock_now(void)
         __asm volatile("csrr %0, mcycleh" : "=r"(again));
     } while (high != again);
     return (uint64_t)high << 32 | low;
+}
+
+static uint64_t mtime(void)
+{
+    uint32_t high, low;
+    do {
+        high = MTIME[1];
+        low = MTIME[0];
+    } while (high != MTIME[1]);
+    return (uint64_t)high << 32 | low;
+}
+
+/* Returns the clock's value at Zephyr's tick 0, or less by the few instructions of the loops: a tick
+ * is never taken to be later than it is, which would make a late task look less late. */
+static uint64_t tick_zero(void)
+{
+    const uint32_t hertz = (uint32_t)sys_clock_hw_cycles_per_sec();
+    uint64_t last, next = mtime();
+    const int64_t before = k_uptime_ticks();
+    do {
+        last = next;
+        next = mtime();
+    } while (k_uptime_ticks() == before);
+    /* The next tick began when mtime was last + 1 at the earliest. */
+    const uint64_t zero = last + 1 - (uint64_t)(before + 1) * (hertz / CONFIG_SYS_CLOCK_TICKS_PER_SEC);
+    uint64_t edge, now = chrono_clock_now();
+    const uint64_t time = mtime();
+    do {
+        edge = now;
+        now = chrono_clock_now();
+    } while (mtime() == time);
+    return edge - (time + 1 - zero) * (HERTZ / hertz);
 }
 
 static void on_software(const void *unused)
@@ -70,10 +104,7 @@ int main(void)
         .memory = memory,
         .bytes = sizeof memory,
     };
-    const int64_t before = k_uptime_ticks();
-    while (k_uptime_ticks() == before)
-        ;
-    chrono_ticks_start(chrono_clock_now() - (uint64_t)k_uptime_ticks() * TICK, TICK);
+    chrono_ticks_start(tick_zero(), TICK);
     chrono_main(&target, chrono_semihosting_request());
     chrono_semihosting_exit(true);
     return 0;
