@@ -34,8 +34,11 @@ struct Chip {
 /// Marks call a function that returns 64 bits.
 const SYSTEM: &[(&[&str], &str)] = &[(&["clock-call64"], "")];
 
-/// Marks load a register, or call a function.
-const REGISTER: &[(&[&str], &str)] = &[(&[], ""), (&["clock-call32"], "-call32")];
+/// Marks load a register, or call a function that returns 32 or 64 bits.
+const REGISTER: &[(&[&str], &str)] = &[(&[], ""), CALL32, CALL64];
+
+const CALL32: (&[&str], &str) = (&["clock-call32"], "-call32");
+const CALL64: (&[&str], &str) = (&["clock-call64"], "-call64");
 
 const CHIPS: [Chip; 8] = [
     Chip { name: "cortex-m0", triple: "thumbv6m-none-eabi", clocks: REGISTER },
@@ -45,7 +48,7 @@ const CHIPS: [Chip; 8] = [
     Chip {
         name: "rv32",
         triple: "riscv32imc-unknown-none-elf",
-        clocks: &[(&["clock-mcycle"], ""), (&["clock-call32"], "-call32")],
+        clocks: &[(&["clock-mcycle"], ""), CALL32, CALL64],
     },
     Chip { name: "rv64", triple: "riscv64imac-unknown-none-elf", clocks: REGISTER },
     Chip { name: "linux-arm64", triple: "aarch64-unknown-linux-gnu", clocks: SYSTEM },
@@ -53,7 +56,7 @@ const CHIPS: [Chip; 8] = [
 ];
 
 /// Files of the repository, and their places in the kit.
-const FILES: [(&str, &str); 24] = [
+const FILES: [(&str, &str); 36] = [
     ("ports/c/include/chronoscope.h", "include/chronoscope.h"),
     ("ports/c/kit/README.md", "README.md"),
     ("ports/c/kit/chronoscopeConfig.cmake", "lib/cmake/chronoscope/chronoscopeConfig.cmake"),
@@ -70,6 +73,18 @@ const FILES: [(&str, &str); 24] = [
     ("ports/c/kernels/chronoscope_ticks.h", "ports/chronoscope_ticks.h"),
     ("ports/c/machines/semihosting.c", "ports/semihosting.c"),
     ("ports/c/machines/chronoscope_semihosting.h", "ports/chronoscope_semihosting.h"),
+    ("ports/c/machines/uart.c", "ports/uart.c"),
+    ("ports/c/machines/chronoscope_uart.h", "ports/chronoscope_uart.h"),
+    ("ports/c/machines/clock16.c", "ports/clock16.c"),
+    ("ports/c/machines/chronoscope_clock16.h", "ports/chronoscope_clock16.h"),
+    ("ports/c/kit/cortex-m4/CMakeLists.txt", "cortex-m4/CMakeLists.txt"),
+    ("ports/c/kit/cortex-m4/link.ld", "cortex-m4/link.ld"),
+    ("ports/c/kit/cortex-m4/main.c", "cortex-m4/main.c"),
+    ("ports/c/kit/cortex-m4/startup.c", "cortex-m4/startup.c"),
+    ("ports/c/freestanding/stdlib.h", "cortex-m4/freestanding/stdlib.h"),
+    ("ports/c/freestanding/string.h", "cortex-m4/freestanding/string.h"),
+    ("ports/firmware/kernels/freertos/src/FreeRTOSConfig.h", "cortex-m4/FreeRTOSConfig.h"),
+    ("ports/firmware/kernels/freertos/src/heap.c", "cortex-m4/heap.c"),
     ("ports/c/kit/zephyr/module.yml", "zephyr/module.yml"),
     ("ports/c/kit/zephyr/Kconfig", "zephyr/Kconfig"),
     ("ports/c/kit/zephyr/CMakeLists.txt", "zephyr/CMakeLists.txt"),
@@ -276,5 +291,21 @@ mod tests {
             let error = parse(text).err().unwrap();
             assert!(error.contains(why), "{text}: {error}");
         }
+    }
+
+    /// Zephyr's build refuses a `module.yml` with other keys (the schema in its
+    /// `scripts/zephyr_module.py`), and one whose folder or file is not there.
+    #[test]
+    fn the_module_of_zephyr_has_known_keys_and_names_files_of_the_kit() {
+        let text = fs::read_to_string(root().join("ports/c/kit/zephyr/module.yml")).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let pairs: Vec<_> = lines.filter_map(|line| line.split_once(':')).collect();
+        let of = |key: &str| pairs.iter().find(|pair| pair.0 == key).unwrap().1.trim();
+        for (key, _) in &pairs {
+            assert!(["name", "build", "  cmake", "  kconfig"].contains(key), "{key}");
+        }
+        let has = |file: String| FILES.iter().any(|(_, place)| *place == file);
+        assert!(has(format!("{}/CMakeLists.txt", of("  cmake"))));
+        assert!(has(of("  kconfig").to_owned()));
     }
 }

@@ -3,6 +3,7 @@
 //! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are
 //! cores. A missing tool is installed or fails its step; no step is ever skipped.
 
+mod bring_up;
 mod c;
 mod chip;
 mod emulate;
@@ -88,6 +89,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
         ["soak twice", chip] => emulate::soak_twice(Chip::find(chip)?),
         ["c"] => c::run(),
         ["kit"] => kit::run(),
+        ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),

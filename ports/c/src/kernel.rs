@@ -1,6 +1,6 @@
 //! A kernel written in C, as the suite sees it.
 
-use core::{ffi::c_void, ptr::NonNull, sync::atomic};
+use core::{ffi::c_void, ptr::NonNull};
 
 use chronoscope_suite::{
     Clock, Priority, Reason, Refusal, Request, Tasks,
@@ -16,9 +16,11 @@ use crate::{
 };
 
 #[cfg(not(feature = "clock-call64"))]
-type Slot = atomic::AtomicU32;
-#[cfg(feature = "clock-call64")]
-type Slot = atomic::AtomicU64;
+type Slot = core::sync::atomic::AtomicU32;
+#[cfg(all(feature = "clock-call64", target_has_atomic = "64"))]
+type Slot = core::sync::atomic::AtomicU64;
+#[cfg(all(feature = "clock-call64", not(target_has_atomic = "64")))]
+type Slot = crate::halves::Halves;
 
 /// The counter's value in a mark.
 pub type Raw = <Slot as chronoscope_suite::mark::Slot>::Raw;

@@ -10,6 +10,8 @@
 #![no_std]
 
 mod evidence;
+#[cfg(all(feature = "clock-call64", not(target_has_atomic = "64")))]
+mod halves;
 mod interrupts;
 mod kernel;
 mod memory;

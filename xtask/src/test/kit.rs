@@ -24,7 +24,7 @@ struct Wrong {
     says: &'static str,
 }
 
-const WRONG: [Wrong; 5] = [
+const WRONG: [Wrong; 6] = [
     Wrong {
         from: "target.abi = CHRONO_ABI;",
         to: "target.abi = CHRONO_ABI + 1;",
@@ -36,6 +36,12 @@ const WRONG: [Wrong; 5] = [
         to: "uint64_t chrono_clock_now(void)\n{\n    return 7;",
         experiment: "switch",
         says: "chrono_clock_now() stands still",
+    },
+    Wrong {
+        from: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read();",
+        to: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read() + 1000000007;",
+        experiment: "switch",
+        says: "are not one counter",
     },
     Wrong {
         from: "target.bytes = sizeof memory;",
@@ -62,12 +68,14 @@ const LACKED: &str = "chrono_yield";
 
 /// Ports to kernels whose sources are the user's, and the folders with declarations of what they
 /// use.
-const DECLARED: [(&str, &str); 5] = [
+const DECLARED: [(&str, &str); 7] = [
     ("kernels/threadx.c", "threadx"),
     ("kernels/embos.c", "embos"),
     ("kernels/cmsis_rtos2.c", "cmsis"),
     ("kernels/zephyr.c", "zephyr"),
     ("machines/semihosting.c", "zephyr"),
+    ("machines/uart.c", "zephyr"),
+    ("machines/clock16.c", "zephyr"),
 ];
 
 /// The application for Zephyr, which is RISC-V's.
@@ -87,6 +95,8 @@ fn check_declared() -> Result<()> {
         "include/chronoscope.h",
         "kernels/chronoscope_ticks.h",
         "machines/chronoscope_semihosting.h",
+        "machines/chronoscope_uart.h",
+        "machines/chronoscope_clock16.h",
     ] {
         compiles(&[&ARM[..], &["-xc"]].concat(), header, "zephyr")?;
         compiles(&[&ARM_CXX[..], &["-xc++"]].concat(), header, "zephyr")?;
@@ -115,7 +125,9 @@ pub fn run() -> Result<()> {
     let kit = folder.0.join("kit");
     let words = ["-o", &kit.display().to_string(), "--chip", "linux"].map(str::to_owned);
     c_kit::run(&words)?;
-    let app = cmake(&kit, "build", &["-DFUTEX=ON"])?;
+    let posix = kit.join("posix");
+    let build = |name: &str, more: &[&str]| Ok(cmake(&posix, name, more)?.join("app"));
+    let app = build("build", &["-DFUTEX=ON"])?;
     let target = format!("mine={}@host", app.display());
     let measured = lab(&["switch", "message", "spawn"], &target)?;
     let text = text(&measured);
@@ -128,20 +140,27 @@ pub fn run() -> Result<()> {
     let port = kit.join("ports/posix.c");
     let good = fs::read_to_string(&port)?;
     fs::write(&port, good.replacen(&format!("void {LACKED}("), "void lacked(", 1))?;
-    let error = cmake(&kit, "lacking", &[]).err().map(|error| error.to_string());
+    let error: Result<PathBuf> = build("lacking", &[]);
+    let error = error.err().map(|error| error.to_string());
     ensure!(error.as_ref().is_some_and(|text| text.contains(LACKED)), "linked: {error:?}");
     for Wrong { from, to, experiment, says } in WRONG {
         ensure!(good.contains(from), "the port has no `{from}`");
         fs::write(&port, good.replacen(from, to, 1))?;
-        let app = cmake(&kit, "build", &[])?;
+        let app = build("build", &[])?;
         let wrong = lab(&[experiment], &format!("mine={}@host", app.display()))?;
-        let text = self::text(&wrong);
-        let is_refused = matches!(wrong.status.code(), Some(1 | 4)) && text.contains(says);
-        ensure!(is_refused, "`{to}` was not found: {text}");
-        ensure!(!text.contains("\"status\": \"pass\""), "`{to}` gave a figure: {text}");
+        is_refused(&wrong, says).with_context(|| format!("`{to}`"))?;
     }
     println!("the kit: a program runs, {} wrong ports are found", WRONG.len() + 1);
     layer::run()
+}
+
+/// Checks that the lab gives no figure of a wrong port, and says why.
+pub(super) fn is_refused(output: &Output, says: &str) -> Result<()> {
+    let text = text(output);
+    let has_reason = matches!(output.status.code(), Some(1 | 4)) && text.contains(says);
+    ensure!(has_reason, "the lab does not say `{says}`: {text}");
+    ensure!(!text.contains("\"status\": \"pass\""), "it gave a figure: {text}");
+    Ok(())
 }
 
 /// Checks that the port in C and the port in Rust have the same figures in a guest that counts
@@ -155,13 +174,7 @@ fn agrees_in_the_guest(app: &Path) -> Result<()> {
     fs::copy(app, &copy).with_context(|| format!("cannot copy {}", app.display()))?;
     let given = format!("linux-full={}@vm", copy.display());
     for set in ["primitive=semaphore", "primitive=yield"] {
-        let median = |target: &str| {
-            let output = lab(&["switch", "--set", set], target)?;
-            let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-            let case = Some(&run["cases"][0]).filter(|case| case["verdict"]["status"] == "pass");
-            case.and_then(|case| case["series"][0]["p50"].as_f64())
-                .with_context(|| format!("no figure of {target}: {}", text(&output)))
-        };
+        let median = |target: &str| median(&["switch", "--set", set], target);
         let (c, rust) = (median(&given)?, median("linux-full@vm")?);
         println!("a switch in linux-full@vm, {set}: {c} in C, {rust} in Rust");
         ensure!((c - rust).abs() <= APART * rust, "the ports' figures differ");
@@ -169,9 +182,9 @@ fn agrees_in_the_guest(app: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the kit's program. Returns its path.
-fn cmake(kit: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
-    let (source, build) = (kit.join("posix"), kit.join(build));
+/// Builds one of the kit's programs by CMake, in the folder `build` of the kit. Returns that folder.
+pub(super) fn cmake(source: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
+    let build = source.with_file_name(build);
     let run = |command: &mut Command| -> Result<()> {
         let output = command.output().context("cannot start cmake")?;
         if !output.status.success() {
@@ -181,7 +194,7 @@ fn cmake(kit: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
     };
     run(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(&build).args(more))?;
     run(Command::new("cmake").arg("--build").arg(&build))?;
-    Ok(build.join("app"))
+    Ok(build)
 }
 
 /// Runs experiments in the lab, with few samples.
@@ -193,15 +206,24 @@ pub(super) fn lab(experiments: &[&str], target: &str) -> Result<Output> {
     lab.args(["--format", "json", "--target", target]).output().context("cannot start the lab")
 }
 
+/// The median of a case's first series, in the unit of the target's clock.
+pub(super) fn median(experiment: &[&str], target: &str) -> Result<f64> {
+    let output = lab(experiment, target)?;
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let case = Some(&run["cases"][0]).filter(|case| case["verdict"]["status"] == "pass");
+    case.and_then(|case| case["series"][0]["p50"].as_f64())
+        .with_context(|| format!("no figure of {target}: {}", text(&output)))
+}
+
 pub(super) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
 /// A folder outside the checkout, removed when dropped.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let path = env::temp_dir().join(format!("chronoscope-kit-{}", std::process::id()));
         fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
         Ok(Self(path))

@@ -199,7 +199,7 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
     let library = [xtask, "firmware", "thumbv7em-none-eabihf", "clippy", "--locked", "--release"];
     let lint = ["--package", "chronoscope-c-library", "--", "-D", "warnings"];
     let kit = Step::new(Stage::Full, "kernels in C: kit", &[&library[..], &lint].concat());
-    let kit = kit.then(&[xtask, "step", "kit"]);
+    let kit = kit.then(&[xtask, "step", "kit"]).then(&[xtask, "step", "bring-up"]);
     steps.push(kit.after(&["packages", "program"]).lock("firmware"));
     let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
     let plugin =

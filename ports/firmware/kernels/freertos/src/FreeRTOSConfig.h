@@ -3,7 +3,9 @@
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
 
+#ifndef configCPU_CLOCK_HZ
 #define configCPU_CLOCK_HZ 1000000000
+#endif
 #define configTICK_RATE_HZ 1000
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
 #define configUSE_PREEMPTION 1
@@ -12,7 +14,9 @@
 #define configMINIMAL_STACK_SIZE 128
 #define configMAX_TASK_NAME_LEN 12
 #define configUSE_IDLE_HOOK 1
+#ifndef configUSE_TICK_HOOK
 #define configUSE_TICK_HOOK 0
+#endif
 #define configUSE_TIMERS 0
 #define configUSE_COUNTING_SEMAPHORES 1
 #define configUSE_MUTEXES 1

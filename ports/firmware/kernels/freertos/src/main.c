@@ -19,6 +19,7 @@ void machine_tick(void)
     *(volatile uint32_t *)0xE000ED04 = 1u << 26;
 }
 
+/* The most urgent level from which FreeRTOS may be called. */
 #define LEVEL (configMAX_SYSCALL_INTERRUPT_PRIORITY >> 4)
 #define MEMORY (108 * 1024)
 
