@@ -11,4 +11,4 @@ pub mod supervisor;
 pub use file_size::fail_beyond_the_limit;
 pub use folder::Folder;
 pub use limit::Limit;
-pub use run::{GRACE, output, output_and_tell, run, run_to_an_end, run_with_input};
+pub use run::{Expired, GRACE, output, output_and_tell, run, run_to_an_end, run_with_input};

@@ -2,6 +2,8 @@
 //! processes behind. It knows nothing of the output's meaning.
 
 use std::{
+    error::Error,
+    fmt,
     io::{BufRead as _, BufReader, Read},
     os::{fd::AsFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Output, Stdio},
@@ -54,15 +56,17 @@ pub fn run_with_input(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<String> {
-    let patience = Patience { name, deadline: Deadline::new(limit), stop, grace: None };
+    let deadline = Deadline::new(limit);
+    let patience = Patience { name, deadline, stop, grace: None, expired: None };
     run_patiently(command, patience, sink)
 }
 
 /// Runs `command` as [`run`] does, but lets it end by itself after `stop` becomes true: it gets
 /// SIGTERM, and has [`GRACE`] before it is killed. A program that ends well then is no error.
+/// It gets SIGTERM and as much time when `limit` is reached, but that is an error in any case.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`]. The error is [`Expired`] if the program reached its limit.
 pub fn run_to_an_end(
     command: &mut Command,
     name: &str,
@@ -71,7 +75,7 @@ pub fn run_to_an_end(
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let grace = Some(Grace { asked: None });
-    let patience = Patience { name, deadline: Deadline::new(limit), stop, grace };
+    let patience = Patience { name, deadline: Deadline::new(limit), stop, grace, expired: None };
     run_patiently(command.stdin(Stdio::null()), patience, sink).map(|_| ())
 }
 
@@ -91,6 +95,9 @@ fn run_patiently(
     let name = patience.name;
     let errors = running.pass_on(&mut patience, sink)?;
     let status = running.status(&mut patience)?;
+    if let Some(expired) = patience.expired {
+        return Err(expired.into());
+    }
     if status.success() {
         return Ok(errors);
     }
@@ -127,7 +134,7 @@ pub fn output_and_tell(command: &mut Command, stop: &AtomicBool, tell: fn(&str))
     let stderr = thread::spawn(move || read_lines(stderr.as_mut(), tell));
     let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
     let deadline = Deadline::new(Limit::ENDLESS);
-    let mut patience = Patience { name: &name, deadline, stop, grace: None };
+    let mut patience = Patience { name: &name, deadline, stop, grace: None, expired: None };
     let status = running.status(&mut patience)?;
     let [stdout, stderr] = [stdout_reader, stderr].map(|reader| reader.join().unwrap_or_default());
     Ok(Output { status, stdout, stderr })
@@ -162,7 +169,25 @@ struct Patience<'a> {
     stop: &'a AtomicBool,
     /// `None` if the program is killed at once when it is stopped.
     grace: Option<Grace>,
+    /// The program has reached its deadline.
+    expired: Option<Expired>,
 }
+
+/// A program has taken longer than it may.
+#[derive(Clone, Debug)]
+pub struct Expired {
+    name: String,
+    taken: String,
+}
+
+impl fmt::Display for Expired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, taken } = self;
+        write!(f, "the watchdog ended {name} after {taken}: it hung, or the machine is very slow")
+    }
+}
+
+impl Error for Expired {}
 
 /// The time that a program has to end by itself after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -195,8 +220,11 @@ impl Patience<'_> {
             bail!("interrupted");
         }
         if let Some(taken) = self.deadline.exceeded(child) {
-            let name = self.name;
-            bail!("the watchdog ended {name} after {taken}: it hung, or the machine is very slow");
+            let expired = Expired { name: self.name.to_owned(), taken };
+            if self.grace.as_mut().is_none_or(|grace| grace.is_over(child)) {
+                return Err(expired.into());
+            }
+            self.expired.get_or_insert(expired);
         }
         Ok(())
     }
@@ -361,6 +389,23 @@ mod tests {
         )
         .unwrap();
         assert_eq!(output, b"ready\nasked\n");
+    }
+
+    #[test]
+    fn a_program_at_its_limit_is_asked_to_end_and_its_output_is_passed_on() {
+        let mut output = Vec::new();
+        let ran = run_to_an_end(
+            &mut shell("trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done"),
+            "sh",
+            Duration::from_secs(1).into(),
+            &AtomicBool::new(false),
+            &mut |bytes| {
+                output.extend_from_slice(bytes);
+                Ok(())
+            },
+        );
+        assert!(ran.unwrap_err().is::<Expired>());
+        assert_eq!(output, b"asked\n");
     }
 
     #[test]

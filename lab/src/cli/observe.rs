@@ -12,6 +12,8 @@ Figures are numbers of executed instructions. The image is not changed, and its 
   chronoscope observe kernel.elf --machine virt                  switches, system calls and traps
   chronoscope observe app.elf --machine netduinoplus2 --from give --to take
                                                                  how long from the one to the other?
+  chronoscope observe uboot.elf --machine virt --firmware fw_jump.elf
+                                                                 a kernel above a firmware
 Exit status: that of a run; 1 if nothing could be observed, 130 if interrupted.";
 
 #[derive(Args)]
@@ -22,6 +24,9 @@ pub struct Observe {
     /// The machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M).
     #[arg(long)]
     pub machine: String,
+    /// Run this ELF file first, in machine mode, as OpenSBI's fw_jump.elf (virt).
+    #[arg(long, value_name = "FILE")]
+    pub firmware: Option<PathBuf>,
     /// Measure from each execution of this symbol or address (0x80000000).
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub from: Option<String>,

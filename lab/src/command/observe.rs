@@ -19,6 +19,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let observed = Observed::of(&Question {
         image: &arguments.image,
         machine: &arguments.machine,
+        firmware: arguments.firmware.as_deref(),
         from: arguments.from.as_deref(),
         to: arguments.to.as_deref(),
         switch: arguments.switch.as_deref(),

@@ -183,14 +183,16 @@ pub(super) fn targets(machine: &'static str) -> impl Iterator<Item = String> {
 /// # Errors
 /// There is no index, or it cannot be read.
 pub(super) fn find(kernel: &str, machine: &str) -> Result<Option<&'static Image>> {
-    let index = index()?.with_context(|| {
-        format!(
-            "no index of images: the Debian package and the tarball have images \
-             (docs/install.md); in a checkout, `cargo xtask images` writes it; otherwise set \
-             {VARIABLE} to the folder that has it"
-        )
-    })?;
+    let index = index()?.with_context(no_index)?;
     Ok(index.find(&format!("{kernel}@{machine}"), Variant::Plain.name()))
+}
+
+fn no_index() -> String {
+    format!(
+        "no index of images: the Debian package and the tarball have images (docs/install.md); in \
+         a checkout, `cargo xtask images` writes it; otherwise set {VARIABLE} to the folder that \
+         has it"
+    )
 }
 
 /// The path of a machine's tool, as of an image: brought up to date in a checkout, compared with
@@ -200,7 +202,7 @@ pub(super) fn find(kernel: &str, machine: &str) -> Result<Option<&'static Image>
 /// There is no index, or it has no such tool; the tool cannot be built, is missing, or is another
 /// one.
 pub(super) fn tool(name: &str, what: &str) -> Result<PathBuf> {
-    let index = index()?.context("a tool without an index of images")?;
+    let index = index()?.with_context(no_index)?;
     let tool = index.tools.iter().find(|tool| tool.name == name).with_context(|| {
         format!(
             "the index of images has no {what}: in a checkout, `cargo xtask images` writes it \

@@ -12,6 +12,8 @@ pub struct Emulated {
     /// Debian's package that contains the program.
     pub package: &'static str,
     pub arguments: &'static [&'static str],
+    /// A firmware in machine mode can run before the image (`-bios`). Without one, the image does.
+    pub takes_firmware: bool,
 }
 
 /// A machine can have a row for each architecture.
@@ -21,14 +23,16 @@ pub const MACHINES: [Emulated; 4] = [
         architecture: Riscv64,
         program: "qemu-system-riscv64",
         package: "qemu-system-misc",
-        arguments: &["-machine", "virt", "-bios", "none"],
+        arguments: &["-machine", "virt"],
+        takes_firmware: true,
     },
     Emulated {
         name: "virt",
         architecture: Riscv32,
         program: "qemu-system-riscv32",
         package: "qemu-system-misc",
-        arguments: &["-machine", "virt", "-bios", "none"],
+        arguments: &["-machine", "virt"],
+        takes_firmware: true,
     },
     Emulated {
         name: "netduinoplus2",
@@ -36,6 +40,7 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduinoplus2"],
+        takes_firmware: false,
     },
     Emulated {
         name: "netduino2",
@@ -43,5 +48,6 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduino2"],
+        takes_firmware: false,
     },
 ];

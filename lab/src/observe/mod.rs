@@ -53,6 +53,8 @@ const EVENTS: &str = "events";
 pub struct Question<'a> {
     pub image: &'a Path,
     pub machine: &'a str,
+    /// An ELF file that runs before the image, in machine mode.
+    pub firmware: Option<&'a Path>,
     pub from: Option<&'a str>,
     /// Intervals end at `from` itself if this is `None`.
     pub to: Option<&'a str>,
@@ -69,6 +71,7 @@ pub struct Observed {
     name: String,
     image: Image,
     emulated: &'static Emulated,
+    firmware: Option<Image>,
     from: Option<Place>,
     to: Option<Place>,
     switch: Option<Place>,
@@ -99,13 +102,23 @@ impl Observed {
                 question.machine
             );
         };
+        let firmware = question.firmware.map(Image::read).transpose()?;
+        if let Some(firmware) = &firmware {
+            let shown = printable(&firmware.path.display().to_string());
+            if !emulated.takes_firmware {
+                bail!("{} takes no firmware: leave out --firmware", emulated.name);
+            }
+            if firmware.architecture != image.architecture {
+                bail!("the firmware {shown} is for other processors than the image");
+            }
+        }
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
         let append = question.append.to_owned();
         let limit = question.limit;
         let name = name(question.image);
-        Ok(Self { name, image, emulated, from, to, switch, limit, append })
+        Ok(Self { name, image, emulated, firmware, from, to, switch, limit, append })
     }
 
     /// Checks that QEMU and its plugin are there, and builds the plugin in a checkout.
@@ -133,6 +146,9 @@ impl Observed {
                 .into_iter()
                 .filter_map(|(name, value)| place(name, value))
                 .collect();
+        if let Some(firmware) = &self.firmware {
+            parameters.push(("firmware".to_owned(), name(&firmware.path)));
+        }
         parameters.push(("limit".to_owned(), self.limit.to_string()));
         if !self.append.is_empty() {
             // A parameter's value has no blanks.
@@ -157,8 +173,12 @@ impl Observed {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
         }
         let mut qemu = Command::new(self.emulated.program);
-        qemu.args(self.emulated.arguments)
-            .args(["-icount", "shift=0,sleep=off,align=off"])
+        qemu.args(self.emulated.arguments);
+        if self.emulated.takes_firmware {
+            let firmware = self.firmware.as_ref();
+            qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
+        }
+        qemu.args(["-icount", "shift=0,sleep=off,align=off"])
             .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
             .args(["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"])
             .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
@@ -208,7 +228,10 @@ impl Machine for Observed {
 
     fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
         let hash = format!("sha256 {}", self.image.sha256);
-        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        if let Some(firmware) = &self.firmware {
+            identity.insert("firmware".to_owned(), format!("sha256 {}", firmware.sha256));
+        }
         Ok(Made {
             identity,
             remark: "observed from outside: no instruction of the image is changed",
@@ -220,7 +243,7 @@ impl Machine for Observed {
     }
 
     /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
-    /// ends by itself, and what it has observed is kept.
+    /// ends by itself, and what it has observed is kept; likewise after [`PATIENCE`].
     fn run(
         &self,
         start: &Start<'_>,
@@ -231,7 +254,8 @@ impl Machine for Observed {
         let program = self.emulated.program;
         let discard = &mut |_: &[u8]| Ok(());
         let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
-        let figures = match fs::read(folder.path(EVENTS))
+        let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
+        let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
             .map(|bytes| Figures::of(&bytes, self.switch.is_some()))
         {
@@ -240,6 +264,9 @@ impl Machine for Observed {
             Ok(Err(damaged)) => return Err(ended.err().unwrap_or(damaged)),
             Err(missing) => return Err(ended.err().unwrap_or(missing)),
         };
+        if expired {
+            figures.ended_early = Some("ten minutes have passed: lower --limit");
+        }
         sink(&stream::encode(self, start.request, &figures)?)?;
         Ok(Recording::new())
     }
@@ -261,6 +288,7 @@ mod tests {
             let question = Question {
                 image,
                 machine,
+                firmware: None,
                 from: None,
                 to: None,
                 switch: None,
