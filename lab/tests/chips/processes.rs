@@ -1,5 +1,5 @@
-//! Processes of tandem on the machine `rv64`: the kernel's promises, hostile processes, the costs of
-//! its paths, and the suite's experiments.
+//! Processes of tandem on the machine `rv64`: the kernel's promises, hostile processes, the costs
+//! of its paths, and the suite's experiments.
 
 use std::{
     env,
@@ -150,7 +150,8 @@ fn two_runs_give_the_same_bytes() {
     gives_the_same_bytes_twice(&arguments.concat(), 3);
 }
 
-/// Without a protocol an urgent process waits for all of the hog's time; with inheritance, for none.
+/// Without a protocol an urgent process waits for all of the hog's time; with inheritance, for
+/// none.
 #[test]
 fn a_mutex_between_address_spaces_inherits() {
     let set = ["--set", "kind=process", "--set", "protocol=none,inheritance"];
@@ -162,7 +163,7 @@ fn a_mutex_between_address_spaces_inherits() {
         let longest = series.iter().find(|series| series["name"] == "hog 1000 us");
         longest.and_then(|series| series["max"].as_f64()).expect("it has this one")
     };
-    // The hog's millisecond, in instructions of a nanosecond, and two thirds of low's work of 100 us.
+    // In instructions of a nanosecond: the hog's millisecond, and two thirds of low's 100 us.
     assert!(waited(none) > 1e6, "{none:#}");
     assert!(waited(inheritance) < 1e5, "{inheritance:#}");
 }

@@ -74,7 +74,7 @@ pub(super) struct Frame {
     pub(super) endpoints: u16,
     /// The handle of the endpoint that the process serves; before that, no handle.
     pub(super) handle: usize,
-    /// That endpoint; before that, one without callers.
+    /// The endpoint that the process serves; before that, one without callers.
     pub(super) endpoint: &'static Large,
 }
 
@@ -157,8 +157,8 @@ macro_rules! choose {
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! choose {
     () => {
-        "# {CALL} {REPLY} {TAKE} {COUNT_OF} {BITMAP} {SWITCHES} {prev} {bit} {OBJECT_SHIFT} {CALLS_OF} {NAME} \
-         {TAG} {LARGE} {WAITERS} {IDLE} {DIRECT} {NEXT_WAITER} {WAITING} {DOWN} {STATE} \
+        "# {CALL} {REPLY} {TAKE} {COUNT_OF} {BITMAP} {SWITCHES} {prev} {bit} {OBJECT_SHIFT} {CALLS_OF} \
+         {NAME} {TAG} {LARGE} {WAITERS} {IDLE} {DIRECT} {NEXT_WAITER} {WAITING} {DOWN} {STATE} \
          {OBJECTS} {SEMAPHORE} {ENDPOINT} {HANDLE} {ENDPOINT_OF} {PROCESS}"
     };
 }

@@ -17,8 +17,8 @@
 //! - *take*: the handle names a semaphore of the family that has a unit.
 //!
 //! # Soundness
-//! - The paths change the kernel's records as `object` does, with interrupts masked throughout: from
-//!   the trap to `sret`. The offsets come from `offset_of!`.
+//! - The paths change the kernel's records as `object` does, with interrupts masked throughout:
+//!   from the trap to `sret`. The offsets come from `offset_of!`.
 //! - The running process is the head of its ring, and no ring above it has a task.
 //! - SPP is clear: the trap has come from user mode, and no other trap follows before `sret`.
 
@@ -110,8 +110,8 @@ macro_rules! find {
     };
 }
 
-/// The paths, for one value of the assembler's parameter `fence`. They begin at `21`, `22`, `23` and
-/// `30`, and leave for `4`.
+/// The paths, for one value of the assembler's parameter `fence`. They begin at `21`, `22`, `23`
+/// and `30`, and leave for `4`.
 macro_rules! fast_paths {
     () => {
         concat!(

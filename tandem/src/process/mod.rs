@@ -7,15 +7,16 @@
 //! function for each call. `docs/processes.md` describes the calls.
 //!
 //! # Families
-//! A process belongs to a family: it, and the processes that it spawns. The first family can spawn a
-//! process apart, which founds another. A family shares its objects (semaphores, channels, endpoints, mutexes), and the
-//! first family a region of memory, the arena. It has a limit of processes and of objects, and a
-//! highest priority. So a process can harm its own family only.
+//! A process belongs to a family: it, and the processes that it spawns. The first family can spawn
+//! a process apart, which founds another. A family shares its objects (semaphores, channels,
+//! endpoints, mutexes), and the first family a region of memory, the arena. It has a limit of
+//! processes and of objects, and a highest priority. So a process can harm its own family only.
 //!
 //! # Modules
 //! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
-//! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and copies from them, `process` has the
-//! records and the end of a process, `object` what handles name, `call` the system calls.
+//! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and
+//! copies from them, `process` has the records and the end of a process, `object` what handles
+//! name, `call` the system calls.
 //!
 //! # Soundness
 //! - The kernel never follows an address of a process's. [`space`] translates it by the process's

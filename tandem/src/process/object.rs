@@ -1,12 +1,12 @@
 //! The objects that handles name: semaphores, channels, endpoints and mutexes.
 //!
-//! A mutex is like an endpoint whose server is its holder, and whose callers are those that wait: so
-//! priorities are inherited in both by the same code.
+//! A mutex is like an endpoint whose server is its holder, and whose callers are those that wait:
+//! so priorities are inherited in both by the same code.
 //!
-//! Each operation runs masked, in constant time but for the insertion of a waiter, at most 32 steps,
-//! and never blocks here: if the caller must wait, or has made a more urgent process ready, it
-//! returns the task to switch to. A process that waits gets its results in its [`Frame`], from the
-//! one that wakes it.
+//! Each operation runs masked, in constant time but for the insertion of a waiter, at most 32
+//! steps, and never blocks here: if the caller must wait, or has made a more urgent process ready,
+//! it returns the task to switch to. A process that waits gets its results in its [`Frame`], from
+//! the one that wakes it.
 //!
 //! # Soundness
 //! Objects are static, and fields are cells that are accessed with interrupts masked. A process
@@ -61,7 +61,7 @@ pub(super) struct Object {
     tag: Shared<u16>,
     /// Of a semaphore: its units. Of a channel: its words.
     count: Shared<u32>,
-    /// Of all but a semaphore.
+    /// The further parts of a channel, an endpoint or a mutex.
     large: Shared<Option<&'static Large>>,
     /// The processes that wait for a unit, for a word, for the server of an endpoint, or for a
     /// mutex.
@@ -88,8 +88,8 @@ pub(super) struct Large {
     ring: [Shared<u32>; CAPACITY as usize],
     /// The place of the first word.
     first: Shared<u32>,
-    /// Of an endpoint: the process that receives the calls, from its first receive on. Of a mutex:
-    /// its holder.
+    /// The process that receives the calls of an endpoint, from its first receive on; the holder
+    /// of a mutex.
     pub(super) server: Shared<Option<&'static Process>>,
     /// The server, while it waits for a call.
     pub(super) idle: Shared<Option<&'static Process>>,
@@ -174,7 +174,7 @@ pub(super) fn find(m: Masked, family: Family, word: usize, kind: Kind) -> Option
     is_named.then_some(object)
 }
 
-/// Frees the objects of a family that has no process left: nobody waits for them. Interrupts are on.
+/// Frees the objects of a family without users: nobody waits for them. Interrupts are on.
 pub(super) fn free_all(family: Family) {
     for object in &TABLE {
         masked(|m| {
@@ -278,9 +278,9 @@ impl Object {
         (word, next)
     }
 
-    /// Calls the server of an endpoint with `message`; `me` waits for the answer in its frame. While
-    /// the server works for it, it has at least the priority of `me`. In `fast` for a server that
-    /// waits and is at least as urgent.
+    /// Calls the server of an endpoint with `message`; `me` waits for the answer in its frame.
+    /// While the server works for it, it has at least the priority of `me`. In `fast` for a server
+    /// that waits and is at least as urgent.
     pub(super) fn call(
         &'static self,
         m: Masked,
@@ -315,9 +315,9 @@ impl Object {
         KERNEL.ready.most_urgent(m)
     }
 
-    /// Locks a mutex for `me`, or has it wait; the holder has at least its priority meanwhile. `Err`
-    /// if `me` holds a mutex or serves an endpoint already: one of them at a time is what a process
-    /// inherits priorities from.
+    /// Locks a mutex for `me`, or has it wait; the holder has at least its priority meanwhile.
+    /// `Err` if `me` holds a mutex or serves an endpoint already: a process inherits priorities
+    /// from one of them.
     pub(super) fn lock(&'static self, m: Masked, me: &'static Process) -> Result<Option<Task>, ()> {
         if me.serves.get(m).is_some() {
             return Err(());
@@ -333,8 +333,8 @@ impl Object {
         Ok(Some(self.wait_for(m, me, holder)))
     }
 
-    /// Unlocks a mutex that `me` holds, and hands it to the most urgent process that waits. `Err` if
-    /// `me` does not hold it.
+    /// Unlocks a mutex that `me` holds, and hands it to the most urgent process that waits. `Err`
+    /// if `me` does not hold it.
     pub(super) fn unlock(
         &'static self,
         m: Masked,
@@ -388,7 +388,9 @@ impl Object {
         let Some(caller) = serve(m, &self.waiters) else {
             large.idle.set(m, Some(me));
             let next = leave(m, me);
-            me.settle(m);
+            if me.header.level.get(m) != me.header.base(m) {
+                me.settle(m);
+            }
             return Ok(next);
         };
         large.accept(m, me, caller, caller.message(m));

@@ -102,7 +102,7 @@ static RECORDS: [Process; PROCESSES] = [const { Process::new() }; PROCESSES];
 struct Members {
     /// The processes that have not left [`end`]: the family's number is in use.
     processes: Shared<u32>,
-    /// Those of them that can use the family's objects.
+    /// The processes that can use the family's objects: they have not begun to end.
     users: Shared<u32>,
     objects: Shared<u32>,
     /// The level of the highest priority.
@@ -558,8 +558,8 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     space.renew(arena);
     space::clear(frame.addr(), size_of::<[usize; 32]>());
     let argument = if handed.is_empty() { plan.argument } else { space.place(handed) };
-    // SAFETY: the frame is on the kernel stack of a process that does not run yet. Of the fields left
-    // out, the constants have been written for the record's first process.
+    // SAFETY: the frame is on the kernel stack of a process that does not run yet. Of the fields
+    // left out, the constants have been written for the record's first process.
     unsafe {
         let registers = (&raw mut (*frame).registers).cast::<usize>();
         registers.add(Frame::PC).write(plan.entry);
@@ -753,8 +753,8 @@ fn disown(me: &'static Process) {
     }
 }
 
-/// Gives the record of a process that is about to end to its parent, or to the free ones. Interrupts
-/// stay masked until the process has left its kernel stack.
+/// Gives the record of a process that is about to end to its parent, or to the free ones.
+/// Interrupts stay masked until the process has left its kernel stack.
 fn hand_to_parent(m: Masked, me: &'static Process) {
     let word = me.parent.get(m);
     let parent = RECORDS.get(index(word)).filter(|parent| {

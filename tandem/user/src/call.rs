@@ -309,8 +309,8 @@ pub enum Family {
 /// it is more urgent than the caller, it runs at once. `name` has at most 16 letters.
 ///
 /// # Errors
-/// [`Refused::Full`] without room, for a priority above the family's, and for [`Family::Apart`] in a
-/// family other than the first; [`Refused::Invalid`] for a priority above 31.
+/// [`Refused::Full`] without room, for a priority above the family's, and for [`Family::Apart`] in
+/// a family other than the first; [`Refused::Invalid`] for a priority above 31.
 ///
 /// # Safety
 /// The body refers to no memory but constants and, in the same family, the arena: the caller's

@@ -229,8 +229,8 @@ pub fn forgotten() {
     assert_eq!(user::reap(), Some((server, KILLED)));
 }
 
-/// A mutex has one holder, which inherits the priorities of those that wait; they are refused when it
-/// ends, and one that is ended waits no longer.
+/// A mutex has one holder, which inherits the priorities of those that wait; they are refused when
+/// it ends, and one that is ended waits no longer.
 pub fn mutexes() {
     let [mutex, other] = [(); 2].map(|()| Mutex::new().expect("a mutex"));
     assert_eq!(mutex.unlock(), Err(Refused::Invalid), "nobody holds it");
@@ -287,8 +287,8 @@ pub fn mutexes() {
     assert_eq!((mutex.lock(), mutex.unlock()), (Ok(()), Ok(())), "it is free");
 }
 
-/// Callers and servers of random priorities, some of which are ended at random moments: each call is
-/// answered with its own answer, or fails because a server has ended.
+/// Callers and servers of random priorities, some of which are ended at random moments: each call
+/// is answered with its own answer, or fails because a server has ended.
 pub fn storm() {
     for seed in 1..=60 {
         let mut random = Random::new(seed);
@@ -324,7 +324,7 @@ pub fn storm() {
     }
 }
 
-/// Answers `x` with `x + 1` and a word of its own, from one endpoint; in part by calls of the other.
+/// Answers `x` with `x + 1` and a word of its own; in part by calls of the other endpoint.
 fn serve(endpoints: [Endpoint; 2], own: usize, chance: u64) {
     let mut random = Random::new(chance);
     let mut answer = [0; 4];
