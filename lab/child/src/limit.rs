@@ -13,8 +13,7 @@ pub struct Limit {
     /// The limit in wall time.
     pub wall: Duration,
     /// The limit in processor time of the child's first process. An emulator uses it in proportion
-    /// to
-    /// the instructions that it executes, however busy the host is.
+    /// to the instructions that it executes, however busy the host is.
     pub work: Option<Duration>,
 }
 
