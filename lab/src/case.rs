@@ -116,6 +116,12 @@ impl Case {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns whether the case leaves the parameter out because it has its default.
+    pub fn may_have(&self, name: &str) -> bool {
+        let mut parameters = self.spec.parameters.iter();
+        parameters.any(|known| known.name == name && matches!(known.values, Values::Extra(_)))
+    }
+
     /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
     /// pair=thread-thread`. A varied case has its start states too.
     pub fn label(&self) -> String {
@@ -203,7 +209,10 @@ pub fn expand(
             .flat_map(|chosen| {
                 values.iter().map(|value| {
                     let mut chosen = chosen.clone();
-                    chosen.push((parameter.name.to_owned(), value.clone()));
+                    let is_extra = matches!(parameter.values, Values::Extra(_));
+                    if !is_extra || value != parameter.default {
+                        chosen.push((parameter.name.to_owned(), value.clone()));
+                    }
                     chosen
                 })
             })
@@ -268,7 +277,7 @@ pub fn loops(spec: &Spec) -> Option<(u64, u64)> {
     let loops = spec.parameters.iter().find(|parameter| parameter.name == "loops")?;
     match loops.values {
         Values::Number(low, high) => Some((low, high)),
-        Values::Word(_) | Values::Text(_) => None,
+        Values::Word(_) | Values::Extra(_) | Values::Text(_) => None,
     }
 }
 
@@ -281,7 +290,7 @@ fn check(spec: &Spec, parameter: &Parameter, value: &str) -> Result<()> {
         Values::Number(low, high) => {
             bail!("`{name}={value}`: it is a whole number from {low} to {high}")
         }
-        Values::Word(words) => {
+        Values::Word(words) | Values::Extra(words) => {
             bail!(
                 "`{name}={value}`: it is one of {}{}",
                 words.join(", "),
@@ -420,7 +429,7 @@ mod tests {
                         Values::Number(low, high) => {
                             Some((parameter.name.to_owned(), vec![extreme(low, high).to_string()]))
                         }
-                        Values::Word(_) | Values::Text(_) => None,
+                        Values::Word(_) | Values::Extra(_) | Values::Text(_) => None,
                     });
                 let cases = expand(spec, &target, &numbers.collect(), &Plan::default()).unwrap();
                 // Products of it in the watchdog and the progress bar must not overflow.

@@ -114,7 +114,9 @@ pub struct Overrides {
 impl Overrides {
     /// Checks that at least one case has each parameter. Cases that lack a parameter ignore it.
     fn check(&self, cases: &[&Case]) -> Result<()> {
-        let known = |name: &str| cases.iter().any(|case| case.parameter(name).is_some());
+        let known = |name: &str| {
+            cases.iter().any(|case| case.parameter(name).is_some() || case.may_have(name))
+        };
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
             let names =
                 cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));

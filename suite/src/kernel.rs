@@ -135,6 +135,27 @@ pub fn switches_since<T: Tasks>(kernel: &'static T::Kernel, before: Option<u32>)
     T::switches(kernel).zip(before).map_or(0, |(after, before)| after.wrapping_sub(before))
 }
 
+/// The object by which the kernel's own users let one task or handler wake another: a signal, an
+/// event, a notification. Cases with `primitive=native` take it in place of the semaphore, which
+/// counts and is common to all kernels.
+pub trait Native: Tasks {
+    type Event: Sync + 'static;
+
+    /// # Errors
+    /// [`Refusal`] when the kernel has no more events.
+    fn event(kernel: &'static Self::Kernel) -> Result<Self::Event, Refusal>;
+
+    /// Wakes the task that waits for the event. Never waits; callable from interrupt handlers. The
+    /// kernel may lose an event for which no task waits yet, and may merge several into one.
+    fn signal(kernel: &'static Self::Kernel, event: &'static Self::Event);
+
+    /// Waits for the event. One task at most waits for an event.
+    fn signalled(
+        kernel: &'static Self::Kernel,
+        event: &'static Self::Event,
+    ) -> impl Future<Output = ()> + Send;
+}
+
 /// Bounded first-in, first-out queues of 32-bit words, with one sender and one receiver.
 pub trait Messages: Tasks {
     type Queue: Sync + 'static;

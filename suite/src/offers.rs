@@ -12,6 +12,7 @@
 ///     kind "coroutine" Coroutine: delays reaping messages;
 ///     pair "thread-thread" Thread, Thread;
 ///     pair "coroutine-coroutine" Coroutine, Coroutine;
+///     native Thread, Coroutine;
 ///     own "transaction" transact;
 ///     refuse "interference" "this kernel keeps no account of processor time";
 ///     otherwise "this kernel has threads and coroutines";
@@ -21,6 +22,9 @@
 /// - `kernel` and `kind` list capabilities. An experiment is offered for a kind of task if the
 ///   kernel and the kind together have all capabilities in the experiment's row.
 /// - `pair` lists the pairs of kinds for the experiments that have `pair=`.
+/// - `native` lists the kinds of task that have the kernel's own primitive,
+///   [`Native`](crate::kernel::Native), for `primitive=native`. Without this line such cases are not
+///   offered.
 /// - `own` names a function of the port's, `async fn(&mut Trial<'_, Mine>) -> Result<(), Refusal>`,
 ///   that runs an experiment in place of the suite's.
 /// - `refuse` gives the reason why one experiment is not offered, and `otherwise` the reason for
@@ -131,6 +135,7 @@ macro_rules! offers {
         kernel $kernel:ty: $($of_kernel:ident)*;
         $(kind $kind:literal $task:ty: $($of_kind:ident)*;)+
         $(pair $pair:literal $first:ty, $second:ty;)*
+        $(native $($native:ty),+;)?
         $(own $own:literal $body:path;)*
         $(refuse $refused:literal $reason:literal;)*
         otherwise $otherwise:literal;
@@ -147,6 +152,17 @@ macro_rules! offers {
             $($($crate::offers! { @known $of_kind })*)+
             $crate::vary::prepare(trial).await?;
             let (name, tasks) = (trial.request.spec().name, trial.request.tasks());
+            if trial.request.given("primitive") == Some("native") {
+                $($({
+                    let kind = <$native as $crate::Tasks>::KIND;
+                    if tasks.split('-').all(|word| word == kind) {
+                        return $crate::experiments::native::<$native>(trial).await;
+                    }
+                })+)?
+                return Err($crate::Refusal::not_offered(
+                    "this port has no primitive of its kernel's own for these tasks",
+                ));
+            }
             $(if name == $own {
                 return $body(trial).await;
             })*

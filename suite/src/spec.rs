@@ -47,6 +47,9 @@ pub enum Values {
     Number(u64, u64),
     /// A word of the list.
     Word(&'static [&'static str]),
+    /// A word of the list. A case names the parameter only if its value is not the default, so that
+    /// older cases of an experiment keep their names.
+    Extra(&'static [&'static str]),
     /// A word that the machine parses, described by the text: `a rate, as 84MHz`.
     Text(&'static str),
 }
@@ -59,7 +62,7 @@ impl Values {
                 text.bytes().all(|byte| byte.is_ascii_digit())
                     && text.parse().is_ok_and(|number: u64| (*low..=*high).contains(&number))
             }
-            Values::Word(words) => words.contains(&text),
+            Values::Word(words) | Values::Extra(words) => words.contains(&text),
             Values::Text(_) => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
         }
     }

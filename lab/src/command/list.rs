@@ -86,7 +86,7 @@ fn line(parameter: &Parameter, default: &str) -> String {
 fn values(parameter: &Parameter) -> String {
     match parameter.values {
         Values::Number(low, high) => format!("{low} to {high}"),
-        Values::Word(words) => words.join(", "),
+        Values::Word(words) | Values::Extra(words) => words.join(", "),
         Values::Text(kind) => kind.to_owned(),
     }
 }

@@ -267,6 +267,44 @@ fn freertos_has_the_figures_of_its_page() {
     }
 }
 
+/// The figures of the kernels' pages.
+#[test]
+fn native_primitives_have_the_figures_of_their_pages() {
+    let run = |experiment: &str, kind: &str, kernel: &str| {
+        let name = if experiment == "switch" { "pair" } else { "kind" };
+        let kind = if experiment == "switch" { format!("{kind}-{kind}") } else { kind.to_owned() };
+        let (kind, target) = (format!("{name}={kind}"), format!("{kernel}@cortex-m4"));
+        let set = ["--set", "loops=200", "--set", "primitive=native", "--set", &kind];
+        let cases =
+            cases(&[&[experiment], &set[..], &["--repeat", "1", "--target", &target]].concat());
+        let [case] = &cases[..] else { panic!("{cases:#?}") };
+        assert_eq!(case["parameters"]["primitive"], "native", "{case:#}");
+        case.clone()
+    };
+    for (kernel, kind, switch, wakeup) in [
+        ("tandem", "thread", 105.0, 65.0),
+        ("tandem", "coroutine", 125.0, 82.0),
+        ("embassy", "coroutine", 152.0, 109.0),
+        ("lilos", "coroutine", 160.0, 174.0),
+        ("rtic", "coroutine", 163.0, 122.0),
+    ] {
+        for (experiment, expected) in [("switch", switch), ("wakeup", wakeup)] {
+            let case = run(experiment, kind, kernel);
+            assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+            let apart = (median(&case) - expected).abs() / expected;
+            assert!(apart <= 0.03, "{kernel} {experiment}: {} for {expected}", median(&case));
+        }
+    }
+    for kernel in ["freertos", "bare"] {
+        let case = run("switch", "thread", kernel);
+        assert_eq!(case["verdict"]["status"], "not-offered", "{case:#}");
+    }
+    // The default has no such key, as before the experiment had the parameter.
+    let named = ["wakeup", "--set", "primitive=semaphore", "--set", "kind=coroutine"];
+    let named = cases(&[&named[..], &["--repeat", "1", "--target", "embassy@cortex-m4"]].concat());
+    assert!(named[0]["parameters"].get("primitive").is_none(), "{named:#?}");
+}
+
 #[test]
 fn lilos_visits_every_task_in_each_round() {
     let set = ["--set", "tasks=2,3,10,30", "--repeat", "1", "--target", "lilos@cortex-m4"];

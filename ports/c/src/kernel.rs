@@ -53,7 +53,7 @@ fn accept(request: &Request<'_>) -> Result<(), Refusal> {
         return Err(Refusal::new(Reason::Invalid, what, "leave them out"));
     }
     match request.given("primitive") {
-        None | Some("yield" | "semaphore" | "queue") => Ok(()),
+        None | Some("yield" | "semaphore" | "queue" | "native") => Ok(()),
         Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
     }
 }

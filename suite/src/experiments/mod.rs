@@ -25,9 +25,11 @@ pub mod wakeup;
 pub mod timing;
 
 mod firing;
+mod waking;
 
 use crate::{
-    Refusal, Request, Spec,
+    Refusal, Request, Spec, Trial,
+    kernel::{Interrupts, Native},
     request::{MAX_REQUEST, invalid},
 };
 
@@ -86,6 +88,22 @@ macro_rules! specs {
     ($($module:ident: $choice:ident $needs:tt;)*) => {
         &[$(&$crate::experiments::$module::SPEC),*]
     };
+}
+
+/// Runs an experiment with the kernel's own primitive, between tasks of the kind `T`.
+///
+/// # Errors
+/// [`Refusal`] from the experiment, or because it has no such variant.
+pub async fn native<T>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Native,
+    T::Kernel: Interrupts,
+{
+    match trial.request.spec().name {
+        "switch" => switch::native::<T>(trial).await,
+        "wakeup" => wakeup::native::<T>(trial).await,
+        _ => Err(Refusal::not_offered("the experiment takes the kernel's own objects already")),
+    }
 }
 
 /// All experiments, in the order in which they are listed and run.

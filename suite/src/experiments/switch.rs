@@ -4,6 +4,9 @@
 //! task; with the others each gives the next one's semaphore and takes its own. Tasks at even
 //! places are of the pair's first kind, those at odd places of its second.
 //!
+//! With `primitive=native` the object is the kernel's own ([`Native`](crate::kernel::Native)) in
+//! place of the semaphore; all else is the same.
+//!
 //! - **Start**: the running task's mark, immediately before it yields or gives.
 //! - **End**: the next task's mark, immediately after its own yield or take has returned. One mark
 //!   serves as the end of one switch and the start of the next.
@@ -26,8 +29,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use super::waking::{Common, Own, Waking};
 use crate::{
-    kernel::{Kernel, Priority, Refusal, Tasks, switches_since},
+    kernel::{Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
     spec::{Parameter, Spec, Values},
     trial::Trial,
@@ -62,9 +66,10 @@ pub static SPEC: Spec = Spec {
             name: "primitive",
             unit: "",
             default: "semaphore",
-            values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe"]),
+            values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe", "native"]),
             help: "how a task gives way; futex, eventfd and pipe are what Linux can make \
-                   semaphores of",
+                   semaphores of; native: the object that the kernel's own users take, as its \
+                   page names it",
         },
         Parameter {
             name: "tasks",
@@ -99,12 +104,13 @@ pub static SPEC: Spec = Spec {
     duration_us: |request| 3 * request.number("loops") + 100 * request.number("tasks"),
 };
 
-struct Ring<K: Kernel> {
+/// `O` is the object by which a task wakes the next one.
+struct Ring<K: Kernel, O: 'static> {
     kernel: &'static K,
     /// Place n is set by the task that has the n-th step; or, when steps are timed together, by the
     /// task at seat 0 in every `stride`-th lap.
     marks: Marks<K>,
-    seats: &'static [K::Semaphore],
+    seats: &'static [O],
     switches: &'static [AtomicU32],
     done: &'static K::Semaphore,
     laps: usize,
@@ -123,6 +129,23 @@ where
     A: Tasks,
     B: Tasks<Kernel = A::Kernel>,
 {
+    run_by::<A, B, Common>(trial).await
+}
+
+/// Runs the experiment with the kernel's own primitive.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn native<T: Native>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    run_by::<T, T, Own>(trial).await
+}
+
+async fn run_by<A, B, W>(trial: &mut Trial<'_, A::Kernel>) -> Result<(), Refusal>
+where
+    A: Tasks,
+    B: Tasks<Kernel = A::Kernel>,
+    W: Waking<A> + Waking<B, Object = <W as Waking<A>>::Object> + 'static,
+{
     let kernel = trial.kernel;
     let tasks = trial.request.count("tasks");
     let batch = match trial.request.count("batch") {
@@ -134,10 +157,10 @@ where
     let laps = trial.request.count("loops").div_ceil(tasks).max(2).next_multiple_of(stride) + 1;
     let (marks, per) =
         if batch == 1 { (laps * tasks, 1) } else { (laps.div_ceil(stride), stride * tasks) };
-    let ring: &'static Ring<A::Kernel> = trial.arena.place(Ring {
+    let ring: &'static Ring<A::Kernel, <W as Waking<A>>::Object> = trial.arena.place(Ring {
         kernel,
         marks: Marks::new(trial.arena, marks)?,
-        seats: trial.arena.fill(tasks, |_| kernel.semaphore(0))?,
+        seats: trial.arena.fill(tasks, |_| <W as Waking<A>>::object(kernel))?,
         switches: trial.arena.fill(tasks, |_| Ok(AtomicU32::new(0)))?,
         done: trial.semaphore(0)?,
         // The tasks end in an extra lap, whose marks are beyond the buffer, because the end of a
@@ -149,13 +172,13 @@ where
     })?;
     for seat in trial.order(tasks) {
         match seat % 2 {
-            0 => spawn::<A>(ring, seat)?,
-            _ => spawn::<B>(ring, seat)?,
+            0 => spawn::<A, W>(ring, seat)?,
+            _ => spawn::<B, W>(ring, seat)?,
         }
     }
     trial.wait(ring.done, tasks).await;
     let executed = kernel.instructions();
-    kernel.give(&ring.seats[0]);
+    <W as Waking<A>>::give(kernel, &ring.seats[0]);
     trial.wait(ring.done, tasks).await;
     let executed =
         kernel.instructions().zip(executed).map(|(after, before)| after.wrapping_sub(before));
@@ -177,33 +200,40 @@ where
     Ok(())
 }
 
-fn spawn<T: Tasks>(ring: &'static Ring<T::Kernel>, seat: usize) -> Result<(), Refusal> {
+fn spawn<T, W>(ring: &'static Ring<T::Kernel, W::Object>, seat: usize) -> Result<(), Refusal>
+where
+    T: Tasks,
+    W: Waking<T> + 'static,
+{
     let (kernel, urgent) = (ring.kernel, Priority::Urgent(1));
     let plain = ring.stride == 0 && ring.pad == 0;
     match (ring.yields, plain) {
-        (true, true) => T::spawn(kernel, urgent, member::<T, true, true>(ring, seat)),
-        (true, false) => T::spawn(kernel, urgent, member::<T, true, false>(ring, seat)),
-        (false, true) => T::spawn(kernel, urgent, member::<T, false, true>(ring, seat)),
-        (false, false) => T::spawn(kernel, urgent, member::<T, false, false>(ring, seat)),
+        (true, true) => T::spawn(kernel, urgent, member::<T, W, true, true>(ring, seat)),
+        (true, false) => T::spawn(kernel, urgent, member::<T, W, true, false>(ring, seat)),
+        (false, true) => T::spawn(kernel, urgent, member::<T, W, false, true>(ring, seat)),
+        (false, false) => T::spawn(kernel, urgent, member::<T, W, false, false>(ring, seat)),
     }
 }
 
 /// The options of the case are constants here, so that a step of the plain case is a mark and the
 /// operation only: on a small kernel, tests between two marks would cost as much as the switch.
-async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
-    ring: &'static Ring<T::Kernel>,
+async fn member<T, W, const YIELDS: bool, const PLAIN: bool>(
+    ring: &'static Ring<T::Kernel, W::Object>,
     seat: usize,
-) {
+) where
+    T: Tasks,
+    W: Waking<T>,
+{
     let kernel = ring.kernel;
     let tasks = ring.seats.len();
     let (mine, next) = (&ring.seats[seat], &ring.seats[(seat + 1) % tasks]);
     let before = T::switches(kernel);
     // All tasks are ready before the first step.
     kernel.give(ring.done);
-    T::take(kernel, mine).await;
+    W::take(kernel, mine).await;
     if YIELDS && seat == 0 {
         // The other tasks become ready in the order of the ring, so that all are in the same lap.
-        ring.seats[1..].iter().for_each(|seat| kernel.give(seat));
+        ring.seats[1..].iter().for_each(|seat| W::give(kernel, seat));
     }
     let mut place = seat;
     // One lap less than takes: the take before the first lap is a switch too.
@@ -213,16 +243,16 @@ async fn member<T: Tasks, const YIELDS: bool, const PLAIN: bool>(
         if YIELDS {
             T::yield_now(kernel).await;
         } else {
-            kernel.give(next);
-            T::take(kernel, mine).await;
+            W::give(kernel, next);
+            W::take(kernel, mine).await;
         }
     }
-    kernel.give(next);
+    W::give(kernel, next);
     ring.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(ring.done);
 }
 
-impl<K: Kernel> Ring<K> {
+impl<K: Kernel, O: 'static> Ring<K, O> {
     /// Sets the mark of a step, and lengthens the step if the case asks for it.
     #[inline(always)]
     fn step<const PLAIN: bool>(&self, seat: usize, lap: usize, place: usize) {

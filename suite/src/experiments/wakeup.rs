@@ -15,15 +15,21 @@
 //! - **Pin**: D0: high from before the handler's mark to after the task's.
 //! - **Source**: P5.isr.
 //!
+//! With `primitive=native` the handler wakes the task by the kernel's own object
+//! ([`Native`](crate::kernel::Native)) in place of the semaphore; all else is the same.
+//!
 //! How it differs from the sources: P5 triggers the interrupt from outside; `source=external` is
 //! the same, and `source=timer` comes close. The waiting task may be a coroutine; the interrupted
 //! one is of the director's kind, a thread where there are threads.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-use super::firing::{Firing, INTERVAL, LEAD_US, SOURCE};
+use super::{
+    firing::{Firing, INTERVAL, LEAD_US, SOURCE},
+    waking::{Common, Own, PRIMITIVE, Waking},
+};
 use crate::{
-    kernel::{Handler, Interrupts, Kernel, Priority, Refusal, Tasks, switches_since},
+    kernel::{Handler, Interrupts, Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
     spec::{KIND, Parameter, Spec, Values},
     trial::Trial,
@@ -44,6 +50,7 @@ pub static SPEC: Spec = Spec {
     source: "P5.isr",
     parameters: &[
         KIND,
+        PRIMITIVE,
         SOURCE,
         INTERVAL,
         Parameter {
@@ -57,7 +64,8 @@ pub static SPEC: Spec = Spec {
     duration_us: |request| request.number("loops") * (request.number("interval_us") + LEAD_US + 30),
 };
 
-struct Wakeup<K: Interrupts> {
+/// `O` is the object by which the handler wakes the task.
+struct Wakeup<K: Interrupts, O> {
     kernel: &'static K,
     firing: Firing<K>,
     /// The rises of the external line.
@@ -65,7 +73,7 @@ struct Wakeup<K: Interrupts> {
     starts: Marks<K>,
     ends: Marks<K>,
     /// Given by the handler.
-    given: K::Semaphore,
+    given: O,
     /// Given by the waiting task before it waits again.
     answered: K::Semaphore,
     /// `true` after the last interrupt.
@@ -83,16 +91,37 @@ where
     T: Tasks,
     T::Kernel: Interrupts,
 {
+    run_by::<T, Common>(trial).await
+}
+
+/// Runs the experiment with the kernel's own primitive.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn native<T>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Native,
+    T::Kernel: Interrupts,
+{
+    run_by::<T, Own>(trial).await
+}
+
+async fn run_by<T, W>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    T::Kernel: Interrupts,
+    W: Waking<T> + 'static,
+{
     let (kernel, arena) = (trial.kernel, trial.arena);
     let loops = trial.request.count("loops");
     let firing = Firing::new(trial)?;
-    let all: &'static Wakeup<T::Kernel> = arena.place(Wakeup {
+    let all: &'static Wakeup<T::Kernel, W::Object> = arena.place(Wakeup {
         kernel,
         lines: Marks::new(arena, if firing.is_external() { loops } else { 0 })?,
         firing,
         starts: Marks::new(arena, loops)?,
         ends: Marks::new(arena, loops)?,
-        given: kernel.semaphore(0)?,
+        given: W::object(kernel)?,
         answered: kernel.semaphore(0)?,
         over: AtomicBool::new(false),
         switches: AtomicU32::new(0),
@@ -102,11 +131,15 @@ where
         let entries = all.firing.entries();
         all.firing.count(entries);
         all.starts.start(kernel, entries, MEASURED);
-        kernel.give_from_handler(&all.given);
+        W::give_from_handler(kernel, &all.given);
     })?;
     // The waiting task is created first: a process must not be forked while its parent has threads.
-    T::spawn(kernel, Priority::Urgent(2), waiter::<T>(all))?;
-    <T::Kernel as Kernel>::Director::spawn(kernel, Priority::Urgent(1), interrupted(all, handler))?;
+    T::spawn(kernel, Priority::Urgent(2), waiter::<T, W>(all))?;
+    <T::Kernel as Kernel>::Director::spawn(
+        kernel,
+        Priority::Urgent(1),
+        interrupted::<T, W>(all, handler),
+    )?;
     trial.wait(all.done, 2).await;
 
     let fired = all.firing.report(trial)?;
@@ -129,15 +162,17 @@ where
     Ok(())
 }
 
-async fn waiter<T: Tasks>(all: &'static Wakeup<T::Kernel>)
+async fn waiter<T, W>(all: &'static Wakeup<T::Kernel, W::Object>)
 where
+    T: Tasks,
     T::Kernel: Interrupts,
+    W: Waking<T>,
 {
     let kernel = all.kernel;
     let before = T::switches(kernel);
     kernel.give(&all.answered);
     for round in 0..=all.ends.len() {
-        T::take(kernel, &all.given).await;
+        W::take(kernel, &all.given).await;
         all.ends.end(kernel, round, MEASURED);
         if all.over.load(Relaxed) {
             break;
@@ -149,10 +184,15 @@ where
 }
 
 /// The interrupted task: fires the interrupt once a round.
-async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
+async fn interrupted<T, W>(all: &'static Wakeup<T::Kernel, W::Object>, handler: Handler)
+where
+    T: Tasks,
+    T::Kernel: Interrupts,
+    W: Waking<T>,
+{
     let kernel = all.kernel;
     // Wait until the other task waits.
-    K::Director::take(kernel, &all.answered).await;
+    <T::Kernel as Kernel>::Director::take(kernel, &all.answered).await;
     let lines = Some(&all.lines).filter(|lines| !lines.is_empty());
     if all.firing.attach(handler) {
         for round in 0..all.starts.len() {
@@ -161,10 +201,10 @@ async fn interrupted<K: Interrupts>(all: &'static Wakeup<K>, handler: Handler) {
             }
             // The woken task has run by now, unless the two share a cooperative executor or run on
             // two processors.
-            K::Director::take(kernel, &all.answered).await;
+            <T::Kernel as Kernel>::Director::take(kernel, &all.answered).await;
         }
     }
     all.over.store(true, Relaxed);
-    kernel.give(&all.given);
+    W::give(kernel, &all.given);
     kernel.give(all.done);
 }

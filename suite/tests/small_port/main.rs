@@ -98,6 +98,8 @@ const CASES: &[&str] = &[
     "switch pair=coroutine-coroutine primitive=semaphore tasks=2",
     "switch pair=coroutine-coroutine primitive=semaphore tasks=10",
     "switch pair=coroutine-coroutine primitive=semaphore tasks=10 batch=1",
+    "switch pair=coroutine-coroutine primitive=native tasks=2",
+    "switch pair=coroutine-coroutine primitive=native tasks=10 batch=1",
     "spawn kind=coroutine",
     "spawn kind=coroutine tasks=1",
     "message kind=coroutine shape=one-way",
@@ -119,6 +121,8 @@ const CASES: &[&str] = &[
     "wakeup kind=coroutine source=timer",
     "wakeup kind=coroutine source=external",
     "wakeup kind=coroutine source=external-idle",
+    "wakeup kind=coroutine source=software primitive=native",
+    "wakeup kind=coroutine source=timer primitive=native",
     "masked kind=coroutine loops=300",
     "masked kind=coroutine tasks=1 loops=300",
     "ticks kind=coroutine queue=linear loops=20",
@@ -183,6 +187,8 @@ fn figures_are_those_of_the_virtual_clock() {
     for (case, ticks) in [
         ("switch pair=coroutine-coroutine primitive=yield batch=1", READ + SWITCH),
         ("switch pair=coroutine-coroutine primitive=semaphore batch=1", READ + SWITCH),
+        ("switch pair=coroutine-coroutine primitive=native batch=1", READ + SWITCH),
+        ("wakeup kind=coroutine primitive=native", READ + SWITCH),
         ("message kind=coroutine shape=one-way", READ + SWITCH),
         ("delay kind=coroutine tasks=1", SWITCH),
         ("period kind=coroutine", SWITCH),
@@ -288,6 +294,8 @@ fn what_cannot_be_run_is_refused() {
     assert_refused("inversion", Reason::NotOffered);
     assert_refused("interference kind=process", Reason::NotOffered);
     assert_refused("message kind=coroutine primitive=pipe", Reason::NotOffered);
+    assert_refused("wakeup kind=thread primitive=native", Reason::NotOffered);
+    assert_refused("wakeup kind=coroutine primitive=futex", Reason::Invalid);
     assert_refused("delay kind=coroutine dealy_us=7", Reason::Invalid);
     assert_refused("delay kind=coroutine preemption=maybe", Reason::Invalid);
     assert_refused("delay kind=coroutine delay_us=never", Reason::Invalid);

@@ -32,7 +32,7 @@ use std::{
 use chronoscope_suite::{
     Clock, Kernel, Priority, Reason, Refusal, Request, Tasks, Trial,
     arena::Arena,
-    kernel::{Handler, Interrupts, Log, Messages, PHASES, Source},
+    kernel::{Handler, Interrupts, Log, Messages, Native, PHASES, Source},
     trial::{self, Names, Sink},
     wire::Domain,
 };
@@ -512,6 +512,31 @@ impl Queue {
     }
 }
 
+/// An event without memory: signalled while no task waits, it is lost, as the contract permits.
+struct Event(Semaphore);
+
+impl Native for Coroutine {
+    type Event = Event;
+
+    fn event(kernel: &'static Small) -> Result<Event, Refusal> {
+        kernel.semaphore(0).map(Event)
+    }
+
+    fn signal(kernel: &'static Small, event: &'static Event) {
+        let waits = |task: &Task| match task.state.get() {
+            State::Takes(awaited) => ptr::eq(awaited, &event.0),
+            _ => false,
+        };
+        if kernel.tasks().any(waits) {
+            kernel.give(&event.0);
+        }
+    }
+
+    fn signalled(kernel: &'static Small, event: &'static Event) -> impl Future<Output = ()> + Send {
+        Self::take(kernel, &event.0)
+    }
+}
+
 impl Messages for Coroutine {
     type Queue = Queue;
 
@@ -582,6 +607,7 @@ chronoscope_suite::offers! {
     kernel Small: interrupts masking log;
     kind "coroutine" Coroutine: delays reaping messages;
     pair "coroutine-coroutine" Coroutine, Coroutine;
+    native Coroutine;
     otherwise "this port does not offer the experiment for these kinds of task";
 }
 

@@ -17,7 +17,7 @@ pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
         ));
     }
     match request.given("primitive") {
-        None | Some("yield" | "semaphore" | "queue") => Ok(()),
+        None | Some("yield" | "semaphore" | "queue" | "native") => Ok(()),
         Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
     }
 }

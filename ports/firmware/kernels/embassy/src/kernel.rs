@@ -6,6 +6,7 @@ use embassy_sync::{
     blocking_mutex::raw::CriticalSectionRawMutex,
     channel::Channel,
     semaphore::{GreedySemaphore, Semaphore as _},
+    signal::Signal,
 };
 
 use crate::levels::Spawners;
@@ -13,6 +14,9 @@ use crate::levels::Spawners;
 /// Shared by tasks of several executors and by handlers, hence the critical section. Greedy: it
 /// keeps one waker, for in every experiment one task waits for a semaphore.
 pub type Semaphore = GreedySemaphore<CriticalSectionRawMutex>;
+
+/// The primitive of embassy's users for one waiting task: `Signal`, which keeps the latest value.
+pub type Event = Signal<CriticalSectionRawMutex, ()>;
 
 /// The capacity is part of the queue's type. Unused places cost memory only.
 pub const CAPACITY: usize = 64;

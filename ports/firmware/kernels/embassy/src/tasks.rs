@@ -7,12 +7,15 @@ use core::{
     task::{Context, Poll},
 };
 
-use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
+use chronoscope_suite::{
+    Priority, Refusal, Tasks,
+    kernel::{Messages, Native},
+};
 use embassy_sync::semaphore::{Semaphore as _, SemaphoreReleaser};
 use embassy_time::{Instant, Timer};
 
 use crate::{
-    kernel::{CAPACITY, Coroutine, Embassy, Queue, Semaphore},
+    kernel::{CAPACITY, Coroutine, Embassy, Event, Queue, Semaphore},
     levels::{Spawners, level},
     pool::{self, Header},
     trace::current,
@@ -135,6 +138,24 @@ where
         unsafe { self.map_unchecked_mut(|taken| &mut taken.0) }.poll(context).map(|Ok(taken)| {
             taken.disarm();
         })
+    }
+}
+
+impl Native for Coroutine {
+    type Event = Event;
+
+    fn event(_: &'static Embassy) -> Result<Event, Refusal> {
+        Ok(Event::new())
+    }
+
+    #[inline]
+    fn signal(_: &'static Embassy, event: &'static Event) {
+        event.signal(());
+    }
+
+    #[inline(always)]
+    fn signalled(_: &'static Embassy, event: &'static Event) -> impl Future<Output = ()> + Send {
+        event.wait()
     }
 }
 

@@ -21,6 +21,7 @@ chronoscope_suite::offers! {
     kernel Lilos: interrupts masking log;
     kind "coroutine" Coroutine: delays reaping messages;
     pair "coroutine-coroutine" Coroutine, Coroutine;
+    native Coroutine;
     refuse "inversion" "lilos has no priorities, so none can be inverted";
     refuse "interference" "lilos keeps no account of processor time";
     otherwise "lilos has coroutines only";

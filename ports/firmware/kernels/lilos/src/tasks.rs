@@ -2,8 +2,8 @@
 
 use core::{cell::UnsafeCell, future::Future, pin::Pin};
 
-use chronoscope_suite::{Priority, Refusal, Tasks};
-use lilos::exec::yield_cpu;
+use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Native};
+use lilos::exec::{Notify, yield_cpu};
 
 use crate::{
     kernel::{Coroutine, Lilos},
@@ -58,5 +58,24 @@ impl Tasks for Coroutine {
 
     fn switches(_: &'static Lilos) -> Option<u32> {
         cfg!(feature = "counted").then(|| CURRENT.get().polls.get())
+    }
+}
+
+/// `Notify` has no memory: a notification wakes the tasks that wait for it, and no others.
+impl Native for Coroutine {
+    type Event = Notify;
+
+    fn event(_: &'static Lilos) -> Result<Notify, Refusal> {
+        Ok(Notify::new())
+    }
+
+    #[inline(always)]
+    fn signal(_: &'static Lilos, event: &'static Notify) {
+        event.notify();
+    }
+
+    #[inline(always)]
+    fn signalled(_: &'static Lilos, event: &'static Notify) -> impl Future<Output = ()> + Send {
+        event.until_next()
     }
 }

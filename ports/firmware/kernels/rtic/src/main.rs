@@ -9,6 +9,7 @@
 
 mod app;
 mod device;
+mod event;
 mod kernel;
 mod lend;
 mod levels;

@@ -2,9 +2,13 @@
 
 use core::{future::poll_fn, task::Poll};
 
-use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
+use chronoscope_suite::{
+    Priority, Refusal, Tasks,
+    kernel::{Messages, Native},
+};
 
 use crate::{
+    event::Event,
     kernel::{Coroutine, Rtic},
     lend,
     levels::{ORDINARY, level},
@@ -71,6 +75,24 @@ impl Tasks for Coroutine {
 
     fn switches(_: &'static Rtic) -> Option<u32> {
         current().map(|me| me.polls.get())
+    }
+}
+
+impl Native for Coroutine {
+    type Event = Event;
+
+    fn event(_: &'static Rtic) -> Result<Event, Refusal> {
+        Event::new()
+    }
+
+    #[inline]
+    fn signal(_: &'static Rtic, event: &'static Event) {
+        event.signal();
+    }
+
+    #[inline(always)]
+    fn signalled(_: &'static Rtic, event: &'static Event) -> impl Future<Output = ()> + Send {
+        event.signalled()
     }
 }
 

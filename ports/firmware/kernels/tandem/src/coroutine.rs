@@ -5,8 +5,11 @@ use core::{
     task::{Context, Poll},
 };
 
-use chronoscope_suite::{Priority, Refusal, Tasks, kernel::Messages};
-use tandem::Semaphore;
+use chronoscope_suite::{
+    Priority, Refusal, Tasks,
+    kernel::{Messages, Native},
+};
+use tandem::{Event, Semaphore, Signalled};
 
 use crate::{
     kernel::{Coroutine, Queue, Tandem, level, queue, switches},
@@ -79,6 +82,38 @@ impl Tasks for Coroutine {
 
     fn switches(_: &'static Tandem) -> Option<u32> {
         switches()
+    }
+}
+
+impl Native for Coroutine {
+    type Event = Event;
+
+    fn event(_: &'static Tandem) -> Result<Event, Refusal> {
+        Ok(Event::new())
+    }
+
+    #[inline(always)]
+    fn signal(_: &'static Tandem, event: &'static Event) {
+        event.signal(1);
+    }
+
+    #[inline(always)]
+    fn signalled(_: &'static Tandem, event: &'static Event) -> impl Future<Output = ()> + Send {
+        Taken(event.signalled())
+    }
+}
+
+/// A wait for an event, without the flags. It is a future and not an `async` block, which would add
+/// a state machine.
+struct Taken(Signalled<'static>);
+
+impl Future for Taken {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: the future is pinned as `self` is, and nothing here moves it.
+        unsafe { self.map_unchecked_mut(|taken| &mut taken.0) }.poll(context).map(|_| ())
     }
 }
 

@@ -10,6 +10,7 @@ chronoscope_suite::offers! {
     pair "coroutine-coroutine" Coroutine, Coroutine;
     pair "thread-coroutine" Thread, Coroutine;
     pair "coroutine-thread" Coroutine, Thread;
+    native Thread, Coroutine;
     refuse "interference" "tandem keeps no account of processor time";
     otherwise "tandem has threads and coroutines";
 }

@@ -4,10 +4,10 @@ use core::ptr::NonNull;
 
 use chronoscope_suite::{
     Priority, Refusal, Tasks,
-    kernel::Messages,
+    kernel::{Messages, Native},
     task::{Block, block_on},
 };
-use tandem::{Me, Semaphore};
+use tandem::{Event, Me, Semaphore};
 
 use crate::{
     kernel::{Queue, Tandem, Thread, level, queue, switches},
@@ -73,6 +73,26 @@ impl Tasks for Thread {
 
     fn switches(_: &'static Tandem) -> Option<u32> {
         switches()
+    }
+}
+
+impl Native for Thread {
+    type Event = Event;
+
+    fn event(_: &'static Tandem) -> Result<Event, Refusal> {
+        Ok(Event::new())
+    }
+
+    #[inline(always)]
+    fn signal(_: &'static Tandem, event: &'static Event) {
+        event.signal(1);
+    }
+
+    #[inline(always)]
+    fn signalled(_: &'static Tandem, event: &'static Event) -> impl Future<Output = ()> + Send {
+        Block(|| {
+            event.wait(me());
+        })
     }
 }
 

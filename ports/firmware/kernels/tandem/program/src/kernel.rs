@@ -18,7 +18,7 @@ impl Processes {
             return Err(Refusal::new(Reason::Invalid, what, "leave them out"));
         }
         match request.given("primitive") {
-            None | Some("yield" | "semaphore" | "queue") => Ok(Self(())),
+            None | Some("yield" | "semaphore" | "queue" | "native") => Ok(Self(())),
             Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
         }
     }
