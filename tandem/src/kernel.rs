@@ -217,7 +217,10 @@ pub(crate) fn wake(m: Masked, task: Task) -> bool {
     }
     let urgent = KERNEL.ready.insert(m, task);
     #[cfg(feature = "time-slice")]
-    if !urgent && let Some(current) = KERNEL.current.get(m) {
+    if !urgent
+        && crate::slice::is_set()
+        && let Some(current) = KERNEL.current.get(m)
+    {
         crate::slice::begin_if_shared(m, current);
     }
     urgent
@@ -372,7 +375,9 @@ fn refuse_wait(call: &str) -> ! {
 pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);
     #[cfg(feature = "time-slice")]
-    masked(|m| crate::slice::begin(m, task));
+    if crate::slice::is_set() {
+        masked(|m| crate::slice::begin(m, task));
+    }
 }
 
 /// Blocks the running thread, `me`, until it is woken.

@@ -25,10 +25,24 @@ struct Slices {
 
 static SLICES: Slices = Slices { length: Shared::new(NEVER), end: Shared::new(NEVER) };
 
+/// A slice has been set, by [`set_time_slice`]. Never `false` again.
+static IS_SET: Shared<bool> = Shared::new(false);
+
+/// Returns whether a slice has been set. May be called anywhere.
+#[inline(always)]
+pub(crate) fn is_set() -> bool {
+    // SAFETY: a byte. Where a handler sets the first slice right afterwards, the running turn has no
+    // limit, as one that began before.
+    unsafe { IS_SET.peek() }
+}
+
 /// Sets the time that a thread runs before an equal that is ready does, in ticks of the board's
 /// clock. Initially `u64::MAX`, no limit. The running slice keeps its end. May be called anywhere.
 pub fn set_time_slice(ticks: u64) {
-    masked(|m| SLICES.length.set(m, ticks));
+    masked(|m| {
+        SLICES.length.set(m, ticks);
+        IS_SET.set(m, true);
+    });
 }
 
 /// The time at which the running slice ends.

@@ -600,7 +600,7 @@ fn arm_again(m: Masked, mask: Mask, due: Option<u64>) {
 /// that have more of their leading bits in common with this one's than with any earlier alarm's.
 ///
 /// On Cortex-M it does all of this for the timers of a slot, with interrupts on after each step; on
-/// RISC-V it takes one step. Then it sets the alarm for the next, at once if that is due.
+/// RISC-V it wakes one task, or files two timers. Then it sets the alarm for the next, at once if that is due.
 #[inline]
 pub fn expire() {
     let (mask, m) = Mask::set();
@@ -648,6 +648,7 @@ fn arm_for(m: Masked, mask: Mask, step: Step) {
 #[inline(never)]
 fn expire_rest(mut m: Masked, mut mask: Mask) {
     let now = _tandem_now();
+    let mut has_filed = false;
     loop {
         let step = TIMERS.next_step(m);
         kernel::breach("expire");
@@ -665,12 +666,15 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
                 expire_without_task(m, mask, timer);
             }
         }
-        if !arch::handlers_nest() {
+        if !arch::handlers_nest() && (expired.is_some() || has_filed) {
             // Interrupts stay masked until the handler ends.
             return arm_for(m, mask, TIMERS.next_step(m));
         }
-        mask.restore();
-        (mask, m) = Mask::set();
+        has_filed = true;
+        if arch::handlers_nest() {
+            mask.restore();
+            (mask, m) = Mask::set();
+        }
     }
 }
 

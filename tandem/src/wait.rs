@@ -86,7 +86,10 @@ impl State {
 
 #[cfg(all(
     target_os = "none",
-    any(feature = "processes", not(any(feature = "trace", feature = "time-slice", thumb1)))
+    any(
+        feature = "processes",
+        not(any(feature = "trace", all(riscv, feature = "time-slice"), thumb1))
+    )
 ))]
 impl Waiter {
     #[cfg(riscv)]

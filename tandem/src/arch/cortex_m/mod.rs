@@ -27,14 +27,18 @@
 #[cfg_attr(guard = "limit", path = "guard/limit.rs")]
 #[cfg_attr(guard = "software", path = "guard/software.rs")]
 mod guard;
-#[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
+#[cfg(not(any(feature = "trace", thumb1)))]
 mod paths;
+#[cfg(all(feature = "time-slice", not(any(feature = "trace", thumb1))))]
+mod sliced;
 #[cfg_attr(thumb1, path = "switch/thumb1.rs")]
 mod switch;
 
 pub(crate) use guard::GUARD;
 #[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
 pub(crate) use paths::{block, give_way, hand_over, pass_on, wait_in, wake};
+#[cfg(all(feature = "time-slice", not(any(feature = "trace", thumb1))))]
+pub(crate) use sliced::{block, give_way, hand_over, pass_on, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
 use crate::{

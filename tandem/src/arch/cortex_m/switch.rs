@@ -391,7 +391,7 @@ macro_rules! constants {
     };
 }
 
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(feature = "trace"))]
 pub(super) use {
     constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
 };

@@ -93,7 +93,7 @@ pub fn belongs_to_its_task(me: &Me, spinning: &mut usize) {
         },
         |me| {
             set(RAISED);
-            me.delay_until(u64::MAX);
+            me.delay_until(time::now() + MS);
         },
         |me| {
             set(RAISED);
