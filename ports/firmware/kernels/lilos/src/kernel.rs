@@ -113,6 +113,10 @@ impl Kernel for Lilos {
     /// Tasks that the director makes after its first wait are not in the array from the start.
     const HAS_PAST: bool = false;
 
+    fn tick_after(&self, time: u64) -> u64 {
+        self.ticks.at_or_after(time)
+    }
+
     fn semaphore(&self, initial: u32) -> Result<Semaphore, Refusal> {
         Ok(Semaphore::new(initial))
     }

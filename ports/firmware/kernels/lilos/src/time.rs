@@ -40,6 +40,12 @@ impl Ticks {
         Self { zero }
     }
 
+    /// Returns the clock's value at the first tick at or after `time`.
+    pub fn at_or_after(&self, time: u64) -> u64 {
+        let tick = u64::from(TICK);
+        self.zero + time.saturating_sub(self.zero).div_ceil(tick) * tick
+    }
+
     /// The first one at or after `due`.
     fn not_before(&self, due: u64) -> TickTime {
         TickTime::from_millis_since_boot(due.saturating_sub(self.zero).div_ceil(TICK.into()))
