@@ -18,7 +18,7 @@ use crate::{c_kit, repository::root, rust::Toolchain};
 const EXPERIMENTS: &str = "switch,interrupt";
 
 /// An image that is wrong: options of CMake, a line of the port to FreeRTOS and its replacement, an
-/// experiment, and what must be said.
+/// experiment, and a text that the lab must report.
 struct Wrong {
     options: &'static [&'static str],
     port: Option<(&'static str, &'static str)>,
