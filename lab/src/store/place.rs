@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{digest::sha256, units::without_passwords};
+use crate::{digest::sha256, units::without_password};
 
 /// The schemes of a server's URL.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
@@ -59,7 +59,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
-            Self::Server(server) => f.write_str(&without_passwords(&server.url)),
+            Self::Server(server) => f.write_str(&without_password(&server.url)),
         }
     }
 }
@@ -68,13 +68,18 @@ impl Server {
     /// A database by its URL. `data` is the user's data folder.
     fn new(url: &str, data: &Path) -> Result<Self> {
         let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).unwrap_or(url);
-        let rest = rest.split(['?', '#']).next().unwrap_or_default();
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let host = authority.rsplit('@').next().unwrap_or_default();
+        // A password may hold any letter that its user forgot to encode. It is no part of the key.
+        let of_host = match rest.split_once('?') {
+            Some((before, _)) if before.contains('@') => before,
+            _ => rest,
+        };
+        let of_host = of_host.rsplit('@').next().unwrap_or_default();
+        let of_host = of_host.split(['?', '#']).next().unwrap_or_default();
+        let (host, database) = of_host.split_once('/').unwrap_or((of_host, ""));
         if database.is_empty() {
             bail!(
                 "`{}` names no database: write postgres://USER@HOST/DATABASE",
-                without_passwords(url)
+                without_password(url)
             );
         }
         let key = format!("{host}/{database}");
@@ -93,7 +98,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("url", &without_passwords(&self.url)).finish_non_exhaustive()
+        f.debug_struct("Server").field("url", &without_password(&self.url)).finish_non_exhaustive()
     }
 }
 
@@ -110,8 +115,13 @@ mod tests {
         let local = place.local().to_str().unwrap();
         assert!(local.starts_with("/d/chronoscope/servers/db_example_5433_lab-"), "{local}");
         // Another user of the same database has the same pages.
-        let other = Server::new("postgresql://bob@db.example:5433/lab", Path::new("/d")).unwrap();
-        assert_eq!(other.local, place.local());
+        for user in ["bob", "bob:a/b", "bob:a#'b", "bob:a?b@c"] {
+            let url = format!("postgresql://{user}@db.example:5433/lab");
+            let other = Place::Server(Server::new(&url, Path::new("/d")).unwrap());
+            assert_eq!(other.local(), place.local(), "{user}");
+            let shown = if user == "bob" { "bob" } else { "bob:***" };
+            assert_eq!(other.to_string(), format!("postgresql://{shown}@db.example:5433/lab"));
+        }
         for wrong in ["postgres://host", "postgres://u:s3cret@host/", "postgres:///"] {
             let error = Server::new(wrong, Path::new("/d")).unwrap_err().to_string();
             assert!(error.contains("names no database") && !error.contains("s3cret"), "{error}");

@@ -6,7 +6,7 @@ mod password;
 mod text;
 pub mod words;
 
-pub use password::without_passwords;
+pub use password::{without_password, without_passwords};
 pub use text::{LONGEST, OneLine, Text};
 
 use std::time::Duration;

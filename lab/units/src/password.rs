@@ -7,7 +7,9 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const HIDDEN: &str = "***";
 
 /// Returns the text with each password of a `postgres://` URL replaced by `***`: the one before the
-/// host, and that of the parameter `password`. A URL ends with white space or a quotation mark.
+/// host, and that of the parameter `password`. A URL ends with white space. A quotation mark ends
+/// it only behind the last `@`, since a password may hold one; so too much is hidden where another
+/// `@` follows without a blank.
 pub fn without_passwords(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -17,14 +19,25 @@ pub fn without_passwords(text: &str) -> String {
     };
     while let Some((at, length)) = next(rest) {
         let (before, url) = rest.split_at(at + length);
-        let is_end =
-            |letter: char| letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '<' | '>');
-        let (url, after) = url.split_at(url.find(is_end).unwrap_or(url.len()));
+        let (word, _) = url.split_at(url.find(char::is_whitespace).unwrap_or(url.len()));
+        // Another URL in the same word has a user of its own.
+        let word = next(word).map_or(word, |(at, _)| &word[..at]);
+        let host = word.rfind('@').unwrap_or(0);
+        let is_end = |letter: char| matches!(letter, '`' | '"' | '\'' | '<' | '>');
+        let end = word[host..].find(is_end).map_or(word.len(), |at| host + at);
+        let (url, after) = url.split_at(end);
         safe.push_str(before);
-        safe.push_str(&without_parameter(&without_userinfo(url)));
+        safe.push_str(&without_password(url));
         rest = after;
     }
     safe + rest
+}
+
+/// Returns the URL of a database with `***` for its passwords, whatever letters they have.
+pub fn without_password(url: &str) -> String {
+    let scheme = SCHEMES.iter().find(|scheme| url.starts_with(**scheme)).map_or(0, |s| s.len());
+    let (scheme, rest) = url.split_at(scheme);
+    scheme.to_owned() + &without_parameter(&without_userinfo(rest))
 }
 
 /// A URL without its scheme. A password may hold an `@` that its user forgot to encode, so that the
@@ -60,11 +73,20 @@ mod tests {
                 "postgres://h/d?sslmode=require&password=pw",
                 "postgres://h/d?sslmode=require&password=***",
             ),
+            ("postgres://u:p'w/x#y\"@h/d", "postgres://u:***@h/d"),
+            ("`postgres://u:p`w@h/d`: no route", "`postgres://u:***@h/d`: no route"),
+            ("'postgres://h/d','postgres://u:pw@h'", "'postgres://h/d','postgres://u:***@h'"),
             ("postgres://u@h/d", "postgres://u@h/d"),
             ("https://u:pw@h", "https://u:pw@h"),
             ("", ""),
         ] {
             assert_eq!(without_passwords(text), safe);
         }
+    }
+
+    #[test]
+    fn a_url_alone_may_have_blanks_in_its_password() {
+        let url = "postgres://u:p w?'/#@h/d?password=a b&x=1";
+        assert_eq!(without_password(url), "postgres://u:***@h/d?password=***&x=1");
     }
 }
