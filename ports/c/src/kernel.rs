@@ -53,7 +53,10 @@ fn accept(request: &Request<'_>) -> Result<(), Refusal> {
         return Err(Refusal::new(Reason::Invalid, what, "leave them out"));
     }
     match request.given("primitive") {
-        None | Some("yield" | "semaphore" | "queue" | "native") => Ok(()),
+        None | Some("yield" | "semaphore" | "queue") => Ok(()),
+        Some("native") => Err(Refusal::not_offered(
+            "ports in C have semaphores; freertos-notify has FreeRTOS's task notifications",
+        )),
         Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
     }
 }
