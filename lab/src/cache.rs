@@ -3,7 +3,6 @@
 //! `chronoscope cache` lists and clears it.
 
 use std::{
-    env,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -18,6 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::{
     child::supervisor::{self, Held},
     digest::sha256,
+    folders,
 };
 
 /// The size in bytes above which entries are removed: the least recently used first, but kernels
@@ -46,9 +46,7 @@ impl Cache {
     /// # Errors
     /// If neither XDG_CACHE_HOME nor HOME is an absolute path.
     pub fn of_user() -> Result<Self> {
-        let absolute =
-            |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let folder = folders::of_user("XDG_CACHE_HOME", ".cache");
         let folder = folder.context(
             "there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME",
         )?;
@@ -245,6 +243,8 @@ impl Drop for Unfinished {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
 
     #[test]

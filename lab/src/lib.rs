@@ -33,6 +33,7 @@ pub mod console;
 mod digest;
 pub mod doctor;
 pub mod fleet;
+mod folders;
 pub mod http;
 pub mod journal;
 pub mod judge;

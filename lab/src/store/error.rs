@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Error, anyhow};
 use rusqlite::ErrorCode;
 
-use super::sqlite::patience;
+use super::patience::patience;
 use crate::units::printable;
 
 /// Returns SQLite's error as a message with the file and the remedy.

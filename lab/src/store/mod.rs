@@ -10,6 +10,7 @@
 
 mod error;
 mod insert;
+mod patience;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -22,7 +23,7 @@ mod test;
 
 use std::{
     cell::{RefCell, RefMut},
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -33,7 +34,10 @@ pub use self::{
     place::Place,
     rows::{CaseRow, RunRow, Which},
 };
-use crate::run::{self, Run};
+use crate::{
+    folders,
+    run::{self, Run},
+};
 
 /// An open store.
 pub struct Store {
@@ -46,9 +50,7 @@ pub struct Store {
 /// # Errors
 /// If neither XDG_DATA_HOME nor HOME is an absolute path.
 fn data_folder() -> Result<PathBuf> {
-    let absolute =
-        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+    let data = folders::of_user("XDG_DATA_HOME", ".local/share");
     data.context("there is no folder for the store of runs: set HOME, or name a file with --store")
 }
 

@@ -6,7 +6,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
     thread,
     time::Duration,
 };
@@ -22,20 +21,13 @@ use rusqlite::{
 
 use super::{
     error::explain,
+    patience::patience,
     schema::{Dialect, VERSION, migrations},
     session::{Row, Session, Value},
 };
-use crate::signals;
 
 /// The application id of a store, `chro`.
 const APPLICATION: i64 = 0x6368_726f;
-
-/// The longest wait for another program's transaction; the largest run is written in a fraction of
-/// it.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The same after a signal, when the program is to end within two seconds.
-const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(1);
 
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -49,11 +41,6 @@ pub struct Sqlite {
     pub(super) path: PathBuf,
     /// Set if the connection is to a copy in memory.
     pub(super) is_copy: bool,
-}
-
-/// The longest wait for another program's transaction now.
-pub(super) fn patience() -> Duration {
-    if signals::stop().load(Ordering::Relaxed) { PATIENCE_WHEN_STOPPED } else { PATIENCE }
 }
 
 /// Waits before SQLite tries again to lock the file, after so many tries. Returns `false` to give

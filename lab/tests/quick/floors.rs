@@ -36,7 +36,7 @@ const FLOORS: [&[&str]; 18] = [
     &["profile"],
     &["cache", "console", "http", "peer", "signals", "stream", "toml_text"],
     &["judged"],
-    &["digest", "run"],
+    &["digest", "folders", "run"],
     &["capture", "child"],
     &["statistics"],
     &["units"],

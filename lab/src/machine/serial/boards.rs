@@ -23,7 +23,7 @@ use super::{
     line::{self, Address},
 };
 use crate::{
-    child,
+    child, folders,
     machine::{
         Machine, Made, Recording, Start,
         family::{Family, Targets},
@@ -257,9 +257,7 @@ fn path() -> Option<PathBuf> {
     if let Some(path) = env::var_os(VARIABLE) {
         return Some(path.into());
     }
-    let absolute =
-        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    let folder = folders::of_user("XDG_CONFIG_HOME", ".config")?;
     Some(folder.join("chronoscope/boards.toml"))
 }
 

@@ -22,6 +22,7 @@ mod panel;
 mod parts;
 mod peers;
 mod picture;
+mod plot;
 mod published;
 mod ranges;
 mod ratio;

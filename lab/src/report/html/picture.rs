@@ -2,7 +2,7 @@
 //! equality. Text is HTML and geometry is percent, so that one markup serves all widths.
 
 use super::{
-    compared::{line, plot, ratio_ticks, tick},
+    plot::{line, plot, ratio_ticks, tick},
     scale::Scale,
     text::{self, escape},
 };

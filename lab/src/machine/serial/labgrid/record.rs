@@ -11,6 +11,8 @@ use std::{
 use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::folders;
+
 /// The coordinator that labgrid's client asks without LG_COORDINATOR.
 const USUAL: &str = "127.0.0.1:20408";
 
@@ -26,9 +28,7 @@ pub struct Record {
 
 /// The folder of the notes, in the user's folder for what programs keep between their runs.
 fn folder() -> Result<PathBuf> {
-    let absolute =
-        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = folders::of_user("XDG_STATE_HOME", ".local/state");
     let state = state.context("there is no folder to note the place in: set HOME")?;
     Ok(state.join("chronoscope/places"))
 }
