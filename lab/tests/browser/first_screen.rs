@@ -111,10 +111,11 @@ fn every_study_answers_on_its_first_screen() {
 }
 
 /// The page of a comparison: of one series that changed and of one that did not, which are drawn
-/// rank by rank, and of many, which are drawn as bars.
+/// rank by rank, and of many, which are drawn as bars. The pages name the runs' files, whose path
+/// is longer than a phone is wide.
 #[test]
 fn a_comparison_answers_on_its_first_screen() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join("long-path".repeat(6));
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "comparisons");
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");

@@ -84,8 +84,8 @@ fn marks(image: &str, instructions: &[Instruction], kind: &str) -> Vec<usize> {
     let text = llvm("llvm-symbolizer", &arguments);
     // An answer for each address, with all functions that were inlined there.
     let answers = text.trim_end().split("\n\n");
-    // The body that yields, without padding: its two constants are true.
-    let body = format!("::{kind}, true, true>");
+    // The body that yields, on the common primitives, without padding: its two constants are true.
+    let body = format!("::{kind}, chronoscope_suite::experiments::waking::Common, true, true>");
     let is_mark = |answer: &str| {
         answer.contains("clock.rs") && answer.contains("mark.rs") && answer.contains(&body)
     };
