@@ -119,7 +119,9 @@ impl Callback {
     /// If `period` is 0.
     #[track_caller]
     pub fn start_periodic(&'static self, due: u64, period: u64) {
-        assert!(period > 0, "a timer's period is at least one tick");
+        if period == 0 {
+            panic!("task {}: a timer's period is at least one tick", kernel::current().name());
+        }
         self.request(Some(due), period);
     }
 

@@ -9,7 +9,7 @@
 
 use crate::{
     arch::Mask,
-    block_on, coroutine,
+    block_on, coroutine, kernel,
     shared::Shared,
     task::{Header, Task},
     time::{TIMERS, Timer, now},
@@ -70,7 +70,7 @@ fn task_behind(waker: &Waker) -> Task {
     let ours = [&coroutine::VTABLE, &block_on::VTABLE]
         .iter()
         .any(|table| core::ptr::eq(waker.vtable(), *table));
-    assert!(ours, "a timer of embassy's under a foreign waker");
+    assert!(ours, "task {}: a timer of embassy's under a foreign waker", kernel::current().name());
     // SAFETY: both tables belong to wakers made from headers.
     unsafe { &*waker.data().cast::<Header>() }
 }

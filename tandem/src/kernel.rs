@@ -186,7 +186,9 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
 #[inline(always)]
 pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) -> ! {
     let m = arch::mask();
-    assert!(KERNEL.current.get(m).is_none(), "the kernel runs already");
+    if let Some(task) = KERNEL.current.get(m) {
+        panic!("task {}: the kernel runs already", task.name(m));
+    }
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));

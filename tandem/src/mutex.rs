@@ -224,7 +224,9 @@ impl Lock {
     fn wait_for(&self, m: Masked, mask: Mask, owner: Task) {
         let me = KERNEL.current(m);
         assert_may_wait(mask, me, owner, "Mutex::lock");
-        assert!(!owner.is(KERNEL.nobody()), "a mutex whose owner has ended is locked");
+        let name = me.name(m);
+        let has_ended = owner.is(KERNEL.nobody());
+        assert!(!has_ended, "task {name}: locks a mutex whose owner has ended");
         let mut place = MaybeUninit::uninit();
         let (waiter, _) = self.enter(m, me, &mut place);
         if waiter.is_waiting(m) {
@@ -350,8 +352,17 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
 #[inline(always)]
 #[track_caller]
 fn assert_may_wait(mask: Mask, me: Task, owner: Task, call: &str) {
-    assert!(!owner.is(me), "a thread locks a mutex that it has locked");
+    if owner.is(me) {
+        refuse_lock();
+    }
     kernel::assert_may_wait(mask, call);
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refuse_lock() -> ! {
+    panic!("task {}: a thread locks a mutex that it has locked", kernel::current().name())
 }
 
 /// Ends a task's hold of the locks whose guards it has forgotten. They stay locked for ever.

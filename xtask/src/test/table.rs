@@ -238,7 +238,7 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 12] = [
+const IMAGES: [(&str, &[&str]); 13] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
     ("checked/registers", &[]),
@@ -254,15 +254,17 @@ const IMAGES: [(&str, &[&str]); 12] = [
         "checked/handler_overflow",
         &["fails with", "stack overflow of a handler in task interrupted"],
     ),
+    ("checked/stray", &["fails with", "has no handler: it interrupted task interrupted"]),
 ];
 
 /// The images that check the switch, the guards and the rules of every chip in the full test.
-const HARD: [&str; 5] = [
+const HARD: [&str; 6] = [
     "checked/faults",
     "checked/registers",
     "checked/inheritance",
     "checked/checks",
     "checked/handler_overflow",
+    "checked/stray",
 ];
 
 /// The features of each build: an image has those it asks for, and no build renews another's. The

@@ -209,7 +209,9 @@ fn forgotten_guards(me: &Me, spinning: &mut usize) {
     assert!(!THREADS[0].info().is_alive());
     assert!(FORGOTTEN.try_lock(me).is_none());
     assert!(FORGOTTEN.lock_until(me, time::now() + MS).is_err());
-    reports(me, spinning, "whose owner has ended", |me| drop(FORGOTTEN.lock(me)));
+    reports(me, spinning, "culprit: locks a mutex whose owner has ended", |me| {
+        drop(FORGOTTEN.lock(me))
+    });
     assert!(CEILING.try_with(|_| ()).is_none());
     // The storage serves another thread, with a priority of its own.
     let next = THREADS[0].spawn(LOW, "next", |me| {
@@ -219,7 +221,7 @@ fn forgotten_guards(me: &Me, spinning: &mut usize) {
     });
     assert!(next.is_ok());
     DONE.take(me);
-    reports(me, spinning, "locks a mutex that it has locked", |me| {
+    reports(me, spinning, "culprit: a thread locks a mutex that it has locked", |me| {
         let _held = OWN.lock(me);
         drop(OWN.lock(me));
     });
@@ -486,48 +488,68 @@ fn any_waker_will_do(me: &Me) {
     println!("any waker will do: ok");
 }
 
-/// Many sleepers, and an urgent task that ends a wait while another searches its timer's place.
-fn searches_end(me: &Me) {
+/// The timers of many sleepers are filed anew beside an urgent task that waits again and again. A
+/// less urgent thread gets all its time limits meanwhile, one less urgent still runs, and every
+/// sleeper's time comes.
+fn many_timers_starve_nobody(me: &Me) {
     const SLEEPERS: usize = 200;
+    const LIMITS: u32 = 20;
     static SLEEPING: Coroutine<{ SLEEPERS * size_of::<Delay>() + 256 }> = Coroutine::new();
-    static WAKE: Event = Event::new();
+    static SET: Semaphore = Semaphore::new(0);
     static OVER: AtomicBool = AtomicBool::new(false);
-    let later = time::now() + 1000 * MS;
+    static WAITS: AtomicU32 = AtomicU32::new(0);
+    static LIMITS_CAME: AtomicU32 = AtomicU32::new(0);
+    let later = time::now() + 10 * MS;
     let sleeps = SLEEPING.spawn(LOW, "sleeps", async move {
         let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
         for i in 0..SLEEPERS {
             // SAFETY: the array is pinned, and a delay is not moved out of it.
             let delay = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
+            let due = later + i as u64 % 7;
             // SAFETY: as above.
-            let mut delay = unsafe { Pin::new_unchecked(delay.insert(delay_until(later))) };
+            let mut delay = unsafe { Pin::new_unchecked(delay.insert(delay_until(due))) };
             let polled = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
             assert!(polled.is_pending());
         }
-        WAKE.signalled().await;
+        SET.give();
+        for i in 0..SLEEPERS {
+            // SAFETY: as above.
+            let delay = unsafe { delays.as_mut().get_unchecked_mut()[i].as_mut() };
+            if let Some(delay) = delay {
+                // SAFETY: as above.
+                unsafe { Pin::new_unchecked(delay) }.await;
+            }
+        }
+        assert!(time::now() >= later + 6);
+        DONE.give();
     });
     assert!(sleeps.is_ok());
+    SET.take(me);
     let urgent = COROUTINES[1].spawn(Priority::new(23), "urgent", async {
         while !OVER.load(Relaxed) {
             delay_until(time::now() + nanoseconds(1_500)).await;
+            count(&WAITS);
         }
     });
     assert!(urgent.is_ok());
-    let waits = THREADS[0].spawn(LOW, "waits", move |me| {
-        assert_eq!(EMPTY.take_until(me, later + MS), Ok(()));
-        DONE.give();
+    let waits = THREADS[0].spawn(LOW, "waits", |me| {
+        for _ in 0..LIMITS {
+            assert!(EMPTY.take_until(me, time::now() + nanoseconds(2_000)).is_err());
+            count(&LIMITS_CAME);
+        }
     });
     assert!(waits.is_ok());
-    let lower = LOWER.spawn(Priority::new(21), "lower", |_| DONE.give());
+    let lower = LOWER.spawn(Priority::new(21), "lower", |_| assert!(time::now() > 0));
     assert!(lower.is_ok());
-    let runs = DONE.take_until(me, time::now() + 20 * MS);
-    assert!(runs.is_ok(), "a search does not end while an urgent task waits again and again");
+    me.delay_until(later - 5 * MS);
+    assert_eq!(LIMITS_CAME.load(Relaxed), LIMITS, "the time limits of a less urgent thread come");
+    assert!(!THREADS[0].info().is_alive() && !LOWER.info().is_alive());
+    assert!(WAITS.load(Relaxed) > LIMITS, "the urgent task waits again and again");
+    assert!(DONE.take_until(me, later + 5 * MS).is_ok(), "every sleeper's time comes");
     OVER.store(true, Relaxed);
-    EMPTY.give();
-    DONE.take(me);
-    WAKE.signal(1);
     pause(me);
     assert!(!SLEEPING.info().is_alive() && !COROUTINES[1].info().is_alive());
-    println!("searches end: ok");
+    println!("many timers starve nobody: ok");
 }
 
 #[inline(never)]
@@ -551,7 +573,7 @@ fn other_misuse_is_reported(me: &Me, spinning: &mut usize) {
     static SECOND: SharedStack<256> = SharedStack::new();
     static LOWEST: Ceiling<u32> = Ceiling::new(Priority::LOWEST, 0);
     static NEVER_OPEN: Mutex<u32> = Mutex::new(0);
-    reports(me, spinning, "the kernel runs already", |_| tandem::start(&SECOND, || ()));
+    reports(me, spinning, "culprit: the kernel runs already", |_| tandem::start(&SECOND, || ()));
     reports(me, spinning, "culprit: a value with a ceiling is in use", |_| {
         LOWEST.with(|_| LOWEST.with(|_| ()));
     });
@@ -594,7 +616,7 @@ fn direct(me: &Me) {
     an_event_s_future_waits_again(me);
     futures_may_move(me);
     any_waker_will_do(me);
-    searches_end(me);
+    many_timers_starve_nobody(me);
     forgotten_guards(me, &mut spinning);
     large_frames_are_announced(me, &mut spinning);
     waits_in_sections_are_reported(me, &mut spinning);

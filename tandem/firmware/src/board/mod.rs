@@ -16,7 +16,7 @@ pub const fn nanoseconds(n: u64) -> u64 {
 
 /// The default handler of an interrupt. Panics, since none is expected.
 pub extern "C" fn stray() {
-    panic!("stray interrupt")
+    panic!("an interrupt has no handler: it interrupted task {}", tandem::current().name())
 }
 
 /// The text that the next panic is to have in its report, and whether it has come.

@@ -318,7 +318,10 @@ impl Exception {
             );
         }
         if cause.cast_signed() < 0 {
-            panic!("interrupt {} has no handler", cause << 1 >> 1)
+            // SAFETY: a trap masks interrupts.
+            let m = unsafe { Masked::assume() };
+            let (number, task) = (cause << 1 >> 1, KERNEL.current_or_idle(m));
+            panic!("interrupt {number} has no handler: it interrupted task {}", task.name(m))
         }
         Self { cause, at, value }
     }

@@ -11,6 +11,9 @@ const NEVER: u32 = u32::MAX;
 /// Bits of `mie`.
 pub const SOFTWARE: usize = 1 << 3;
 pub const TIMER: usize = 1 << 7;
+pub const EXTERNAL: usize = 1 << 11;
+/// The number of this mode at the PLIC.
+pub const CONTEXT: usize = 0;
 
 /// Defines the handlers of the two interrupts.
 #[macro_export]

@@ -7,6 +7,9 @@ pub use chronoscope_machine_mode::set_timer;
 /// Bits of `sie`.
 pub const SOFTWARE: usize = 1 << 1;
 pub const TIMER: usize = 1 << 5;
+pub const EXTERNAL: usize = 1 << 9;
+/// The number of this mode at the PLIC.
+pub const CONTEXT: usize = 1;
 
 /// Defines the handlers of the two interrupts.
 #[macro_export]
