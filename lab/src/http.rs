@@ -7,7 +7,7 @@ use std::{
     net::{Ipv4Addr, TcpListener, TcpStream},
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result};
@@ -16,11 +16,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 /// The longest head of a request, in bytes.
 const HEAD: u64 = 16 << 10;
 
-/// How long a client may take to send its request, and to take in a part of the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a client may take to send its request.
+const ASKING: Duration = Duration::from_secs(5);
 
-/// How often the flag that ends the server is looked at, in ns.
-const PAUSE: i64 = 200_000_000;
+/// How long a client may take to take in the answer.
+const TAKING: Duration = Duration::from_secs(60);
+
+/// How often the flag that ends the server is looked at.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// The most connections at once; a further one waits.
 const MOST: usize = 16;
@@ -66,11 +69,12 @@ impl Server {
     /// If the system accepts no connections.
     pub fn serve(&self, stop: &AtomicBool, answer: impl Fn(&str) -> Answer + Sync) -> Result<()> {
         let open = AtomicUsize::new(0);
+        let pause = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
         thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
                 let mut wanted = [PollFd::new(&self.listener, PollFlags::IN)];
                 // A signal ends the wait early.
-                let _ = poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: PAUSE }));
+                let _ = poll(&mut wanted, Some(&pause));
                 if open.load(Ordering::Relaxed) >= MOST {
                     thread::sleep(Duration::from_millis(20));
                     continue;
@@ -81,9 +85,10 @@ impl Server {
                     Err(error) => return Err(error).context("no connection can be accepted"),
                 };
                 open.fetch_add(1, Ordering::Relaxed);
-                scope.spawn(|| {
+                let (open, answer) = (&open, &answer);
+                scope.spawn(move || {
                     // A client that goes away is its own matter.
-                    let _ = self.talk(stream, &answer);
+                    let _ = self.talk(&stream, stop, answer);
                     open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
@@ -91,12 +96,18 @@ impl Server {
         })
     }
 
-    fn talk(&self, stream: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result<()> {
+    fn talk(
+        &self,
+        stream: &TcpStream,
+        stop: &AtomicBool,
+        answer: &impl Fn(&str) -> Answer,
+    ) -> io::Result<()> {
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(PAUSE))?;
+        stream.set_write_timeout(Some(PAUSE))?;
+        let within = |limit| Within { stream, stop, end: Instant::now() + limit };
         let mut lines = Vec::new();
-        for line in BufReader::new((&stream).take(HEAD)).lines() {
+        for line in BufReader::new(within(ASKING).take(HEAD)).lines() {
             match line?.as_str() {
                 "" => break,
                 line => lines.push(line.to_owned()),
@@ -106,7 +117,8 @@ impl Server {
             // A browser opens connections that it may need later.
             return Ok(());
         }
-        (&stream).write_all(self.response(&lines, answer).as_bytes())
+        let response = self.response(&lines, answer);
+        within(TAKING).write_all(response.as_bytes())
     }
 
     /// The response to a request with these lines in its head.
@@ -138,6 +150,50 @@ impl Server {
     }
 }
 
+/// A connection that fails once its time is over, however slowly it goes on, or the server ends.
+struct Within<'a> {
+    stream: &'a TcpStream,
+    stop: &'a AtomicBool,
+    end: Instant,
+}
+
+impl Within<'_> {
+    fn patiently<T>(&self, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            if self.stop.load(Ordering::Relaxed) || Instant::now() >= self.end {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            // The stream's own time limit, PAUSE, ends an attempt with either of these two.
+            match attempt() {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Within<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut stream = self.stream;
+        self.patiently(|| stream.read(buffer))
+    }
+}
+
+impl Write for Within<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut stream = self.stream;
+        self.patiently(|| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Errors of a single connection, after which others are accepted.
 fn is_passing(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
@@ -159,6 +215,37 @@ fn response(status: &str, body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A client that sends a byte now and then, and one that sends nothing, hold the server up for
+    /// no longer than their time, nor its end.
+    #[test]
+    fn a_slow_client_is_left_and_holds_up_no_end() {
+        let server = Server::at(0).unwrap();
+        let stop = AtomicBool::new(false);
+        let address = (Ipv4Addr::LOCALHOST, server.port);
+        let answer = |_: &str| Answer::Nothing;
+        thread::scope(|scope| {
+            let serving = scope.spawn(|| server.serve(&stop, answer));
+            let mut slow = TcpStream::connect(address).unwrap();
+            slow.set_nonblocking(true).unwrap();
+            let begin = Instant::now();
+            let mut reply = [0; 1];
+            while slow.write(b"x").is_ok()
+                && matches!(slow.read(&mut reply), Err(error) if is_passing(error.kind()))
+            {
+                assert!(begin.elapsed() < 10 * ASKING, "it is still heard");
+                thread::sleep(PAUSE);
+            }
+            let silent = TcpStream::connect(address).unwrap();
+            thread::sleep(PAUSE);
+            let begin = Instant::now();
+            stop.store(true, Ordering::Relaxed);
+            serving.join().unwrap().unwrap();
+            println!("ended after {:?}", begin.elapsed());
+            assert!(begin.elapsed() < ASKING - PAUSE, "the silent client held it up");
+            drop(silent);
+        });
+    }
 
     fn status(lines: &[&str]) -> String {
         let server = Server::at(0).unwrap();

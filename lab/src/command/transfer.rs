@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::history::Filter;
@@ -20,7 +20,11 @@ use crate::{
     units::file,
 };
 
-/// Writes runs, each as one line of JSON.
+/// Writes runs, each as one line of JSON. A run that cannot be read is named, and the others are
+/// written.
+///
+/// # Errors
+/// If a run could not be read, or the output cannot be written.
 pub fn export(arguments: &cli::Export) -> Result<u8> {
     let output = arguments.output.as_deref();
     report::check(output)?;
@@ -33,51 +37,77 @@ pub fn export(arguments: &cli::Export) -> Result<u8> {
     if numbers.is_empty() {
         bail!("there is no run in the store{}: `chronoscope history` lists all", filter.words());
     }
-    let mut fault = None;
-    let written = report::emit_with(output, |sink| {
+    let mut refused = Refused::default();
+    report::emit_with(output, |sink| {
         for &number in &numbers {
-            let line = store.run(number).and_then(|run| Ok(serde_json::to_string(&run)? + "\n"));
-            match line {
+            match store.run(number).and_then(|run| Ok(serde_json::to_string(&run)? + "\n")) {
                 Ok(line) => sink.write_all(line.as_bytes())?,
-                Err(error) => {
-                    fault = Some(error);
-                    return Err(io::Error::other("a run cannot be read"));
-                }
+                Err(error) => refused.add(&error),
             }
         }
         Ok(())
-    });
-    fault.map_or(written, Err)?;
+    })?;
+    let done = format!("exported {}", runs(numbers.len() - refused.0));
+    refused.none(&done)?;
     if !arguments.quiet && output.is_some() {
-        console::remark(&format!("exported {}", runs(numbers.len())));
+        console::remark(&done);
     }
     Ok(0)
+}
+
+/// How many runs could not be read or stored.
+#[derive(Default)]
+struct Refused(usize);
+
+impl Refused {
+    /// The most that are told one by one.
+    const TOLD: usize = 20;
+
+    fn add(&mut self, error: &Error) {
+        self.0 += 1;
+        if self.0 <= Self::TOLD {
+            console::remark(&format!("{error:#}"));
+        }
+    }
+
+    /// Fails if there was one; `done` says what became of the others.
+    fn none(&self, done: &str) -> Result<()> {
+        match self.0 {
+            0 => Ok(()),
+            1 => bail!("1 run was refused; {done}"),
+            several => bail!("{several} runs were refused; {done}"),
+        }
+    }
 }
 
 fn number(word: &std::ffi::OsString, store: &Store) -> Result<i64> {
     Reference::try_from(word.as_os_str())?.number(store)
 }
 
-/// Stores the runs of files. A run that the store has already is left as it is.
+/// Stores the runs of files. A run that the store has already is left as it is. One that is refused
+/// is named, and the others are stored.
+///
+/// # Errors
+/// If a run was refused, or the store cannot be written any more.
 pub fn import(arguments: &cli::Import) -> Result<u8> {
     let mut store = Store::create(&arguments.store.place()?)?;
     store.check_writable()?;
-    let mut counts = Counts::default();
+    let mut import = Import { store: &mut store, counts: Counts::default(), refused: Refused(0) };
     for path in &arguments.files {
-        let read = match path.as_os_str().to_str() {
-            Some("-") => import_from(io::stdin().lock(), &mut store, &mut counts),
-            _ => open(path).and_then(|file| import_from(file, &mut store, &mut counts)),
-        };
-        read.map_err(|error| anyhow!("{}: {error:#}: {counts}", path.display()))?;
+        match path.as_os_str().to_str() {
+            Some("-") => import.read(path, io::stdin().lock())?,
+            _ => match file::open(path) {
+                Ok(file) => import.read(path, file)?,
+                Err(error) => import.refuse(path, error.into())?,
+            },
+        }
     }
+    let done = import.counts.to_string();
+    import.refused.none(&done)?;
     if !arguments.quiet {
-        console::remark(&counts.to_string());
+        console::remark(&done);
     }
     Ok(0)
-}
-
-fn open(path: &Path) -> Result<std::fs::File> {
-    Ok(file::open(path)?)
 }
 
 /// How many runs were stored, and how many the store had.
@@ -97,37 +127,71 @@ fn runs(count: usize) -> String {
     format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
 
-/// Stores each run of a stream of JSON values, one by one.
-///
-/// # Errors
-/// If a value is no run, or the store cannot be written. The runs before it are stored.
-fn import_from(source: impl Read, store: &mut Store, counts: &mut Counts) -> Result<()> {
-    let left = Rc::new(Cell::new(MAX_FILE));
-    let source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
-    let values = serde_json::Deserializer::from_reader(source).into_iter::<Value>();
-    let mut found = 0;
-    for (value, place) in values.zip(1..) {
-        let run = value.map_err(Error::from).and_then(reference::from_value);
-        let run = run.with_context(|| format!("run {place}"))?;
-        add(run, store, counts).with_context(|| format!("run {place}"))?;
-        left.set(MAX_FILE);
-        found = place;
-    }
-    if found == 0 {
-        bail!("there is no run in it");
-    }
-    Ok(())
+struct Import<'a> {
+    store: &'a mut Store,
+    counts: Counts,
+    refused: Refused,
 }
 
-/// Stores a run. One of an older program gets a UUID from its content, so that it is stored once.
-fn add(mut run: Run, store: &mut Store, counts: &mut Counts) -> Result<()> {
-    if run.context.uuid.is_empty() {
-        run.context.uuid = digest::uuid(&serde_json::to_vec(&run)?).into();
+impl Import<'_> {
+    /// Stores each run of a stream of JSON values, one by one. The values behind one that is no JSON
+    /// cannot be found, and are not read.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn read(&mut self, path: &Path, source: impl Read) -> Result<()> {
+        let left = Rc::new(Cell::new(MAX_FILE));
+        let source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
+        let mut values = serde_json::Deserializer::from_reader(source).into_iter::<Value>();
+        for place in 1.. {
+            let (run, is_last) = match values.next() {
+                None if place == 1 => return self.refuse(path, anyhow!("there is no run in it")),
+                None => return Ok(()),
+                Some(Ok(value)) => (reference::from_value(value), false),
+                Some(Err(error)) => {
+                    (Err(Error::from(error).context("the rest of the file is not read")), true)
+                }
+            };
+            if let Err(error) = run.and_then(|run| self.add(run)) {
+                self.refuse(path, error.context(format!("run {place}")))?;
+            }
+            if is_last {
+                return Ok(());
+            }
+            left.set(MAX_FILE);
+        }
+        Ok(())
     }
-    let is_known = store.find(&run.context.uuid)?.is_some();
-    store.add(&[&run])?;
-    *if is_known { &mut counts.known } else { &mut counts.stored } += 1;
-    Ok(())
+
+    /// Stores a run. One of an older program gets a UUID from its content, so that it is stored
+    /// once; it is known, too, if the store has it from that program.
+    fn add(&mut self, mut run: Run) -> Result<()> {
+        if run.context.uuid.is_empty() {
+            if self.store.find_unnamed(&run)?.is_some() {
+                self.counts.known += 1;
+                return Ok(());
+            }
+            run.context.uuid = digest::uuid(&serde_json::to_vec(&run)?).into();
+        }
+        let is_known = self.store.find(&run.context.uuid)?.is_some();
+        // Adding one that is known compares the two.
+        self.store.add(&[&run])?;
+        *if is_known { &mut self.counts.known } else { &mut self.counts.stored } += 1;
+        Ok(())
+    }
+
+    /// Names a run or a file that is refused.
+    ///
+    /// # Errors
+    /// If it is the store that fails: it would refuse all others as well.
+    fn refuse(&mut self, path: &Path, error: Error) -> Result<()> {
+        let error = error.context(path.display().to_string());
+        if self.store.check_writable().is_err() {
+            return Err(error.context(self.counts.to_string()));
+        }
+        self.refused.add(&error);
+        Ok(())
+    }
 }
 
 /// A source whose next value has a bounded length.

@@ -1,6 +1,6 @@
 //! Writes a run into the tables. The transaction around it is the caller's.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use super::session::{Session, Value};
 use crate::run::{CaseResult, Run};
@@ -38,13 +38,7 @@ pub fn insert(session: &mut dyn Session, run: &Run, document: &str) -> Result<i6
         "" => Value::Null,
         uuid => uuid.into(),
     };
-    if let Some((number, results)) = known(session, &uuid)? {
-        if results != self::results(document) {
-            bail!(
-                "has other results under the UUID {} of this run, as run {number}: one of them was changed",
-                context.uuid
-            );
-        }
+    if let Some(number) = known(session, &uuid, document)? {
         return Ok(number);
     }
     let values = [
@@ -57,15 +51,19 @@ pub fn insert(session: &mut dyn Session, run: &Run, document: &str) -> Result<i6
         i64::from(context.interrupted).into(),
         run.status().words().into(),
         document.into(),
-        uuid,
+        uuid.clone(),
         context.machine.as_str().into(),
     ];
     let rows = session.rows(
         "INSERT INTO runs (schema, started, study, host, system, seconds, interrupted, status, document, uuid, machine)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+         ON CONFLICT (uuid) DO NOTHING RETURNING id",
         &values,
     )?;
-    let Some(number) = rows.first().map(|row| row.int(0)) else { bail!("gave the run no number") };
+    let Some(number) = rows.first().map(|row| row.int(0)) else {
+        // Another program has stored it since it was looked for.
+        return known(session, &uuid, document)?.context("gave the run no number");
+    };
     let cases: Vec<_> = run.cases.iter().flat_map(rows_of).collect();
     let places = (0..).map(Value::Int);
     let cases = cases
@@ -81,14 +79,34 @@ pub fn insert(session: &mut dyn Session, run: &Run, document: &str) -> Result<i6
     Ok(number)
 }
 
-/// The number and the results of the run with this UUID, if the store has it.
-fn known(session: &mut dyn Session, uuid: &Value) -> Result<Option<(i64, serde_json::Value)>> {
-    if *uuid == Value::Null {
-        return Ok(None);
-    }
+/// The number of the run with this UUID, if the store has it.
+///
+/// # Errors
+/// If the run there has other results than the document.
+fn known(session: &mut dyn Session, uuid: &Value, document: &str) -> Result<Option<i64>> {
+    let Value::Text(name) = uuid else { return Ok(None) };
     let found = session
         .rows("SELECT id, document FROM runs WHERE uuid = ?1", std::slice::from_ref(uuid))?;
-    Ok(found.first().map(|row| (row.int(0), results(row.text(1)))))
+    let Some(row) = found.first() else { return Ok(None) };
+    let number = row.int(0);
+    if results(row.text(1)) != results(document) {
+        bail!(
+            "has other results under the UUID {name} of this run, as run {number}: one of them was changed"
+        );
+    }
+    Ok(Some(number))
+}
+
+/// The number of the run of an older program, which has no UUID, that began when this one did and
+/// has its results.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn unnamed(session: &mut dyn Session, run: &Run) -> Result<Option<i64>> {
+    let query = "SELECT id, document FROM runs WHERE uuid IS NULL AND started = ?1";
+    let found = session.rows(query, &[run.context.date.as_str().into()])?;
+    let ours = results(&serde_json::to_string(run)?);
+    Ok(found.iter().find(|row| results(row.text(1)) == ours).map(|row| row.int(0)))
 }
 
 /// The results of a run's document: everything but its context. Null if it is damaged.

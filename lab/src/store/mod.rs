@@ -205,6 +205,15 @@ impl Store {
         Ok(found.first().map(|row| row.int(0)))
     }
 
+    /// Returns the number of the run of an older program, without a UUID, that began when this one
+    /// did and has its results.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn find_unnamed(&self, run: &Run) -> Result<Option<i64>> {
+        insert::unnamed(&mut **self.session(), run)
+    }
+
     /// Returns whether the store has a run of that number.
     ///
     /// # Errors

@@ -254,11 +254,19 @@ fn a_place_is_given_back_on_every_exit() {
     }
     lab.all_given_back();
 
+    // The note of a run that was killed at a coordinator that is gone keeps no run from this one.
+    let notes = lab.folder.0.join("ann/chronoscope/places");
+    fs::write(notes.join("OTHER"), "127.0.0.1:1").unwrap();
+    let kept = "the place of the reservation OTHER at 127.0.0.1:1 is not given back";
+    run(&mut lab.lab("ann", &["place", "--release"])).complains(kept);
+
     let held = held_up(&lab, &asked, "ann");
     lab.exporter = None;
     let answer = held.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&answer.stdout);
     assert!(text.contains("went away"), "{text}");
+    let told = String::from_utf8_lossy(&answer.stderr);
+    assert!(told.contains(kept), "{told}");
     assert!([Some(1), Some(4)].contains(&answer.status.code()), "{answer:?}");
     lab.all_given_back();
 }
@@ -271,6 +279,9 @@ fn bad_places_are_refused_in_a_line() {
         let answer = run(&mut lab.lab("ann", &["run", "switch", "--place", tag]));
         answer.complains(why);
     }
+    let boards = lab.folder.file("boards.toml", "[m4-1]\nline = '/dev/a'\nbout = 3\n");
+    let mut broken = lab.lab("ann", &RUN[..4]);
+    run(broken.env("CHRONOSCOPE_BOARDS", boards)).complains("did you mean `baud`");
     let mut silent = lab.lab("ann", &RUN[..4]);
     run(silent.env("LG_COORDINATOR", "127.0.0.1:1")).complains("connect to coordinator");
     let mut without = lab.lab("ann", &RUN[..4]);

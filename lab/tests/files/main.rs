@@ -29,3 +29,4 @@ mod short_reads;
 mod store;
 mod trace;
 mod trace_fuzz;
+mod transfer;

@@ -311,6 +311,16 @@ fn many_writers_and_a_server_that_dies() {
     let width = rows / runs;
     assert!(width > 4 && rows == width * runs, "{rows} rows of {runs} runs");
 
+    // All at once store the same run, which is there once.
+    let one = thread::scope(|scope| {
+        let same = || Store::create(&server.place()).unwrap().add(&[&run_of("same", 0)]).unwrap();
+        let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(same)).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(one.iter().all(|numbers| *numbers == one[0]), "{one:?}");
+    let [runs, rows, labels] = [runs + 1, rows + width, labels + 1];
+    assert_eq!(counts(&server), [runs, rows, labels]);
+
     // Killed while four write: each run that was reported is there, and no part of another.
     let told = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -395,6 +405,13 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     let stored = stored.exits(0).json();
     assert_eq!(stored["cases"], measured["cases"]);
     assert_eq!(stored["context"]["uuid"], measured["context"]["uuid"]);
+    // A store that only reads, as `serve` has it open, goes on when the server is back.
+    let open = Store::open(&server.place()).unwrap();
+    let newest = open.newest(0).unwrap();
+    server.kill();
+    assert!(open.newest(0).is_err());
+    server.up();
+    assert_eq!(open.newest(0).unwrap(), newest);
     let again = server.answer(&["recover"], &url);
     assert!(again.exits(0).stderr.contains("there is no unfinished run"), "{again:#?}");
 }

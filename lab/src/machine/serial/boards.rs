@@ -65,8 +65,8 @@ const IMAGE: &str = "{image}";
 #[serde(deny_unknown_fields)]
 struct Board {
     line: Address,
-    #[serde(default = "usual_rate")]
-    baud: u32,
+    /// In bits a second; [`BAUD`], or what labgrid says of a place.
+    baud: Option<u32>,
     /// The chip, as probe-rs calls it.
     chip: Option<String>,
     /// The command that flashes an image, instead of probe-rs.
@@ -75,10 +75,6 @@ struct Board {
     /// The command that resets the board, run once before its first repetition.
     #[serde(default)]
     reset: Vec<String>,
-}
-
-fn usual_rate() -> u32 {
-    BAUD
 }
 
 type Boards = BTreeMap<String, Board>;
@@ -96,7 +92,7 @@ static HELD: Mutex<Option<Held>> = Mutex::new(None);
 ///
 /// # Errors
 /// If the place has no serial line, is off line, or `stop` becomes true, or its name cannot be that
-/// of a board.
+/// of a board; if there is a boards.toml that cannot be read.
 pub fn hold(place: Place, stop: &AtomicBool) -> Result<Holding> {
     ensure!(
         is_name(&place.name),
@@ -104,14 +100,19 @@ pub fn hold(place: Place, stop: &AtomicBool) -> Result<Holding> {
         printable(&place.name)
     );
     let shown = place.shown(stop)?;
-    let mut board = named(&place.name).ok().unwrap_or_else(|| Board {
+    let listed = match all()? {
+        Some(boards) => boards.get(&place.name).cloned(),
+        None => None,
+    };
+    let mut board = listed.unwrap_or_else(|| Board {
         line: shown.line.clone(),
-        baud: shown.baud.unwrap_or(BAUD),
+        baud: None,
         chip: None,
         flash: Vec::new(),
         reset: Vec::new(),
     });
     board.line = shown.line;
+    board.baud = board.baud.or(shown.baud);
     if board.flash.is_empty() && board.chip.is_none() {
         board.flash = place.command(&["bootstrap", IMAGE]);
     }
@@ -155,7 +156,7 @@ struct OnBoard {
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
     let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
     let board = named(name)?;
-    let (line, baud) = (board.line.clone(), board.baud);
+    let (line, baud) = (board.line.clone(), board.baud.unwrap_or(BAUD));
     let line = Serial { kernel: target.kernel.clone(), own: None, line, baud };
     Ok(Some(Box::new(OnBoard { name: name.to_owned(), board, line })))
 }
@@ -188,9 +189,9 @@ impl Machine for OnBoard {
 impl OnBoard {
     /// Opens the line. The exporter of a place may have restarted, and offers it elsewhere then.
     fn open(&self, stop: &AtomicBool) -> Result<Box<dyn line::Line>> {
-        line::open(&self.board.line, self.board.baud).or_else(|error| {
+        line::open(&self.board.line, self.line.baud).or_else(|error| {
             let Some((place, _)) = held(&self.name) else { return Err(error) };
-            line::open(&place.shown(stop)?.line, self.board.baud)
+            line::open(&place.shown(stop)?.line, self.line.baud)
         })
     }
 
@@ -242,13 +243,27 @@ fn named(name: &str) -> Result<Board> {
     if let Some((_, board)) = held(name) {
         return Ok(board);
     }
-    static BOARDS: OnceLock<Result<Boards, String>> = OnceLock::new();
-    let boards = BOARDS.get_or_init(|| read().map_err(|error| format!("{error:#}")));
-    let boards = boards.as_ref().map_err(|error| anyhow!("{error}"))?;
+    let boards = all()?.with_context(|| {
+        format!(
+            "there is no {}: describe the board there (docs/machines/serial.md), or name the line, as \
+             KERNEL@serial:/dev/ttyUSB0",
+            place()
+        )
+    })?;
     boards.get(name).cloned().with_context(|| {
         let near = words::nearest(name, boards.keys().map(String::as_str));
         format!("{} has no board `{name}`{near}", place())
     })
+}
+
+/// The boards of the file, which is read once; `None` if there is no file.
+///
+/// # Errors
+/// If it cannot be read.
+fn all() -> Result<Option<&'static Boards>> {
+    static BOARDS: OnceLock<Result<Option<Boards>, String>> = OnceLock::new();
+    let boards = BOARDS.get_or_init(|| read().map_err(|error| format!("{error:#}")));
+    boards.as_ref().map(Option::as_ref).map_err(|error| anyhow!("{error}"))
 }
 
 /// The path of the file: that of [`VARIABLE`], or `chronoscope/boards.toml` in the user's
@@ -265,19 +280,16 @@ fn place() -> String {
     path().map_or_else(|| "boards.toml".to_owned(), |path| path.display().to_string())
 }
 
-fn read() -> Result<Boards> {
+fn read() -> Result<Option<Boards>> {
     let path = path().context("there is no folder for boards.toml: set HOME")?;
     let shown = path.display();
     let size = match fs::metadata(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => bail!(
-            "there is no {shown}: describe the board there (docs/machines/serial.md), or name the \
-             line, as KERNEL@serial:/dev/ttyUSB0"
-        ),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         found => found.with_context(|| format!("cannot read {shown}"))?.len(),
     };
     ensure!(size <= MAX_BYTES, "{shown} has more than {MAX_BYTES} bytes: it describes no boards");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
-    parse(&text).with_context(|| path.display().to_string())
+    parse(&text).map(Some).with_context(|| path.display().to_string())
 }
 
 /// Returns whether a word can be the name of a board.
@@ -295,13 +307,13 @@ fn parse(text: &str) -> Result<Boards> {
     let mut lines: BTreeMap<&Address, &str> = BTreeMap::new();
     for (name, board) in &boards {
         ensure!(is_name(name), "the board `{name}`: a name has letters, digits, `-`, `_` and `.`");
-        ensure!(
-            BAUDS.contains(&board.baud),
-            "the board `{name}`: `baud = {}`: write a number from {} to {}",
-            board.baud,
-            BAUDS.start(),
-            BAUDS.end()
-        );
+        if let Some(baud) = board.baud.filter(|baud| !BAUDS.contains(baud)) {
+            bail!(
+                "the board `{name}`: `baud = {baud}`: write a number from {} to {}",
+                BAUDS.start(),
+                BAUDS.end()
+            );
+        }
         if let Some(other) = lines.insert(&board.line, name) {
             bail!("the boards `{other}` and `{name}` have the same line {}", board.line);
         }
@@ -325,7 +337,7 @@ mod tests {
             flash = ['openocd', '-c', 'program {image}']
             reset = ['openocd', '-c', 'reset']";
         let boards = parse(text).unwrap();
-        assert_eq!(boards["nucleo-1"].baud, BAUD);
+        assert_eq!((boards["nucleo-1"].baud, boards["hifive"].baud), (None, Some(921_600)));
         assert_eq!(boards["hifive"].flash[2], "program {image}");
     }
 

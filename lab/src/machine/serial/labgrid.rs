@@ -34,6 +34,9 @@ const CLIENT: &str = "labgrid-client";
 /// How long the coordinator may take to answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// How long the coordinator of a killed run's place may take.
+const SHORT: Duration = Duration::from_secs(10);
+
 /// How long the exporter of a place may be away, as when it restarts.
 const AWAY: Duration = Duration::from_secs(30);
 
@@ -57,7 +60,9 @@ impl Place {
         if let Some(tag) = tags.iter().find(|tag| tag.split('=').count() != 2) {
             bail!("`--place {tag}`: write KEY=VALUE, as board=nucleo or name=nucleo-1");
         }
-        give_back_lost()?;
+        for fault in give_back_lost()?.kept {
+            console::remark(&format!("{fault}: `chronoscope place --release` tries again"));
+        }
         let all = tags.join(" ");
         let known = client(&["-v", "places"], stop)?;
         ensure!(
@@ -146,7 +151,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let Some(record) = self.record.take() else { return };
-        match give_back(&self.token, &record.coordinator) {
+        match give_back(&self.token, &record.coordinator, ANSWER) {
             Ok(()) => record.remove(),
             // The record stays: the next start tries again.
             Err(error) => console::remark(&format!(
@@ -157,31 +162,52 @@ impl Drop for Place {
     }
 }
 
-/// Gives back the places of processes that were killed. Returns their tokens.
-///
-/// # Errors
-/// If a coordinator does not answer. The place's record stays.
-pub fn give_back_lost() -> Result<Vec<String>> {
-    let mut tokens = Vec::new();
-    for record in Record::lost()? {
-        let (token, coordinator) = (record.token.clone(), record.coordinator.clone());
-        give_back(&token, &coordinator)
-            .with_context(|| format!("the place of the reservation {token} is not given back"))?;
-        console::note(&format!("gave back the place of a killed run (reservation {token})"));
-        record.remove();
-        tokens.push(token);
-    }
-    Ok(tokens)
+/// What became of the places of killed processes.
+#[derive(Default)]
+pub struct Lost {
+    /// How many were given back.
+    pub given_back: usize,
+    /// Why each of the others was not. Its record stays.
+    pub kept: Vec<String>,
 }
 
-/// Unlocks the place of a reservation, and cancels the reservation. Signals do not end this.
-fn give_back(token: &str, coordinator: &str) -> Result<()> {
+/// Gives back the places of processes that were killed. One whose coordinator does not answer
+/// within [`SHORT`] is left for the next time: another laboratory's trouble stops no run on this
+/// one.
+///
+/// # Errors
+/// If the records cannot be read.
+pub fn give_back_lost() -> Result<Lost> {
+    let mut lost = Lost::default();
+    for record in Record::lost()? {
+        match give_back(&record.token, &record.coordinator, SHORT) {
+            Ok(()) => {
+                let token = &record.token;
+                console::note(&format!(
+                    "gave back the place of a killed run (reservation {token})"
+                ));
+                record.remove();
+                lost.given_back += 1;
+            }
+            Err(error) => lost.kept.push(format!(
+                "the place of the reservation {} at {} is not given back: {error:#}",
+                record.token,
+                printable(&record.coordinator)
+            )),
+        }
+    }
+    Ok(lost)
+}
+
+/// Unlocks the place of a reservation, and cancels the reservation. Each of the two may take
+/// `limit`; signals do not end this.
+fn give_back(token: &str, coordinator: &str, limit: Duration) -> Result<()> {
     let never = AtomicBool::new(false);
     let place = format!("+{token}");
     let at = |words: &[&str], nothing: &[&str]| {
         let mut command = Command::new(CLIENT);
         command.args(words).env("LG_COORDINATOR", coordinator).env_remove("LG_ENV");
-        match run(&mut command, ANSWER.into(), &never, &mut |_| Ok(())) {
+        match run(&mut command, limit.into(), &never, &mut |_| Ok(())) {
             Err(error) if nothing.iter().any(|words| error.to_string().contains(words)) => Ok(()),
             done => done,
         }

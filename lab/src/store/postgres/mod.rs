@@ -58,6 +58,8 @@ pub struct Postgres {
     tls: tls::Make,
     /// The store's URL without a password, for messages.
     name: String,
+    /// A transaction is open, which a new connection would not have.
+    is_writing: bool,
 }
 
 impl Postgres {
@@ -69,7 +71,7 @@ impl Postgres {
         let (config, tls) = configured(server.url())
             .map_err(|error| anyhow!("the store {name} cannot be opened: {error:#}"))?;
         let client = connect(&config, &tls, name)?;
-        let mut session = Self { client, config, tls, name: name.to_owned() };
+        let mut session = Self { client, config, tls, name: name.to_owned(), is_writing: false };
         session.prepare(create)?;
         Ok(session)
     }
@@ -105,7 +107,7 @@ impl Postgres {
     }
 
     fn migrate(&mut self) -> Result<()> {
-        self.batch("BEGIN")?;
+        self.begin()?;
         // Another program may be making them too.
         self.batch(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
         let version = match self.version()? {
@@ -119,7 +121,13 @@ impl Postgres {
             self.batch(&migrations(version, Dialect::Postgres))?;
             self.batch(&format!("UPDATE version SET number = {VERSION}"))?;
         }
-        self.batch("COMMIT")
+        self.commit()
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        let rows = self.client.query(&numbered(sql), &references(values));
+        let rows = rows.and_then(|rows| rows.iter().map(read).collect());
+        rows.map_err(|error| explain(&self.name, &error))
     }
 
     fn batch(&mut self, sql: &str) -> Result<()> {
@@ -230,10 +238,14 @@ fn read(row: &postgres::Row) -> Result<Row, postgres::Error> {
 }
 
 impl Session for Postgres {
+    /// A server that was restarted is asked once more, unless a transaction was lost with the
+    /// connection.
     fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
-        let rows = self.client.query(&numbered(sql), &references(values));
-        let rows = rows.and_then(|rows| rows.iter().map(read).collect());
-        rows.map_err(|error| explain(&self.name, &error))
+        let rows = self.query(sql, values);
+        if rows.is_err() && !self.is_writing && self.reconnect()? {
+            return self.query(sql, values);
+        }
+        rows
     }
 
     fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize> {
@@ -247,16 +259,20 @@ impl Session for Postgres {
             // The program is to end within two seconds.
             self.batch("SET lock_timeout = '1s'; SET statement_timeout = '1500ms'")?;
         }
+        self.is_writing = true;
         self.batch("BEGIN")
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.batch("COMMIT")
+        self.batch("COMMIT")?;
+        self.is_writing = false;
+        Ok(())
     }
 
     fn rollback(&mut self) {
         // A session that is lost has no transaction.
         let _ = self.client.batch_execute("ROLLBACK");
+        self.is_writing = false;
     }
 
     fn check_writable(&mut self) -> Result<()> {
@@ -294,6 +310,7 @@ impl Session for Postgres {
             return Ok(false);
         }
         self.client = connect(&self.config, &self.tls, &self.name)?;
+        self.is_writing = false;
         Ok(true)
     }
 

@@ -48,10 +48,14 @@ impl Record {
         let path = folder.join(token);
         let unwritable = || format!("cannot note the place in {}", folder.display());
         fs::create_dir_all(&folder).with_context(unwritable)?;
-        let mut file = File::create(&path).with_context(unwritable)?;
+        // The note has its name once it is locked and whole: [`lost`](Self::lost) of another process
+        // may look at any moment, and passes over names that are no token.
+        let unfinished = folder.join(format!(".{token}"));
+        let mut file = File::create(&unfinished).with_context(unwritable)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).with_context(unwritable)?;
         let coordinator = env::var("LG_COORDINATOR").unwrap_or_else(|_| USUAL.to_owned());
         file.write_all(coordinator.as_bytes()).with_context(unwritable)?;
+        fs::rename(&unfinished, &path).with_context(unwritable)?;
         Ok(Self { token: token.to_owned(), coordinator, path, _lock: file })
     }
 

@@ -1,0 +1,66 @@
+//! `export` and `import`: runs as lines of JSON.
+
+use std::fs;
+
+use crate::common::{Folder, SHORT, chronoscope};
+use rusqlite::Connection;
+
+/// Runs of a program without UUIDs are known again in the store that they came from, and stored
+/// once in another.
+#[test]
+fn runs_without_a_uuid_are_stored_once() {
+    let folder = Folder::new("transfer-old");
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/schema_1/runs.sqlite");
+    let (store, other) = (folder.path("runs.sqlite"), folder.path("other.sqlite"));
+    fs::copy(old, &store).unwrap();
+    let file = folder.path("runs.jsonl");
+    chronoscope(&["export", "--store", &store, "-o", &file, "-q"]).exits(0);
+    let count = fs::read_to_string(&file).unwrap().lines().count();
+    assert!(count >= 1);
+    for (store, stored) in [(&store, 0), (&other, count), (&other, 0)] {
+        let known = count - stored;
+        let answer = chronoscope(&["import", &file, "--store", store]);
+        let told = &answer.exits(0).stderr;
+        assert!(told.contains(&format!("imported {stored} run")), "{told}");
+        assert!(told.contains(&format!("the store had {known} run")), "{told}");
+    }
+}
+
+/// What is refused is named, the rest is stored, and the exit status is 1.
+#[test]
+fn a_refused_run_does_not_keep_the_others() {
+    let folder = Folder::new("transfer-refused");
+    let (store, other) = (folder.path("runs.sqlite"), folder.path("other.sqlite"));
+    for _ in 0..3 {
+        chronoscope(&[&SHORT[..], &["-q", "--store", &store]].concat()).exits(0);
+    }
+    let lines = chronoscope(&["export", "--store", &store]).exits(0).stdout.clone();
+    let lines: Vec<&str> = lines.lines().collect();
+    let newer = lines[1].replacen("\"schema\":2", "\"schema\":99", 1);
+    assert_ne!(newer, lines[1]);
+    let text = [lines[0], &newer, "{}", lines[2], "{\"schema\":", lines[1]].join("\n");
+    let file = folder.file("runs.jsonl", text);
+    let missing = folder.path("missing.jsonl");
+    let second = folder.file("second.jsonl", lines[0]);
+    let answer = chronoscope(&["import", &file, &missing, &second, "--store", &other]);
+    let told: Vec<&str> = answer.exits(1).stderr.lines().collect();
+    assert_eq!(told.len(), 5, "{told:#?}");
+    for (line, words) in told.iter().zip([
+        "runs.jsonl: run 2: ",
+        "runs.jsonl: run 3: ",
+        "runs.jsonl: run 5: the rest of the file is not read: ",
+        "missing.jsonl",
+        "4 runs were refused; imported 2 runs, and the store had 1 run",
+    ]) {
+        assert!(line.starts_with("chronoscope: ") && line.contains(words), "{words} in {line}");
+    }
+
+    // A damaged run of the store does not keep the others either.
+    let database = Connection::open(&store).unwrap();
+    database.execute("UPDATE runs SET document = '{' WHERE id = 2", []).unwrap();
+    drop(database);
+    let exported = chronoscope(&["export", "--store", &store]);
+    assert_eq!(exported.exits(1).stdout.lines().count(), 2);
+    assert!(exported.stderr.contains("run 2 in ") && exported.stderr.contains("is damaged"));
+    assert!(exported.stderr.ends_with("1 run was refused; exported 2 runs\n"), "{exported:#?}");
+}
