@@ -271,6 +271,28 @@ fn a_place_is_given_back_on_every_exit() {
     lab.all_given_back();
 }
 
+/// A board that is none of this test's: two users measure it, one after the other.
+#[test]
+#[ignore = "needs a board at CHRONOSCOPE_TEST_DEVICE: `cargo xtask step bring-up` gives it QEMU's"]
+fn a_real_board_serves_two_users() {
+    let device = env::var("CHRONOSCOPE_TEST_DEVICE").expect("CHRONOSCOPE_TEST_DEVICE is a line");
+    let lab = Lab::new("real", &device);
+    let target = ["2", "--target", "board@place", "--format", "json"];
+    let measured = |user: &str| {
+        let answer = run(&mut lab.lab(user, &[&RUN[..], &target].concat()));
+        let case = &answer.exits(0).json()["cases"][0];
+        assert_eq!(case["target"], "board@board:m4-1");
+        median(case)
+    };
+    let both = thread::scope(|scope| {
+        let users = ["ann", "bob"].map(|user| scope.spawn(move || measured(user)));
+        users.map(|user| user.join().unwrap())
+    });
+    println!("medians at a place: {both:?}");
+    assert!(both[0] > 0.0 && both[0] == both[1], "{both:?}");
+    lab.all_given_back();
+}
+
 #[test]
 fn bad_places_are_refused_in_a_line() {
     let (board, ..) = slow_board();

@@ -202,6 +202,21 @@ fn a_run_on_slurm_is_the_run_of_one_lab() {
     until("no job is left", || slurm.ask("squeue", &["-h"]).is_empty());
 }
 
+/// The README's run on a cluster gives the bytes of the run on one machine.
+#[test]
+#[ignore = "takes six minutes: ./chronoscope test long"]
+fn a_study_on_slurm_in_eight_shards_is_that_of_one_lab() {
+    let slurm = Slurm::start("slurm-study");
+    let (whole, merged) = (slurm.folder.path("whole.json"), slurm.folder.path("merged.json"));
+    let study = ["run", "microcontrollers", "-q", "--no-store", "-o"];
+    let alone = chronoscope(&[&study[..], &[&whole]].concat());
+    let shards = ["--on", "slurm", "--shards", "8"];
+    let answer = run(&mut slurm.lab(&[&study[..], &[&merged], &shards].concat()));
+    assert_eq!(answer.status, alone.status, "{answer:#?}");
+    assert!(matches!(answer.status, Some(0 | 4)), "{answer:#?}");
+    assert_eq!(results(&merged), results(&whole));
+}
+
 /// Runs that Slurm cannot execute are refused before anything is submitted.
 #[test]
 fn runs_that_slurm_cannot_execute_are_refused() {

@@ -1,5 +1,6 @@
 //! FreeRTOS on a Cortex-M4 with nothing but the kit, built by CMake: clocks of 16, 32 and 64 bits,
-//! the sinks by semihosting and over a UART, and images that are wrong.
+//! the sinks by semihosting and over a UART, the board at a place of labgrid's, and images that are
+//! wrong.
 
 use std::{
     fs,
@@ -87,6 +88,7 @@ pub fn run() -> Result<()> {
     let serial =
         median(&["switch"], &format!("mine={}@serial:{}", board.image.display(), board.device))?;
     ensure!(serial == own, "{serial} over a serial line, {own} by semihosting");
+    at_a_place(&board)?;
     println!(
         "FreeRTOS with the kit: {own}, {listed} as freertos@cortex-m4; {wide} with 64 bits; \
          {narrow} ns with 16"
@@ -102,6 +104,16 @@ pub fn run() -> Result<()> {
         let output = lab(&[experiment], &emulated(&build("wrong", options)?))?;
         kit::is_refused(&output, says).with_context(|| options.join(" "))?;
     }
+    Ok(())
+}
+
+/// Runs the lab's test of a board that two users share by labgrid.
+fn at_a_place(board: &Board) -> Result<()> {
+    let mut cargo = Toolchain::find()?.cargo("test");
+    cargo.args(["--workspace", "--locked", "--test", "chips", "a_real_board", "--", "--ignored"]);
+    cargo.env("CHRONOSCOPE_TEST_DEVICE", &board.device).current_dir(root());
+    let status = cargo.status().context("cannot start cargo")?;
+    ensure!(status.success(), "the board at a place of labgrid's: see above");
     Ok(())
 }
 

@@ -199,8 +199,10 @@ fn firmware(xtask: &str) -> Result<Vec<Step>> {
     let library = [xtask, "firmware", "thumbv7em-none-eabihf", "clippy", "--locked", "--release"];
     let lint = ["--package", "chronoscope-c-library", "--", "-D", "warnings"];
     let kit = Step::new(Stage::Full, "kernels in C: kit", &[&library[..], &lint].concat());
-    let kit = kit.then(&[xtask, "step", "kit"]).then(&[xtask, "step", "bring-up"]);
-    steps.push(kit.after(&["packages", "program"]).lock("firmware"));
+    let mut kit = kit.then(&[xtask, "step", "kit"]).then(&[xtask, "step", "bring-up"]);
+    let labgrid = target()?.join("labgrid/bin").display().to_string();
+    kit.environment.insert("CHRONOSCOPE_TEST_LABGRID", labgrid);
+    steps.push(kit.after(&["packages", "program", "labgrid", "test programs"]).lock("firmware"));
     let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
     let plugin =
         Step::new(Stage::Full, "firmware: QEMU's plugin", &[&[xtask], &plugin[..]].concat())
@@ -450,7 +452,11 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     let xtask = env::current_exe()?.display().to_string();
     let site = Step::new(Stage::Full, "documentation site", &[&xtask, "site", &site]);
     steps.push(site.after(&["packages"]));
-    for (name, filter) in [("tests: a tutorial", "tutorials"), ("tests: bare system", "package")] {
+    for (name, filter) in [
+        ("tests: a tutorial", "tutorials"),
+        ("tests: bare system", "package"),
+        ("tests: a study on Slurm", "slurm"),
+    ] {
         let test = ["--test", "chips", filter, "--", "--ignored"];
         let step = Step::new(Stage::Long, name, &cargo_test(&test, &[]));
         steps.push(step.after(&["program", "packages", "firmware", "bench board"]).cores(2));
