@@ -16,8 +16,10 @@ const CORTEX_M: [(&str, bool, bool, &str); 7] = [
     ("thumbv8m.main", false, false, "limit"),
 ];
 
-/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)` and `cfg(guard = "…")`.
+/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`, `cfg(guard = "…")`, and with the feature of this name
+/// `cfg(basepri)`.
 fn describe_processor() {
+    println!("cargo::rustc-check-cfg=cfg(basepri)");
     println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
     println!("cargo::rustc-check-cfg=cfg(fpu)");
@@ -26,6 +28,10 @@ fn describe_processor() {
     let row = CORTEX_M.iter().find(|(name, ..)| target.starts_with(name));
     if let Some((_, thumb1, fpu, guard)) = row {
         println!("cargo::rustc-cfg=guard=\"{guard}\"");
+        if env::var_os("CARGO_FEATURE_BASEPRI").is_some() {
+            assert!(!thumb1, "the feature basepri needs a Cortex-M3 or above");
+            println!("cargo::rustc-cfg=basepri");
+        }
         for (name, _) in [("thumb1", thumb1), ("fpu", fpu)].iter().filter(|(_, has)| **has) {
             println!("cargo::rustc-cfg={name}");
         }

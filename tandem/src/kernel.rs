@@ -250,7 +250,7 @@ pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
@@ -335,7 +335,7 @@ fn share_stack_with_all(m: Masked) {
 /// The caller is a thread.
 #[cfg(any(
     not(any(riscv, target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", thumb1))
+    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", basepri, thumb1))
 ))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
@@ -395,7 +395,7 @@ pub(crate) fn block(_: Masked, me: Task) {
 /// Interrupts are masked, and `me` is the running thread.
 #[cfg(all(
     not(riscv),
-    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1)
+    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1)
 ))]
 #[inline(always)]
 pub(crate) unsafe fn block_here(me: Task) {

@@ -192,7 +192,13 @@ impl Ready {
     }
 
     /// Moves `task`, the head of its ring, to the end. Returns the new head.
-    #[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", thumb1))]
+    #[cfg(any(
+        not(target_arch = "arm"),
+        feature = "trace",
+        feature = "time-slice",
+        basepri,
+        thumb1
+    ))]
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);

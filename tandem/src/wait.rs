@@ -88,7 +88,7 @@ impl State {
     target_os = "none",
     any(
         feature = "processes",
-        not(any(feature = "trace", all(riscv, feature = "time-slice"), thumb1))
+        not(any(feature = "trace", all(riscv, feature = "time-slice"), basepri, thumb1))
     )
 ))]
 impl Waiter {

@@ -17,7 +17,7 @@ use core::ptr::NonNull;
 /// Lets the next of the ring run, on processors without a version in assembly.
 #[cfg(any(
     not(any(riscv, target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", thumb1))
+    all(target_arch = "arm", any(feature = "trace", basepri, thumb1))
 ))]
 pub(crate) use crate::kernel::give_way;
 
@@ -46,22 +46,22 @@ pub(crate) fn leading_zeros(word: u32) -> u32 {
 /// The frequent paths in Rust, for processors without a version in assembly, and for builds that
 /// trace: the versions in assembly report no events. A Cortex-M takes them too once a time slice has
 /// been set.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", thumb1))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", basepri, thumb1))]
 pub(crate) use crate::kernel::wake_here as wake;
 
-#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", thumb1)))]
+#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", basepri, thumb1)))]
 pub(crate) use crate::wait::hand_over;
 
 #[cfg(all(riscv, any(feature = "trace", feature = "time-slice")))]
 pub(crate) use crate::wait::hand_over_and_restore;
 
-#[cfg(any(not(target_arch = "arm"), feature = "trace", thumb1))]
+#[cfg(any(not(target_arch = "arm"), feature = "trace", basepri, thumb1))]
 pub(crate) use crate::mutex::pass_on;
 
-#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", thumb1)))]
+#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", basepri, thumb1)))]
 pub(crate) use crate::kernel::block_here as block;
 
-#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", thumb1)))]
+#[cfg(all(not(riscv), any(not(target_arch = "arm"), feature = "trace", basepri, thumb1)))]
 pub(crate) use crate::wait::wait_in;
 
 /// The offsets in the kernel's record and in headers that the assembly uses.

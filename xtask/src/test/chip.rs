@@ -15,6 +15,8 @@ pub struct Chip {
     /// The whole set of images is part of the full test. Of other chips, the full test has
     /// [`HARD`](super::table), and the long one all.
     pub is_main: bool,
+    /// Another build of tandem for a chip that has a row: tested by the long test alone.
+    pub is_variant: bool,
     /// A feature of the images, and flags of the compiler. Such images have a build folder of their
     /// own, named as the chip.
     own: Option<(&'static str, &'static str)>,
@@ -25,27 +27,26 @@ pub struct Chip {
 }
 
 const fn chip(name: &'static str, triple: &'static str, built: &'static str) -> Chip {
-    Chip { name, triple, built, is_main: false, own: None, without: &[], emulator: &[] }
+    Chip {
+        name,
+        triple,
+        built,
+        is_main: false,
+        is_variant: false,
+        own: None,
+        without: &[],
+        emulator: &[],
+    }
 }
 
 const SEMIHOSTING: &str = "enable=on,target=native";
 
 /// Instructions take 1 ns where the board's timer counts every nanosecond; elsewhere a little longer
 /// than the timer's tick.
-pub static CHIPS: [Chip; 8] = [
+pub static CHIPS: [Chip; 9] = [
     Chip {
         is_main: true,
-        emulator: &[
-            "qemu-system-arm",
-            "-M",
-            "netduinoplus2",
-            "-icount",
-            "shift=0",
-            "-serial",
-            "null",
-            "-semihosting-config",
-            SEMIHOSTING,
-        ],
+        emulator: NETDUINO_PLUS_2,
         ..chip("cortex-m4", "thumbv7em-none-eabihf", "tandem: cortex-m4's images")
     },
     Chip {
@@ -116,6 +117,12 @@ pub static CHIPS: [Chip; 8] = [
         ..chip("cortex-m7", "thumbv7em-none-eabihf", "tandem: cortex-m7's images")
     },
     Chip {
+        is_variant: true,
+        own: Some(("basepri", "")),
+        emulator: NETDUINO_PLUS_2,
+        ..chip("cortex-m4-basepri", "thumbv7em-none-eabihf", "tandem: images that mask by BASEPRI")
+    },
+    Chip {
         emulator: VIRT,
         ..chip("rv32imac", "riscv32imac-unknown-none-elf", "tandem: rv32imac's images")
     },
@@ -125,6 +132,18 @@ pub static CHIPS: [Chip; 8] = [
         emulator: VIRT_64,
         ..chip("rv64", "riscv64imac-unknown-none-elf", "tandem: rv64's images")
     },
+];
+
+const NETDUINO_PLUS_2: &[&str] = &[
+    "qemu-system-arm",
+    "-M",
+    "netduinoplus2",
+    "-icount",
+    "shift=0",
+    "-serial",
+    "null",
+    "-semihosting-config",
+    SEMIHOSTING,
 ];
 
 const VIRT: &[&str] = &[

@@ -331,6 +331,7 @@ fn tandem(xtask: &str) -> Vec<Step> {
         Step::new(Stage::Full, "tandem: publishable", &PUBLISH).lock("dev"),
     ];
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
+    steps.push(exempt_interrupts(xtask));
     let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
     steps.push(c.after(&["packages"]).lock("firmware"));
     for Examples { package, triple, lints, names } in EXAMPLES {
@@ -346,11 +347,24 @@ fn tandem(xtask: &str) -> Vec<Step> {
     steps
 }
 
+/// With the feature `basepri`, urgent interrupts are never delayed. (The long test runs the other
+/// images with that feature, too, in a build folder of their own.)
+fn exempt_interrupts(xtask: &str) -> Step {
+    let chip = &CHIPS[0];
+    let build = [xtask, "step", "chip", chip.name, "build", "fence,count,basepri"];
+    let build = [&build[..], &["--profile", "checked", "--bin", "exempt"]].concat();
+    let refused = "task director: a handler more urgent than the kernel masks has called it";
+    let run = [xtask, "step", "emulate", chip.name, "checked/exempt", "fails with", refused];
+    let name = format!("tandem: interrupts that BASEPRI does not mask on {}", chip.name);
+    all(Stage::Full, name, &[build, run.to_vec()]).after(&[chip.built]).lock("firmware")
+}
+
 /// tandem's own images on a chip. Of a chip that is not a main one, the full test runs those of
 /// [`HARD`]; the rest takes the time that it saves.
 fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
     let Chip { name, built, .. } = *chip;
     let rest = if chip.is_main { Stage::Full } else { Stage::Long };
+    let first_stage = if chip.is_variant { Stage::Long } else { Stage::Full };
     let cargo = |command, features| vec![xtask, "step", "chip", name, command, features];
     let build = |(features, only): (&'static str, &[&'static str])| {
         [cargo("build", features), vec!["--profile", "checked"], only.to_vec()].concat()
@@ -372,9 +386,9 @@ fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
         HARD.iter().flat_map(|image| ["--bin", image.trim_start_matches("checked/")]).collect();
     let first =
         if chip.is_main { BUILDS.map(build).to_vec() } else { vec![build((BUILDS[0].0, &bins))] };
-    add(all(Stage::Full, built.to_owned(), &first), "packages", "firmware");
+    add(all(first_stage, built.to_owned(), &first), "packages", "firmware");
     let images: Vec<_> = hard.into_iter().map(run).collect();
-    add(all(Stage::Full, format!("tandem: hard tests on {name}"), &images), built, "");
+    add(all(first_stage, format!("tandem: hard tests on {name}"), &images), built, "");
     let images: Vec<_> = others.into_iter().map(run).collect();
     let builds = if chip.is_main { Vec::new() } else { BUILDS.map(build).to_vec() };
     let images = [builds, images].concat();

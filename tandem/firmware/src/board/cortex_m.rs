@@ -20,9 +20,34 @@ const SYST_CSR: *mut u32 = 0xe000_e010 as *mut u32;
 const SYST_RVR: *mut u32 = 0xe000_e014 as *mut u32;
 const SYST_CVR: *mut u32 = 0xe000_e018 as *mut u32;
 
+/// The priority of an interrupt that may call the kernel, also with the feature `basepri`.
+pub const USUAL: u8 = 0x80;
+
+/// Sets the priority of SysTick; 0 is the most urgent.
+#[cfg(not(thumb1))]
+pub fn set_alarm_priority(priority: u8) {
+    const SYSTICK: *mut u8 = 0xe000_ed23 as *mut u8;
+    // SAFETY: every ARMv7-M has this register.
+    unsafe { SYSTICK.write_volatile(priority) };
+}
+
+/// Gives all interrupts the usual priority: with the feature `basepri`, more urgent ones must not
+/// call the kernel.
+#[cfg(feature = "basepri")]
+fn set_priorities() {
+    const IPR: *mut u8 = 0xe000_e400 as *mut u8;
+    for number in 0..32 {
+        // SAFETY: every ARMv7-M has these registers.
+        unsafe { IPR.add(number).write_volatile(USUAL) };
+    }
+    set_alarm_priority(USUAL);
+}
+
 /// Starts the clock and enables the FPU.
 pub fn set_up() {
     clock::start();
+    #[cfg(feature = "basepri")]
+    set_priorities();
     #[cfg(fpu)]
     {
         const CPACR: *mut u32 = 0xe000_ed88 as *mut u32;

@@ -10,7 +10,8 @@
 //! `build.rs` sets these by the name of the target. On a `thumb1` processor, only the switch is in
 //! assembly.
 //!
-//! The kernel masks interrupts by PRIMASK alone. BASEPRI belongs to the task that raises it: while
+//! The kernel masks interrupts by PRIMASK alone, or with the feature `basepri` by BASEPRI alone, and
+//! then never delays those more urgent than [`LEVEL`]. BASEPRI belongs to the task that raises it: while
 //! it is not 0, a task that is woken runs once it is 0 again, a yield has no effect, and a call
 //! that waits ends the program. A critical section by FAULTMASK is not recognized.
 //!
@@ -21,23 +22,27 @@
 //! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
 //!   pre-empted task is resumed by an exception return.
 //! - NMI and fault handlers are not masked, so they must not call the kernel. An NMI's frame is
-//!   pushed below the running task's stack pointer, so nothing may be kept there, except with no
-//!   NMI in use (see `paths::wait_in`).
+//!   pushed below the running task's stack pointer, where `paths::wait_in` keeps a waiter, and the
+//!   switch to a coroutine has no valid stack pointer for some instructions: no NMI returns.
+//! - With the feature `basepri`, interrupts more urgent than [`LEVEL`] come at any instruction of the
+//!   kernel, too. They must not call it. Their frames need a valid stack pointer, which
+//!   `switch::enter_stack` keeps, and space below it, which nothing else uses: `paths` is not part
+//!   of such a build. That holds for an NMI as well. SVC is less urgent than they are.
 
 #[cfg_attr(guard = "limit", path = "guard/limit.rs")]
 #[cfg_attr(guard = "software", path = "guard/software.rs")]
 mod guard;
-#[cfg(not(any(feature = "trace", thumb1)))]
+#[cfg(not(any(feature = "trace", basepri, thumb1)))]
 mod paths;
-#[cfg(all(feature = "time-slice", not(any(feature = "trace", thumb1))))]
+#[cfg(all(feature = "time-slice", not(any(feature = "trace", basepri, thumb1))))]
 mod sliced;
 #[cfg_attr(thumb1, path = "switch/thumb1.rs")]
 mod switch;
 
 pub(crate) use guard::GUARD;
-#[cfg(not(any(feature = "trace", feature = "time-slice", thumb1)))]
+#[cfg(not(any(feature = "trace", feature = "time-slice", basepri, thumb1)))]
 pub(crate) use paths::{block, give_way, hand_over, pass_on, wait_in, wake};
-#[cfg(all(feature = "time-slice", not(any(feature = "trace", thumb1))))]
+#[cfg(all(feature = "time-slice", not(any(feature = "trace", basepri, thumb1))))]
 pub(crate) use sliced::{block, give_way, hand_over, pass_on, wait_in, wake};
 pub(crate) use switch::{Literals, load, switch};
 
@@ -120,11 +125,85 @@ pub(crate) const fn handlers_nest() -> bool {
     true
 }
 
-/// The state of interrupts before they were masked: the value of PRIMASK.
+/// The state of interrupts before they were masked: the value of PRIMASK. With the feature
+/// `basepri`, that of BASEPRI, and above it PRIMASK.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Mask(u32);
 
+/// The priority from which on the kernel masks interrupts.
+#[cfg(basepri)]
+const LEVEL: u32 = 0x40;
+
+#[cfg(basepri)]
+impl Mask {
+    /// Masks interrupts and returns their state before.
+    ///
+    /// # Panics
+    /// In a build with debug assertions, in a handler more urgent than the kernel masks.
+    #[inline(always)]
+    pub(crate) fn set() -> (Self, Masked) {
+        let (primask, basepri): (u32, u32);
+        // SAFETY: raises the mask, unless it is higher already, and accesses no memory. A barrier to
+        // the compiler: no access moves across.
+        unsafe {
+            asm!(
+                "mrs {}, primask", "mrs {}, basepri", "msr basepri_max, {}", out(reg) primask,
+                out(reg) basepri, in(reg) LEVEL, options(nostack, preserves_flags)
+            );
+        }
+        if cfg!(debug_assertions) {
+            refuse_urgent_handler();
+        }
+        // SAFETY: interrupts that may call the kernel have just been masked.
+        (Self(basepri | primask << 8), unsafe { Masked::assume() })
+    }
+
+    /// Restores the state before `set`.
+    #[inline(always)]
+    pub(crate) fn restore(self) {
+        // SAFETY: restores the state before `set`; a barrier as there.
+        unsafe {
+            asm!("msr basepri, {}", in(reg) self.0 & 0xff, options(nostack, preserves_flags))
+        };
+    }
+}
+
+/// The number of the active exception; 0 in thread mode.
+#[inline(always)]
+fn exception() -> u32 {
+    let exception: u32;
+    // SAFETY: reads the number of the active exception.
+    unsafe { asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags)) };
+    exception
+}
+
+/// # Panics
+/// In a handler that the kernel does not mask.
+#[cfg(basepri)]
+fn refuse_urgent_handler() {
+    const SHPR: *const u8 = 0xe000_ed14 as *const u8;
+    const IPR: *const u8 = 0xe000_e400 as *const u8;
+    /// The report itself calls the kernel.
+    static REFUSED: Shared<bool> = Shared::new(false);
+    let number = exception() as usize;
+    let register = match number {
+        0..14 => return,
+        14..16 => SHPR.wrapping_add(number),
+        _ => IPR.wrapping_add(number - 16),
+    };
+    // SAFETY: every ARMv7-M has these registers, a byte for each exception and for each interrupt.
+    let priority = unsafe { register.read_volatile() };
+    // SAFETY: interrupts that may call the kernel are masked, and another call ends the program here.
+    let m = unsafe { Masked::assume() };
+    if u32::from(priority) < LEVEL && !REFUSED.get(m) {
+        REFUSED.set(m, true);
+        let name = KERNEL.current_or_idle(m).name(m);
+        panic!("task {name}: a handler more urgent than the kernel masks has called it");
+    }
+}
+
+#[cfg(not(basepri))]
 impl Mask {
     /// Masks interrupts and returns their state before.
     #[inline(always)]
@@ -145,7 +224,9 @@ impl Mask {
         // SAFETY: restores the state before `set`; a barrier as there.
         unsafe { asm!("msr primask, {}", in(reg) self.0, options(nostack, preserves_flags)) };
     }
+}
 
+impl Mask {
     /// Returns whether interrupts were on.
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
@@ -156,29 +237,24 @@ impl Mask {
     /// section.
     #[inline(always)]
     pub(crate) fn allows_switch(self) -> bool {
-        let exception: u32;
-        // SAFETY: reads the number of the active exception.
-        unsafe {
-            asm!("mrs {}, ipsr", out(reg) exception, options(nomem, nostack, preserves_flags))
-        };
-        exception | self.0 | basepri() == 0
+        exception() | self.0 | raised_by_hand() == 0
     }
 }
 
 /// The priority from which on interrupts are masked by hand; 0 if none are.
-#[cfg(not(thumb1))]
+#[cfg(not(any(basepri, thumb1)))]
 #[inline(always)]
-fn basepri() -> u32 {
+fn raised_by_hand() -> u32 {
     let basepri: u32;
     // SAFETY: reads the register.
     unsafe { asm!("mrs {}, basepri", out(reg) basepri, options(nomem, nostack, preserves_flags)) };
     basepri
 }
 
-/// An ARMv6-M has no such register.
-#[cfg(thumb1)]
+/// An ARMv6-M has no such register; with the feature `basepri`, a [`Mask`] has its value.
+#[cfg(any(basepri, thumb1))]
 #[inline(always)]
-fn basepri() -> u32 {
+fn raised_by_hand() -> u32 {
     0
 }
 
@@ -194,7 +270,15 @@ pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
     // SAFETY: as in `Mask::set`.
-    unsafe { asm!("cpsid i", options(nostack, preserves_flags)) };
+    #[cfg(not(basepri))]
+    unsafe {
+        asm!("cpsid i", options(nostack, preserves_flags));
+    }
+    // SAFETY: as in `Mask::set`.
+    #[cfg(basepri)]
+    unsafe {
+        asm!("msr basepri_max, {}", in(reg) LEVEL, options(nostack, preserves_flags));
+    }
     // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
 }
@@ -209,7 +293,15 @@ pub(crate) fn mask_again() -> Masked {
 #[inline(always)]
 pub(crate) fn unmask(_: Masked) {
     // SAFETY: interrupts were on before the caller masked them.
-    unsafe { asm!("cpsie i", options(nostack, preserves_flags)) };
+    #[cfg(not(basepri))]
+    unsafe {
+        asm!("cpsie i", options(nostack, preserves_flags));
+    }
+    // SAFETY: interrupts were on before the caller masked them.
+    #[cfg(basepri)]
+    unsafe {
+        asm!("msr basepri, {}", in(reg) 0, options(nostack, preserves_flags));
+    }
 }
 
 const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
@@ -223,8 +315,15 @@ pub(crate) fn pend(_: Masked, _: Option<Task>) {
     unsafe { ICSR.write_volatile(PENDSVSET) };
 }
 
+/// Adds a task to the ready set before the kernel has been started.
+#[cfg(basepri)]
+pub(crate) fn insert(m: Masked, task: Task) {
+    KERNEL.ready.insert(m, task);
+}
+
 /// Adds a task to the ready set before the kernel has been started: as from a critical section,
 /// without the switch.
+#[cfg(not(basepri))]
 pub(crate) fn insert(_: Masked, task: Task) {
     const PENDSVCLR: u32 = 1 << 27;
     // SAFETY: interrupts are masked, shown by the `Masked` argument, and so PendSV is not taken
@@ -233,6 +332,19 @@ pub(crate) fn insert(_: Masked, task: Task) {
         super::wake(task, Mask(1));
         ICSR.write_volatile(PENDSVCLR);
     }
+}
+
+#[cfg(not(basepri))]
+macro_rules! unmask_for_ever {
+    () => {
+        "cpsie i"
+    };
+}
+#[cfg(basepri)]
+macro_rules! unmask_for_ever {
+    () => {
+        "movs r0, #0\nmsr basepri, r0"
+    };
 }
 
 #[cfg(not(feature = "spin"))]
@@ -265,7 +377,7 @@ pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) ->
             "msr psp, {stack}",
             "msr control, {control}",
             "isb",
-            "cpsie i",
+            unmask_for_ever!(),
             "2:",
             sleep!(),
             "b 2b",
@@ -291,6 +403,13 @@ fn make_pendsv_least_urgent() {
     const LOWEST: u8 = 0xff;
     // SAFETY: every ARMv7-M has this register, a byte of SHPR3. SVC keeps the highest priority.
     unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
+    #[cfg(basepri)]
+    {
+        const SVC_PRIORITY: *mut u8 = 0xe000_ed1f as *mut u8;
+        // SAFETY: as above, of SHPR2. SVC is taken with PendSV alone masked, and delays none of the
+        // interrupts that the kernel does not mask.
+        unsafe { SVC_PRIORITY.write_volatile(LEVEL as u8) };
+    }
 }
 
 /// ARMv6-M accesses the register by words alone.

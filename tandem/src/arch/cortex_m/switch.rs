@@ -125,11 +125,56 @@ use crate::trace::emit_blocked;
 #[cfg(not(feature = "trace"))]
 use check_order as emit_blocked;
 
+/// Masks interrupts. With the feature `basepri`, changes a register and the flags.
+#[cfg(not(basepri))]
+macro_rules! mask {
+    ($register:literal) => {
+        "cpsid i"
+    };
+}
+#[cfg(basepri)]
+macro_rules! mask {
+    ($register:literal) => {
+        concat!("movs ", $register, ", #0x40\nmsr basepri, ", $register)
+    };
+}
+
+/// Unmasks interrupts. With the feature `basepri`, changes a register and the flags.
+#[cfg(not(basepri))]
+macro_rules! unmask {
+    ($register:literal) => {
+        "cpsie i"
+    };
+}
+#[cfg(basepri)]
+macro_rules! unmask {
+    ($register:literal) => {
+        concat!("movs ", $register, ", #0\nmsr basepri, ", $register)
+    };
+}
+
+/// With the feature `basepri`, that the task has not raised BASEPRI follows from its [`Mask`]: tests
+/// the FPU alone.
+///
+/// [`Mask`]: crate::arch::Mask
+#[cfg(all(basepri, fpu))]
+macro_rules! test_context {
+    ($basepri:literal) => {
+        concat!("movs ", $basepri, ", #0\nmrs r6, control\ntst r6, #4\nbeq 8f")
+    };
+}
+#[cfg(all(basepri, not(fpu)))]
+macro_rules! test_context {
+    ($basepri:literal) => {
+        ""
+    };
+}
+
 /// Tests whether the running task may be suspended and has used the FPU: continues if BASEPRI is 0
 /// and FPCA is set. Otherwise branches to label 8. Leaves BASEPRI in a register, and changes r6.
 ///
 /// One subtraction answers both: FPCA, bit 2 of CONTROL, less BASEPRI.
-#[cfg(all(fpu, guard = "mpu"))]
+#[cfg(all(fpu, guard = "mpu", not(basepri)))]
 macro_rules! test_context {
     ($basepri:literal) => {
         concat!(
@@ -142,7 +187,7 @@ macro_rules! test_context {
     };
 }
 /// Bit 3 of CONTROL is SFPA on an ARMv8-M.
-#[cfg(all(fpu, guard = "limit"))]
+#[cfg(all(fpu, guard = "limit", not(basepri)))]
 macro_rules! test_context {
     ($basepri:literal) => {
         concat!(
@@ -154,7 +199,7 @@ macro_rules! test_context {
         )
     };
 }
-#[cfg(not(fpu))]
+#[cfg(not(any(fpu, basepri)))]
 macro_rules! test_context {
     ($basepri:literal) => {
         concat!("mrs ", $basepri, ", basepri\ncbnz ", $basepri, ", 8f")
@@ -218,7 +263,7 @@ macro_rules! suspend {
 
 /// Moves the guard, to the value in r2, and the stack pointer, to r12. r5 is as [`constants`] loads
 /// it. Where the guard is PSPLIM, there is no limit in between, and r6 is changed.
-#[cfg(guard = "mpu")]
+#[cfg(all(guard = "mpu", not(basepri)))]
 macro_rules! enter_stack {
     () => {
         "
@@ -226,7 +271,7 @@ macro_rules! enter_stack {
         mov sp, r12"
     };
 }
-#[cfg(guard = "limit")]
+#[cfg(all(guard = "limit", not(basepri)))]
 macro_rules! enter_stack {
     () => {
         "
@@ -234,6 +279,45 @@ macro_rules! enter_stack {
         msr psplim, r6
         mov sp, r12
         msr psplim, r2"
+    };
+}
+/// With the feature `basepri`, an interrupt may come at any instruction, and push its frame: the
+/// stack pointer is valid throughout. A coroutine between two polls has none, and stays on the stack
+/// of the last task until [`start_poll`] leaves it.
+#[cfg(all(guard = "mpu", basepri))]
+macro_rules! enter_stack {
+    () => {
+        "
+        str r2, [r5]
+        cmp r12, #0
+        it ne
+        movne sp, r12"
+    };
+}
+#[cfg(all(guard = "limit", basepri))]
+macro_rules! enter_stack {
+    () => {
+        "
+        movs r6, #0
+        msr psplim, r6
+        cmp r12, #0
+        itt ne
+        movne sp, r12
+        msrne psplim, r2"
+    };
+}
+
+/// Sets the limit of the shared stack, where [`enter_stack`] has not.
+#[cfg(all(guard = "limit", basepri))]
+macro_rules! limit_shared_stack {
+    () => {
+        "ldr r0, [r5]\nmsr psplim, r0"
+    };
+}
+#[cfg(not(all(guard = "limit", basepri)))]
+macro_rules! limit_shared_stack {
+    () => {
+        "// the guard is in place"
     };
 }
 
@@ -391,7 +475,7 @@ macro_rules! constants {
     };
 }
 
-#[cfg(not(feature = "trace"))]
+#[cfg(not(any(feature = "trace", basepri)))]
 pub(super) use {
     constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
 };
@@ -425,6 +509,20 @@ pub(crate) unsafe extern "C" fn switch(from: Task, to: Task) {
     )
 }
 
+#[cfg(not(basepri))]
+macro_rules! end_of_basepri {
+    () => {
+        "movs r1, #0\nmsr basepri, r1"
+    };
+}
+/// A context is resumed with interrupts masked.
+#[cfg(basepri)]
+macro_rules! end_of_basepri {
+    () => {
+        mask!("r1")
+    };
+}
+
 /// Resumes `to` and discards the running context.
 ///
 /// # Safety
@@ -435,7 +533,7 @@ pub(crate) unsafe fn load(to: Task) -> ! {
     // rest is this function's contract.
     unsafe {
         core::arch::asm!(
-            "movs r1, #0", "msr basepri, r1", // which ends with its task
+            end_of_basepri!(), // which ends with its task
             "mov r9, r0", "b tandem_load", in("r0") to as *const Header, options(noreturn)
         )
     }
@@ -465,6 +563,21 @@ unsafe extern "C" fn restore_with_fpu() {
     naked_asm!(".fpu fpv4-sp-d16", "vpop {{s16-s31}}", "pop {{r3-r11, pc}}")
 }
 
+/// Masks interrupts behind a poll. Goes to label 7 if that has left BASEPRI raised. (A coroutine that
+/// has ended, which has no bit for a level, has left them masked.)
+#[cfg(not(basepri))]
+macro_rules! mask_after_poll {
+    () => {
+        "cpsid i\nmrs r0, basepri\ncbnz r0, 7f"
+    };
+}
+#[cfg(basepri)]
+macro_rules! mask_after_poll {
+    () => {
+        concat!("mrs r0, basepri\ncbz r0, 9f\nldr r0, [r5, #{bit}]\ncbnz r0, 7f\n9:\n", mask!("r0"))
+    };
+}
+
 /// Starts a poll of the coroutine r9, which is between two polls, on the shared stack above the top
 /// suspended poll. Then polls every coroutine that is the most urgent, until the most urgent task
 /// is a suspended context.
@@ -481,6 +594,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         "ldr r4, [r6, #{top}]",
         "ldr r0, [r4, #{resume} + 4]", // its stack pointer
         "mov sp, r0",
+        limit_shared_stack!(),
         clear_fpca!("r0"),
         "ldr r7, =tandem_start_poll",
         "mov r8, #0",
@@ -496,14 +610,12 @@ pub(super) unsafe extern "C" fn start_poll() {
         "3:",
         "strd r5, r5, [r6, #{current}]", // and `top`
         check_order!(),
-        "cpsie i",
+        unmask!("r1"), // r0 is the poll's argument
         "blx r2",
         ".global tandem_poll_returned",
         ".thumb_func",
         "tandem_poll_returned:",
-        "cpsid i",
-        "mrs r0, basepri",
-        "cbnz r0, 7f",
+        mask_after_poll!(),
         "ldrb r0, [r5, #{again}]",
         "strd r7, r8, [r5, #{resume}]", // a poll that was suspended has left a context
         "cbz r0, 4f",
@@ -612,7 +724,7 @@ unsafe extern "C" fn PendSV() {
         "bic r11, r1, #1",
         "stmdb r2!, {{r5-r12}}",
         "msr psp, r2",
-        "cpsid i", // as a context is resumed with interrupts masked
+        mask!("r1"), // as a context is resumed with interrupts masked
         leave!(),
         check_order = sym check_order,
         kernel = sym KERNEL,
@@ -669,5 +781,5 @@ pub(super) const R4: usize = 1;
 /// The start of a thread: calls r4 with r5 as the argument, with interrupts on.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn begin_thread() {
-    naked_asm!("cpsie i", "mov r0, r5", "bx r4")
+    naked_asm!(unmask!("r0"), "mov r0, r5", "bx r4")
 }

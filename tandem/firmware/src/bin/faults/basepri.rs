@@ -1,6 +1,6 @@
 //! BASEPRI belongs to the task that raises it, on processors that have it.
 
-use super::{DONE, LOW, LOWER, MS, SPINNING, THREADS, UNITS, expect_culprit, pause};
+use super::{Call, DONE, LOW, LOWER, MS, SPINNING, THREADS, UNITS, expect_culprit, pause};
 use core::pin::pin;
 use cortex_m::register::basepri;
 use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -86,25 +86,27 @@ pub fn belongs_to_its_task(me: &Me, spinning: &mut usize) {
     no_task_runs(me);
     no_heir_runs(me);
     const TEXT: &str = "culprit: would wait with BASEPRI raised";
-    let waits: [fn(&Me); 3] = [
-        |me| {
+    // Where the kernel masks by BASEPRI, raising it by hand is a critical section.
+    let text = |call| if cfg!(feature = "basepri") { call } else { TEXT };
+    let waits: [Call; 3] = [
+        ("culprit: Semaphore::take would wait in a critical section", |me| {
             set(RAISED);
             NEVER.take(me);
-        },
-        |me| {
+        }),
+        ("culprit: Me::delay_until would wait in a critical section", |me| {
             set(RAISED);
             me.delay_until(time::now() + MS);
-        },
-        |me| {
+        }),
+        ("culprit: Me::block_on would wait in a critical section", |me| {
             set(RAISED);
             me.block_on(async {
                 let mut delay = pin!(delay_until(time::now() + MS));
                 delay.as_mut().await;
             });
-        },
+        }),
     ];
-    for body in waits {
-        expect_culprit(me, spinning, TEXT, |priority, storage| {
+    for (call, body) in waits {
+        expect_culprit(me, spinning, text(call), |priority, storage| {
             assert!(SPINNING[storage].spawn(priority, "culprit", body).is_ok());
         });
     }
