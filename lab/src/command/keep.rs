@@ -65,6 +65,24 @@ impl Keeper {
     }
 }
 
+/// A remark if the run before this one, under the same machine's name, was another machine's: their
+/// histories would be taken for one. A host's name alone does not tell: containers change it.
+fn namesake(store: &Store, run: &Run, number: i64) -> Option<String> {
+    let ours = &run.context;
+    // A run before that cannot be read is no fault of this one.
+    let theirs = store.before(number, &ours.machine).ok()??.context;
+    let is_other = ours.host != theirs.host
+        && (&ours.processor, ours.processors) != (&theirs.processor, theirs.processors);
+    let is_named = !ours.machine.is_empty();
+    (is_other && is_named).then(|| {
+        format!(
+            "the machine `{}` was {} ({}) in the run before, and is {} ({}) now: if these are two \
+             machines, their histories are mixed: give each a name with --as",
+            ours.machine, theirs.host, theirs.processor, ours.host, ours.processor
+        )
+    })
+}
+
 /// Returns whether a run has a result.
 fn holds_anything(run: &&Run) -> bool {
     !run.cases.is_empty() || !run.peers.is_empty()
@@ -98,6 +116,9 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
         remark(&format!("stored as {}", numbers.join(" and ")));
     }
     for (run, &number) in runs.iter().filter(holds_anything).zip(numbers) {
+        if !quiet {
+            namesake(store, run, number).iter().for_each(|text| console::remark(text));
+        }
         let page = store.page(number);
         report::page(run, &page)?;
         remark(&format!("page: {}", page.display()));

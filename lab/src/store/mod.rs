@@ -205,6 +205,16 @@ impl Store {
         Ok(found.first().map(|row| row.int(0)))
     }
 
+    /// Returns the newest run of that machine before the run `number`, if the store has one.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn before(&self, number: i64, machine: &str) -> Result<Option<Run>> {
+        let query = "SELECT id FROM runs WHERE machine = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1";
+        let found = self.session().rows(query, &[machine.into(), number.into()])?;
+        found.first().map(|row| self.run(row.int(0))).transpose()
+    }
+
     /// Returns the number of the run of an older program, without a UUID, that began when this one
     /// did and has its results.
     ///

@@ -64,3 +64,22 @@ fn a_refused_run_does_not_keep_the_others() {
     assert!(exported.stderr.contains("run 2 in ") && exported.stderr.contains("is damaged"));
     assert!(exported.stderr.ends_with("1 run was refused; exported 2 runs\n"), "{exported:#?}");
 }
+
+/// Two machines of one name are told when the second stores its run.
+#[test]
+fn two_machines_of_one_name_are_told() {
+    let folder = Folder::new("namesakes");
+    let store = folder.path("runs.sqlite");
+    let words = [&SHORT[..], &["--as", "bench", "--store", &store]].concat();
+    let told = |words: &[&str]| chronoscope(words).exits(0).stderr.contains("two machines");
+    assert!(!told(&words) && !told(&words));
+    let line = chronoscope(&["export", "1", "--store", &store]).exits(0).stdout.clone();
+    let mut run: serde_json::Value = serde_json::from_str(&line).unwrap();
+    for (name, value) in [("uuid", ""), ("host", "far"), ("processor", "another")] {
+        run["context"][name] = value.into();
+    }
+    let file = folder.file("far.json", run.to_string());
+    chronoscope(&["import", &file, "--store", &store]).exits(0);
+    assert!(told(&words));
+    assert!(!told(&words));
+}
