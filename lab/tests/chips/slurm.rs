@@ -208,7 +208,7 @@ fn a_run_on_slurm_is_the_run_of_one_lab() {
 fn a_study_on_slurm_in_eight_shards_is_that_of_one_lab() {
     let slurm = Slurm::start("slurm-study");
     let (whole, merged) = (slurm.folder.path("whole.json"), slurm.folder.path("merged.json"));
-    let study = ["run", "microcontrollers", "-q", "--no-store", "-o"];
+    let study = ["run", "microcontrollers", "-q", "--no-store", "--format=json", "-o"];
     let alone = chronoscope(&[&study[..], &[&whole]].concat());
     let shards = ["--on", "slurm", "--shards", "8"];
     let answer = run(&mut slurm.lab(&[&study[..], &[&merged], &shards].concat()));
