@@ -23,6 +23,9 @@ pub struct Answering {
     /// The machine whose cases are ranked; all if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub machine: OneLine,
+    /// A machine whose figures stand in a table beside the ranking, and are not ranked.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub beside: OneLine,
     /// The rows of the answer, in order; chosen from the cases if there are none.
     #[serde(rename = "row", skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Pick>,
@@ -73,7 +76,7 @@ pub enum Layout {
 pub struct Pick {
     /// The words of a row, or the name of a value in sentences.
     pub name: OneLine,
-    /// The word above rows that follow each other; may be empty.
+    /// The word above or beside rows that follow each other; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub group: OneLine,
     pub experiment: OneLine,

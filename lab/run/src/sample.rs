@@ -113,6 +113,7 @@ fn answering() -> Answering {
         subject: "linux".into(),
         floor: "bare".into(),
         machine: "host".into(),
+        beside: "ibex".into(),
         rows: vec![pick.clone()],
         sweep: Some(Sweep {
             name: "A switch among tasks".into(),

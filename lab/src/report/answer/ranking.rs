@@ -35,6 +35,8 @@ pub struct Column {
 /// An operation.
 pub struct Row {
     pub name: String,
+    /// What a program does with it; empty if the rules do not say.
+    pub group: String,
     pub unit: String,
     /// A time, in which a least value wins.
     pub timed: bool,
@@ -100,6 +102,26 @@ impl Ranking {
         Some(ranking)
     }
 
+    /// The ranking of the machine whose figures stand beside those of the ranked one; `None` if the
+    /// rules name none.
+    pub fn beside(run: &Run, rules: &Answering) -> Option<Self> {
+        let machine = (!rules.beside.is_empty()).then(|| rules.beside.clone())?;
+        Self::of(run, &Answering { machine, ..rules.clone() })
+    }
+
+    /// The kernels in the order of their columns.
+    pub fn kernels(&self) -> Vec<&str> {
+        let mut kernels: Vec<&str> = self.columns.iter().map(|column| &*column.kernel).collect();
+        kernels.dedup();
+        kernels
+    }
+
+    /// The least value of a kernel's kinds of task in a row.
+    pub fn least(&self, row: &Row, kernel: &str) -> Option<f64> {
+        let own = self.columns.iter().zip(&row.values).filter(|(own, _)| own.kernel == kernel);
+        own.filter_map(|(_, value)| *value).reduce(f64::min)
+    }
+
     /// The kernel that is nearest to the best of each row, by the geometric mean.
     pub fn leader(&self) -> &str {
         self.columns.iter().find(|column| !column.floor).map_or("", |column| &column.kernel)
@@ -140,9 +162,7 @@ impl Ranking {
     /// The subject's ratio to the best in the first row whose cost a title names, and its words.
     pub fn cost(&self, kernel: &str) -> Option<(f64, &str)> {
         let row = self.rows.iter().find(|row| !row.cost.is_empty())?;
-        let own =
-            self.columns.iter().zip(&row.values).filter(|(column, _)| column.kernel == kernel);
-        let own = own.filter_map(|(_, value)| *value).reduce(f64::min)?;
+        let own = self.least(row, kernel)?;
         let best = row.best(&self.columns).filter(|best| *best > 0.0)?;
         Some((own / best, &row.cost))
     }
@@ -158,9 +178,7 @@ impl Ranking {
                 .filter(|row| row.timed)
                 .filter_map(|row| {
                     let best = row.best(&self.columns).filter(|best| *best > 0.0)?;
-                    let own = self.columns.iter().zip(&row.values);
-                    let own = own.filter(|(column, _)| column.kernel == kernel);
-                    let own = own.filter_map(|(_, value)| *value).reduce(f64::min)?;
+                    let own = self.least(row, &kernel)?;
                     (own > 0.0).then(|| (own / best).ln())
                 })
                 .collect();
@@ -186,6 +204,7 @@ impl Ranking {
 /// The values of a row before the columns are known: by kernel and kind.
 struct Cells {
     name: String,
+    group: String,
     unit: String,
     timed: bool,
     cost: String,
@@ -214,6 +233,7 @@ impl Cells {
         let first = values.first()?.0.clone();
         values.iter().any(|(kernel, ..)| *kernel != first).then(|| Self {
             name: pick.name.to_string(),
+            group: pick.group.to_string(),
             unit: unit.unwrap_or_default(),
             timed: !pick.untimed,
             cost: pick.cost.to_string(),
@@ -236,7 +256,8 @@ impl Cells {
         };
         let values =
             columns.iter().enumerate().map(|(index, column)| value(index, column)).collect();
-        Row { name: self.name, unit: self.unit, timed: self.timed, cost: self.cost, values }
+        let Self { name, group, unit, timed, cost, .. } = self;
+        Row { name, group, unit, timed, cost, values }
     }
 }
 

@@ -28,6 +28,9 @@ const GROUPS: usize = 3;
 /// The most limits beside a ranking: those with the least room.
 const NEAREST: usize = 4;
 
+/// The most rows of the table beside a ranking.
+const BESIDE: usize = 6;
+
 /// The bars of a distribution in a decade.
 const BARS: usize = 10;
 
@@ -96,9 +99,39 @@ fn beside_limits(run: &Run, ranking: String) -> String {
         .collect();
     format!(
         "<div class=\"two rank\"><div>\n{ranking}</div><div class=\"limits\">\n<h2>Did {} get slower?</h2>\n\
-         <p><b class=\"{class}\">{sign} {word}:</b> {missed} of {} missed.</p>\n<p class=\"cap\">Nearest to their limits</p>\n{rows}</div></div>\n",
+         <p><b class=\"{class}\">{sign} {word}:</b> {missed} of {} missed.</p>\n<p class=\"cap\">Nearest to their limits</p>\n{rows}{}</div></div>\n",
         escape(&subject),
         span::count(limits.len(), "limit"),
+        beside(run),
+    )
+}
+
+/// The figures of the machine that the rules name beside the ranked one, as a small table; empty
+/// without one.
+fn beside(run: &Run) -> String {
+    let rules = rules(run);
+    let Some(ranking) = Ranking::beside(run, &rules) else { return String::new() };
+    let kernels = ranking.kernels();
+    let timed = || ranking.rows.iter().filter(|row| row.timed);
+    let Some(unit) = timed().map(|row| &*row.unit).next() else { return String::new() };
+    let heads: String =
+        kernels.iter().map(|kernel| format!("<th>{}</th>", escape(kernel))).collect();
+    let cell = |row: &Row, kernel: &str| match ranking.least(row, kernel) {
+        None => "<td>–</td>".to_owned(),
+        Some(value) if kernel != &*rules.floor && row.best(&ranking.columns) == Some(value) => {
+            format!("<td><b>{}</b></td>", amount_of(value))
+        }
+        Some(value) => format!("<td>{}</td>", amount_of(value)),
+    };
+    let row = |row: &Row| {
+        let cells: String = kernels.iter().map(|kernel| cell(row, kernel)).collect();
+        format!("<tr><th>{}</th>{cells}</tr>\n", escape(&row.name))
+    };
+    format!(
+        "<div class=\"hw\"><h2>In {unit}</h2>\n<p class=\"cap\">{}; never ranked against the others</p>\n\
+         <table class=\"side\">\n<tr><th></th>{heads}</tr>\n{}</table></div>\n",
+        escape(&rules.beside),
+        timed().take(BESIDE).map(row).collect::<String>(),
     )
 }
 
@@ -439,10 +472,21 @@ fn ranking(ranking: &Ranking) -> String {
     let unit = ranking.rows.iter().find(|row| row.timed).map_or("", |row| &*row.unit);
     let unit = if unit.is_empty() || unit == "ns" { String::new() } else { format!(" in {unit}") };
     let heads: String = ranking.columns.iter().map(column).collect();
-    let rows: String = ranking.rows.iter().map(|row| operation(row, &ranking.columns)).collect();
+    let mut before = "";
+    let rows: String = ranking
+        .rows
+        .iter()
+        .map(|row| {
+            let group = (row.group != before).then_some(&*row.group);
+            before = &row.group;
+            operation(row, &ranking.columns, group)
+        })
+        .collect();
+    let has_groups = ranking.rows.iter().any(|row| !row.group.is_empty());
+    let groups = if has_groups { " gs" } else { "" };
     format!(
         "<h2>Cost against the best of each row</h2>\n<p class=\"cap\">Bar: the ratio, logarithmic, full at 8\u{a0}×; small: amounts{unit}. Columns from best to worst.</p>\n\
-         <div class=\"ranking fl\" style=\"--n:{};--m:{}\">\n<div class=\"m\"><span></span>{heads}</div>\n{rows}</div>\n",
+         <div class=\"ranking fl{groups}\" style=\"--n:{};--m:{}\">\n<div class=\"m\"><span></span>{heads}</div>\n{rows}</div>\n",
         ranking.columns.len(),
         ranking.columns.iter().filter(|column| !column.floor).count(),
     )
@@ -451,15 +495,17 @@ fn ranking(ranking: &Ranking) -> String {
 fn column(column: &Column) -> String {
     let kind = match (column.floor, column.several) {
         (true, _) => "floor",
-        (false, true) if column.kind == "process" => "processes",
-        (false, true) => &format!("{}s", column.kind),
-        (false, false) => "",
+        (false, _) if column.kind.is_empty() => "",
+        (false, _) if column.kind == "process" => "processes",
+        (false, _) => &format!("{}s", column.kind),
     };
     let class = if column.floor { "h floor" } else { "h" };
     format!("<b class=\"{class}\">{}<small>{}</small></b>", escape(&column.kernel), escape(kind))
 }
 
-fn operation(row: &Row, columns: &[Column]) -> String {
+/// A row of a ranking. `group` is the word of the group that begins with it; `None` in the middle of
+/// a group.
+fn operation(row: &Row, columns: &[Column], group: Option<&str>) -> String {
     let best = row.best(columns);
     let cells = row.values.iter().zip(columns).map(|(value, column)| {
         let text = cell(*value, best, column.floor);
@@ -467,6 +513,7 @@ fn operation(row: &Row, columns: &[Column]) -> String {
         let ratio = ratio.map(|(value, best)| value / best).filter(|ratio| ratio.is_finite());
         let class = match (column.floor, ratio) {
             (true, _) => "c none floor",
+            (_, None) if *value == Some(0.0) => "c best",
             (_, None) => "c none",
             (_, Some(ratio)) if is_best(ratio, 1.0) => "c best",
             (_, Some(ratio)) if ratio > FULL => "c far",
@@ -486,7 +533,9 @@ fn operation(row: &Row, columns: &[Column]) -> String {
         )
     });
     format!(
-        "<div class=\"m\"><span class=\"l\">{}</span>{}</div>\n",
+        "<div class=\"m{}\"><span class=\"l\"><b class=\"hw\">{}</b>{}</span>{}</div>\n",
+        if group.is_none() { " in" } else { "" },
+        escape(group.unwrap_or_default()),
         escape(&row.name),
         cells.collect::<String>()
     )
