@@ -42,13 +42,27 @@ pub struct Event {
 
 /// The wait of one task. Stored in its future or on its stack, and withdrawn before that ends.
 struct Listener {
-    /// The flags handed over; 0 while the task waits.
-    flags: Shared<u32>,
+    /// The flags handed over; 0 while a task with a time limit or a future waits. Undefined until
+    /// the wait has begun, and in a wait that the signal alone ends.
+    flags: Shared<MaybeUninit<u32>>,
 }
 
 impl Listener {
     const fn new() -> Self {
-        Self { flags: Shared::new(0) }
+        Self { flags: Shared::new(MaybeUninit::uninit()) }
+    }
+
+    #[inline(always)]
+    fn set(&self, m: Masked, flags: u32) {
+        self.flags.set(m, MaybeUninit::new(flags));
+    }
+
+    /// # Safety
+    /// `set` has been called.
+    #[inline(always)]
+    unsafe fn get(&self, m: Masked) -> u32 {
+        // SAFETY: this function's contract.
+        unsafe { self.flags.get(m).assume_init() }
     }
 }
 
@@ -126,7 +140,7 @@ impl Event {
                 // SAFETY: a listener stays in place until it is served or withdrawn, both with
                 // interrupts masked.
                 let listener = unsafe { listener.as_ref() };
-                listener.flags.set(m, flags);
+                listener.set(m, flags);
                 self.listener.set(m, None);
                 // SAFETY: `register` stores the task before the listener.
                 Some(unsafe { self.task.get(m).unwrap_unchecked() })
@@ -146,7 +160,7 @@ impl Event {
         let Some(listener) = self.foreign.get(m).filter(|_| flags != 0) else { return };
         // SAFETY: as in `raise_for_task`. A listener in `foreign` has a foreign waker.
         let sleeper = unsafe {
-            listener.as_ref().listener.flags.set(m, self.take(m));
+            listener.as_ref().listener.set(m, self.take(m));
             listener.as_ref().foreign_sleeper(m)
         };
         self.foreign.set(m, None);
@@ -164,7 +178,9 @@ impl Event {
     #[inline(always)]
     fn take(&self, m: Masked) -> u32 {
         let flags = self.flags.get(m);
-        self.flags.set(m, 0);
+        if flags != 0 {
+            self.flags.set(m, 0);
+        }
         flags
     }
 
@@ -180,7 +196,7 @@ impl Event {
     /// Lets the listener of a future wait. Returns the future's phase from here on.
     #[inline(always)]
     fn register_sleeper(&self, m: Masked, future: &FutureListener, sleeper: Sleeper) -> Phase {
-        future.listener.flags.set(m, 0); // those of an earlier wait have been reported
+        future.listener.set(m, 0); // the flags of an earlier wait have been reported
         match sleeper.as_task() {
             Some(task) => {
                 self.register(m, &future.listener, task);
@@ -230,7 +246,8 @@ impl Event {
             self.register(m, &listener, me);
             me.waiter.set(m, None);
             kernel::block(m, me);
-            flags = listener.flags.get(m);
+            // SAFETY: the signal, which alone wakes this thread, has handed over its flags.
+            flags = unsafe { listener.get(m) };
             arch::unmask(m);
             return flags;
         }
@@ -255,15 +272,18 @@ impl Event {
             assert_may_wait(mask, "Event::wait_until");
             let (mut timer, listener) = (MaybeUninit::uninit(), Listener::new());
             let timer = Timer::in_place(&mut timer, me);
+            listener.set(m, 0);
             self.register(m, &listener, me);
             me.waiter.set(m, None);
             m = TIMERS.set(m, mask, timer, due);
-            while listener.flags.get(m) == 0 && timer.is_set(m) {
+            // SAFETY: the flags have been set to 0 above.
+            while unsafe { listener.get(m) } == 0 && timer.is_set(m) {
                 kernel::block(m, me);
             }
             timer.cancel(m);
             self.withdraw(m, &listener);
-            flags = listener.flags.get(m);
+            // SAFETY: as above.
+            flags = unsafe { listener.get(m) };
         }
         mask.restore();
         if flags == 0 { Err(TimedOut) } else { Ok(flags) }
@@ -316,8 +336,9 @@ impl Future for Signalled<'_> {
         // SAFETY: the listener is not moved out of the pinned future.
         let this = unsafe { self.get_unchecked_mut() };
         if this.phase == Phase::Waits {
-            // SAFETY: a word, stored once per wait. An outdated 0 means another poll.
-            let flags = unsafe { this.listener.listener.flags.peek() };
+            // SAFETY: a word, set to 0 as the wait began, and stored once. An outdated 0 means
+            // another poll.
+            let flags = unsafe { this.listener.listener.flags.peek().assume_init() };
             if flags != 0 {
                 this.phase = Phase::Free;
                 return Poll::Ready(flags);
@@ -364,14 +385,17 @@ impl Signalled<'_> {
     #[cold]
     #[inline(never)]
     fn poll_again(&mut self, sleeper: Sleeper) -> Poll<u32> {
-        let (mut flags, old) = masked(|m| (self.listener.listener.flags.get(m), self.sleeper(m)));
+        // SAFETY: the phase is not `Free`, so the wait has begun, and its flags have been set.
+        let (mut flags, old) =
+            masked(|m| (unsafe { self.listener.listener.get(m) }, self.sleeper(m)));
         if flags == 0 {
             if old.is_some_and(|old| old.is(sleeper)) {
                 return Poll::Pending;
             }
             let new = sleeper.keep();
             let moved = masked(|m| {
-                flags = self.listener.listener.flags.get(m);
+                // SAFETY: as above.
+                flags = unsafe { self.listener.listener.get(m) };
                 (flags == 0).then(|| {
                     self.event.withdraw_future(m, &self.listener);
                     self.event.register_sleeper(m, &self.listener, new)
@@ -396,7 +420,8 @@ impl Signalled<'_> {
     fn give_up(&mut self) {
         let flags = masked(|m| {
             self.event.withdraw_future(m, &self.listener);
-            self.listener.listener.flags.get(m)
+            // SAFETY: the phase is not `Free`, so the wait has begun, and its flags have been set.
+            unsafe { self.listener.listener.get(m) }
         });
         self.end();
         self.event.signal(flags);

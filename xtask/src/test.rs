@@ -91,6 +91,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
         ["kit"] => kit::run(),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
+        ["costs", chip] => emulate::costs(Chip::find(chip)?),
         ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),
     }

@@ -6,7 +6,8 @@
 //! have ended, and nothing may be lost.
 //!
 //! The scenarios pass every masked window of the calls of coroutines, wakers, timers and handlers.
-//! Threads do not exist on the host: their waits are tested on the emulated chips.
+//! Threads do not exist on the host: the image `windows` interrupts their calls at every instruction
+//! on the emulated chips.
 
 use super::{ARMED, NOW};
 use crate::{
@@ -669,8 +670,9 @@ const SOURCES: [(&str, &str); 9] = [
     ("src/wait.rs", include_str!("../wait.rs")),
 ];
 
-/// The functions whose windows only threads pass, which do not exist on the host; tests of images
-/// on the emulated chips pass them. Besides, functions of tests and of optional features.
+/// The functions whose windows only threads pass, which do not exist on the host; the image
+/// `windows` passes them on the emulated chips. Besides, functions of tests and of optional
+/// features.
 const NOT_HERE: [(&str, &str); 14] = [
     ("src/ceiling.rs", "lock"),
     ("src/ceiling.rs", "drop"),

@@ -240,11 +240,12 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 13] = [
+const IMAGES: [(&str, &[&str]); 14] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
     ("checked/registers", &[]),
     ("checked/inheritance", &[]),
+    ("checked/windows", &[]),
     ("checked/traced", &[]),
     ("checked/slices", &[]),
     ("checked/services", &[]),
@@ -413,7 +414,7 @@ fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
     add(all(rest, format!("tandem: clippy for {name}"), &clippy), "packages", "firmware");
     let costs = [
         [cargo("build", ""), vec!["--release"]].concat(),
-        [&emulate[..], &["release/benchmark"]].concat(),
+        vec![xtask, "step", "costs", name],
         vec![xtask, "step", "sizes", name],
     ];
     add(all(rest, format!("tandem: costs on {name}"), &costs), "packages", "firmware");

@@ -43,18 +43,6 @@ static HAS_COME: AtomicBool = AtomicBool::new(false);
 /// The handler is to call the kernel.
 static CALLS: AtomicBool = AtomicBool::new(false);
 
-/// Spins for as many instructions as `count` says, and a constant.
-#[inline(never)]
-fn spin(count: u32) {
-    // SAFETY: changes one register, which is declared.
-    unsafe {
-        core::arch::asm!(
-            "lsrs {n}, #1", "bcc 3f", "nop", "3: subs {n}, #1", "bpl 3b", n = inout(reg) count => _,
-            options(nomem, nostack)
-        );
-    }
-}
-
 /// Uses the kernel in most ways, until the interrupt has come.
 fn load(me: &Me) {
     while !HAS_COME.load(Relaxed) {
@@ -80,7 +68,7 @@ fn sweep(me: &Me, priority: u8) -> (u32, u32) {
     for shift in 0..SHIFTS {
         HAS_COME.store(false, Relaxed);
         set_interrupt();
-        spin(shift);
+        board::spin(shift);
         load(me);
         let at = |mark: &AtomicU32| instructions(mark.load(Relaxed));
         let took = at(&CAME).wrapping_sub(at(&START));
@@ -109,7 +97,7 @@ fn direct(me: &Me) {
     board::set_alarm_priority(0);
     CALLS.store(true, Relaxed);
     set_interrupt();
-    spin(2 * DUE as u32);
+    board::spin(2 * DUE as u32);
     board::exit(true)
 }
 

@@ -81,3 +81,25 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     crate::println!("task {}: {}", tandem::current().name(), info);
     exit(false)
 }
+
+/// Spins for as many instructions as `count` says, and a constant.
+#[inline(never)]
+pub fn spin(count: u32) {
+    let odd = count % 2 == 1;
+    // SAFETY: changes one register, which is declared. The loop has two instructions.
+    unsafe {
+        #[cfg(target_arch = "arm")]
+        core::arch::asm!(
+            "3: subs {n}, #1", "bne 3b", n = inout(reg) count / 2 + 1 => _,
+            options(nomem, nostack)
+        );
+        #[cfg(not(target_arch = "arm"))]
+        core::arch::asm!(
+            "3: addi {n}, {n}, -1", "bnez {n}, 3b", n = inout(reg) count / 2 + 1 => _,
+            options(nomem, nostack)
+        );
+        if odd {
+            core::arch::asm!("nop", options(nomem, nostack));
+        }
+    }
+}

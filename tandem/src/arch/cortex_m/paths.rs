@@ -234,12 +234,12 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
         "6: pop {{r3-r11, lr}}", // BASEPRI holds back PendSV
         "3:",
         "ldrd r3, r12, [r2, #{state}]",
-        "cmp r3, #0",
-        "bne {rust}",
+        "cbnz r3, 7f", // it has equals
         "str r12, [r0]",
         "str r2, [r2, #{state}]",
         "ldr r0, [r2, #{task}]",
         "b tandem_wake_later",
+        "7: b {rust}",
         // It goes behind its equals.
         "2:",
         "str r12, [r0]",
