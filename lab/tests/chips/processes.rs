@@ -43,7 +43,7 @@ fn program(words: &[&str]) -> Answer {
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 20] = [
+    const SCENES: [&str; 24] = [
         "faults",
         "registers",
         "memory",
@@ -63,6 +63,10 @@ fn the_kernel_keeps_its_promises() {
         "latency",
         "storm",
         "records",
+        "coroutines",
+        "spaces",
+        "published",
+        "pages",
         "quota",
     ];
     let shown: Vec<&str> = told.stdout.lines().collect();
@@ -104,7 +108,7 @@ fn hostile_calls_harm_nobody() {
 }
 
 /// The most instructions that each path may take, as `docs/processes.md` has them.
-const PATHS: [(&str, u64); 8] = [
+const PATHS: [(&str, u64); 13] = [
     ("null call", 16),
     ("yield alone", 29),
     ("give without a waiter", 55),
@@ -113,6 +117,11 @@ const PATHS: [(&str, u64); 8] = [
     ("give to a higher process", 100),
     ("call and answer", 186),
     ("spawn, run, end and reap", 1424),
+    ("turn of a coroutine", 30),
+    ("batched turn of 100", 19),
+    ("batched writes of satp", 520),
+    ("alternate turn of 100", 111),
+    ("alternate writes of satp", 25_610),
 ];
 
 #[test]

@@ -5,6 +5,7 @@
 //! and run as a thread of the kernel. A negative result says why a call was refused.
 
 use super::{
+    coroutines,
     entry::Frame,
     object::{self, Kind},
     process::{self, Cause, HANDED, Plan, Process, this},
@@ -62,10 +63,14 @@ pub(super) const TAKE: usize = 3;
 pub(super) const CALL: usize = 12;
 pub(super) const REPLY: usize = 13;
 
-type Call = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
+type Function = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
+
+/// A call as the entry makes it: the number is the eighth argument, which most do not read.
+pub(super) type Call =
+    extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame, usize) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
-pub(super) static CALLS: [Call; 18] = [
+pub(super) static CALLS: [Function; 23] = [
     unknown,
     unknown,
     give,
@@ -84,7 +89,30 @@ pub(super) static CALLS: [Call; 18] = [
     counts,
     lock,
     unlock,
+    open_page,
+    give_way,
+    listen,
+    bell,
+    ring,
 ];
+
+/// The calls of a process with coroutines: each learns first what the process has published.
+pub(super) static PUBLISHING: [Call; CALLS.len()] = [publishing; CALLS.len()];
+
+extern "C" fn publishing(
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    frame: &mut Frame,
+    number: usize,
+) -> Answer {
+    coroutines::raise(entered(), frame.owner());
+    // The entry has compared the number with the table's length.
+    CALLS[number](a, b, c, d, e, f, frame)
+}
 
 /// Interrupts are masked in every call's function at its start.
 #[inline(always)]
@@ -441,4 +469,104 @@ extern "C" fn unlock(
     let (m, me) = (entered(), frame.owner());
     let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
     object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(frame, 0, next))
+}
+
+extern "C" fn open_page(
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    if frame.page != 0 {
+        return Answer::of(INVALID);
+    }
+    let page = open(m, || coroutines::open(me));
+    Answer::of(page.unwrap_or(FULL))
+}
+
+/// `a0`: 1 to let equals run, too.
+extern "C" fn give_way(
+    yields: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    if frame.page == 0 {
+        return Answer::of(INVALID);
+    }
+    let next = coroutines::give_way(m, me, yields == 1);
+    Answer::after(frame, 0, next)
+}
+
+extern "C" fn listen(
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    if frame.page == 0 {
+        return Answer::of(INVALID);
+    }
+    let next = coroutines::listen(m, me);
+    Answer::after(frame, 0, next)
+}
+
+/// `a0` is the bit of the inbox, `a1` the priority.
+extern "C" fn bell(
+    slot: usize,
+    priority: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    if slot >= coroutines::SLOTS || priority > usize::from(Priority::HIGHEST.value()) {
+        return Answer::of(INVALID);
+    }
+    let (m, me) = (entered(), frame.owner());
+    if frame.page == 0 {
+        return Answer::of(INVALID);
+    }
+    if !process::admit_object(m, me) {
+        return Answer::of(FULL);
+    }
+    let family = me.family(m);
+    let Some(handle) = open(m, || object::create(family, Kind::Bell, 0)) else {
+        process::dismiss_object(m, me);
+        return Answer::of(FULL);
+    };
+    let level = me.allowed(m, Priority::new(priority as u8).level());
+    if let Some(object) = named(m, me, handle.word(), Kind::Bell) {
+        object.hang(m, me, slot, level);
+    }
+    Answer::of(handle.word())
+}
+
+extern "C" fn ring(
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    frame: &mut Frame,
+) -> Answer {
+    let (m, me) = (entered(), frame.owner());
+    let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::of(NO_OBJECT) };
+    let Some((owner, slot, level)) = object.hung(m) else { return Answer::of(DEAD) };
+    let next = coroutines::ring(m, me, owner, slot, level);
+    Answer::after(frame, 0, next)
 }

@@ -34,7 +34,7 @@
 #[cfg(not(any(feature = "trace", feature = "time-slice")))]
 use super::fast::{count, direct, fast_paths, find, save};
 use super::{
-    call,
+    call, coroutines,
     object::{Large, OBJECT_SHIFT, Object},
     process::{self, Process},
 };
@@ -76,6 +76,10 @@ pub(super) struct Frame {
     pub(super) handle: usize,
     /// The endpoint that the process serves; before that, one without callers.
     pub(super) endpoint: &'static Large,
+    /// The table of calls: [`CALLS`](call::CALLS), or that of a process with coroutines.
+    pub(super) table: *const call::Call,
+    /// The page of the process's coroutines; 0 without one.
+    pub(super) page: usize,
 }
 
 impl Frame {
@@ -263,7 +267,7 @@ global_asm!(
     "li a7, 0", // refuses
     "5:",
     "slli t0, a7, 3",
-    "lla t1, {CALLS}",
+    "ld t1, {TABLE}(sp)",
     "add t1, t1, t0",
     "ld t1, 0(t1)",
     "mv a6, sp",
@@ -313,6 +317,10 @@ global_asm!(
     "li t0, 1 << 8",
     "csrs sstatus, t0",
     "lla tp, {kernel}",
+    "ld t0, {PAGE}(sp)",
+    "beqz t0, 2f",
+    "call {publish}",
+    "2:",
     "j tandem_vectors + 4 * \\line",
     "1:",
     "addi sp, sp, 2",
@@ -409,7 +417,9 @@ global_asm!(
     ".popsection",
     kernel = sym KERNEL,
     fault = sym process::fault,
-    CALLS = sym call::CALLS,
+    publish = sym coroutines::publish,
+    TABLE = const offset_of!(Frame, table),
+    PAGE = const offset_of!(Frame, page),
     COUNT = const call::CALLS.len(),
     CURRENT = const CURRENT,
     CALL = const call::CALL,

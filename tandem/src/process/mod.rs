@@ -16,7 +16,8 @@
 //! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
 //! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and
 //! copies from them, `process` has the records and the end of a process, `object` what handles
-//! name, `call` the system calls.
+//! name, `call` the system calls, `coroutines` the page by which coroutines of processes are under
+//! the same order.
 //!
 //! # Soundness
 //! - The kernel never follows an address of a process's. [`space`] translates it by the process's
@@ -36,6 +37,8 @@ mod table;
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod call;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod coroutines;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod entry;
 #[cfg(all(

@@ -44,6 +44,7 @@ pub(super) enum Kind {
     Channel = 2,
     Endpoint = 3,
     Mutex = 4,
+    Bell = 5,
 }
 
 impl Kind {
@@ -166,6 +167,18 @@ fn claim_large() -> Option<&'static Large> {
     })
 }
 
+/// Makes the bells of a process that ends dead. It serves no endpoint and holds no mutex any more.
+/// A step for each place, with interrupts on between two.
+pub(super) fn silence(owner: &Process) {
+    for large in &LARGE {
+        masked(|m| {
+            if large.server.get(m).is_some_and(|server| server.is(owner)) {
+                large.server.set(m, None);
+            }
+        });
+    }
+}
+
 /// The object of that kind that `word` names for a process of `family`.
 #[inline(always)]
 pub(super) fn find(m: Masked, family: Family, word: usize, kind: Kind) -> Option<&'static Object> {
@@ -212,6 +225,19 @@ fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
 impl Object {
     fn large(&self, m: Masked) -> &'static Large {
         self.large.get(m).unwrap_or(&NO_ENDPOINT)
+    }
+
+    /// Makes a new bell that of `owner`, for a bit of its inbox and a level.
+    pub(super) fn hang(&self, m: Masked, owner: &'static Process, slot: usize, level: Level) {
+        self.count.set(m, (level as u32) << 8 | slot as u32);
+        self.large(m).server.set(m, Some(owner));
+    }
+
+    /// The owner of a bell, the bit of its inbox and the level. `None` if the owner has ended.
+    pub(super) fn hung(&self, m: Masked) -> Option<(&'static Process, usize, Level)> {
+        let count = self.count.get(m);
+        let owner = self.large(m).server.get(m)?;
+        Some((owner, (count & 0xff) as usize, Level::from(count >> 8)))
     }
 
     /// Adds a unit, or hands it to the most urgent process that waits. A count above 2³² − 1 wraps.

@@ -18,7 +18,7 @@
 //!   [`end`]'s last masking on, nothing runs before the switch away from it.
 
 use super::{
-    call,
+    call, coroutines,
     entry::{Continuations, Frame, continuations},
     handle::{Family, Place, index},
     object::{Kind, Large, NO_ENDPOINT, TABLE, free_all},
@@ -90,6 +90,10 @@ pub(super) struct Process {
     pub(super) calls: Shared<Option<&'static Large>>,
     /// The endpoint that the process receives from, or the mutex that it holds.
     pub(super) serves: Shared<Option<&'static Large>>,
+    /// The page for coroutines of this record's processes; 0 before the first has asked for it.
+    pub(super) page: Shared<usize>,
+    /// The process waits for a bell.
+    pub(super) listens: Shared<bool>,
 }
 
 // SAFETY: cells are accessed with interrupts masked, on one core; so is the waiter.
@@ -221,6 +225,8 @@ impl Process {
             ends: Shared::new(false),
             calls: Shared::new(None),
             serves: Shared::new(None),
+            page: Shared::new(0),
+            listens: Shared::new(false),
         }
     }
 
@@ -249,13 +255,18 @@ impl Process {
         self.space.get(m).expect("a process has an address space")
     }
 
+    /// A level, or that of the family's highest priority if it is more urgent than that.
+    pub(super) fn allowed(&self, m: Masked, level: Level) -> Level {
+        level.max(MEMBERS_OF[usize::from(self.family.get(m))].cap.get(m))
+    }
+
     fn index(&self) -> usize {
         let start = RECORDS.as_ptr().addr();
         (core::ptr::from_ref(self).addr() - start) / size_of::<Self>()
     }
 
     #[inline(always)]
-    fn frame(&self, m: Masked) -> *mut Frame {
+    pub(super) fn frame(&self, m: Masked) -> *mut Frame {
         self.frame.get(m) as *mut Frame
     }
 
@@ -302,7 +313,10 @@ impl Process {
         let frame = self.frame(m);
         // SAFETY: as for `result`: the process is in a call.
         unsafe {
-            (&raw mut (*frame).handle).write(handle);
+            // A process with coroutines leaves the short way: it has to publish first.
+            if (*frame).page == 0 {
+                (&raw mut (*frame).handle).write(handle);
+            }
             (&raw mut (*frame).endpoint).write(large);
         }
     }
@@ -324,6 +338,11 @@ impl Process {
     /// from others by a minimum, so after one change all further ones have the same direction, and
     /// there are 32 levels.
     pub(super) fn settle(&'static self, m: Masked) {
+        self.settle_among(m, true);
+    }
+
+    /// As [`settle`](Self::settle). `front`: in front of its equals at the new level.
+    pub(super) fn settle_among(&'static self, m: Masked, front: bool) {
         let mut next = Some(self);
         while let Some(process) = next {
             let own = process.header.base(m);
@@ -331,7 +350,7 @@ impl Process {
             if process.header.level.get(m) == level {
                 return;
             }
-            KERNEL.ready.relevel(m, process.task(), level, true);
+            KERNEL.ready.relevel(m, process.task(), level, front);
             if let Some(large) = process.serves.get(m) {
                 large.complicate(m);
             }
@@ -380,6 +399,7 @@ impl Process {
         if let Some(large) = self.serves.get(m) {
             large.idle.set(m, None);
         }
+        self.listens.set(m, false);
         kernel::wake(m, self.task());
     }
 }
@@ -612,6 +632,8 @@ fn write_constants(process: &'static Process, space: &Space, frame: *mut Frame) 
         (&raw mut (*frame).process).write(process);
         (&raw mut (*frame).kernel).write(&KERNEL);
         (&raw mut (*frame).objects).write(TABLE.as_ptr());
+        (&raw mut (*frame).table).write(call::CALLS.as_ptr().cast());
+        (&raw mut (*frame).page).write(0);
     }
 }
 
@@ -667,8 +689,12 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     if !matches!(cause, Cause::Own(_)) {
         masked(|m| ALL.report.get(m))(&me.ended(cause));
     }
-    if let Some(large) = masked(|m| me.serves.get(m)) {
+    let (serves, page) = masked(|m| (me.serves.get(m), me.page.get(m)));
+    if let Some(large) = serves {
         large.close(call::DEAD);
+    }
+    if page != 0 {
+        coroutines::close(me);
     }
     let (family, is_last_user, founded, is_parent) = masked(|m| {
         let family = me.family(m);

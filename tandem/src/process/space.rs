@@ -7,6 +7,7 @@
 //! | 0 to 0x3fff_ffff | devices, for the kernel |
 //! | 0x4000_0000 | the program, at most 2 MiB: the same pages in all processes |
 //! | 0x4800_0000 | the arena, 2 MiB, in the first family |
+//! | 0x4fe0_0000 | the page of a process's coroutines, if it has one |
 //! | below 0x5000_0000 | the stack; nothing is mapped below it |
 //! | 0x8000_0000 to 0xbfff_ffff | memory at its physical addresses, for the kernel |
 //!
@@ -28,6 +29,8 @@ use core::{arch::asm, ops::Range};
 pub(super) const PROGRAM: usize = 0x4000_0000;
 pub(super) const ARENA: usize = 0x4800_0000;
 pub(super) const STACK_END: usize = 0x5000_0000;
+/// The page of coroutines: the lowest that the last table of the stack maps.
+pub(super) const COROUTINES: usize = STACK_END - LARGE;
 const RAM: usize = 0x8000_0000;
 
 /// The pages of a kernel stack. Two: the report of a fault formats text.
@@ -141,6 +144,11 @@ fn new_table(m: Masked) -> Option<usize> {
     let table = pages(m, PAGE)?;
     clear(table, PAGE);
     Some(table)
+}
+
+/// Takes the page of a record's coroutines. `None` if there is none left.
+pub(super) fn claim_page(m: Masked) -> Option<usize> {
+    pages(m, PAGE)
 }
 
 /// Makes the kernel's tables and those of the program, and turns paging on. Returns the address of
@@ -282,7 +290,20 @@ impl Space {
         clear(self.stack, self.size);
         let entry = arena.map_or(0, |arena| table::leaf(arena, READ | WRITE | USER));
         write(self.middle, table::index(ARENA, 1), entry);
-        // SAFETY: drops translations of this address space.
+        self.fence();
+    }
+
+    /// Maps a page that belongs to this space for its process's coroutines, or none. The process is
+    /// in the kernel.
+    pub(super) fn map_coroutines(&self, page: Option<usize>) {
+        let entry = page.map_or(0, |page| table::leaf(page, READ | WRITE | USER));
+        write(self.middle + PAGE, table::index(COROUTINES, 0), entry);
+        self.fence();
+    }
+
+    /// Drops the processor's translations of this address space.
+    fn fence(&self) {
+        // SAFETY: the processor reads the tables again.
         unsafe { asm!("sfence.vma zero, {}", in(reg) self.satp >> 44 & 0xffff, options(nostack)) };
     }
 

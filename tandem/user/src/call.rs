@@ -73,7 +73,7 @@ pub unsafe fn raw(number: usize, arguments: [usize; 6]) -> [usize; 6] {
 
 /// Calls the kernel with `arguments`, and 0 for those that are left out. Returns `a0` to `a5`.
 #[inline(always)]
-fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
+pub(crate) fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&arguments);
     // SAFETY: no call but `spawn` starts a process, and its contract is the caller's.
@@ -83,7 +83,7 @@ fn call<const N: usize>(number: usize, arguments: [usize; N]) -> [usize; 6] {
 /// Calls the kernel with one argument, without values for the other registers, which the kernel
 /// does not read.
 #[inline(always)]
-fn call_one(number: usize, argument: usize) -> usize {
+pub(crate) fn call_one(number: usize, argument: usize) -> usize {
     let result;
     // SAFETY: as in `call`.
     unsafe {
@@ -122,7 +122,7 @@ fn refused(result: usize) -> Refused {
     checked(result).err().unwrap_or(Refused::Unknown)
 }
 
-fn checked(result: usize) -> Result<usize, Refused> {
+pub(crate) fn checked(result: usize) -> Result<usize, Refused> {
     match result as isize {
         -1 => Err(Refused::NoObject),
         -2 => Err(Refused::Invalid),

@@ -18,4 +18,6 @@
 #[cfg(target_arch = "riscv64")]
 mod call;
 #[cfg(target_arch = "riscv64")]
+pub mod coroutine;
+#[cfg(target_arch = "riscv64")]
 pub use call::*;

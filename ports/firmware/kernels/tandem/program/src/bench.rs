@@ -7,14 +7,14 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tandem_user::{self as user, Endpoint, Family, Semaphore};
 
-use crate::output::line;
+use crate::{coroutines, output::line};
 
-const ROUNDS: usize = 8;
+pub const ROUNDS: usize = 8;
 
 /// The marks that processes share, at the beginning of the arena's second page.
 pub struct Shared {
-    start: AtomicU64,
-    taken: [AtomicU64; ROUNDS],
+    pub start: AtomicU64,
+    pub taken: [AtomicU64; ROUNDS],
     control: AtomicU64,
 }
 
@@ -27,6 +27,8 @@ pub fn run(shared: &'static Shared) {
     gives(shared);
     calls();
     spawns();
+    coroutines::turns(shared);
+    coroutines::batches(shared);
 }
 
 /// Spawns a process of this family.
@@ -59,7 +61,7 @@ fn show(name: &str, taken: &[u64; ROUNDS]) {
     line(format_args!("{name}: {low} to {high}, first {first}"));
 }
 
-fn show_shared(name: &str, shared: &Shared) {
+pub fn show_shared(name: &str, shared: &Shared) {
     let control = shared.control.load(Relaxed);
     show(name, &core::array::from_fn(|at| shared.taken[at].load(Relaxed) - control));
 }
@@ -93,7 +95,7 @@ fn yields(shared: &'static Shared) {
     show_shared("yield to another process", shared);
 }
 
-fn clear(shared: &Shared) {
+pub fn clear(shared: &Shared) {
     shared.taken.iter().for_each(|slot| slot.store(0, Relaxed));
 }
 

@@ -5,7 +5,7 @@ use core::{arch::asm, mem::MaybeUninit};
 
 use tandem_user::{self as user, Channel, Endpoint, FAULTED, Family, KILLED, Refused, Semaphore};
 
-use crate::{output::line, races};
+use crate::{coroutines, output::line, races};
 
 /// Runs the scene `only`, or all but `generations`.
 pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
@@ -29,6 +29,10 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("latency", races::latency),
         ("storm", races::storm),
         ("records", races::records),
+        ("coroutines", coroutines::coroutines),
+        ("spaces", coroutines::spaces),
+        ("published", coroutines::published),
+        ("pages", coroutines::pages),
         ("quota", races::quota),
         (LONG, races::generations),
     ];

@@ -100,19 +100,20 @@ fn expected(rounds: u64) -> u32 {
 
 /// Calls the kernel with arguments that are likely to be near something.
 fn hostile(seed: u64) {
-    const NUMBERS: u32 = 20;
+    const NUMBERS: u32 = 25;
     const TAKE: usize = 3;
     const SLEEP: usize = 4;
     const SPAWN: usize = 5;
     const RECEIVE: usize = 11;
     const CALL: usize = 12;
     const REPLY: usize = 13;
+    const LISTEN: usize = 20;
     let mut random = Random::new(seed);
-    let mut last = 0;
+    let (mut last, mut has_page) = (0, false);
     for _ in 0..LIFE {
         let number = match random.below(NUMBERS) as usize {
-            18 => random.draw() as usize,
-            19 => usize::MAX - random.below(4) as usize,
+            23 => random.draw() as usize,
+            24 => usize::MAX - random.below(4) as usize,
             number => number,
         };
         let mut arguments = [0; 6];
@@ -128,6 +129,12 @@ fn hostile(seed: u64) {
         if [TAKE, RECEIVE, CALL, REPLY].contains(&number) && random.below(16) != 0 {
             arguments[0] ^= 1; // no object: it would wait for ever
         }
+        if number == LISTEN && random.below(16) != 0 {
+            continue; // as above, if the inbox is empty
+        }
+        if has_page {
+            scribble(&mut random);
+        }
         if number == SPAWN {
             // The entry of a process that ends by a fault, or of nothing. With arguments that are
             // accepted, in half of the calls.
@@ -139,14 +146,26 @@ fn hostile(seed: u64) {
         // SAFETY: this process and those that it starts have no memory in common with others.
         let results = unsafe { user::raw(number, arguments) };
         last = results[0];
+        has_page |= last == PAGE;
     }
+}
+
+/// The page of a process's coroutines.
+const PAGE: usize = 0x4fe0_0000;
+
+/// Writes anything into the page of coroutines, in most cases where the kernel reads.
+fn scribble(random: &mut Random) {
+    let at = if random.below(4) == 0 { random.below(1024) } else { random.below(4) };
+    // SAFETY: the kernel has mapped the page, and this process has no set.
+    unsafe { ((PAGE + 4 * at as usize) as *mut u32).write_volatile(random.draw() as u32) };
 }
 
 /// A value of a kind that finds errors: small, a bit, near a border, a recent result, or any.
 fn value(random: &mut Random, last: usize) -> usize {
-    const BORDERS: [usize; 8] = [
+    const BORDERS: [usize; 9] = [
         0x4000_0000,
         0x4800_0000,
+        PAGE,
         0x5000_0000,
         0x8000_0000,
         0x8010_0000,
@@ -157,7 +176,7 @@ fn value(random: &mut Random, last: usize) -> usize {
     match random.below(8) {
         0 => random.below(32) as usize,
         1 => 1 << random.below(64),
-        2 => BORDERS[random.below(8) as usize]
+        2 => BORDERS[random.below(9) as usize]
             .wrapping_add(random.below(64) as usize)
             .wrapping_sub(32),
         3 => last,

@@ -6,6 +6,7 @@
 
 mod bench;
 mod check;
+mod coroutines;
 mod fuzz;
 mod kernel;
 mod offers;
