@@ -229,7 +229,7 @@ impl Object {
 
     /// Makes a new bell that of `owner`, for a bit of its inbox and a level.
     pub(super) fn hang(&self, m: Masked, owner: &'static Process, slot: usize, level: Level) {
-        self.count.set(m, (level as u32) << 8 | slot as u32);
+        self.count.set(m, level << 8 | slot as u32);
         self.large(m).server.set(m, Some(owner));
     }
 
@@ -237,7 +237,7 @@ impl Object {
     pub(super) fn hung(&self, m: Masked) -> Option<(&'static Process, usize, Level)> {
         let count = self.count.get(m);
         let owner = self.large(m).server.get(m)?;
-        Some((owner, (count & 0xff) as usize, Level::from(count >> 8)))
+        Some((owner, (count & 0xff) as usize, count >> 8))
     }
 
     /// Adds a unit, or hands it to the most urgent process that waits. A count above 2³² − 1 wraps.
