@@ -30,7 +30,11 @@ set_up_build() {
 
 # The program and everything it runs beside itself.
 build() {
-    say "building"
+    if [ -x "$program" ]; then
+        say "building what has changed"
+    else
+        say "building, which takes some minutes the first time"
+    fi
     mkdir -p "$target/release"
     printf '%s\n' "$built" >"$stamp.$$"
     (cd "$root" && cargo build --release --workspace --locked --target-dir "$target") || {

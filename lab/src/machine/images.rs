@@ -249,9 +249,12 @@ impl Image {
     /// The image cannot be built, is missing, or is not the one in the index.
     pub(super) fn file(&self) -> Result<PathBuf> {
         let index = index()?.context("an image without an index")?;
-        let path = &self.file.path;
-        let name = path.rsplit('/').next().unwrap_or(path);
-        index.file(&self.file, &[&self.target, &self.variant], name)
+        let (target, variant) = (&self.target, &self.variant);
+        let what = match variant.as_str() {
+            "plain" => target.clone(),
+            _ => format!("{target} ({variant})"),
+        };
+        index.file(&self.file, &[target, variant], &what)
     }
 }
 

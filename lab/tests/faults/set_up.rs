@@ -101,12 +101,12 @@ fn a_build_is_shown_and_a_failed_one_leaves_its_log() {
                    echo compiling; sleep 2; echo 'error: no room in flash' >&2; exit 1";
     let lab = Lab::new("set-up-build").with_index().with_tool("builder", builder);
     let answer = lab.answer(&words("mine@cortex-m4"));
-    let log = lab.0.path("target/set-up/building-image.log");
+    let log = lab.0.path("target/set-up/building-mine-cortex-m4.log");
     let retry = "cargo xtask images build mine@cortex-m4 plain";
     assert_eq!(
         reason(&answer),
         format!(
-            "image could not be built: error: no room in flash (log: {log}; try again: {retry})"
+            "mine@cortex-m4 could not be built: error: no room in flash (log: {log}; try again: {retry})"
         )
     );
     let kept = fs::read_to_string(&log).unwrap();
@@ -115,8 +115,8 @@ fn a_build_is_shown_and_a_failed_one_leaves_its_log() {
     let lines: Vec<&str> = answer.stderr.lines().filter(|line| !line.contains(" % ")).collect();
     let [waiting, begin, end] = lines.as_slice() else { panic!("{answer:#?}") };
     assert_eq!(*waiting, "chronoscope: waiting for apt, which another program holds");
-    assert_eq!(*begin, "chronoscope: building image");
-    assert!(end.starts_with("chronoscope: building image: took "), "{end}");
+    assert_eq!(*begin, "chronoscope: building mine@cortex-m4");
+    assert!(end.starts_with("chronoscope: building mine@cortex-m4: took "), "{end}");
     // With -q nothing is shown, and a build that takes no time is not shown either.
     assert_eq!(lab.answer(&[&words("mine@cortex-m4")[..], &["-q"]].concat()).stderr, "");
     let quick = Lab::new("set-up-quick").with_index().with_tool("builder", "exit 1");
