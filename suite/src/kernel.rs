@@ -47,9 +47,16 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
         Self::TICK_US
     }
 
+    /// Returns `true` if delays end with a tick and [`tick_after`](Self::tick_after) tells which. A
+    /// port that learns its tick only at run time overrides this.
+    #[inline(always)]
+    fn has_ticks(&self) -> bool {
+        Self::TICK_US != 0
+    }
+
     /// Returns the time of the kernel's first tick at or after `time`. Periodic tasks then begin
-    /// with a tick, as users of such a kernel write them. By default, and for a kernel whose delays
-    /// end when they are due, returns `time` itself.
+    /// with a tick and delays end with one, as users of such a kernel write them. By default, and
+    /// for a kernel whose delays end when they are due, returns `time` itself.
     #[inline(always)]
     fn tick_after(&self, time: u64) -> u64 {
         time

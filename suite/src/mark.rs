@@ -106,6 +106,14 @@ impl<C: Clock> Marks<C> {
         Self { slots: &self.slots[..count.min(self.len())] }
     }
 
+    /// Returns two buffers, of the first `count` marks and of the others, in the same memory. Panics
+    /// if there are fewer.
+    #[must_use]
+    pub fn split(&self, count: usize) -> (Self, Self) {
+        let (first, others) = self.slots.split_at(count);
+        (Self { slots: first }, Self { slots: others })
+    }
+
     pub fn len(&self) -> usize {
         self.slots.len()
     }

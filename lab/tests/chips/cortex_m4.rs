@@ -4,7 +4,7 @@
 use crate::{
     common::{
         cases, chronoscope, gives_the_same_bytes_twice, median, medians_by_repetition,
-        program_path, targets,
+        program_path, series, targets,
     },
     delays_are_late_by_less_than_1000,
 };
@@ -315,15 +315,43 @@ fn lilos_visits_every_task_in_each_round() {
 }
 
 #[test]
-fn a_delay_of_lilos_ends_with_the_next_tick() {
-    let set = ["--set", "delay_us=50,1000,50000", "--set", "tasks=1", "--repeat", "1"];
-    let cases = cases(&[&["delay", "--target", "lilos@cortex-m4"], &set[..]].concat());
-    let excess: Vec<f64> = cases.iter().map(median).collect();
-    // The excess is at most a tick plus the path to the task.
-    assert!(
-        excess.len() == 3 && excess.iter().all(|late| *late > 0.0 && *late < 1_001_000.0),
-        "{excess:?}"
-    );
+fn delays_of_kernels_with_ticks_end_with_a_tick_and_tell_the_phase_apart() {
+    let targets = "lilos@cortex-m4,freertos@cortex-m4";
+    let set = ["--set", "delay_us=50,1000,50000", "--set", "tasks=2", "--repeat", "1"];
+    let starts = ["--set", "start=together,own"];
+    let cases = cases(&[&["delay", "--target", targets], &set[..], &starts].concat());
+    assert_eq!(cases.len(), 12);
+    for case in &cases {
+        let mean = |name: &str| {
+            let all = case["series"].as_array().expect("a case has series");
+            let found = all.iter().find(|series| series["name"] == name);
+            found.unwrap_or_else(|| panic!("no {name} in {case:#}"))["mean"].as_f64().unwrap()
+        };
+        for task in ["task 1", "task 2"] {
+            let [excess, phase, whole] =
+                ["", ", phase", ", with the phase"].map(|end| mean(&format!("{task}{end}")));
+            // The path to the task; the rest of the tick in which the delay would have ended.
+            assert!(excess > 0.0 && excess < 1000.0, "{task}: {excess} in {case:#}");
+            assert!(phase > 0.0 && phase < 1_000_000.0, "{task}: {phase} in {case:#}");
+            assert!((whole - phase - excess).abs() < 0.01, "{task}: {whole} in {case:#}");
+        }
+    }
+}
+
+#[test]
+fn due_times_that_are_no_ticks_have_a_phase_of_their_own() {
+    let targets = "lilos@cortex-m4,freertos@cortex-m4";
+    let set = ["--set", "interval_us=1000,1500", "--repeat", "1", "--target", targets];
+    let cases = cases(&[&["period"], &set[..]].concat());
+    assert_eq!(cases.len(), 4);
+    for case in &cases {
+        let all = case["series"].as_array().expect("a case has series");
+        let phase = all.iter().find(|series| series["name"] == "task 1, phase");
+        // Each second due time lies half a tick before one.
+        let expected = (case["parameters"]["interval_us"] == "1500").then_some(250_000.0);
+        assert_eq!(phase.map(|series| series["mean"].as_f64().unwrap()), expected, "{case:#}");
+        assert!(series(case, "measured")["max"].as_f64().unwrap() < 1000.0, "{case:#}");
+    }
 }
 
 #[test]

@@ -150,8 +150,9 @@ void chrono_raise(void);
 /* Sets the timer line to fire once, when chrono_clock_now() reaches `due`; at once if it has. */
 void chrono_arm(uint64_t due);
 
-/* Ticks: returns the time of the kernel's first tick at or after `time`. Experiments on periods then
- * ask for due times that are ticks, as the kernel's users do. For ports with a tick_us. */
+/* Ticks: returns the time of the kernel's first tick at or after `time`. Experiments on periods and
+ * delays then ask for due times that are ticks, as the kernel's users do, and report the phase,
+ * from a time that is no tick to the next one, apart. For ports with a tick_us. */
 uint64_t chrono_tick_after(uint64_t time);
 
 /* Ends of tasks (experiment `spawn`): waits for one task that the caller spawned to end; false if

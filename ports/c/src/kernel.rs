@@ -145,6 +145,11 @@ impl chronoscope_suite::Kernel for Kernel {
         self.tick_us
     }
 
+    #[inline(always)]
+    fn has_ticks(&self) -> bool {
+        self.tick_us != 0 && port::has("ticks")
+    }
+
     fn tick_after(&self, time: u64) -> u64 {
         if port::has("ticks") {
             // SAFETY: called by a task, and the port has the function.

@@ -6,9 +6,13 @@
 //!
 //! - **Start**: the time that the delay counts from, read by the task immediately before it asks.
 //!   With `start=together` the first task reads it for all, immediately before it lets the others
-//!   go, so that all are due at one instant.
+//!   go, so that all are due at one instant. On a kernel whose delays end with a tick, the start is
+//!   put off by the *phase*, so that the delay is due at a tick, as users of such a kernel write
+//!   their delays.
 //! - **End**: the task's first instruction after the delay.
-//! - **Sample**: end less start, less the delay: the excess. One series a task.
+//! - **Sample**: end less start, less the delay: the excess. One series a task. On a kernel with
+//!   ticks each task has two auxiliary series more: the *phase*, and the excess *with the phase*,
+//!   from the time at which the task asked.
 //! - **Control**: marks one straight after the other. Auxiliary: delays that are already due when
 //!   the task asks for them, which give the cost of the call alone.
 //! - **Evidence**: every delay was resumed from; none ended before it was due; the kernel switched
@@ -17,7 +21,8 @@
 //!   its start, or looks up the common one, until it has resumed: as in P1.delay.pin, from its own
 //!   asking. With `start=together` the tasks after the first ask later than the common start, by
 //!   the switches to them, and their pulses are shorter by that: so only the first task's series is
-//!   shown by its pin. With `start=own` all are.
+//!   shown by its pin. With `start=own` all are. On a kernel with ticks the pulse shows the series
+//!   *with the phase*.
 //! - **Source**: P1.delay.pin, P1.delay.timer.
 //!
 //! How a round begins: the first task is the most urgent. It sleeps until all others wait at their
@@ -111,6 +116,8 @@ struct Member<K: Kernel> {
     gate: K::Semaphore,
     /// The number of delays from which the task has resumed.
     resumed: AtomicU32,
+    /// A start for each delay. On a kernel with ticks as many times follow, those at which the task
+    /// asked: see [`Delay::asked`].
     starts: Marks<K>,
     ends: Marks<K>,
     switches: AtomicU32,
@@ -128,7 +135,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         Ok(Member {
             gate: kernel.semaphore(0)?,
             resumed: AtomicU32::new(0),
-            starts: Marks::new(arena, loops)?,
+            starts: Marks::new(arena, if kernel.has_ticks() { 2 * loops } else { loops })?,
             ends: Marks::new(arena, loops)?,
             switches: AtomicU32::new(0),
         })
@@ -175,8 +182,9 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
             T::take(kernel, &me.gate).await;
             drive(kernel, pin_of(number), true);
             let now = kernel.now();
-            if all.together { tasks[0].starts.time(round, now) } else { now }
+            if all.together { tasks[0].starts.time(all.asked(round), now) } else { now }
         };
+        let start = all.put_off(me, round, start);
         me.starts.set(round, start);
         T::delay_until(kernel, start + all.delay).await;
         me.ends.end(kernel, round, pin_of(number));
@@ -195,6 +203,27 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
         T::take(kernel, &me.gate).await;
         all.due_already.run::<T>(kernel).await;
         kernel.give(all.done);
+    }
+}
+
+/// Starts on kernels with ticks. Of this, a kernel without them compiles nothing.
+impl<K: Kernel> Delay<K> {
+    /// Returns the place, among a task's starts, of the time at which it asked for a round's delay:
+    /// that of the start itself on a kernel without ticks.
+    #[inline(always)]
+    fn asked(&self, round: usize) -> usize {
+        if self.kernel.has_ticks() { self.loops + round } else { round }
+    }
+
+    /// Returns the start from which a task's delay ends with a tick, and notes when the task asked.
+    /// On a kernel without ticks returns `asked` itself.
+    #[inline(always)]
+    fn put_off(&self, task: &Member<K>, round: usize, asked: u64) -> u64 {
+        if !self.kernel.has_ticks() {
+            return asked;
+        }
+        task.starts.set(self.asked(round), asked);
+        self.kernel.tick_after(asked + self.delay) - self.delay
     }
 }
 
@@ -226,7 +255,7 @@ impl<K: Kernel> Delay<K> {
         }
         let start = self.kernel.now();
         // Before the gates open: the others read it.
-        self.tasks[0].starts.set(round, start);
+        self.tasks[0].starts.set(self.asked(round), start);
         self.open();
         if self.together {
             start
@@ -257,11 +286,25 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Delay<K>) {
         // The others' pins rise when they ask, which is not their start if that is the first
         // task's.
         let pin = pin_of(number).filter(|_| number == 0 || !all.together).map(Pin::Pulse);
-        trial.durations(
-            Series { nominal: all.delay, pin, ..Series::measured(&name) },
-            &task.starts,
-            &task.ends,
-        );
+        let series = Series { nominal: all.delay, pin, ..Series::measured(&name) };
+        if trial.kernel.has_ticks() {
+            report_with_phase(trial, series, task);
+        } else {
+            trial.durations(series, &task.starts, &task.ends);
+        }
     }
     all.due_already.report(trial);
+}
+
+/// Reports a task's delays on a kernel with ticks. `series` is the measured one, with the task's
+/// pin.
+fn report_with_phase<K: Kernel>(trial: &mut Trial<'_, K>, series: Series<'_>, task: &Member<K>) {
+    let (starts, asked) = task.starts.split(task.ends.len());
+    let Series { name: task_name, nominal, pin, .. } = series;
+    trial.durations(Series { pin: None, ..series }, &starts, &task.ends);
+    let whole = name(format_args!("{task_name}, with the phase"));
+    let whole = Series { nominal, pin, ..Series::auxiliary(&whole) };
+    trial.durations(whole, &asked, &task.ends);
+    let phase = name(format_args!("{task_name}, phase"));
+    trial.durations(Series::auxiliary(&phase), &asked, &starts);
 }

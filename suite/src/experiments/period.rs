@@ -4,7 +4,8 @@
 //! first one, not from the last wake-up, so lateness does not add up. Several tasks begin together;
 //! each next one is less urgent, and its interval is longer by `distance_us`.
 //!
-//! - **Start**: the due time.
+//! - **Start**: the due time. On a kernel whose delays end with a tick, the first tick at or after
+//!   it; the time from one to the other is the *phase*, an auxiliary series unless all are 0.
 //! - **End**: the first instruction of the task after it has woken at or after the due time.
 //! - **Sample**: one for *every* due time. A task that wakes late answers all due times that have
 //!   passed, each with its own lateness; those after the first are reported as *skipped periods*.
@@ -218,11 +219,24 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, all: &Period<K>, first: u64) {
     for (number, task) in all.tasks.iter().enumerate() {
         let task_name = name(format_args!("task {}", number + 1));
         trial.kernel.series_starts(&task_name, <K::Slot as Slot>::truncate(first));
-        trial.samples(Series::measured(&task_name), task.samples(first));
+        // A late task may answer a due time before the tick after it.
+        let phase = |(since, late)| {
+            let due = first.wrapping_add_signed(since);
+            (all.kernel.tick_after(due) - due).cast_signed().min(late)
+        };
+        let from_tick = |(since, late)| (since, late - phase((since, late)));
+        trial.samples(Series::measured(&task_name), task.samples(first).map(from_tick));
         trial.samples(
             Series::auxiliary(&name(format_args!("{task_name}, as cyclictest counts"))),
-            task.woken(first),
+            task.woken(first).map(from_tick),
         );
+        if all.kernel.has_ticks() {
+            let phases = || task.samples(first).map(|sample| (sample.0, phase(sample)));
+            if phases().any(|(_, phase)| phase > 0) {
+                let name = name(format_args!("{task_name}, phase"));
+                trial.samples(Series::auxiliary(&name), phases());
+            }
+        }
         let start_to_start = name(format_args!("{task_name}, start to start"));
         let pin = pin_of(number).map(Pin::Edges);
         trial.samples(
