@@ -43,6 +43,7 @@ const SEMIHOSTING: &str = "enable=on,target=native";
 
 /// Instructions take 1 ns where the board's timer counts every nanosecond; elsewhere a little longer
 /// than the timer's tick.
+/// Without `sleep=off`, virtual time depends on the host's.
 pub static CHIPS: [Chip; 9] = [
     Chip {
         is_main: true,
@@ -60,7 +61,7 @@ pub static CHIPS: [Chip; 9] = [
             "-M",
             "netduino2",
             "-icount",
-            "shift=0",
+            "shift=0,sleep=off",
             "-serial",
             "null",
             "-semihosting-config",
@@ -74,7 +75,7 @@ pub static CHIPS: [Chip; 9] = [
             "-M",
             "mps2-an505",
             "-icount",
-            "shift=6",
+            "shift=6,sleep=off",
             "-serial",
             "null",
             "-semihosting-config",
@@ -93,7 +94,7 @@ pub static CHIPS: [Chip; 9] = [
             "-global",
             "nrf51-soc.sram-size=131072",
             "-icount",
-            "shift=7",
+            "shift=7,sleep=off",
             "-serial",
             "null",
             "-semihosting-config",
@@ -108,7 +109,7 @@ pub static CHIPS: [Chip; 9] = [
             "-M",
             "mps2-an500",
             "-icount",
-            "shift=6",
+            "shift=6,sleep=off",
             "-serial",
             "null",
             "-semihosting-config",
@@ -139,7 +140,7 @@ const NETDUINO_PLUS_2: &[&str] = &[
     "-M",
     "netduinoplus2",
     "-icount",
-    "shift=0",
+    "shift=0,sleep=off",
     "-serial",
     "null",
     "-semihosting-config",
@@ -152,7 +153,6 @@ const VIRT: &[&str] = &[
     "virt",
     "-bios",
     "none",
-    // Without sleep=off, virtual time begins when the host says.
     "-icount",
     "shift=0,sleep=off",
     "-serial",
