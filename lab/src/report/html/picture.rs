@@ -386,7 +386,7 @@ pub fn folded(rows: &[String]) -> String {
 /// The switch with which a phone shows further rows: those that follow it, `of` these kinds.
 pub fn switch(count: usize, of: &str) -> String {
     format!(
-        "<input type=\"checkbox\" id=\"more\" class=\"vh\"/><label for=\"more\" class=\"more\">{count} more{}</label>\n",
+        "<input type=\"checkbox\" id=\"more\" class=\"vh\"/><label for=\"more\" class=\"unfold\">{count} more{}</label>\n",
         escape(of)
     )
 }
