@@ -195,6 +195,7 @@ fn place(share: f64) -> f64 {
 /// Quantiles of both sides, and below them their ratio, rank by rank.
 fn ranks(shift: &Shift, line: &Line) -> String {
     let ranks = Ranks::of(shift);
+    let intervals = intervals(line);
     let unit = match line.unit {
         Some(Unit::Nanoseconds) | None => "time".to_owned(),
         Some(unit) => unit.name().to_owned(),
@@ -204,10 +205,20 @@ fn ranks(shift: &Shift, line: &Line) -> String {
          <h2>B against A, rank by rank</h2>\n<p class=\"cap\">above the line B takes longer{}</p>\n{}{}",
         escape(&line.name()),
         quantiles(shift, line, &ranks),
-        if shift.band.is_empty() { "" } else { "; band: 95 % at p50, p99 and p99.9" },
-        ratios(shift, &ranks),
+        if intervals.is_empty() { "" } else { "; bars: 95 %, as in the table" },
+        ratios(shift, &intervals, &ranks),
         ranks.labels(),
     )
+}
+
+/// The intervals of the judged quantiles: the share of samples, and both ends of the ratio.
+fn intervals(line: &Line) -> Vec<(f64, [f64; 2])> {
+    let of = |one: &StatisticLine| {
+        let percent: f64 = one.statistic.strip_prefix('p')?.parse().ok()?;
+        let ends = one.figures.interval.map(|ends| [ends.low, ends.high])?;
+        ends.iter().all(|end| end.is_finite() && *end > 0.0).then_some((percent / 100.0, ends))
+    };
+    line.statistics.iter().filter_map(of).collect()
 }
 
 /// The curves of both sides.
@@ -250,11 +261,11 @@ fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> String {
     plot("t", &paths, &labels)
 }
 
-/// The ratio of the quantiles with its band.
-fn ratios(shift: &Shift, ranks: &Ranks) -> String {
+/// The ratio of the quantiles, and the intervals of those that are judged.
+fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> String {
     let worst = shift.worst[1] / shift.worst[0];
     let worst = Some(worst).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-    let ends = shift.band.iter().flat_map(|one| [one.interval.low, one.interval.high]);
+    let ends = intervals.iter().flat_map(|(_, ends)| *ends);
     let all = || {
         let ratios = shift.ratios.iter().map(|one| one.1);
         ratios.chain(worst).chain(ends.clone()).filter(|ratio| *ratio > 0.0)
@@ -270,15 +281,9 @@ fn ratios(shift: &Shift, ranks: &Ranks) -> String {
         paths.push_str(&line(class, &[(0.0, y), (100.0, y)]));
         labels.push_str(&tick(y, &change(ratio)));
     }
-    let band = |of: fn(&crate::statistics::Interval) -> f64| {
-        shift.band.iter().map(move |one| (one.share, of(&one.interval)))
-    };
-    let outline: Vec<(f64, f64)> = band(|ends| ends.high)
-        .chain(band(|ends| ends.low).collect::<Vec<_>>().into_iter().rev())
-        .map(|(share, ratio)| (ranks.at(share), scale.at(ratio)))
-        .collect();
-    if outline.len() > 2 {
-        paths.push_str(&line("band", &outline));
+    for (share, [low, high]) in intervals {
+        let x = ranks.at(*share);
+        paths.push_str(&line("iv", &[(x, scale.at(*low)), (x, scale.at(*high))]));
     }
     let mut points: Vec<(f64, f64)> =
         shift.ratios.iter().map(|(share, ratio)| (ranks.at(*share), scale.at(*ratio))).collect();
