@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 pub use self::index::sha256;
 use self::{
-    index::{Index, Locked},
+    index::{Index, Locked, Row},
     manifest::Language,
     plan::Plan,
     tool::{TOOLS, Tool},
@@ -22,6 +22,7 @@ use self::{
 use crate::{
     firmware, packages,
     repository::{root, target},
+    rust::Toolchain,
 };
 
 pub const USAGE: &str = "images [list | build TARGET VARIANT | build TOOL | install FOLDER [TARGET…]]  \
@@ -54,7 +55,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// Writes the index of all images, built or not.
 fn index(plans: &[Plan]) -> Result<()> {
     let locked = Locked::open(&target()?.join("firmware"))?;
-    let rows = plans.iter().map(|plan| plan.row.clone());
+    let options = options()?;
+    let rows = plans.iter().map(|plan| row(plan, &options));
     let tools = TOOLS.iter().map(|tool| tool.row(beside(tool)));
     let builder = index::builder(locked.folder())?;
     let mut index = Index::new(Some(builder), rows.collect(), tools.collect());
@@ -65,6 +67,34 @@ fn index(plans: &[Plan]) -> Result<()> {
         tool.renew(locked.folder())?;
     }
     locked.write(&index)
+}
+
+/// A plan's row of the index. An image of a kernel in C sends itself how it was compiled.
+fn row(plan: &Plan, options: &str) -> Row {
+    let build = (plan.language == Language::Rust).then(|| options.to_owned());
+    Row { build, ..plan.row.clone() }
+}
+
+/// The compiler of the images, and the options of their profiles, which all inherit from `release`.
+///
+/// # Errors
+/// There is no toolchain, or the workspace's manifest cannot be read.
+fn options() -> Result<String> {
+    let compiler = Toolchain::find()?.version().context("rustc tells no version")?;
+    let path = root().join("ports/firmware/Cargo.toml");
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let manifest: toml::Table = text.parse()?;
+    let release = manifest.get("profile").and_then(|profiles| profiles.get("release"));
+    let release = release.and_then(toml::Value::as_table).context("there is no profile release")?;
+    let option = |name: &str| match release.get(name) {
+        Some(toml::Value::String(text)) => Ok(text.clone()),
+        Some(value) => Ok(value.to_string()),
+        None => bail!("the profile release has no {name}"),
+    };
+    let checks = [option("debug-assertions")?, option("overflow-checks")?];
+    let checks = if checks.iter().any(|check| check == "true") { "checks" } else { "no checks" };
+    let (level, lto, units) = (option("opt-level")?, option("lto")?, option("codegen-units")?);
+    Ok(format!("{compiler}, -O{level}, {lto} lto of {units} unit, {checks}"))
 }
 
 /// The path of a tool's file relative to the index in the build folder.
@@ -162,6 +192,7 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
         bail!("there is no image of {unknown}");
     }
     let target = target()?;
+    let options = options()?;
     let locked = Locked::open(folder)?;
     let mut index = Index::new(None, Vec::new(), Vec::new());
     let mut machines = BTreeSet::new();
@@ -173,7 +204,7 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
             let name = licence.file_name().context("a licence is a file")?;
             copy(licence, &folder.join("licences").join(name))?;
         }
-        let mut row = plan.row.clone();
+        let mut row = row(plan, &options);
         row.renew(folder)?;
         index.images.push(row);
         machines.extend(plan.row.target.rsplit_once('@').map(|(_, machine)| machine));

@@ -51,6 +51,12 @@ impl Toolchain {
         (minor(&version)? >= minor(OLDEST)?).then_some(Self { sysroot, path })
     }
 
+    /// The compiler's name and version, as `rustc 1.95.0`.
+    pub fn version(&self) -> Option<String> {
+        let line = printed("rustc", &["--version"], &self.path)?;
+        Some(line.split_once(" (").map_or(line.as_str(), |(version, _)| version).to_owned())
+    }
+
     /// `cargo COMMAND` of this toolchain.
     pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = Command::new("cargo");

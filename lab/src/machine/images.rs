@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
 use super::{builder, firmware::once};
-use crate::digest::sha256;
+use crate::{digest::sha256, run::names::BUILD};
 
 /// The folder with the index, where it is neither of [`PLACES`].
 const VARIABLE: &str = "CHRONOSCOPE_IMAGES";
@@ -52,6 +52,8 @@ pub(super) struct Image {
     variant: String,
     #[serde(flatten)]
     file: File,
+    /// Compiler and options; `None` if the image sends them itself, or the index is an older one.
+    build: Option<String>,
     /// A sentence shown beside the figures.
     pub(super) remark: Option<String>,
 }
@@ -233,6 +235,11 @@ impl Image {
         self.other(name).with_context(|| format!("{target} has no image `{name}`"))?.file()
     }
 
+    /// How the image was compiled, as a fact of a case's identity.
+    pub(super) fn build(&self) -> Option<(String, String)> {
+        Some((BUILD.to_owned(), self.build.clone()?))
+    }
+
     /// The kernel's smallest image with that number of tasks, for the same chip.
     pub(super) fn smallest(&self, tasks: usize) -> Option<&'static Self> {
         self.other(&format!("smallest-{tasks}"))
@@ -285,6 +292,17 @@ mod tests {
         assert_eq!(index.find("mine@rv32", Variant::Pins.name()).unwrap().file.path, "a/b");
         assert!(index.find("mine@rv32", Variant::Plain.name()).is_none());
         assert!(index.builder.is_none());
+        assert_eq!(index.images[0].build(), None);
+    }
+
+    #[test]
+    fn an_image_tells_how_it_was_compiled() {
+        let text = r#"{"schema": 1, "images": [{"target": "mine@rv32", "kernel": "mine",
+            "kind": "thread", "variant": "plain", "path": "a/b", "sha256": null,
+            "build": "rustc 1.95.0, opt-level 3"}]}"#;
+        let index = Index::parse(text.as_bytes(), "/nowhere".into()).unwrap();
+        let expected = ("build".to_owned(), "rustc 1.95.0, opt-level 3".to_owned());
+        assert_eq!(index.images[0].build(), Some(expected));
     }
 
     #[test]

@@ -140,7 +140,9 @@ impl Source {
 
     fn made(&self) -> Made {
         match self {
-            Self::Listed(_) => Made::default(),
+            Self::Listed(image) => {
+                Made { identity: image.build().into_iter().collect(), ..Made::default() }
+            }
             Self::Given(own) => own.made(),
         }
     }

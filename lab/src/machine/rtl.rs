@@ -126,6 +126,7 @@ impl Machine for Rtl {
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
         let mut identity = made_of(self.core)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
+        identity.extend(self.image.build());
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
         Ok(Made { identity, remark: self.image.remark.as_deref().unwrap_or(REMARK) })

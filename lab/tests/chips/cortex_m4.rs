@@ -88,6 +88,10 @@ fn every_figure_has_evidence() {
     for case in runs.iter().flat_map(|arguments| cases(arguments)) {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         assert_eq!(case["clock"]["domain"], "instructions", "{case:#}");
+        // How the kernel was compiled is part of its figures.
+        let build = case["identity"]["build"].as_str().unwrap_or_default();
+        let options = if case["target"] == "freertos@cortex-m4" { "-O2" } else { "-O3" };
+        assert!(build.contains(options), "{build} in {case:#}");
         let evidence = case["evidence"].as_array().unwrap();
         assert!(
             !evidence.is_empty() && evidence.iter().all(|fact| fact["holds"] == true),

@@ -27,9 +27,16 @@ fn every_target_switches_and_takes_interrupts() {
         cases.iter().for_each(has_evidence);
         for case in &cases {
             let identity = case["identity"].as_object().expect("figures follow from something");
-            for fact in
-                ["core", "core's source", "simulator", "board", "image", "wait states", "clock"]
-            {
+            for fact in [
+                "core",
+                "core's source",
+                "simulator",
+                "board",
+                "image",
+                "build",
+                "wait states",
+                "clock",
+            ] {
                 assert!(identity.contains_key(fact), "{fact} in {identity:?}");
             }
         }

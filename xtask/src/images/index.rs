@@ -55,6 +55,9 @@ pub struct Row {
     /// The file's SHA-256 in lower-case hexadecimal; absent until the image is built.
     #[serde(default)]
     pub sha256: Option<String>,
+    /// Compiler and options, for images that do not send them themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// A sentence shown beside the figures of this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,

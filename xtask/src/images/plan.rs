@@ -179,6 +179,7 @@ impl Place<'_> {
             variant: variant.to_owned(),
             path,
             sha256: None,
+            build: None,
             remark: None,
         }
     }
