@@ -62,8 +62,8 @@ pub fn run_with_input(
 }
 
 /// Runs `command` as [`run`] does, but lets it end by itself after `stop` becomes true: it gets
-/// SIGTERM, and has [`GRACE`] before it is killed. A program that ends well then is no error.
-/// It gets SIGTERM and as much time when `limit` is reached, but that is an error in any case.
+/// SIGTERM, and has [`GRACE`] before it is killed. A program that ends well then is no error. At
+/// `limit` the program gets SIGTERM and as much time, but that is an error in any case.
 ///
 /// # Errors
 /// As [`run`]. The error is [`Expired`] if the program reached its limit.

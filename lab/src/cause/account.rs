@@ -1,5 +1,5 @@
-//! Accounts for the time of a sample by what had the processor: interrupts, soft interrupts, other
-//! tasks, non-maskable interrupts, and none that the kernel knows of. The account is that of the
+//! Accounts for the time of a sample by the users of the processor: interrupts, soft interrupts,
+//! other tasks, non-maskable interrupts, and none that the kernel knows of. The account is that of the
 //! kernel's tracer osnoise, from its own events where the record has them, and otherwise from the
 //! kernel's irq, sched and nmi events, which every kernel has.
 

@@ -67,7 +67,7 @@ pub(super) fn serve(arguments: &cli::Serve) -> Result<u8> {
     let stop = signals::watch()?;
     let filter = Filter::read(&arguments.filter)?;
     let store = Store::open(&arguments.store.place()?)?;
-    // What is wrong is said here rather than to the browser.
+    // Faults of the store are told here rather than to the browser.
     rows(&store, &filter, 1)?;
     let server = Server::at(arguments.port)?;
     console::remark(&format!("the store is shown at {} (Ctrl-C ends)", server.url()));

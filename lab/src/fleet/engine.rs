@@ -300,7 +300,7 @@ mod tests {
         let counts = counts.unwrap();
         assert_eq!(counts[0].to_string(), "0 of 3 shards are complete, 3 run, 0 wait");
         assert_eq!(counts.last().unwrap().complete, 3);
-        // What was thought lost may still run.
+        // A shard that was thought lost may still run.
         assert!(engine.is_cancelled);
         let (engine, counts) = run("whole", &[], false);
         assert_eq!((engine.submitted.len(), counts.is_ok(), engine.is_cancelled), (1, true, false));

@@ -32,7 +32,7 @@ pub struct Interval {
     pub length: u64,
 }
 
-/// What a call or a trap is.
+/// The kind of a call or of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trap {
     /// A system call of user mode with this number.
@@ -41,7 +41,7 @@ pub enum Trap {
     MachineCall(u64),
     /// An interrupt or a fault that supervisor mode handles.
     Supervisor,
-    /// The same in machine mode.
+    /// A trap to machine mode.
     Machine,
 }
 

@@ -49,7 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The file of events in its temporary folder.
 const EVENTS: &str = "events";
 
-/// What to observe, as the user says it.
+/// The user's request.
 pub struct Question<'a> {
     pub image: &'a Path,
     pub machine: &'a str,

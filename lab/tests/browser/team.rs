@@ -106,7 +106,7 @@ fn look(browser: &mut Page, name: &str, url: &str) {
     }
     // A picture explains its marks.
     let mark = "document.querySelector('.team svg .bad')";
-    // Scrolling hides what the pointer shows, a frame later.
+    // Scrolling hides the box at the pointer, a frame later.
     browser.value(&format!(
         "window.settled = false;
         {mark}.scrollIntoView({{block: 'center', behavior: 'instant'}});

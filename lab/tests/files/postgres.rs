@@ -97,7 +97,7 @@ impl Server {
         fs::read_to_string(self.folder.path("log")).unwrap_or_default()
     }
 
-    /// Kills the server as a loss of power would, but for what the system has not written yet.
+    /// Kills the server as a loss of power would, except that the system still writes its buffers.
     fn kill(&self) {
         let file =
             fs::read_to_string(format!("{}/postmaster.pid", self.data())).unwrap_or_default();

@@ -3,8 +3,8 @@
 //! LG_ENV holds for drivers alone: it names places of its own, which would be locked and released in
 //! place of the reserved one.
 //!
-//! What is held is noted in a file that this process locks. A process that is killed leaves the
-//! file unlocked; the next one gives the place back. The token of the reservation names the place,
+//! A file that this process locks notes each place that it holds. A process that is killed leaves
+//! the file unlocked; the next one gives the place back. The token of the reservation names the place,
 //! so a place that somebody else holds by then is left alone.
 
 mod record;
@@ -162,7 +162,7 @@ impl Drop for Place {
     }
 }
 
-/// What became of the places of killed processes.
+/// The places of killed processes, after [`give_back_lost`].
 #[derive(Default)]
 pub struct Lost {
     /// How many were given back.
@@ -232,7 +232,7 @@ fn client(arguments: &[&str], stop: &AtomicBool) -> Result<String> {
     Ok(from_utf8(&output).with_context(|| format!("{CLIENT} writes no UTF-8"))?.to_owned())
 }
 
-/// The limit for what the client says, in bytes.
+/// The limit for the client's output, in bytes.
 const MAX_OUTPUT: usize = 16 << 20;
 
 fn run(

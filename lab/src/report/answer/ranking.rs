@@ -35,7 +35,7 @@ pub struct Column {
 /// An operation.
 pub struct Row {
     pub name: String,
-    /// What a program does with it; empty if the rules do not say.
+    /// The operation's kind, such as `Wake`; empty if the rules give none.
     pub group: String,
     pub unit: String,
     /// A time, in which a least value wins.

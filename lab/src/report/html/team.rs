@@ -42,7 +42,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Computes what the figures say.
+    /// Finds the changes in the figures.
     fn judge(&mut self) {
         self.values = self.runs.iter().map(|row| row.figure()).collect();
         let reach = least_reach(self.unit);

@@ -32,7 +32,7 @@ use crate::signals;
 /// The longest wait for the server to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The longest wait for a server that does not acknowledge what was sent.
+/// The longest wait for a server's acknowledgement.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The settings of a session: where the tables are, and how long it waits for other sessions and
