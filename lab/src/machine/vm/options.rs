@@ -136,3 +136,35 @@ impl Mode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::vm::architecture::{AMD64, ARM64};
+
+    fn emulator(version: &str) -> Emulator {
+        Emulator { version: version.to_owned(), sha256: String::new() }
+    }
+
+    #[test]
+    fn two_processors_are_refused_where_qemu_hangs_with_them() {
+        let check = |version| Mode::Multiprocessor.check(&AMD64, &emulator(version));
+        let refusal = check("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").unwrap_err().to_string();
+        assert!(refusal.starts_with("mode=smp needs QEMU 10, and this is 7.2.22"), "{refusal}");
+        assert!(refusal.ends_with("install qemu-system-x86 from bookworm-backports"), "{refusal}");
+        check("10.0.3 (Debian 1:10.0.3+ds-1)").unwrap();
+        Mode::Deterministic.check(&AMD64, &emulator("7.2.22")).unwrap();
+    }
+
+    #[test]
+    fn two_processors_count_instructions_and_are_booted_for_each_case() {
+        for architecture in [&AMD64, &ARM64] {
+            let options = Mode::Multiprocessor.options(architecture);
+            assert!(options.windows(2).any(|pair| pair == ["-smp", "2"]), "{options:?}");
+            assert!(options.windows(2).any(|pair| pair == ["-icount", "shift=1,sleep=off"]));
+            assert!(!Mode::Deterministic.options(architecture).contains(&"-smp".to_owned()));
+        }
+        assert!(!Mode::Multiprocessor.is_kept() && Mode::Deterministic.is_kept());
+        assert_eq!(Mode::Multiprocessor.clock().as_deref(), Some("instruction_ns=2"));
+    }
+}
