@@ -156,7 +156,10 @@ pub fn published() {
             yield_now().await;
             notes.add(3);
         }));
+        // The batch is not at its end after the first turn, so no system call publishes.
+        let other = pin!(Coroutine::new(5, async {}));
         set.add(early.into_ref());
+        set.add(other.into_ref());
         set.run(Order::Batched);
     });
     reap();
