@@ -377,7 +377,7 @@ pub struct Report {
     pub history: bool,
     #[command(flatten)]
     pub filter: Filter,
-    /// Of --history: only the newest N runs.
+    /// With --history: show only the newest N runs.
     #[arg(long, default_value_t = 200, value_name = "N", requires = "history", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     #[command(flatten)]
@@ -679,7 +679,7 @@ pub struct Latency {
     /// Pairs of a client and a service.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     pub pair: u64,
-    /// The same as --pair; a flag of the newer original.
+    /// Same as --pair: the newer original's name of the flag.
     #[arg(short = 'w', value_name = "N", conflicts_with = "pair", value_parser = clap::value_parser!(u64).range(1..=32))]
     pub workers: Option<u64>,
     /// The server: a process behind the driver, or a function of the client.

@@ -1,5 +1,5 @@
 //! The parts of the worst samples of a series: of a late task's wait for its timer, the moments on
-//! its way; of a gap in `noise`, what had the processor. A report draws them.
+//! its way; of a gap in `noise`, the holders of the processor. A report draws them.
 
 use super::{
     account::{CLASSES, Noises},

@@ -8,7 +8,7 @@ use crate::signals;
 /// it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same after a signal, when the program is to end within two seconds.
+/// The longest wait after a signal: the program must end within two seconds of it.
 const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(1);
 
 /// The longest wait for another program's transaction now.

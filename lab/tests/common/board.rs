@@ -25,7 +25,8 @@ impl Board {
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
         unlockpt(&board).unwrap();
-        // A terminal server that closes the line sets back what it found: a UART echoes nothing.
+        // Echo is off from the start, as on a UART: a terminal server restores the settings that it
+        // found when it closes the line.
         let mut settings = tcgetattr(&board).unwrap();
         settings.make_raw();
         tcsetattr(&board, OptionalActions::Now, &settings).unwrap();

@@ -53,8 +53,8 @@ enum State {
 }
 
 impl Client {
-    /// Takes bytes of the server: appends the line's bytes to `data`, and what the server must be
-    /// told to `reply`. Neither grows by more than three bytes for each byte received.
+    /// Decodes bytes from the server: appends the line's bytes to `data`, and answers to the
+    /// server's commands to `reply`. Neither grows by more than three bytes for each byte received.
     pub fn feed(&mut self, bytes: &[u8], data: &mut Vec<u8>, reply: &mut Vec<u8>) {
         for byte in bytes {
             self.state = match (self.state, *byte) {
@@ -102,7 +102,7 @@ impl Client {
 }
 
 /// Refuses an option that [`opening`] does not ask for. The options that it asks for need no
-/// answer, and what the server refuses it does not do.
+/// answer, nor does a server's refusal: the option then stays off.
 fn refuse(verb: u8, option: u8, reply: &mut Vec<u8>) {
     let is_asked = [BINARY, NO_GO_AHEAD, COM_PORT].contains(&option);
     match verb {
@@ -113,7 +113,7 @@ fn refuse(verb: u8, option: u8, reply: &mut Vec<u8>) {
 }
 
 /// The first bytes of a connection: binary mode, the line's form (8 data bits, no parity, one stop
-/// bit, no flow control) and rate, and an order to discard what was received so far.
+/// bit, no flow control) and rate, and a command to discard both of the server's buffers.
 pub fn opening(baud: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for option in [BINARY, NO_GO_AHEAD, COM_PORT] {
