@@ -243,7 +243,7 @@ impl Machine for Observed {
     }
 
     /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
-    /// ends by itself, and what it has observed is kept; likewise after [`PATIENCE`].
+    /// ends by itself, and the events until then are kept; likewise after [`PATIENCE`].
     fn run(
         &self,
         start: &Start<'_>,

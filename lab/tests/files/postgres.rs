@@ -209,7 +209,7 @@ fn a_server_keeps_runs_as_a_file_does() {
     assert_eq!(import(), "chronoscope: imported 1 run, and the store had 0 runs\n");
     assert_eq!(import(), "chronoscope: imported 0 runs, and the store had 1 run\n");
 
-    // Each command gives what it gives for a file with the same runs.
+    // Each command prints the same as for a file with the same runs.
     run(&mut server.lab(&["export", "--store", &url, "-o", &file])).exits(0);
     let there = server.folder.path("there.sqlite");
     run(&mut server.lab(&["import", &file, "--store", &there])).exits(0);
@@ -259,7 +259,7 @@ fn a_server_keeps_runs_as_a_file_does() {
     assert!(matches!(written.status, Some(0 | 4)), "{written:#?}");
     server.answer(&["history"], &of("eve", "e")).complains("refuses this (permission denied");
 
-    // What is wrong is said before anything is measured.
+    // A store that cannot be used is reported before anything is measured.
     server.answer(&words, &of("ann", "wrong")).complains("refuses its user");
     let other = url.replace("/lab", "/other");
     server.answer(&words, &other).complains("database \"other\" does not exist");
