@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod journal;
+pub mod observe;
 
 use std::{
     env, fs,
@@ -37,7 +38,7 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 13] = [
+pub const READERS: [(&str, Reader); 15] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
@@ -51,6 +52,8 @@ pub const READERS: [(&str, Reader); 13] = [
     ("saleae_binary", capture::saleae_binary),
     ("ftrace", ftrace),
     ("retirement", retirement),
+    ("image", observe::image),
+    ("events", observe::events),
 ];
 
 /// Calls the reader of that name.

@@ -27,6 +27,13 @@ pub struct Observe {
     /// Run this ELF file first, in machine mode, as OpenSBI's fw_jump.elf (virt).
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,
+    /// Copy this file to the machine's memory before the start, as scheduler.bin@0x86000000. May be
+    /// given several times.
+    #[arg(long, value_name = "FILE@ADDRESS")]
+    pub load: Vec<String>,
+    /// Give the machine a disk with this content (virt, virtio). Writes to it are dropped.
+    #[arg(long, value_name = "FILE")]
+    pub disk: Option<PathBuf>,
     /// Measure from each execution of this symbol or address (0x80000000).
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub from: Option<String>,
@@ -36,12 +43,19 @@ pub struct Observe {
     /// An execution of this is a switch, instead of a new value of satp or PSP.
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub switch: Option<String>,
+    /// The variable that holds the running task, as FreeRTOS' pxCurrentTCB: shows the time by task,
+    /// and each new value is a switch unless --switch says otherwise.
+    #[arg(long, value_name = "SYMBOL|ADDRESS")]
+    pub task: Option<String>,
     /// End the observation after this number of instructions.
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000, value_parser = one_or_more)]
     pub limit: u64,
     /// The image's command line, which it reads through semihosting.
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub append: String,
+    /// Raise interrupts at seeded moments: refused on all machines.
+    #[arg(long, hide = true, value_name = "COUNT")]
+    pub stimuli: Option<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]

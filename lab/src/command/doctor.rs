@@ -5,13 +5,14 @@ use anyhow::Result;
 use crate::{
     cli, console,
     doctor::{self, Finding, Level, Report},
+    report::{Screen, text_table::fold},
     run::Status,
 };
 
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     let report = doctor::examine();
     console::print(&match arguments.format {
-        cli::DoctorFormat::Table => table(&report),
+        cli::DoctorFormat::Table => fold(&table(&report), Screen::for_output(None, None).columns),
         cli::DoctorFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
     let status = if report.worst == Level::Bad { Status::Inconclusive } else { Status::Pass };

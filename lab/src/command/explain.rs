@@ -4,7 +4,11 @@ use anyhow::{Result, bail};
 
 use crate::{
     cli, console,
-    report::answer::explain::{glossary, term},
+    report::{
+        Screen,
+        answer::explain::{glossary, term},
+        text_table::fold,
+    },
     units::{printable, words},
 };
 
@@ -21,6 +25,6 @@ pub fn execute(arguments: &cli::Explain) -> Result<u8> {
             printable(word)
         );
     };
-    console::print(&text)?;
+    console::print(&fold(&text, Screen::for_output(None, None).columns))?;
     Ok(0)
 }

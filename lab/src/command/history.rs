@@ -8,7 +8,8 @@ use crate::{
     cli::{self, PrintFormat},
     console,
     fleet::label,
-    report::{self, history},
+    report::{self, Screen, history, text_table::fold},
+    run::names::OBSERVE,
     store::{Store, Which},
     units::OneLine,
 };
@@ -25,13 +26,16 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     let filter = Filter::read(&arguments.filter)?;
     let which = filter.which();
     let json = arguments.print.format == PrintFormat::Json;
+    let columns = Screen::for_output(arguments.print.output.as_deref(), None).columns;
     let text = match &arguments.experiment {
         Some(name) => {
-            let rows = store.cases_of(experiment(name)?.name, &which, arguments.limit)?;
+            // An observation is no experiment of the suite.
+            let known = if name == OBSERVE { OBSERVE } else { experiment(name)?.name };
+            let rows = store.cases_of(known, &which, arguments.limit)?;
             if rows.is_empty() {
                 bail!("no run in the store has a case of `{name}`{}", filter.words());
             }
-            if json { history::json(&rows)? } else { history::cases(name, &rows) }
+            if json { history::json(&rows)? } else { history::cases(name, &rows, columns) }
         }
         None => {
             let rows = store.runs_of(&which, arguments.limit)?;
@@ -41,9 +45,10 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
                     filter.words()
                 );
             }
-            if json { history::json(&rows)? } else { history::runs(&rows) }
+            if json { history::json(&rows)? } else { history::runs(&rows, columns) }
         }
     };
+    let text = if json { text } else { fold(&text, columns) };
     report::emit(&text, arguments.print.output.as_deref())?;
     Ok(0)
 }

@@ -5,15 +5,25 @@ use std::fmt::Write;
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
-use crate::{case::experiment, cli::List, console::print, machine, run::Target};
+use crate::{
+    case::experiment,
+    cli::List,
+    console::print,
+    machine,
+    report::{Screen, text_table::fold},
+    run::Target,
+};
 
 pub fn execute(list: &List) -> Result<u8> {
+    if list.markdown {
+        print(&markdown())?;
+        return Ok(0);
+    }
     let text = match &list.experiment {
-        _ if list.markdown => markdown(),
         Some(name) => describe(experiment(name)?),
         None => overview()?,
     };
-    print(&text)?;
+    print(&fold(&text, Screen::for_output(None, None).columns))?;
     Ok(0)
 }
 

@@ -20,9 +20,13 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         image: &arguments.image,
         machine: &arguments.machine,
         firmware: arguments.firmware.as_deref(),
+        load: &arguments.load,
+        disk: arguments.disk.as_deref(),
+        stimuli: arguments.stimuli.is_some(),
         from: arguments.from.as_deref(),
         to: arguments.to.as_deref(),
         switch: arguments.switch.as_deref(),
+        task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
     })?;

@@ -25,7 +25,7 @@ use crate::{
         },
         vm::kernel::{self, Own},
     },
-    report::{self, format::JSON},
+    report::{self, Screen, format::JSON},
     run::{Context, SCHEMA, Shard, Target},
     runner::{self, How, context, pairs},
     signals::{self, INTERRUPTED},
@@ -122,7 +122,10 @@ fn list(arguments: &cli::Run) -> Result<u8> {
     let format = arguments.output.format();
     let text = match format {
         _ if format.is_json() => serde_json::to_string_pretty(&plan)? + "\n",
-        _ if format.is_table() => report::cases::table(&plan),
+        _ if format.is_table() => {
+            let screen = Screen::for_output(arguments.output.output.as_deref(), None);
+            report::cases::table(&plan, screen.columns)
+        }
         _ => bail!("`--list` is printed as a table, or with --format json"),
     };
     report::emit(&text, arguments.output.output.as_deref())?;

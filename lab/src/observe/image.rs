@@ -39,7 +39,23 @@ pub struct Image {
     bytes: Vec<u8>,
 }
 
-/// A place in the image's code.
+/// The sort of a symbol.
+#[derive(Clone, Copy, PartialEq)]
+enum Sort {
+    Code,
+    Variable,
+}
+
+impl Sort {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Code => "functions",
+            Self::Variable => "variables",
+        }
+    }
+}
+
+/// A place in the image's code or memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The user's name of it, without blanks.
@@ -53,14 +69,16 @@ impl Image {
     /// # Errors
     /// The file is missing, too long, or no ELF file.
     pub fn read(path: &Path) -> Result<Self> {
-        let shown = printable(&path.display().to_string());
-        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
-        let Some(file) = file else { bail!("{shown}: there is no such image: build it first") };
-        if file.len() > LONGEST {
-            bail!("{shown} is no image: it is longer than {} MiB", LONGEST >> 20);
-        }
-        let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+        Self::of(path, read(path)?)
+    }
+
+    /// Takes the bytes of the file at `path` as an image.
+    ///
+    /// # Errors
+    /// They are no ELF file.
+    pub fn of(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let Some(architecture) = parse(&bytes).map(|file| file.architecture()) else {
+            let shown = printable(&path.display().to_string());
             bail!("{shown} is no image: it is no ELF file: name the file that the linker wrote");
         };
         Ok(Self { path: path.to_owned(), architecture, sha256: sha256(&bytes), bytes })
@@ -76,28 +94,48 @@ impl Image {
             let address = address.with_context(|| format!("`{text}` is no address"))?;
             return Ok(Place { name: text.to_owned(), address: self.instruction(address) });
         }
+        let address = self.symbol(text, Sort::Code)?;
+        Ok(Place { name: short(text, address), address })
+    }
+
+    /// Finds a variable by its symbol, or by an address.
+    ///
+    /// # Errors
+    /// The image has no such symbol, or several.
+    pub fn variable(&self, text: &str) -> Result<Place> {
+        let address = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16)
+                .with_context(|| format!("`{}` is no address", printable(text)))?,
+            None => self.symbol(text, Sort::Variable)?,
+        };
+        Ok(Place { name: short(text, address), address })
+    }
+
+    /// Finds the address of a symbol.
+    fn symbol(&self, text: &str, sort: Sort) -> Result<u64> {
         let mut found = BTreeSet::new();
-        // Two are enough to say that the name is not of one function.
-        self.each_symbol(|name, address| {
+        // Two are enough to say that the name is not of one symbol.
+        self.each_symbol(sort, |name, address| {
             if found.len() < 2 && (name == text || demangled(name).as_deref() == Some(text)) {
                 found.insert(address);
             }
         });
         match found.iter().copied().collect::<Vec<_>>()[..] {
-            [address] => Ok(Place { name: short(text, address), address }),
-            [] => Err(self.unknown(text)),
+            [address] => Ok(address),
+            [] => Err(self.unknown(text, sort)),
             [first, second, ..] => bail!(
-                "`{}` is the name of several functions: give an address, as {first:#x} or \
+                "`{}` is the name of several {}: give an address, as {first:#x} or \
                  {second:#x}",
-                printable(text)
+                printable(text),
+                sort.words()
             ),
         }
     }
 
-    fn unknown(&self, text: &str) -> Error {
+    fn unknown(&self, text: &str, sort: Sort) -> Error {
         let shown = printable(&self.path.display().to_string());
         let mut near: Vec<(usize, String)> = Vec::new();
-        self.each_symbol(|name, _| {
+        self.each_symbol(sort, |name, _| {
             let names = [Some(name.to_owned()), demangled(name)].into_iter().flatten();
             for name in names.filter(|name| name.len() <= LONGEST_SUGGESTED) {
                 let found = (words::distance(text, &name), name);
@@ -108,26 +146,35 @@ impl Image {
             }
         });
         if near.is_empty() {
-            return anyhow!("{shown} has no symbols: give an address, as 0x80000000");
+            return anyhow!(
+                "{shown} has no symbols of {}: give an address, as 0x80000000",
+                sort.words()
+            );
         }
         let near = words::nearest_three(text, near.iter().map(|(_, name)| name.as_str()));
         anyhow!("{shown} has no symbol `{}`: did you mean {}?", printable(text), printable(&near))
     }
 
-    /// Calls `take` with the name and the address of each symbol that can be a function.
-    fn each_symbol(&self, mut take: impl FnMut(&str, u64)) {
+    /// Calls `take` with the name and the address of each symbol that can be of this sort.
+    fn each_symbol(&self, sort: Sort, mut take: impl FnMut(&str, u64)) {
         let Some(file) = parse(&self.bytes) else { return };
         let symbols = file.symbols().take(MOST_SYMBOLS);
         for symbol in symbols.filter(|symbol| symbol.is_definition() || symbol.is_global()) {
-            let is_code =
-                matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label);
+            let may_be = match sort {
+                Sort::Code => matches!(
+                    symbol.kind(),
+                    SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label
+                ),
+                Sort::Variable => matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Unknown),
+            };
             let Ok(name) = symbol.name_bytes() else { continue };
             // Names such as `$x` and `.L5` are the assembler's own.
-            if !is_code || name.len() > LONGEST_NAME || matches!(name, [] | [b'.' | b'$', ..]) {
+            if !may_be || name.len() > LONGEST_NAME || matches!(name, [] | [b'.' | b'$', ..]) {
                 continue;
             }
             if let Ok(name) = str::from_utf8(name) {
-                take(name, self.instruction(symbol.address()));
+                let address = symbol.address();
+                take(name, if sort == Sort::Code { self.instruction(address) } else { address });
             }
         }
     }
@@ -137,6 +184,34 @@ impl Image {
     fn instruction(&self, address: u64) -> u64 {
         if self.architecture == Architecture::Arm { address & !1 } else { address }
     }
+}
+
+/// A file that is put into the machine as it is.
+#[derive(Debug)]
+pub struct Given {
+    pub path: PathBuf,
+    pub sha256: String,
+}
+
+impl Given {
+    /// Reads the file's digest.
+    ///
+    /// # Errors
+    /// The file is missing or too long.
+    pub fn read(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), sha256: sha256(&read(path)?) })
+    }
+}
+
+/// Reads a file of at most [`LONGEST`] bytes.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let shown = printable(&path.display().to_string());
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    let Some(file) = file else { bail!("{shown}: there is no such image: build it first") };
+    if file.len() > LONGEST {
+        bail!("{shown} is no image: it is longer than {} MiB", LONGEST >> 20);
+    }
+    fs::read(path).with_context(|| format!("cannot read {shown}"))
 }
 
 /// A name that fits a case's parameters; the address instead of one that does not.

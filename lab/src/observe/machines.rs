@@ -12,8 +12,11 @@ pub struct Emulated {
     /// Debian's package that contains the program.
     pub package: &'static str,
     pub arguments: &'static [&'static str],
-    /// A firmware in machine mode can run before the image (`-bios`). Without one, the image does.
-    pub takes_firmware: bool,
+    /// A firmware in machine mode can run before the image (`-bios`); without one, the image does.
+    /// The machine has sockets for virtio's disks, too.
+    pub is_virt: bool,
+    /// The processor's clock in QEMU, by which SysTick counts; 0 without a SysTick.
+    pub hertz: u64,
 }
 
 /// A machine can have a row for each architecture.
@@ -24,7 +27,8 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-riscv64",
         package: "qemu-system-misc",
         arguments: &["-machine", "virt"],
-        takes_firmware: true,
+        is_virt: true,
+        hertz: 0,
     },
     Emulated {
         name: "virt",
@@ -32,7 +36,8 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-riscv32",
         package: "qemu-system-misc",
         arguments: &["-machine", "virt"],
-        takes_firmware: true,
+        is_virt: true,
+        hertz: 0,
     },
     Emulated {
         name: "netduinoplus2",
@@ -40,7 +45,8 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduinoplus2"],
-        takes_firmware: false,
+        is_virt: false,
+        hertz: 168_000_000,
     },
     Emulated {
         name: "netduino2",
@@ -48,6 +54,7 @@ pub const MACHINES: [Emulated; 4] = [
         program: "qemu-system-arm",
         package: "qemu-system-arm",
         arguments: &["-machine", "netduino2"],
-        takes_firmware: false,
+        is_virt: false,
+        hertz: 120_000_000,
     },
 ];

@@ -2,15 +2,15 @@
 
 use super::text_table::{
     Side::{Left, Right},
-    TextTable,
+    TextTable, fold,
 };
 use crate::{
     fleet::{Plan, Row},
     units::{OneLine, digits},
 };
 
-/// The plan as a table, with the times of all repetitions together.
-pub fn table(plan: &Plan) -> String {
+/// The plan as a table within a width, with the times of all repetitions together.
+pub fn table(plan: &Plan, columns: Option<usize>) -> String {
     let mut table = TextTable::new(&[
         ("shard", Right),
         ("key", Left),
@@ -37,5 +37,6 @@ pub fn table(plan: &Plan) -> String {
     }
     let all: f64 = rows().map(seconds).sum();
     let count = plan.cases.len() + plan.peers.len();
-    table.render() + &format!("{count} cases, {} s expected, one after the other\n", digits(all))
+    let table = fold(&table.render_within(columns, &["key", "repetitions", "s"]), columns);
+    table + &format!("{count} cases, {} s expected, one after the other\n", digits(all))
 }

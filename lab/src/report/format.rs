@@ -11,7 +11,8 @@ use clap::{ValueEnum, builder::PossibleValue};
 
 use super::{
     Screen, answer, capture, comparison, csv, csv_long, github, google_benchmark,
-    google_benchmark_console, html, json, junit, outcomes::Outcomes, perfetto, table, vcd,
+    google_benchmark_console, html, json, junit, outcomes::Outcomes, perfetto, table,
+    text_table::fold, vcd,
 };
 use crate::{
     capture::measure::Analysis, comparison::Comparison, run::Run, store::CaseRow,
@@ -70,18 +71,27 @@ impl Writer for RunWriter {
 pub const JSON: RunFormat = Format::new("json", RunWriter::One(|run, _| json::render(run)));
 
 /// All figures: `--full`.
-pub const FULL: RunFormat =
-    Format::new("table", RunWriter::One(|run, screen| Ok(table::render(run, screen))));
+pub const FULL: RunFormat = Format::new(
+    "table",
+    RunWriter::One(|run, screen| Ok(folded(table::render(run, screen), screen))),
+);
 
 /// The evidence and the conditions of the machine: `--evidence`.
-pub const EVIDENCE: RunFormat =
-    Format::new("evidence", RunWriter::One(|run, screen| Ok(table::proofs(run, screen.paint))));
+pub const EVIDENCE: RunFormat = Format::new(
+    "evidence",
+    RunWriter::One(|run, screen| Ok(folded(table::proofs(run, screen.paint), screen))),
+);
 
 /// The reasons for an answer: `--explain`.
 pub const EXPLANATION: RunFormat = Format::new(
     "explanation",
-    RunWriter::One(|run, screen| Ok(answer::explain::render(run, screen))),
+    RunWriter::One(|run, screen| Ok(folded(answer::explain::render(run, screen), screen))),
 );
+
+/// A text with its wide lines broken where the screen has a width.
+fn folded(text: String, screen: &Screen) -> String {
+    fold(&text, screen.columns)
+}
 
 /// The repetitions from which compare.py of Google Benchmark relies on its U test.
 const U_TEST: usize = 9;
@@ -124,7 +134,10 @@ pub enum ComparisonWriter {
 
 impl Writer for ComparisonWriter {
     const FORMATS: &'static [ComparisonFormat] = &[
-        Format::new("table", Self::One(|one, screen| Ok(comparison::table(one, screen)))),
+        Format::new(
+            "table",
+            Self::One(|one, screen| Ok(folded(comparison::table(one, screen), screen))),
+        ),
         Format::new("json", Self::One(|one, _| comparison::json(one))),
         Format::new("junit", Self::One(|one, _| Ok(junit::render(&Outcomes::of_comparison(one))))),
         Format::new(

@@ -27,8 +27,8 @@ pub fn json(rows: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(rows)? + "\n")
 }
 
-/// The table of runs, in the order of `rows`.
-pub fn runs(rows: &[RunRow]) -> String {
+/// The table of runs, in the order of `rows`, within a width.
+pub fn runs(rows: &[RunRow], columns: Option<usize>) -> String {
     let mut table = TextTable::new(&[
         ("run", Right),
         ("started (UTC)", Left),
@@ -50,16 +50,16 @@ pub fn runs(rows: &[RunRow]) -> String {
             row.system.split(' ').take(2).collect::<Vec<_>>().join(" "),
         ]);
     }
-    table.render()
+    table.render_within(columns, &["system", "host", "study"])
 }
 
 fn date(text: &str) -> String {
     text.replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-/// A table with one line for each series of each case on each host. `rows` must be ordered from the
-/// oldest run to the newest; the last p50 and the unit come from the newest.
-pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
+/// A table with one line for each series of each case on each host, within a width. `rows` must be
+/// ordered from the oldest run to the newest; the last p50 and the unit come from the newest.
+pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> String {
     let mut lines: Vec<Vec<&CaseRow>> = Vec::new();
     for row in rows {
         let belongs = |line: &&mut Vec<&CaseRow>| {
@@ -108,7 +108,9 @@ pub fn cases(experiment: &str, rows: &[CaseRow]) -> String {
     format!(
         "{experiment}: p50 of each case, the newest last; `?` for a run without evidence\n{}\n\
          expected: the next run, from {FEWEST_RUNS} runs on; outside: runs beyond the band of those before\n",
-        table.render().trim_end()
+        table
+            .render_within(columns, &["p50 from run to run", "runs", "outside", "expected"])
+            .trim_end()
     )
 }
 
@@ -215,9 +217,9 @@ mod tests {
             .zip(figures)
             .map(|(run, p50)| row(run, key, "tasks=2", Some(p50), "pass"))
             .collect();
-        let text = cases("switch", &rows[..4]);
+        let text = cases("switch", &rows[..4], None);
         assert!(text.contains("–"), "{text}");
-        let text = cases("switch", &rows);
+        let text = cases("switch", &rows, None);
         let line = text.lines().find(|line| line.contains("tasks=2")).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
         assert!(words.contains(&"7"), "{line}");
@@ -234,7 +236,7 @@ mod tests {
             row(2, "switch linux@host loops=10 tasks=2", "tasks=2", Some(3000.0), "inconclusive"),
             row(3, "switch linux@host loops=99 tasks=2", "tasks=2", Some(2500.0), "pass"),
         ];
-        let text = cases("switch", &rows);
+        let text = cases("switch", &rows, None);
         assert!(text.contains("loops=10 tasks=2") && text.contains("loops=99 tasks=2"), "{text}");
         assert!(text.contains("▁?") && text.contains("2 ? µs") && text.contains("1–2"), "{text}");
     }

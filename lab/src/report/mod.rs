@@ -43,6 +43,8 @@ use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceForm
 pub use paint::Paint;
 pub use screen::Screen;
 
+use text_table::fold;
+
 use crate::{comparison::Comparison, console, run::Run, store::CaseRow, timeline::Timeline};
 
 /// Checks before a long run that [`write()`] will be able to write its output.
@@ -82,7 +84,8 @@ pub fn write_extrapolated(
         RunWriter::Several(_) => html::render_extrapolated(run, &found, words),
         RunWriter::One(_) if format.is_table() => {
             let screen = Screen::for_output(file, None);
-            table::render(run, &screen) + &extrapolation::section(&found, words)
+            let text = table::render(run, &screen) + &extrapolation::section(&found, words);
+            fold(&text, screen.columns)
         }
         RunWriter::One(_) => bail!("--extrapolate is for the table and the page (-o FILE.html)"),
     };

@@ -7,6 +7,9 @@ pub enum Side {
     Right,
 }
 
+/// The narrowest first column of a table that is too wide.
+const NARROWEST: usize = 8;
+
 pub struct TextTable {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Row>,
@@ -40,17 +43,27 @@ impl TextTable {
 
     /// Renders the table; columns whose cells are all empty are left out.
     pub fn render(&self) -> String {
-        self.render_without(&[])
+        self.render_without(&[], usize::MAX)
     }
 
     /// Renders the table within a width: columns are left out in this order, until it fits or none
-    /// is left to leave out. A line below names them. Lines that span all columns are not broken.
+    /// is left to leave out. A line below names them. If it is too wide even so, the first column
+    /// is as narrow as needed, and longer cells of it stand on lines of their own, above the rest of
+    /// their row. Lines that span all columns are not broken.
     pub fn render_within(&self, columns: Option<usize>, order: &[&str]) -> String {
         let Some(columns) = columns else { return self.render() };
         let is_wide = |text: &str| text.lines().nth(1).is_some_and(|rule| width(rule) > columns);
         for count in 0..=order.len() {
-            let text = self.render_without(&order[..count]);
+            let mut text = self.render_without(&order[..count], usize::MAX);
             if !is_wide(&text) || count == order.len() {
+                if let Some(rule) = text.lines().nth(1).filter(|rule| width(rule) > columns) {
+                    let first = self.first(&order[..count]);
+                    let rest = width(rule).saturating_sub(first);
+                    text = self.render_without(
+                        &order[..count],
+                        columns.saturating_sub(rest).max(NARROWEST),
+                    );
+                }
                 let names = order[..count].join(", ");
                 let named = !names.is_empty();
                 let line = format!("left out for want of {columns} columns: {names}\n");
@@ -60,8 +73,8 @@ impl TextTable {
         self.render()
     }
 
-    /// Renders the table without the columns of these names.
-    fn render_without(&self, dropped: &[&str]) -> String {
+    /// The width of each column; 0 for one that is left out.
+    fn widths(&self, dropped: &[&str]) -> Vec<usize> {
         let cells = || {
             self.rows
                 .iter()
@@ -70,13 +83,28 @@ impl TextTable {
         let widest = |column: usize| {
             cells().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max()
         };
-        let widths: Vec<usize> = (0..self.columns.len())
+        (0..self.columns.len())
             .map(|column| match widest(column) {
                 _ if dropped.contains(&self.columns[column].0) => 0,
                 None | Some(0) => 0,
                 Some(widest) => widest.max(width(self.columns[column].0)),
             })
-            .collect();
+            .collect()
+    }
+
+    /// The width of the first column that is there.
+    fn first(&self, dropped: &[&str]) -> usize {
+        self.widths(dropped).into_iter().find(|width| *width > 0).unwrap_or_default()
+    }
+
+    /// Renders the table without the columns of these names. The first column is at most `most`
+    /// wide.
+    fn render_without(&self, dropped: &[&str], most: usize) -> String {
+        let mut widths = self.widths(dropped);
+        let first = widths.iter().position(|width| *width > 0).unwrap_or_default();
+        if let Some(width) = widths.get_mut(first) {
+            *width = (*width).min(most);
+        }
         let lay = |cells: &mut dyn Iterator<Item = &str>| {
             let laid = cells.zip(&self.columns).zip(&widths).filter(|(_, width)| **width > 0);
             let laid: Vec<String> =
@@ -87,7 +115,15 @@ impl TextTable {
         let used = widths.iter().filter(|width| **width > 0);
         let rule = "─".repeat(used.clone().sum::<usize>() + 2 * used.count().saturating_sub(1));
         let rows = self.rows.iter().map(|row| match row {
-            Row::Cells(cells) => lay(&mut cells.iter().map(String::as_str)),
+            Row::Cells(cells) => {
+                let is_long = |cell: &String| width(cell) > widths[first];
+                let Some(long) = cells.get(first).filter(|cell| is_long(cell)) else {
+                    return lay(&mut cells.iter().map(String::as_str));
+                };
+                let rest = cells.iter().enumerate();
+                let mut rest = rest.map(|(at, cell)| if at == first { "" } else { cell.as_str() });
+                format!("{long}\n{}", lay(&mut rest))
+            }
             Row::Line(text) => format!("{text}\n"),
         });
         format!("{header}{rule}\n{}", rows.collect::<String>())
@@ -132,9 +168,74 @@ pub fn wrap(items: &[String], indent: usize, columns: usize) -> String {
     text
 }
 
+/// Breaks the lines that are wider than `columns` at spaces. The parts after the first are indented:
+/// to the line's second column if it has one in the left half, which begins after two spaces, or
+/// else by two more than the line. A word that is wider than a line stands alone, and a rule is cut.
+pub fn fold(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return text.to_owned() };
+    let mut folded = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        if width(line) <= columns {
+            folded.push_str(line);
+        } else {
+            fold_line(line, columns, &mut folded);
+        }
+        folded.push_str(end);
+    }
+    folded
+}
+
+fn fold_line(line: &str, columns: usize, folded: &mut String) {
+    if line.chars().all(|sign| sign == '─') {
+        folded.extend(line.chars().take(columns));
+        return;
+    }
+    let begin = line.len() - line.trim_start_matches(' ').len();
+    let second = line[begin..].find("  ").map(|gap| {
+        let after = &line[begin + gap..];
+        width(&line[..begin + gap]) + after.len() - after.trim_start_matches(' ').len()
+    });
+    let indent = second.filter(|column| *column <= columns / 2).unwrap_or(begin + 2);
+    let mut column = 0;
+    for word in line.split_inclusive(' ') {
+        let wide = width(word.trim_end_matches(' '));
+        if column + wide > columns && column > indent {
+            folded.truncate(folded.trim_end_matches(' ').len());
+            folded.push('\n');
+            folded.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        folded.push_str(word);
+        column += width(word);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_lines_are_broken_at_their_columns() {
+        let text =
+            "  name      one two three four five\nshort\n    a heading of seven words here\n";
+        assert_eq!(fold(text, None), text);
+        assert_eq!(
+            fold(text, Some(24)),
+            "  name      one two\n            three four\n            five\nshort\n    a heading of seven\n      words here\n"
+        );
+        let coloured = "\x1b[32maaaa\x1b[0m bbbb cccc";
+        assert_eq!(fold(coloured, Some(9)), "\x1b[32maaaa\x1b[0m bbbb\n  cccc");
+        assert_eq!(fold("──────────\n", Some(9)), "─────────\n");
+        let long = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b";
+        assert_eq!(fold(long, Some(9)), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n  b");
+        for columns in 1..60 {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let folded = fold(text, Some(columns));
+            assert_eq!(words(&folded), words(text), "{columns}");
+            assert!(folded.lines().all(|line| line.trim_end() == line), "{columns}: {folded}");
+        }
+    }
 
     #[test]
     fn numbers_lean_right_and_empty_columns_vanish() {
@@ -161,6 +262,14 @@ mod tests {
             "case       n\n────────────\na case  5000\nleft out for want of 18 columns: cold\n"
         );
         assert!(within(3).ends_with("a case\nleft out for want of 3 columns: cold, n\n"));
+        // Without a column to leave out, the first one is narrow.
+        let mut table = TextTable::new(&[("case", Side::Left), ("n", Side::Right)]);
+        table.row(vec!["a case of many words".into(), "5".into()]);
+        table.row(vec!["short".into(), "12".into()]);
+        assert_eq!(
+            table.render_within(Some(14), &[]),
+            "case         n\n──────────────\na case of many words\n             5\nshort       12\n"
+        );
         assert_eq!(table.render_within(None, &["n"]), table.render());
     }
 

@@ -3,13 +3,14 @@
 //!
 //! The starts of a series are counted from its first sample in the repetition. Repetitions are
 //! therefore placed one after another, each as long as its longest series, and the tracks of two
-//! series are not aligned with each other. Samples of a series that overlap, since several tasks
+//! series are not aligned with each other. Those of an observation (`chronoscope observe`) are: its
+//! starts are counted from the image's first instruction. Samples of a series that overlap, since several tasks
 //! took them, are spread over lanes.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, LATEST, NameId, Timeline, TrackId, What};
-use crate::run::{CaseResult, Domain, SeriesResult, Unit};
+use crate::run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE};
 
 /// The most lanes of a series; samples that overlap with more others are left out, with a remark.
 const LANES: usize = 64;
@@ -29,7 +30,7 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
     }
     let ns = tick(case);
     let series: Vec<(&SeriesResult, Vec<Vec<Span>>)> =
-        timed().map(|series| (series, spans(series, ns))).collect();
+        timed().map(|series| (series, spans(series, ns, is_aligned(case)))).collect();
     let starts = starts(&series);
     for (series, repetitions) in series {
         let placed = repetitions.into_iter().zip(&starts).flat_map(|(spans, start)| {
@@ -52,8 +53,14 @@ pub(crate) fn tick(case: &CaseResult) -> f64 {
     }
 }
 
-/// The samples of each repetition, sorted by start; the first start is 0.
-fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
+/// Returns `true` if the starts of all series are counted from the same moment.
+fn is_aligned(case: &CaseResult) -> bool {
+    case.experiment == OBSERVE
+}
+
+/// The samples of each repetition, sorted by start; the first start is 0 unless the series are
+/// aligned.
+fn spans(series: &SeriesResult, ns: f64, aligned: bool) -> Vec<Vec<Span>> {
     let mut left = series.samples.as_slice();
     let mut repetitions = Vec::new();
     for repetition in &series.by_repetition {
@@ -61,7 +68,8 @@ fn spans(series: &SeriesResult, ns: f64) -> Vec<Vec<Span>> {
         let (these, later) = left.split_at(count);
         left = later;
         let first = these.iter().map(|(start, _)| *start).fold(f64::INFINITY, f64::min);
-        let is_timed = these.iter().any(|(start, _)| *start != first);
+        let is_timed = aligned || these.iter().any(|(start, _)| *start != first);
+        let first = if aligned { 0.0 } else { first };
         let mut end = 0;
         let span = |&(start, value): &(f64, f64)| {
             let length = value * series.per + series.nominal;
@@ -112,8 +120,12 @@ fn add_series(
         let tick = 1e9 / hertz.max(1) as f64;
         format!("clock: {domain}, {hertz} Hz; a tick is shown as {tick} ns")
     });
-    let mut description =
-        format!("{}; {clock}; time is counted from the series' own first sample", series.role);
+    let origin = if is_aligned(case) {
+        "the image's first instruction"
+    } else {
+        "the series' own first sample"
+    };
+    let mut description = format!("{}; {clock}; time is counted from {origin}", series.role);
     if series.per != 1.0 {
         description += &format!("; a slice holds {} operations", series.per);
     }

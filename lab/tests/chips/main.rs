@@ -13,6 +13,7 @@ mod full_folder;
 mod interrupts;
 mod labgrid;
 mod observe;
+mod observe_events;
 mod p1;
 mod package;
 mod plugin;

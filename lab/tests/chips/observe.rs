@@ -1,26 +1,18 @@
 //! `chronoscope observe`: a program with a known number of instructions between its events must show
-//! exactly that number, and must not notice that it is observed.
+//! exactly that number; images from elsewhere; and the marks of ports.
 
-use std::{
-    env, fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{env, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
 use crate::{
     common::{Answer, Folder, chronoscope, gives_the_same_bytes_twice, run},
-    plugin::{assembled, plugin, target as target_folder},
+    plugin::{assembled, target as target_folder},
 };
-
-/// QEMU's options, with the serial line on standard output.
-const VIRT: &str = "-machine virt -bios none -icount shift=0,sleep=off,align=off -display none \
-                    -monitor none -serial stdio -kernel";
 
 /// Ten rounds of 15 instructions: three from `FROM` to `TO`, a new address space, and a call of
 /// machine mode whose handler has eight. Each round prints six bits of the cycle counter.
-const SOURCE: &str = "
+pub const SOURCE: &str = "
     .option norvc
     lla t0, handler
     csrw mtvec, t0
@@ -51,19 +43,30 @@ handler:
     csrw mepc, t1
     mret
 ";
-const FROM: &str = "0x80000018";
+pub const FROM: &str = "0x80000018";
 const TO: &str = "0x80000024";
 
 /// The start of the machine's memory, where a firmware or an image without one is.
-const MEMORY: u64 = 0x8000_0000;
+pub const MEMORY: u64 = 0x8000_0000;
 
 /// The address to which OpenSBI's `fw_jump` jumps in supervisor mode.
-const AFTER_FIRMWARE: u64 = 0x8020_0000;
+pub const AFTER_FIRMWARE: u64 = 0x8020_0000;
 
-/// An ELF program for RV64 of this code, without symbols.
-fn elf(base: u64, code: &[u8]) -> Vec<u8> {
-    const HEADERS: u64 = 64 + 56;
-    let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+/// A processor's family: the numbers in the header of an ELF file.
+#[derive(Clone, Copy)]
+pub struct Family {
+    class: u8,
+    machine: u16,
+}
+
+pub const RV64: Family = Family { class: 2, machine: 243 };
+pub const RV32: Family = Family { class: 1, machine: 243 };
+pub const ARM: Family = Family { class: 1, machine: 40 };
+
+/// An ELF program of this code, without symbols.
+pub fn elf(family: Family, base: u64, code: &[u8]) -> Vec<u8> {
+    let is_wide = family.class == 2;
+    let mut elf = vec![0x7f, b'E', b'L', b'F', family.class, 1, 1];
     elf.resize(16, 0);
     let halves = |elf: &mut Vec<u8>, halves: &[u16]| {
         elf.extend(halves.iter().flat_map(|half| half.to_le_bytes()));
@@ -71,18 +74,27 @@ fn elf(base: u64, code: &[u8]) -> Vec<u8> {
     let words = |elf: &mut Vec<u8>, words: &[u32]| {
         elf.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     };
-    let longs = |elf: &mut Vec<u8>, longs: &[u64]| {
-        elf.extend(longs.iter().flat_map(|long| long.to_le_bytes()));
+    let longs = |elf: &mut Vec<u8>, longs: &[u64]| match is_wide {
+        true => elf.extend(longs.iter().flat_map(|long| long.to_le_bytes())),
+        false => elf.extend(longs.iter().flat_map(|long| (*long as u32).to_le_bytes())),
     };
-    // A program (2) for RISC-V (243); one segment to load, and no sections.
-    halves(&mut elf, &[2, 243]);
+    let (header, segment): (u16, u16) = if is_wide { (64, 56) } else { (52, 32) };
+    // A program (2); one segment to load, and no sections.
+    halves(&mut elf, &[2, family.machine]);
     words(&mut elf, &[1]);
-    longs(&mut elf, &[base, 64, 0]);
+    longs(&mut elf, &[base, header.into(), 0]);
     words(&mut elf, &[0]);
-    halves(&mut elf, &[64, 56, 1, 64, 0, 0]);
-    words(&mut elf, &[1, 7]);
-    let length = code.len() as u64;
-    longs(&mut elf, &[HEADERS, base, base, length, length, 4096]);
+    halves(&mut elf, &[header, segment, 1, if is_wide { 64 } else { 40 }, 0, 0]);
+    let (offset, length) = (u64::from(header + segment), code.len() as u64);
+    words(&mut elf, &[1]);
+    if is_wide {
+        words(&mut elf, &[7]);
+    }
+    longs(&mut elf, &[offset, base, base, length, length]);
+    if !is_wide {
+        words(&mut elf, &[7]);
+    }
+    longs(&mut elf, &[4096]);
     elf.extend(code);
     elf
 }
@@ -90,12 +102,12 @@ fn elf(base: u64, code: &[u8]) -> Vec<u8> {
 /// The image of `SOURCE` in the folder.
 fn image(folder: &Folder) -> String {
     let code = fs::read(assembled(folder, "riscv64", SOURCE)).unwrap();
-    folder.file("rounds.elf", elf(MEMORY, &code))
+    folder.file("rounds.elf", elf(RV64, MEMORY, &code))
 }
 
 /// The number of samples, the smallest and the largest of the series with that name.
 #[track_caller]
-fn figures(case: &Value, name: &str) -> [u64; 3] {
+pub fn figures(case: &Value, name: &str) -> [u64; 3] {
     let series = case["series"].as_array().expect("a case has series");
     let series = series.iter().find(|series| series["name"] == name);
     let series = series.unwrap_or_else(|| panic!("no series {name} in {case:#}"));
@@ -118,28 +130,10 @@ fn every_event_is_counted_to_the_instruction() {
 }
 
 #[test]
-fn an_image_does_not_notice_the_observer() {
-    let folder = Folder::new("observe-unnoticed");
-    let image = image(&folder);
-    let events = folder.path("events");
-    let options = format!("{},observe={events},at={FROM}", plugin());
-    let output = |observer: &[&str]| {
-        // A faulty image would run for ever.
-        let mut qemu = Command::new("timeout");
-        qemu.args(["60", "qemu-system-riscv64"]).args(VIRT.split_whitespace()).arg(&image);
-        run(qemu.args(observer).stdin(Stdio::null())).exits(0).stdout.clone()
-    };
-    let alone = output(&[]);
-    assert!(alone.len() >= 10, "{alone:?}");
-    assert_eq!(output(&["-plugin", &options]), alone);
-    assert!(fs::metadata(events).unwrap().len() > 24 * 30);
-}
-
-#[test]
 fn an_image_that_never_ends_is_observed_to_its_limit() {
     let folder = Folder::new("observe-endless");
     let code = fs::read(assembled(&folder, "riscv64", "here: nop\n j here\n")).unwrap();
-    let image = folder.file("endless.elf", elf(MEMORY, &code));
+    let image = folder.file("endless.elf", elf(RV64, MEMORY, &code));
     let observe = ["observe", &image, "--machine", "virt", "--limit", "100000", "--from"];
     let rest = ["0x80000000", "-q", "--no-store", "--format", "json"];
     let answer = chronoscope(&[&observe[..], &rest].concat());
@@ -153,7 +147,7 @@ fn an_image_that_never_ends_is_observed_to_its_limit() {
 }
 
 /// Debian's OpenSBI and U-Boot, which nobody has prepared for an observation.
-const OPENSBI: &str = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf";
+pub const OPENSBI: &str = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf";
 const U_BOOT: &str = "/usr/lib/u-boot/qemu-riscv64_smode/uboot.elf";
 
 /// A kernel in supervisor mode: five times it asks the firmware for the version of SBI and prints a
@@ -182,7 +176,7 @@ forever:
 fn calls_of_a_firmware_that_was_built_elsewhere_are_told_by_their_numbers() {
     let folder = Folder::new("observe-opensbi");
     let code = fs::read(assembled(&folder, "riscv64", SUPERVISOR)).unwrap();
-    let image = folder.file("kernel.elf", elf(AFTER_FIRMWARE, &code));
+    let image = folder.file("kernel.elf", elf(RV64, AFTER_FIRMWARE, &code));
     let observe = ["observe", &image, "--machine", "virt", "--firmware", OPENSBI];
     let run = chronoscope(&[&observe[..], &["-q", "--no-store", "--format", "json"]].concat());
     let run = run.exits(0).json();
@@ -214,50 +208,191 @@ fn an_image_that_was_built_elsewhere_is_observed_at_its_addresses() {
     assert_eq!((shortest, longest), (5, 5));
 }
 
-/// The kernels whose own marks stand beside the observer: the target, its image, QEMU's machine, and
-/// the place that each switch executes once.
-const MARKED: [(&str, &str, &str, &str); 3] = [
-    (
-        "freertos@cortex-m4",
-        "thumbv7em-none-eabihf/release/chronoscope-freertos",
-        "netduinoplus2",
-        "vTaskSwitchContext",
-    ),
-    (
-        "tandem@cortex-m4",
-        "thumbv7em-none-eabihf/release/chronoscope-tandem",
-        "netduinoplus2",
-        "tandem::arch::chosen::paths::wait_in",
-    ),
-    (
-        "tandem@rv64",
-        "riscv64imac-unknown-none-elf/release/chronoscope-tandem",
-        "virt",
-        "tandem::arch::chosen::switch::wait_in_losing_upper",
-    ),
+/// A kernel whose own marks stand beside the observer.
+struct Marked {
+    target: &'static str,
+    image: &'static str,
+    /// QEMU's machine.
+    machine: &'static str,
+    /// The place that each switch executes once; without one, switches are new values of `satp`.
+    switch: Option<&'static str>,
+    /// The parameters of the case.
+    request: &'static str,
+}
+
+const MARKED: [Marked; 4] = [
+    Marked {
+        target: "freertos@cortex-m4",
+        image: "thumbv7em-none-eabihf/release/chronoscope-freertos",
+        machine: "netduinoplus2",
+        switch: Some("vTaskSwitchContext"),
+        request: "tasks=2",
+    },
+    Marked {
+        target: "tandem@cortex-m4",
+        image: "thumbv7em-none-eabihf/release/chronoscope-tandem",
+        machine: "netduinoplus2",
+        switch: Some("tandem::arch::chosen::paths::wait_in"),
+        request: "tasks=2",
+    },
+    Marked {
+        target: "tandem@rv64",
+        image: "riscv64imac-unknown-none-elf/release/chronoscope-tandem",
+        machine: "virt",
+        switch: Some("tandem::arch::chosen::switch::wait_in_losing_upper"),
+        request: "tasks=2",
+    },
+    Marked {
+        target: "tandem@rv64",
+        image: "riscv64imac-unknown-none-elf/release/chronoscope-tandem-processes",
+        machine: "virt",
+        switch: None,
+        request: "pair=process-process",
+    },
 ];
+
+/// The options of a command that shall answer with JSON alone.
+const QUIET: [&str; 4] = ["-q", "--no-store", "--format", "json"];
+
+/// The median of the series with that name.
+#[track_caller]
+fn median(run: &Answer, name: &str) -> Value {
+    let run = run.json();
+    let series = run["cases"][0]["series"].as_array().unwrap().clone();
+    let series = series.iter().find(|series| series["name"] == name);
+    let series = series.unwrap_or_else(|| panic!("no {name} in {run:#}"));
+    series["p50"].clone()
+}
 
 #[test]
 fn the_observer_and_the_port_s_own_marks_agree() {
-    let median = |run: &Answer, name: &str| {
-        let run = run.json();
-        let series = run["cases"][0]["series"].as_array().unwrap().clone();
-        let series = series.iter().find(|series| series["name"] == name);
-        series.unwrap_or_else(|| panic!("no {name} in {run:#}"))["p50"].clone()
-    };
-    for (target, image, machine, switch) in MARKED {
+    for Marked { target, image, machine, switch, request } in MARKED {
         let run = ["run", "switch", "--set", "loops=2000", "--repeat", "1", "--target", target];
-        let quiet = ["-q", "--no-store", "--format", "json"];
         // Builds the image, too.
-        let marked = chronoscope(&[&run[..], &quiet].concat());
+        let marked = chronoscope(&[&run[..], &["--set", request], &QUIET].concat());
         let image = target_folder().join("firmware").join(image).display().to_string();
-        let observe = ["observe", &image, "--machine", machine, "--switch", switch];
-        let request = ["--append", "switch loops=2000 tasks=2"];
-        let observed = chronoscope(&[&observe[..], &request, &quiet].concat());
-        let [marked, observed] =
-            [median(&marked, "switch"), median(&observed, "from switch to switch")];
+        let observe = ["observe", &image, "--machine", machine];
+        let request = format!("switch loops=2000 {request}");
+        let request = ["--append", &request];
+        let switch: Vec<&str> = switch.into_iter().flat_map(|place| ["--switch", place]).collect();
+        let observed = chronoscope(&[&observe[..], &request, &switch, &QUIET].concat());
+        let marked = median(&marked, "switch");
         assert!(marked.as_f64().is_some_and(|median| median > 90.0), "{target}: {marked}");
-        assert_eq!(observed, marked, "{target}");
+        let observed = median(&observed, "from switch to switch");
+        assert_eq!(observed, marked, "{target} {}", request[1]);
+    }
+}
+
+/// tandem's vectors have the entry of exceptions first, and its code goes on inside the table.
+#[test]
+fn system_calls_of_processes_are_told_by_their_numbers() {
+    let [.., Marked { target, image, machine, request, .. }] = MARKED;
+    let ask = ["run", "switch", "--set", "loops=200", "--repeat", "1", "--target", target];
+    // Builds the image, too.
+    chronoscope(&[&ask[..], &["--set", request], &QUIET].concat()).exits(0);
+    let image = target_folder().join("firmware").join(image).display().to_string();
+    let observe = ["observe", &image, "--machine", machine];
+    let request = format!("switch loops=200 {request}");
+    let run = chronoscope(&[&observe[..], &["--append", &request], &QUIET].concat());
+    let run = run.exits(0).json();
+    let case = &run["cases"][0];
+    let series = case["series"].as_array().unwrap();
+    let calls = |series: &&Value| series["name"].as_str().unwrap().starts_with("system call ");
+    let counts = series.iter().filter(calls).map(|series| series["count"].as_f64().unwrap());
+    let [most, whole] =
+        counts.fold([0.0_f64; 2], |[most, whole], count| [most.max(count), whole + count]);
+    // Each task yields, and calls for its mark; the rest is its start and end.
+    assert!(most >= 200.0 && whole < 700.0, "{case:#}");
+    // The only other trap is the timer's, at the start.
+    let [others, ..] = figures(case, "interrupt or fault, supervisor mode");
+    assert!(others <= 3, "{case:#}");
+}
+
+#[test]
+fn a_flat_file_without_symbols_shows_the_same_switches() {
+    let [Marked { target, image, machine, .. }, ..] = MARKED;
+    let ask = ["run", "switch", "--set", "loops=200", "--repeat", "1", "--target", target];
+    // Builds the image, too.
+    let marked = chronoscope(&[&ask[..], &QUIET].concat());
+    let folder = Folder::new("observe-closed");
+    let (flat, closed) = (folder.path("app.bin"), folder.path("app.elf"));
+    let image = target_folder().join("firmware").join(image).display().to_string();
+    run(Command::new("llvm-objcopy").args(["-O", "binary", &image, &flat])).exits(0);
+    let flash = ["--section-start=.data=0x08000000", "-e", "0x08000000"];
+    let link = [&["-b", "binary"], &flash[..], &["-o", &closed, &flat]].concat();
+    run(Command::new("arm-none-eabi-ld").args(link)).exits(0);
+    let observe = ["observe", &closed, "--machine", machine];
+    let request = ["--append", "switch loops=200 tasks=2"];
+    let observed = chronoscope(&[&observe[..], &request, &QUIET].concat());
+    assert_eq!(median(&observed, "from switch to switch"), median(&marked, "switch"));
+    assert_eq!(median(&observed, "PendSV").as_f64(), Some(66.0));
+    chronoscope(&[&observe[..], &["--switch", "vTaskSwitchContext"]].concat())
+        .complains("has no symbol");
+}
+
+/// The most instructions that raise an interrupt: the address of a register, its value, and the
+/// store, or a write of a control register.
+const RAISING: u64 = 5;
+
+/// The address of the instruction that reads the clock for the mark in the handler of the experiment
+/// `interrupt`: from TIM5 on the STM32, from the register `cycle` on RISC-V.
+fn mark_of_handler(image: &str) -> String {
+    let mut objdump = Command::new("llvm-objdump");
+    let text = run(objdump.args(["-d", "--no-show-raw-insn", image])).exits(0).stdout.clone();
+    let (_, handler) = text
+        .split_once("experiments9interrupt3run28_$u7b$$u7b$closure")
+        .expect("the handler is a closure of the experiment's function");
+    let mut lines = handler.lines();
+    let read = match handler.find("rdcycle").is_some_and(|at| at < 1000) {
+        true => lines.find(|line| line.contains("rdcycle")),
+        // The upper half of the timer's address comes just before.
+        false => {
+            lines.find(|line| line.contains("movt") && line.contains("#16384"));
+            lines.find(|line| line.contains("ldr"))
+        }
+    };
+    let (address, _) = read.and_then(|line| line.split_once(':')).expect("a read of the clock");
+    format!("0x{}", address.trim())
+}
+
+/// The time of each sample of the series with that name.
+fn times(case: &Value, name: &str) -> Vec<u64> {
+    let series = case["series"].as_array().unwrap().iter().find(|series| series["name"] == name);
+    let series = series.unwrap_or_else(|| panic!("no {name} in {case:#}"));
+    let samples = series["samples"].as_array().unwrap();
+    samples.iter().map(|sample| sample[0].as_f64().unwrap() as u64).collect()
+}
+
+#[test]
+fn an_interrupt_takes_as_long_for_the_observer_as_by_the_marks() {
+    let [freertos, tandem, rv64, _] = MARKED;
+    const OF_STM32: &str = "interrupt 40, pended to handler";
+    const OF_VIRT: &str = "supervisor software interrupt, pended to handler";
+    for (marked, name) in [(freertos, OF_STM32), (tandem, OF_STM32), (rv64, OF_VIRT)] {
+        let Marked { target, image, machine, .. } = marked;
+        let run = ["run", "interrupt", "--set", "loops=100", "--repeat", "1", "--target", target];
+        // Builds the image, too.
+        let run = chronoscope(&[&run[..], &QUIET].concat()).exits(0).json();
+        let [count, shortest, longest] = figures(&run["cases"][0], "interrupt");
+        let [_, cost, _] = figures(&run["cases"][0], "mark to mark");
+        assert!(count == 100 && shortest == longest, "{target}: {run:#}");
+
+        let image = target_folder().join("firmware").join(image).display().to_string();
+        let mark = mark_of_handler(&image);
+        let observe = ["observe", &image, "--machine", machine, "--from", &mark];
+        let request = ["--append", "interrupt loops=100"];
+        let observed = chronoscope(&[&observe[..], &request, &QUIET].concat()).exits(0).json();
+        let case = &observed["cases"][0];
+        // The last ten interrupts have no marks.
+        let pended = &times(case, name)[..100];
+        let marks = times(case, &format!("{mark} to {mark}"));
+        let [_, _, waited] = figures(case, name);
+        for (pended, mark) in pended.iter().zip(&marks) {
+            // Before the interrupt is pending, the task's mark ends and raises it.
+            let difference = shortest - (mark - pended);
+            assert!((1..=cost + RAISING).contains(&difference), "{target}: {difference}");
+            assert!(waited < mark - pended, "{target}: {case:#}");
+        }
     }
 }
 
@@ -285,5 +420,10 @@ fn what_cannot_be_observed_is_one_line_and_nothing_is_written() {
     complains(&image, &["--machine", "virt", "--from", "main"], "has no symbols");
     complains(&image, &["--machine", "virt", "--from", "0xx"], "is no address");
     complains(&image, &["--machine", "virt", "--limit", "0"], "at least 1");
+    complains(&image, &["--machine", "virt", "--load", &text], "name a file and its address");
+    complains(&image, &["--machine", "virt", "--load", "none@0x80"], "there is no such image");
+    complains(&image, &["--machine", "virt", "--disk", "none"], "there is no such image");
+    complains(&image, &["--machine", "virt", "--task", "main"], "has no symbols of variables");
+    complains(&image, &["--machine", "virt", "--stimuli", "9"], "are not offered on virt: QEMU");
     assert!(!Path::new(&store).exists());
 }

@@ -16,8 +16,7 @@ use std::{
 
 use crate::{api::Instruction, emulator::Emulator, give_up};
 
-/// The number of executed instructions, without the current one. Incremented by QEMU's generated
-/// code.
+/// The number of executed instructions. Incremented by QEMU's generated code.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
 /// The number of executed instructions that may put the processor to sleep.
 static SLEEPS: AtomicU64 = AtomicU64::new(0);
@@ -71,6 +70,12 @@ impl Clock {
         }
         EXECUTED.load(Relaxed).wrapping_add_signed(self.ahead)
     }
+}
+
+/// Returns the number of executed instructions, without the current one at the beginning of a block,
+/// and with it during a store.
+pub fn executed() -> u64 {
+    EXECUTED.load(Relaxed)
 }
 
 /// Makes QEMU count the executions of this instruction.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 // The debugger's register numbers.
-const LINK: usize = 14;
+pub const LINK: usize = 14;
 const XPSR: usize = 25;
 
 const VECTOR_TABLE_OFFSET: u64 = 0xe000_ed08;
@@ -39,11 +39,11 @@ pub fn about(processor: &Processor, block: Block) -> Option<usize> {
 }
 
 /// Returns the number of the running exception; 0 in thread mode.
-fn running(processor: &Processor) -> u32 {
+pub fn running(processor: &Processor) -> u32 {
     processor.register(XPSR) & 0x1ff
 }
 
-fn is_vector(processor: &Processor, address: u64) -> bool {
+pub fn is_vector(processor: &Processor, address: u64) -> bool {
     let [table] = processor.words(VECTOR_TABLE_OFFSET);
     let vectors: [u32; 256] = processor.words(table.into());
     // The lowest bit of a vector marks Thumb code. The first two words are the initial stack
@@ -52,7 +52,7 @@ fn is_vector(processor: &Processor, address: u64) -> bool {
 }
 
 /// Returns `true` if the processor has not returned from this exception, interrupted or not.
-fn is_active(processor: &Processor, exception: u32) -> bool {
+pub fn is_active(processor: &Processor, exception: u32) -> bool {
     let (register, bit) = match exception {
         4 | 5 => (SYSTEM_HANDLERS, exception - 4),
         6 => (SYSTEM_HANDLERS, 3),

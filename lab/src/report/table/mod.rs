@@ -30,7 +30,7 @@ pub fn render(run: &Run, screen: &Screen) -> String {
         reasons(run, paint),
         evidence::section(run),
         cycles::section(run),
-        published::section(run),
+        published::section(run, screen.columns),
         peers::section(run, paint),
         conditions::section(run),
         run.notes.trim().to_owned(),

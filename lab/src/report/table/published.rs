@@ -38,7 +38,8 @@ pub fn sources(run: &Run) -> Sources<'_> {
     Sources { sources, notes }
 }
 
-pub fn section(run: &Run) -> String {
+/// The table of all published figures, within a width; empty without any.
+pub fn section(run: &Run, columns: Option<usize>) -> String {
     let Sources { sources, notes } = sources(run);
     if sources.is_empty() {
         return String::new();
@@ -58,7 +59,7 @@ pub fn section(run: &Run) -> String {
     let notes = notes.iter().enumerate().map(|(index, note)| format!("\n[{}] {note}", index + 1));
     format!(
         "Published figures, measured on other machines: compare shapes, not sizes\n{}{}{}",
-        table.render(),
+        table.render_within(columns, &[]),
         notes.collect::<String>(),
         conversions(run)
     )
