@@ -16,19 +16,30 @@ const CORTEX_M: [(&str, bool, bool, &str); 7] = [
     ("thumbv8m.main", false, false, "limit"),
 ];
 
-/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`, `cfg(guard = "…")`, and with the feature of this name
-/// `cfg(basepri)`.
+/// The features with which the frequent paths are not those in assembly, or not always.
+const IN_RUST: [&str; 4] = ["BASEPRI", "TRACE", "PROCESSOR_TIME", "TIME_SLICE"];
+
+fn has_feature(name: &str) -> bool {
+    env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
+}
+
+/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`, `cfg(guard = "…")`, and with the features of these
+/// names `cfg(basepri)` and, on a Cortex-M4, `cfg(layout)`.
 fn describe_processor() {
     println!("cargo::rustc-check-cfg=cfg(basepri)");
+    println!("cargo::rustc-check-cfg=cfg(layout)");
     println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
     println!("cargo::rustc-check-cfg=cfg(fpu)");
     println!("cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"software\"))");
     let target = env::var("TARGET").expect("cargo sets it");
     let row = CORTEX_M.iter().find(|(name, ..)| target.starts_with(name));
-    if let Some((_, thumb1, fpu, guard)) = row {
+    if let Some((name, thumb1, fpu, guard)) = row {
         println!("cargo::rustc-cfg=guard=\"{guard}\"");
-        if env::var_os("CARGO_FEATURE_BASEPRI").is_some() {
+        if *name == "thumbv7em" && has_feature("LAYOUT") && !IN_RUST.into_iter().any(has_feature) {
+            println!("cargo::rustc-cfg=layout");
+        }
+        if has_feature("BASEPRI") {
             assert!(!thumb1, "the feature basepri needs a Cortex-M3 or above");
             println!("cargo::rustc-cfg=basepri");
         }

@@ -163,6 +163,41 @@ pub trait Native: Tasks {
     ) -> impl Future<Output = ()> + Send;
 }
 
+/// The order of coroutines of different processes with the same priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// After each turn, another process runs.
+    Alternate,
+    /// After a turn of each coroutine that is ready, another process runs.
+    Batched,
+}
+
+/// Coroutines within a process: the kernel runs those of all processes in one order of priority.
+pub trait Sets: Tasks {
+    /// The memory of a coroutine, empty until [`add`](Self::add).
+    type Place<F: Future<Output = ()> + 'static>: Send + 'static;
+    /// The coroutines of the calling task.
+    type Set;
+
+    fn place<F: Future<Output = ()> + 'static>() -> Self::Place<F>;
+
+    /// Opens the calling task's set, once in the life of the task. Panics a second time, or if the
+    /// kernel has no memory for it.
+    fn open(kernel: &'static Self::Kernel) -> Self::Set;
+
+    /// Adds a coroutine, ready to run behind its equals. After a poll that returns `Pending` it is
+    /// ready again, without a wake-up.
+    fn add<F: Future<Output = ()> + 'static>(
+        set: &Self::Set,
+        priority: Priority,
+        place: &'static mut Self::Place<F>,
+        body: F,
+    );
+
+    /// Runs the coroutines of the set until all have ended.
+    fn run(set: &Self::Set, order: Order);
+}
+
 /// Bounded first-in, first-out queues of 32-bit words, with one sender and one receiver.
 pub trait Messages: Tasks {
     type Queue: Sync + 'static;

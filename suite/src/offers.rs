@@ -25,6 +25,8 @@
 /// - `native` lists the kinds of task that have the kernel's own primitive,
 ///   [`Native`](crate::kernel::Native), for `primitive=native`. Without this line such cases are not
 ///   offered.
+/// - `sets` names the kind of task that can have coroutines of its own,
+///   [`Sets`](crate::kernel::Sets), for `ticks` with `queue=kernel`.
 /// - `own` names a function of the port's, `async fn(&mut Trial<'_, Mine>) -> Result<(), Refusal>`,
 ///   that runs an experiment in place of the suite's.
 /// - `refuse` gives the reason why one experiment is not offered, and `otherwise` the reason for
@@ -136,6 +138,7 @@ macro_rules! offers {
         $(kind $kind:literal $task:ty: $($of_kind:ident)*;)+
         $(pair $pair:literal $first:ty, $second:ty;)*
         $(native $($native:ty),+;)?
+        $(sets $sets:ty;)?
         $(own $own:literal $body:path;)*
         $(refuse $refused:literal $reason:literal;)*
         otherwise $otherwise:literal;
@@ -163,6 +166,9 @@ macro_rules! offers {
                     "this port has no primitive of its kernel's own for these tasks",
                 ));
             }
+            $(if $crate::experiments::ticks::asks_for_sets::<$sets>(&trial.request) {
+                return $crate::experiments::ticks::sets::run::<$sets>(trial).await;
+            })?
             $(if name == $own {
                 return $body(trial).await;
             })*

@@ -61,9 +61,12 @@ impl Board {
     }
 
     fn is_selected(&self, target: &str) -> bool {
-        let has = |feature| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-        target.starts_with(self.target) && self.feature.is_none_or(has)
+        target.starts_with(self.target) && self.feature.is_none_or(has_feature)
     }
+}
+
+fn has_feature(name: &str) -> bool {
+    env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
 }
 
 const ALIASES: &str = r#"

@@ -46,6 +46,17 @@ pub struct Ceiling<T> {
 // SAFETY: `free` lets one user at a time reach the value, which may move between tasks.
 unsafe impl<T: Send> Sync for Ceiling<T> {}
 
+/// See [`crate::layout`].
+#[cfg(layout)]
+#[allow(missing_docs)]
+pub mod layout {
+    use super::Ceiling;
+    use core::mem::offset_of;
+
+    pub const FREE: usize = offset_of!(Ceiling<u32>, free);
+    pub const VALUE: usize = offset_of!(Ceiling<u32>, value);
+}
+
 /// A use by a closure.
 #[derive(Clone, Copy)]
 struct Use {

@@ -86,6 +86,17 @@ impl FutureListener {
     }
 }
 
+/// See [`crate::layout`].
+#[cfg(layout)]
+#[allow(missing_docs)]
+pub mod layout {
+    use super::Event;
+    use core::mem::offset_of;
+
+    pub const LISTENER: usize = offset_of!(Event, listener);
+    pub const TASK: usize = offset_of!(Event, task);
+}
+
 impl Default for Event {
     fn default() -> Self {
         Self::new()

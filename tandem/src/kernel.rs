@@ -45,6 +45,7 @@ pub(crate) struct Kernel {
     idle: Header,
 }
 
+#[cfg_attr(layout, unsafe(export_name = "tandem_kernel"))]
 pub(crate) static KERNEL: Kernel = Kernel::new();
 
 pub(crate) use crate::task::masked;

@@ -171,6 +171,9 @@ mod group;
 #[doc = include_str!("guide/guide.md")]
 pub mod guide {}
 mod kernel;
+#[cfg(layout)]
+#[doc(hidden)]
+pub mod layout;
 mod list;
 mod mutex;
 #[cfg(any(test, feature = "processes"))]

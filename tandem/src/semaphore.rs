@@ -28,6 +28,17 @@ pub struct Semaphore {
     count: Shared<u32>,
 }
 
+/// See [`crate::layout`].
+#[cfg(layout)]
+#[allow(missing_docs)]
+pub mod layout {
+    use super::Semaphore;
+    use core::mem::offset_of;
+
+    pub const WAITERS: usize = offset_of!(Semaphore, waiters);
+    pub const COUNT: usize = offset_of!(Semaphore, count);
+}
+
 impl Semaphore {
     /// A semaphore with the given initial count.
     #[must_use]

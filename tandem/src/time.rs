@@ -171,12 +171,33 @@ pub(crate) struct Timers {
     rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
 }
 
+#[cfg_attr(layout, unsafe(export_name = "tandem_timers"))]
 pub(crate) static TIMERS: Timers = Timers {
     armed: Shared::new(u64::MAX),
     base: Shared::new(0),
     occupied: Shared::new(0),
     rings: [const { Shared::new(None) }; SLOTS],
 };
+
+/// See [`crate::layout`].
+#[cfg(layout)]
+#[allow(missing_docs)]
+pub mod layout {
+    use super::{Timer, Timers};
+    use core::mem::offset_of;
+
+    pub const RINGS: usize = offset_of!(Timers, rings);
+    pub const ARMED: usize = offset_of!(Timers, armed);
+    pub const BASE: usize = offset_of!(Timers, base);
+    pub const OCCUPIED: usize = offset_of!(Timers, occupied);
+    pub const TASK: usize = offset_of!(Timer, task);
+    pub const DUE: usize = offset_of!(Timer, due);
+    pub const PLACE: usize = offset_of!(Timer, place);
+    pub const NEXT: usize = offset_of!(Timer, next);
+    pub const PREV: usize = offset_of!(Timer, prev);
+    /// The size of a timer.
+    pub const SIZE: usize = size_of::<Timer>();
+}
 
 /// The timer that a link leads to.
 #[inline(always)]

@@ -6,6 +6,7 @@
 mod bring_up;
 mod c;
 mod chip;
+mod costs;
 mod emulate;
 mod kit;
 mod layer;
@@ -91,7 +92,7 @@ pub fn step(arguments: &[String]) -> Result<()> {
         ["kit"] => kit::run(),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
-        ["costs", chip] => emulate::costs(Chip::find(chip)?),
+        ["costs", chip] => costs::run(Chip::find(chip)?),
         ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),
     }

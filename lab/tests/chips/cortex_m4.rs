@@ -176,10 +176,13 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
 
 #[test]
 fn the_smallest_images_are_measured_and_run() {
-    // The further configurations of FreeRTOS have none.
+    // The further configurations of FreeRTOS and embassy have none.
     let targets = targets("cortex-m4");
-    let targets: Vec<&str> =
-        targets.split(',').filter(|target| !target.starts_with("freertos-")).collect();
+    let further = ["freertos-", "embassy-"];
+    let targets: Vec<&str> = targets
+        .split(',')
+        .filter(|target| !further.iter().any(|name| target.starts_with(name)))
+        .collect();
     let targets = targets.join(",");
     let cases = cases(&["image", "--repeat", "1", "--target", &targets]);
     let bytes = |case: &Value, name: &str| {
@@ -235,6 +238,27 @@ fn an_image_of_the_user_s_is_a_target() {
     for (machine, why) in [("cortex-m33", "for another chip"), ("rv32", "is an image for Arm")] {
         let target = format!("mine={bare}@{machine}");
         chronoscope(&["run", "switch", "-q", "--target", &target]).complains(why);
+    }
+}
+
+/// embassy's executor of thread mode has a shorter step between equals, and a longer wake-up.
+#[test]
+fn embassy_s_two_executors_have_the_figures_of_their_pages() {
+    let measured = |words: &[&str], target: &str| {
+        let rest = ["--repeat", "1", "--set", "loops=200", "--target", target];
+        median(&cases(&[words, &rest].concat())[0])
+    };
+    let native = ["--set", "primitive=native"];
+    let wakeup = ["wakeup", "--set", "source=software"];
+    let figures: [(&[&str], f64, f64); 3] = [
+        (&["switch"], 182.0, 167.0),
+        (&[&["switch"], &native[..]].concat(), 152.0, 136.0),
+        (&[&wakeup[..], &native[..]].concat(), 109.0, 169.0),
+    ];
+    for (words, interrupts, thread) in figures {
+        let found = ["embassy", "embassy-thread"]
+            .map(|kernel| measured(words, &format!("{kernel}@cortex-m4")));
+        assert_eq!(found, [interrupts, thread], "{words:?}");
     }
 }
 

@@ -43,7 +43,7 @@ fn program(words: &[&str]) -> Answer {
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 24] = [
+    const SCENES: [&str; 27] = [
         "faults",
         "registers",
         "memory",
@@ -67,6 +67,9 @@ fn the_kernel_keeps_its_promises() {
         "spaces",
         "published",
         "pages",
+        "unreaped",
+        "successor",
+        "lowered",
         "quota",
     ];
     let shown: Vec<&str> = told.stdout.lines().collect();
@@ -116,7 +119,7 @@ const PATHS: [(&str, u64); 13] = [
     ("yield to another process", 82),
     ("give to a higher process", 100),
     ("call and answer", 186),
-    ("spawn, run, end and reap", 1424),
+    ("spawn, run, end and reap", 1422),
     ("turn of a coroutine", 30),
     ("batched turn of 100", 19),
     ("batched writes of satp", 520),
@@ -144,7 +147,10 @@ fn every_figure_has_evidence() {
     let target = ["--repeat", "1", "--target", "tandem@rv64"];
     let pairs = ["--set", "pair=process-process", "--set", "primitive=yield,semaphore"];
     let kinds = [&EXPERIMENTS[..], &["--set", "kind=process"]].concat();
-    let runs = [[&["switch"][..], &pairs].concat(), kinds];
+    let calls = ["--set", "transport=ipc", "--set", "workers=1,3", "--set", "services=2"];
+    let sizes = ["--set", "size=1,24,25,4096", "--set", "loops=100"];
+    let transactions = [&["transaction"][..], &calls, &sizes].concat();
+    let runs = [[&["switch"][..], &pairs].concat(), kinds, transactions];
     for case in runs.iter().flat_map(|arguments| cases(&[&target, &arguments[..]].concat())) {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         let evidence = case["evidence"].as_array().unwrap();
@@ -198,12 +204,62 @@ fn address_spaces_are_counted_with_and_without_identifiers() {
     assert!((90.0..=110.0).contains(&fences), "{fences} fences in a run of 100 hand-overs");
 }
 
+/// A call and its answer change the address space twice; what registers carry costs less than what a
+/// buffer does.
+#[test]
+fn calls_carry_bytes_between_address_spaces() {
+    let set = ["--set", "transport=ipc", "--set", "size=1,4096", "--set", "loops=100"];
+    let measured =
+        cases(&[&["transaction", "--target", "tandem@rv64", "--repeat", "1"][..], &set].concat());
+    let [short, long] = &measured[..] else { panic!("two cases: {measured:#?}") };
+    for case in &measured {
+        assert!((200.0..=240.0).contains(&satp_writes(case)), "{case:#}");
+    }
+    // The call itself takes 186.
+    assert!((186.0..=300.0).contains(&median(short)), "{short:#}");
+    assert!(median(long) > 2.0 * median(short), "{long:#}");
+    let dead = ["run", "transaction", "-q", "--target", "tandem@rv64", "--set", "transport=ipc"];
+    let faults = ["--set", "fault=dead,mute", "--repeat", "1"];
+    chronoscope(&[&dead[..], &faults].concat()).exits(0).shows("without a limit");
+    let other = ["run", "transaction", "-q", "--target", "tandem@rv64"];
+    chronoscope(&other).exits(0).shows("`transport=ipc` alone");
+}
+
+/// Two workers in turn write `satp` for every task, and in batches twice a run; so do coroutines of
+/// two processes in the kernel's own order.
+#[test]
+fn batches_cross_address_spaces_twice_a_run() {
+    const TASKS: f64 = 100.0;
+    const RUNS: f64 = 10.0;
+    let set = ["--set", "kind=process", "--set", "queue=constant,kernel"];
+    let order = ["--set", "order=alternate,batched"];
+    let loops = ["--set", "tasks=100", "--set", "loops=10", "--repeat", "1"];
+    let ticks = ["ticks", "--target", "tandem@rv64"];
+    let measured = cases(&[&ticks[..], &set, &order, &loops].concat());
+    for case in &measured {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let evidence = case["evidence"].as_array().expect("a case has evidence");
+        assert!(evidence.iter().all(|fact| fact["holds"] == true), "{case:#}");
+    }
+    let [alternate, batched, own_alternate, own_batched] = &measured[..] else {
+        panic!("four cases: {measured:#?}")
+    };
+    for (alternate, batched) in [(alternate, batched), (own_alternate, own_batched)] {
+        assert!(satp_writes(alternate) >= TASKS * RUNS, "{alternate:#}");
+        // Two a run, in the measurement and in its control, and some for the beginning and the end.
+        assert!(satp_writes(batched) <= 2.0 * 2.0 * RUNS + 40.0, "{batched:#}");
+        assert!(median(batched) < median(alternate) / 2.0, "{batched:#}");
+    }
+}
+
 #[test]
 fn what_processes_cannot_do_is_said() {
     let target = ["--target", "tandem@rv64", "--set", "asid=off"];
     chronoscope(&[&["run", "switch"][..], &target].concat()).complains("for processes");
     let wakeup = ["run", "wakeup", "-q", "--set", "kind=process", "--target", "tandem@rv64"];
     chronoscope(&wakeup).exits(0).shows("has no handlers");
+    let own = ["run", "ticks", "-q", "--set", "queue=kernel", "--target", "tandem@rv64"];
+    chronoscope(&own).exits(0).shows("no tasks of this kind have coroutines of their own");
     let m4 = ["run", "spawn", "-q", "--set", "kind=process", "--target", "tandem@cortex-m4"];
     chronoscope(&m4).exits(0).shows("tandem has threads and coroutines");
 }

@@ -324,7 +324,10 @@ where
         T::delay_until(all.kernel, ready(round)).await;
         all.set(ALONE + round, first + all.timetable.due(round));
         T::take(all.kernel, &all.answer).await;
-        let in_time = u32::from(all.kernel.now() < ready(round + 1));
+        // A round ends with the start of the next, for which there is still time then: a kernel that
+        // looks for work with its next tick answers within the round.
+        let end = first + all.timetable.start(round + 1);
+        let in_time = u32::from(all.kernel.now() < end);
         all.answered.store(all.answered.load(Relaxed) + in_time, Relaxed);
     }
 }

@@ -16,14 +16,21 @@
 //! Why both: the published figures are read as the cost of switching, but grow with N² (about 80
 //! instructions × N²), because the ring dominates them. The constant queue shows the rest.
 //!
+//! - `queue=kernel`: no queue of the suite's. The tasks are coroutines of two processes, half in
+//!   each, in the kernel's own ready sets ([`sets`]).
+//!
+//! With two workers, `order` says whose tasks follow each other: with `alternate` every task is the
+//! other worker's, as published; with `batched` all of the first worker's come before all of the
+//! second's, so that a run crosses once and hands back once.
+//!
 //! - **Start**: the first worker's mark, with all N queued, immediately before its first look into
 //!   the queue.
 //! - **End**: the mark of the worker that finds the queue empty, immediately after that look.
 //! - **Sample**: one run of N tasks. The series *timer ticks* is the same samples divided by
 //!   `interval_us`.
 //! - **Control**: the same with an empty queue (N = 0).
-//! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run, by the
-//!   workers' own count, and at least as many switches by the kernel's.
+//! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run (2 with
+//!   `order=batched`), by the workers' own count, and at least as many switches by the kernel's.
 //! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same
 //!   of the control.
 //! - **Source**: P2.switch.
@@ -35,6 +42,7 @@
 //! Queueing the N tasks is outside of the interval.
 
 mod queue;
+pub mod sets;
 
 use core::{
     hint::black_box,
@@ -45,8 +53,10 @@ use core::{
 
 use self::queue::Queue;
 use crate::{
+    arena::Arena,
     kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks, switches_since},
     mark::{self, MEASURED, Marks},
+    request::Request,
     spec::{Parameter, Spec, Values},
     trial::Trial,
     wire::{self, Series, Unit},
@@ -59,8 +69,8 @@ pub static SPEC: Spec = Spec {
     end: "immediately after the look that finds the queue empty",
     statistic: "one run of all N; the same divided by the timer's interval, not rounded",
     control: "the same with an empty queue",
-    evidence: "each task polled once a run; with two workers, N hand-overs a run, and as many \
-               switches counted by the kernel",
+    evidence: "each task polled once a run; with two workers, N hand-overs a run (2 in batches), \
+               and as many switches counted by the kernel",
     pin: "D0: high during a run; D7: during its control",
     source: "P2.switch",
     parameters: &[
@@ -75,9 +85,17 @@ pub static SPEC: Spec = Spec {
             name: "queue",
             unit: "",
             default: "linear",
-            values: Values::Word(&["linear", "constant"]),
+            values: Values::Word(&["linear", "constant", "kernel"]),
             help: "how a task is found in the run queue: by turning it round, as published, or at \
-                   once",
+                   once; kernel: each task is a coroutine of its process, in the kernel's order",
+        },
+        Parameter {
+            name: "order",
+            unit: "",
+            default: "alternate",
+            values: Values::Extra(&["alternate", "batched"]),
+            help: "with two workers: their tasks in turn, or all of the first, then all of the \
+                   second",
         },
         Parameter {
             name: "tasks",
@@ -129,6 +147,24 @@ fn poll(task: &Empty) -> bool {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
+fn is_batched(request: &Request<'_>) -> bool {
+    request.word("order") == "batched"
+}
+
+const ODD: Refusal = Refusal::new(
+    Reason::Invalid,
+    "two workers share the tasks evenly",
+    "ask for an even number of tasks",
+);
+
+/// Returns whether the request is for coroutines of tasks of the kind `T`.
+#[doc(hidden)]
+pub fn asks_for_sets<T: Tasks>(request: &Request<'_>) -> bool {
+    request.spec().name == SPEC.name
+        && request.word("queue") == "kernel"
+        && request.tasks() == T::KIND
+}
+
 struct Bench<K: Kernel> {
     kernel: &'static K,
     queue: Queue,
@@ -136,12 +172,27 @@ struct Bench<K: Kernel> {
     workers: &'static [Worker<K>],
     done: &'static K::Semaphore,
     loops: usize,
+    marks: Runs<K>,
+}
+
+struct Runs<K: Kernel> {
     /// The start of each run; `ends` has the same places.
     starts: Marks<K>,
     ends: Marks<K>,
     /// The marks of the runs with an empty queue.
     empty_starts: Marks<K>,
     empty_ends: Marks<K>,
+}
+
+impl<K: Kernel> Runs<K> {
+    fn new(arena: &Arena, loops: usize) -> Result<Self, Refusal> {
+        Ok(Self {
+            starts: Marks::new(arena, loops)?,
+            ends: Marks::new(arena, loops)?,
+            empty_starts: Marks::new(arena, loops)?,
+            empty_ends: Marks::new(arena, loops)?,
+        })
+    }
 }
 
 struct Worker<K: Kernel> {
@@ -160,9 +211,17 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
     let tasks = trial.request.count("tasks");
     let loops = trial.request.count("loops");
     let workers = if T::KIND == "coroutine" { 1 } else { 2 };
-    if tasks % workers != 0 {
-        let what = "two workers share the tasks evenly";
-        return Err(Refusal::new(Reason::Invalid, what, "ask for an even number of tasks"));
+    if trial.request.word("queue") == "kernel" {
+        return Err(Refusal::not_offered(
+            "no tasks of this kind have coroutines of their own here",
+        ));
+    }
+    if workers == 1 && trial.request.given("order").is_some() {
+        let what = "one worker has no order of workers";
+        return Err(Refusal::new(Reason::Invalid, what, "leave `order` out"));
+    }
+    if !tasks.is_multiple_of(workers) {
+        return Err(ODD);
     }
     let bench: &'static Bench<T::Kernel> = arena.place(Bench {
         kernel,
@@ -174,15 +233,15 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         })?,
         done: trial.semaphore(0)?,
         loops,
-        starts: Marks::new(arena, loops)?,
-        ends: Marks::new(arena, loops)?,
-        empty_starts: Marks::new(arena, loops)?,
-        empty_ends: Marks::new(arena, loops)?,
+        marks: Runs::new(arena, loops)?,
     })?;
     if workers == 2 {
         T::spawn(kernel, Priority::Urgent(1), second::<T>(bench))?;
     }
-    T::spawn(kernel, Priority::Urgent(1), first::<T>(bench))?;
+    match is_batched(&trial.request) {
+        true => T::spawn(kernel, Priority::Urgent(1), first::<T, true>(bench))?,
+        false => T::spawn(kernel, Priority::Urgent(1), first::<T, false>(bench))?,
+    }
     trial.wait(bench.done, workers).await;
     report::<T>(trial, bench);
     Ok(())
@@ -190,7 +249,9 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
 
 /// The worker that queues all tasks and starts each run. A second worker, if there is one, owns the
 /// last of an even number of tasks, and ends the run.
-async fn first<T: Tasks>(bench: &'static Bench<T::Kernel>) {
+///
+/// The order of tasks is a constant, so that the time between two runs is that of one order alone.
+async fn first<T: Tasks, const BATCHED: bool>(bench: &'static Bench<T::Kernel>) {
     let kernel = bench.kernel;
     let before = T::switches(kernel);
     let mut rested = kernel.now();
@@ -200,16 +261,23 @@ async fn first<T: Tasks>(bench: &'static Bench<T::Kernel>) {
             T::delay_until(kernel, kernel.now() + kernel.hertz() / 10).await;
             rested = kernel.now();
         }
-        bench.empty_starts.start(kernel, run, mark::CONTROL);
+        bench.marks.empty_starts.start(kernel, run, mark::CONTROL);
         execute::<T>(bench, 0).await;
-        bench.empty_ends.end(kernel, run, mark::CONTROL);
-        for (task, space) in (0..bench.tasks.len()).zip((0..bench.workers.len()).cycle()) {
-            bench.queue.push(task as u32, space as u32, 0);
+        bench.marks.empty_ends.end(kernel, run, mark::CONTROL);
+        if BATCHED {
+            let share = bench.tasks.len() / bench.workers.len();
+            for task in 0..bench.tasks.len() {
+                bench.queue.push(task as u32, (task / share) as u32, 0);
+            }
+        } else {
+            for (task, space) in (0..bench.tasks.len()).zip((0..bench.workers.len()).cycle()) {
+                bench.queue.push(task as u32, space as u32, 0);
+            }
         }
-        bench.starts.start(kernel, run, MEASURED);
+        bench.marks.starts.start(kernel, run, MEASURED);
         execute::<T>(bench, 0).await;
         if bench.workers.len() == 1 {
-            bench.ends.end(kernel, run, MEASURED);
+            bench.marks.ends.end(kernel, run, MEASURED);
         }
     }
     finish::<T>(bench, 0, before);
@@ -221,7 +289,7 @@ async fn second<T: Tasks>(bench: &'static Bench<T::Kernel>) {
     T::take(kernel, &bench.workers[1].turn).await;
     for run in 0..bench.loops {
         execute::<T>(bench, 1).await;
-        bench.ends.end(kernel, run, MEASURED);
+        bench.marks.ends.end(kernel, run, MEASURED);
         hand_over(bench, 1);
         if run + 1 < bench.loops {
             T::take(kernel, &bench.workers[1].turn).await;
@@ -267,7 +335,8 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
         let count = |what: fn(&Worker<T::Kernel>) -> &AtomicU32| -> f64 {
             bench.workers.iter().map(|worker| f64::from(what(worker).load(Relaxed))).sum()
         };
-        let crossings = tasks * bench.loops as f64;
+        let a_run = if is_batched(&trial.request) { 2.0 } else { tasks };
+        let crossings = a_run * bench.loops as f64;
         trial.evidence("hand-overs", count(|worker| &worker.handed_over), crossings, crossings);
         trial.evidence(
             "switches",
@@ -276,12 +345,16 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
             f64::INFINITY,
         );
     }
+    send(trial, &bench.marks);
+}
+
+fn send<K: Kernel>(trial: &mut Trial<'_, K>, marks: &Runs<K>) {
     let interval = trial.ticks(trial.request.number("interval_us")).max(1) as f64;
     let timer_ticks =
         Series { unit: Unit::Count, per: interval, ..Series::auxiliary("timer ticks") };
     let [pin, control_pin] = [MEASURED, mark::CONTROL].map(|pin| Some(wire::Pin::Pulse(pin)));
-    trial.durations(Series { pin, ..Series::measured("run") }, &bench.starts, &bench.ends);
-    trial.durations(timer_ticks, &bench.starts, &bench.ends);
+    trial.durations(Series { pin, ..Series::measured("run") }, &marks.starts, &marks.ends);
+    trial.durations(timer_ticks, &marks.starts, &marks.ends);
     let control = Series { pin: control_pin, ..Series::control("empty queue") };
-    trial.durations(control, &bench.empty_starts, &bench.empty_ends);
+    trial.durations(control, &marks.empty_starts, &marks.empty_ends);
 }

@@ -9,8 +9,8 @@
 //!   memory.
 //! - **End**: the worker's mark, immediately after the call has returned with a readable answer.
 //! - **Sample**: one call. Auxiliary: `processor time`, the worker's own for a call, by the
-//!   kernel's accounting over all calls, less that of as many rounds without a call. Figure: the
-//!   calls of all workers in a second.
+//!   kernel's accounting over all calls, less that of as many rounds without a call, where the kernel
+//!   keeps one. Figure: the calls of all workers in a second.
 //! - **Control**: the same rounds without the call: two marks, and the comparison.
 //! - **Evidence**: every answer equalled the sent bytes; the services, if they are tasks of their
 //!   own, counted every call; so did the driver, if it counts (binder).
@@ -30,7 +30,8 @@ use core::{
 
 use crate::{
     kernel::{
-        CallFailure, Clock, Fault, Kernel, Priority, ProcessorTime, Reason, Refusal, Transport,
+        CallFailure, Clock, Fault, Kernel, Priority, ProcessorTime, Reason, Refusal, Tasks,
+        Transport,
     },
     mark::{Marks, Slot},
     spec::{Parameter, Spec, Values},
@@ -75,9 +76,11 @@ pub static SPEC: Spec = Spec {
                 "eventfd",
                 "process_vm",
                 "passthrough",
+                "ipc",
             ]),
             help: "futex, eventfd: shared memory, and what rings; process_vm: read from the \
-                   other's memory; passthrough: no server",
+                   other's memory; passthrough: no server; ipc: a microkernel's call and answer, \
+                   few bytes in registers",
         },
         Parameter {
             name: "size",
@@ -138,6 +141,38 @@ pub static SPEC: Spec = Spec {
             + 1000 * workers
     },
 };
+
+/// The kernel's account of a task's processor time, if it keeps one.
+trait Account<K: Kernel>: 'static {
+    const IS_KEPT: bool;
+
+    /// Returns the processor time of the calling task, in ticks of the clock; 0 without an account.
+    fn processor_time(kernel: &'static K) -> u64;
+}
+
+/// The account of tasks of the kind `T`.
+enum Kept<T> {
+    #[expect(dead_code, reason = "the type is never instantiated")]
+    Of(T),
+}
+
+impl<T: ProcessorTime> Account<T::Kernel> for Kept<T> {
+    const IS_KEPT: bool = true;
+
+    fn processor_time(kernel: &'static T::Kernel) -> u64 {
+        T::processor_time(kernel)
+    }
+}
+
+enum Missing {}
+
+impl<K: Kernel> Account<K> for Missing {
+    const IS_KEPT: bool = false;
+
+    fn processor_time(_: &'static K) -> u64 {
+        0
+    }
+}
 
 struct Traffic<K: Kernel, W: Transport> {
     kernel: &'static K,
@@ -233,6 +268,27 @@ where
     T: ProcessorTime,
     W: Transport<Kernel = T::Kernel>,
 {
+    run_by::<T, W, Kept<T>>(trial).await
+}
+
+/// Runs the experiment without the workers' processor time, of which the kernel keeps no account.
+///
+/// # Errors
+/// The errors of [`run`].
+pub async fn run_without_account<T, W>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    W: Transport<Kernel = T::Kernel>,
+{
+    run_by::<T, W, Missing>(trial).await
+}
+
+async fn run_by<T, W, P>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    W: Transport<Kernel = T::Kernel>,
+    P: Account<T::Kernel>,
+{
     let (kernel, arena, request) = (trial.kernel, trial.arena, trial.request);
     let [size, workers, services, loops] =
         ["size", "workers", "services", "loops"].map(|name| request.count(name));
@@ -288,7 +344,7 @@ where
         }
     }
     for place in trial.order(workers) {
-        T::spawn(kernel, class, work::<T, W>(traffic, place))?;
+        T::spawn(kernel, class, work::<T, W, P>(traffic, place))?;
     }
     W::release(traffic.services);
     trial.wait(traffic.done, workers).await;
@@ -301,13 +357,13 @@ where
         // The workers have left, so the services end.
         trial.wait(traffic.ended, services).await;
     }
-    report(trial, traffic);
+    report(trial, traffic, P::IS_KEPT);
     Ok(())
 }
 
 async fn server<T, W>(traffic: &'static Traffic<T::Kernel, W>, place: usize)
 where
-    T: ProcessorTime,
+    T: Tasks,
     W: Transport<Kernel = T::Kernel>,
 {
     let limit = if place == 0 { traffic.limit } else { u32::MAX };
@@ -327,10 +383,11 @@ where
     traffic.kernel.give(traffic.ended);
 }
 
-async fn work<T, W>(traffic: &'static Traffic<T::Kernel, W>, place: usize)
+async fn work<T, W, P>(traffic: &'static Traffic<T::Kernel, W>, place: usize)
 where
-    T: ProcessorTime,
+    T: Tasks,
     W: Transport<Kernel = T::Kernel>,
+    P: Account<T::Kernel>,
 {
     let kernel = traffic.kernel;
     let worker = &traffic.workers[place];
@@ -349,7 +406,7 @@ where
             worker.spent.iter().zip([false, true].into_iter().zip(timed))
         {
             let mut choice = Choice::new(traffic, place);
-            let before = T::processor_time(kernel);
+            let before = P::processor_time(kernel);
             let mut right = 0;
             for round in 0..starts.len() {
                 let bytes = &traffic.payload[round % 256..][..size];
@@ -360,7 +417,7 @@ where
                 ends.mark(kernel, round);
                 right += u32::from(answer == bytes);
             }
-            let ran = T::processor_time(kernel) - before;
+            let ran = P::processor_time(kernel) - before;
             spent.store(<T::Kernel as Clock>::Slot::truncate(ran));
             worker.right.store(right, Relaxed);
         }
@@ -396,7 +453,11 @@ impl Choice {
     }
 }
 
-fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K, W>) {
+fn report<K: Kernel, W: Transport>(
+    trial: &mut Trial<'_, K>,
+    traffic: &Traffic<K, W>,
+    has_account: bool,
+) {
     let workers = traffic.workers;
     let loops = workers[0].starts.len();
     let calls = (loops * workers.len()) as f64;
@@ -420,8 +481,10 @@ fn report<K: Kernel, W: Transport>(trial: &mut Trial<'_, K>, traffic: &Traffic<K
         let [without, with] = [0, 1].map(|place| worker.spent[place].load());
         K::Slot::between(without, with).max(0).unsigned_abs()
     };
-    let series = Series { per: loops as f64, ..Series::auxiliary("processor time") };
-    trial.values(series, workers.iter().map(spent));
+    if has_account {
+        let series = Series { per: loops as f64, ..Series::auxiliary("processor time") };
+        trial.values(series, workers.iter().map(spent));
+    }
     // From the first start of all workers to the last end.
     let first = &workers[0].starts;
     let began = workers.iter().map(|worker| first.until(0, &worker.starts, 0)).min().unwrap_or(0);

@@ -6,7 +6,7 @@
 
 use super::{
     coroutines,
-    entry::Frame,
+    entry::{Caller, Frame},
     object::{self, Kind},
     process::{self, Cause, HANDED, Plan, Process, this},
 };
@@ -50,9 +50,9 @@ impl Answer {
 
     /// A result, and a task to switch to before the caller gets it.
     #[inline(always)]
-    fn after(frame: &mut Frame, result: usize, next: Option<Task>) -> Self {
+    fn after(caller: Caller, result: usize, next: Option<Task>) -> Self {
         if next.is_some() {
-            frame.registers[Frame::A0] = result;
+            caller.set(Frame::A0, result);
         }
         Self { result, next }
     }
@@ -63,11 +63,11 @@ pub(super) const TAKE: usize = 3;
 pub(super) const CALL: usize = 12;
 pub(super) const REPLY: usize = 13;
 
-type Function = extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame) -> Answer;
+type Function = extern "C" fn(usize, usize, usize, usize, usize, usize, Caller) -> Answer;
 
 /// A call as the entry makes it: the number is the eighth argument, which most do not read.
 pub(super) type Call =
-    extern "C" fn(usize, usize, usize, usize, usize, usize, &mut Frame, usize) -> Answer;
+    extern "C" fn(usize, usize, usize, usize, usize, usize, Caller, usize) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
 pub(super) static CALLS: [Function; 23] = [
@@ -106,12 +106,12 @@ extern "C" fn publishing(
     d: usize,
     e: usize,
     f: usize,
-    frame: &mut Frame,
+    caller: Caller,
     number: usize,
 ) -> Answer {
-    coroutines::raise(entered(), frame.owner());
+    coroutines::raise(entered(), caller.process());
     // The entry has compared the number with the table's length.
-    CALLS[number](a, b, c, d, e, f, frame)
+    CALLS[number](a, b, c, d, e, f, caller)
 }
 
 /// Interrupts are masked in every call's function at its start.
@@ -142,7 +142,7 @@ extern "C" fn unknown(
     _: usize,
     _: usize,
     _: usize,
-    _: &mut Frame,
+    _: Caller,
 ) -> Answer {
     Answer::of(UNKNOWN)
 }
@@ -154,14 +154,14 @@ extern "C" fn give(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     let m = entered();
-    let Some(object) = named(m, frame.owner(), handle, Kind::Semaphore) else {
+    let Some(object) = named(m, caller.process(), handle, Kind::Semaphore) else {
         return Answer::of(NO_OBJECT);
     };
     let next = object.give(m);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 extern "C" fn take(
@@ -171,15 +171,15 @@ extern "C" fn take(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     let m = entered();
-    let me = frame.owner();
+    let me = caller.process();
     let Some(object) = named(m, me, handle, Kind::Semaphore) else {
         return Answer::of(NO_OBJECT);
     };
     let next = object.take(m, me);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 /// The latest time that a process can wait for: boards' alarms may count with a sign.
@@ -192,7 +192,7 @@ extern "C" fn sleep(
     _: usize,
     _: usize,
     _: usize,
-    _: &mut Frame,
+    _: Caller,
 ) -> Answer {
     let due = (due as u64).min(LATEST);
     open(entered(), || {
@@ -224,13 +224,13 @@ extern "C" fn spawn(
     order: usize,
     first: usize,
     second: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     let priority = order & !APART;
     if priority > usize::from(Priority::HIGHEST.value()) || length > HANDED {
         return Answer::of(INVALID);
     }
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let plan = Plan {
         entry,
         argument: address,
@@ -268,9 +268,9 @@ extern "C" fn end(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let me = frame.owner();
+    let me = caller.process();
     open(entered(), || process::end(me, Cause::Own(status & 0xffff_ffff)))
 }
 
@@ -281,12 +281,12 @@ extern "C" fn reap(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let Some((handle, status)) = process::reap(entered(), frame.owner()) else {
+    let Some((handle, status)) = process::reap(entered(), caller.process()) else {
         return Answer::of(NO_OBJECT);
     };
-    frame.registers[Frame::A1] = status;
+    caller.set(Frame::A1, status);
     Answer::of(handle)
 }
 
@@ -297,9 +297,9 @@ extern "C" fn kill(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let killed = process::kill(entered(), frame.owner(), handle);
+    let killed = process::kill(entered(), caller.process(), handle);
     Answer::of(if killed { 0 } else { NO_OBJECT })
 }
 
@@ -310,7 +310,7 @@ extern "C" fn create(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     let kind = match kind {
         0 => Kind::Semaphore,
@@ -320,7 +320,7 @@ extern "C" fn create(
         _ => return Answer::of(INVALID),
     };
     let Ok(count) = u32::try_from(count) else { return Answer::of(INVALID) };
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     if !process::admit_object(m, me) {
         return Answer::of(FULL);
     }
@@ -339,13 +339,13 @@ extern "C" fn send(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
     let Ok(word) = u32::try_from(word) else { return Answer::of(INVALID) };
     let next = object.send(m, me, word);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 extern "C" fn receive(
@@ -355,12 +355,12 @@ extern "C" fn receive(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
     let (word, next) = object.receive(m, me);
-    Answer::after(frame, word, next)
+    Answer::after(caller, word, next)
 }
 
 extern "C" fn call(
@@ -370,12 +370,12 @@ extern "C" fn call(
     c: usize,
     d: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
     let next = object.call(m, me, [a, b, c, d]);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 extern "C" fn reply_and_receive(
@@ -385,12 +385,12 @@ extern "C" fn reply_and_receive(
     c: usize,
     d: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
     match object.reply_and_receive(m, me, handle, [a, b, c, d]) {
-        Ok(next) => Answer::after(frame, 0, next),
+        Ok(next) => Answer::after(caller, 0, next),
         Err(()) => Answer::of(DEAD),
     }
 }
@@ -405,12 +405,12 @@ extern "C" fn print(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     if length > PRINTED {
         return Answer::of(INVALID);
     }
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let (space, is_first) = (me.space(m), me.family(m) == 0);
     let whole = open(m, || {
         let whole = space.read(address, length, |_, _| ());
@@ -435,11 +435,11 @@ extern "C" fn counts(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     let m = entered();
-    frame.registers[Frame::A1] = frame.entries;
-    frame.registers[Frame::A1 + 1] = process::ended_entries(m);
+    caller.set(Frame::A1, caller.entries());
+    caller.set(Frame::A1 + 1, process::ended_entries(m));
     Answer::of(process::switches(m, KERNEL.current(m)))
 }
 
@@ -450,11 +450,11 @@ extern "C" fn lock(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.lock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(frame, 0, next))
+    object.lock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
 }
 
 extern "C" fn unlock(
@@ -464,11 +464,11 @@ extern "C" fn unlock(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(frame, 0, next))
+    object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
 }
 
 extern "C" fn open_page(
@@ -478,10 +478,10 @@ extern "C" fn open_page(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
-    if frame.page != 0 {
+    let (m, me) = (entered(), caller.process());
+    if caller.page() != 0 {
         return Answer::of(INVALID);
     }
     let page = open(m, || coroutines::open(me));
@@ -496,14 +496,14 @@ extern "C" fn give_way(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
-    if frame.page == 0 {
+    let (m, me) = (entered(), caller.process());
+    if caller.page() == 0 {
         return Answer::of(INVALID);
     }
     let next = coroutines::give_way(m, me, yields == 1);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 extern "C" fn listen(
@@ -513,14 +513,14 @@ extern "C" fn listen(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
-    if frame.page == 0 {
+    let (m, me) = (entered(), caller.process());
+    if caller.page() == 0 {
         return Answer::of(INVALID);
     }
     let next = coroutines::listen(m, me);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }
 
 /// `a0` is the bit of the inbox, `a1` the priority.
@@ -531,13 +531,13 @@ extern "C" fn bell(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
     if slot >= coroutines::SLOTS || priority > usize::from(Priority::HIGHEST.value()) {
         return Answer::of(INVALID);
     }
-    let (m, me) = (entered(), frame.owner());
-    if frame.page == 0 {
+    let (m, me) = (entered(), caller.process());
+    if caller.page() == 0 {
         return Answer::of(INVALID);
     }
     if !process::admit_object(m, me) {
@@ -562,11 +562,11 @@ extern "C" fn ring(
     _: usize,
     _: usize,
     _: usize,
-    frame: &mut Frame,
+    caller: Caller,
 ) -> Answer {
-    let (m, me) = (entered(), frame.owner());
+    let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::of(NO_OBJECT) };
     let Some((owner, slot, level)) = object.hung(m) else { return Answer::of(DEAD) };
     let next = coroutines::ring(m, me, owner, slot, level);
-    Answer::after(frame, 0, next)
+    Answer::after(caller, 0, next)
 }

@@ -44,7 +44,7 @@ use crate::{
     task::Header,
     wait::Waiter,
 };
-use core::{arch::global_asm, mem::offset_of};
+use core::{arch::global_asm, mem::offset_of, ptr::NonNull};
 
 /// The state of a process outside of the kernel, at the high end of its kernel stack. User mode
 /// cannot access it.
@@ -88,11 +88,41 @@ impl Frame {
     pub(super) const SP: usize = 2;
     pub(super) const A0: usize = 10;
     pub(super) const A1: usize = 11;
+}
 
-    /// The process that the frame belongs to.
+/// The frame of the process that is in a call. No reference: results are written there through
+/// other pointers, too, also by other processes while this one waits.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(super) struct Caller(NonNull<Frame>);
+
+impl Caller {
+    /// The process that calls.
     #[inline(always)]
-    pub(super) fn owner(&self) -> &'static Process {
-        self.process
+    pub(super) fn process(self) -> &'static Process {
+        // SAFETY: the entry alone makes a `Caller`, from the frame of the process that calls, which
+        // is static memory. The field is constant from the record's first process on.
+        unsafe { (&raw const (*self.0.as_ptr()).process).read() }
+    }
+
+    /// Sets a register's value in user mode.
+    #[inline(always)]
+    pub(super) fn set(self, number: usize, value: usize) {
+        debug_assert!(number < 32);
+        // SAFETY: as above; the process is in the kernel, so nothing else uses its registers now.
+        unsafe { (&raw mut (*self.0.as_ptr()).registers).cast::<usize>().add(number).write(value) };
+    }
+
+    /// The writes of `satp` for the process.
+    pub(super) fn entries(self) -> usize {
+        // SAFETY: as above: the assembly alone writes it, on the way to user mode.
+        unsafe { (&raw const (*self.0.as_ptr()).entries).read() }
+    }
+
+    /// The page of the process's coroutines; 0 without one.
+    pub(super) fn page(self) -> usize {
+        // SAFETY: as above: calls of this process alone write it.
+        unsafe { (&raw const (*self.0.as_ptr()).page).read() }
     }
 }
 

@@ -35,6 +35,9 @@ mod handle;
 #[cfg(any(test, target_arch = "riscv64"))]
 mod table;
 
+#[cfg(all(target_os = "none", target_arch = "riscv64", feature = "time-slice"))]
+compile_error!("the feature `processes` excludes `time-slice`: a system call begins no slice");
+
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod call;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
@@ -80,11 +83,11 @@ mod board {
     /// The first process has 32 KiB of stack; processes that it spawns have 4 KiB.
     ///
     /// # Errors
-    /// If a first process runs already.
+    /// If it has been called before; nothing changes then.
     ///
     /// # Panics
-    /// If the program is no ELF image of the form that [`Program`] describes, or the memory does
-    /// not suffice for one process.
+    /// If the program is no ELF image of the form that [`Program`] describes, the memory does not
+    /// suffice for one process, or `asids` is set and the core has too few ASIDs for all processes.
     pub fn start<H: Host>(
         _: &Me,
         program: &Program,
@@ -92,9 +95,10 @@ mod board {
         asids: bool,
         request: &[u8],
     ) -> Result<(), StillAlive> {
-        process::set_host(H::write, H::report);
+        process::set_host(H::write, H::report)?;
         let entry = space::set_up(program, memory, asids);
-        process::start_first(entry, request)
+        process::start_first(entry, request);
+        Ok(())
     }
 }
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]

@@ -498,31 +498,35 @@ impl Large {
     }
 
     /// The server, or the holder, is about to end: the calls that wait for it fail with `reason`.
-    /// Interrupts are on between two of them; if another server comes meanwhile, the rest is for
-    /// that one.
+    /// The call that it serves fails before another can be the server. Interrupts are on between
+    /// two of the others; if another server comes meanwhile, the rest is for that one.
     pub(super) fn close(&self, reason: usize) {
-        masked(|m| {
-            self.server.set(m, None);
-            self.idle.set(m, None);
-        });
-        let next = |m| {
-            let served = self.take_served(m);
-            let callers = self.callers.get(m).filter(|_| self.server.get(m).is_none());
-            served.or_else(|| callers.and_then(|callers| serve(m, callers)))
-        };
+        let (mask, m) = Mask::set();
+        self.server.set(m, None);
+        self.idle.set(m, None);
+        let served = self.take_served(m);
+        Self::refuse(m, served, reason);
+        kernel::reschedule(m, mask);
+        mask.restore();
         loop {
             let (mask, m) = Mask::set();
-            let caller = next(m);
-            if let Some(caller) = caller {
-                caller.calls.set(m, None);
-                caller.set_result(m, Frame::A0, reason);
-                kernel::wake(m, caller.task());
-                kernel::reschedule(m, mask);
-            }
+            let callers = self.callers.get(m).filter(|_| self.server.get(m).is_none());
+            let caller = callers.and_then(|callers| serve(m, callers));
+            Self::refuse(m, caller, reason);
+            kernel::reschedule(m, mask);
             mask.restore();
             if caller.is_none() {
                 return;
             }
+        }
+    }
+
+    /// Has the call of a process that waits fail with `reason`.
+    fn refuse(m: Masked, caller: Option<&'static Process>, reason: usize) {
+        if let Some(caller) = caller {
+            caller.calls.set(m, None);
+            caller.set_result(m, Frame::A0, reason);
+            kernel::wake(m, caller.task());
         }
     }
 }

@@ -42,7 +42,7 @@ use core::{
 };
 
 /// The processes that can be alive at a time, or ended and not reaped.
-const PROCESSES: usize = 512;
+pub(super) const PROCESSES: usize = 512;
 /// The families that can exist at a time.
 pub(super) const FAMILIES: usize = 16;
 /// The processes and the objects of a family other than the first.
@@ -104,7 +104,9 @@ const _: () = assert!(offset_of!(Process, header) == 0);
 static RECORDS: [Process; PROCESSES] = [const { Process::new() }; PROCESSES];
 
 struct Members {
-    /// The processes that have not left [`end`]: the family's number is in use.
+    /// The records of the family: of processes that have not left [`end`], and of those that have
+    /// ended and are not reaped. A founder's is its parent's from its end on. While there are any,
+    /// the family's number is in use.
     processes: Shared<u32>,
     /// The processes that can use the family's objects: they have not begun to end.
     users: Shared<u32>,
@@ -126,6 +128,7 @@ static MEMBERS_OF: [Members; FAMILIES] = [const {
 }; FAMILIES];
 
 struct All {
+    started: Shared<bool>,
     /// Records from here on have never been used.
     made: Shared<usize>,
     free: Shared<Option<&'static Process>>,
@@ -138,6 +141,7 @@ struct All {
 }
 
 static ALL: All = All {
+    started: Shared::new(false),
     made: Shared::new(0),
     free: Shared::new(None),
     write: Shared::new(|_| ()),
@@ -250,6 +254,18 @@ impl Process {
         self.doomed.get(m)
     }
 
+    /// Returns whether the process founded its family, so that its record is its parent's once it
+    /// has ended.
+    fn is_founder(&self, m: Masked) -> bool {
+        self.place.family() != self.family.get(m)
+    }
+
+    /// Takes the record out of the count of its family's.
+    fn leave_family(&self, m: Masked) {
+        let records = &MEMBERS_OF[usize::from(self.family.get(m))].processes;
+        records.set(m, records.get(m) - 1);
+    }
+
     /// The memory of a process that has been alive.
     pub(super) fn space(&self, m: Masked) -> Space {
         self.space.get(m).expect("a process has an address space")
@@ -337,6 +353,9 @@ impl Process {
     /// Terminates for processes that call each other in a circle, too. The level of each follows
     /// from others by a minimum, so after one change all further ones have the same direction, and
     /// there are 32 levels.
+    ///
+    /// Interrupts stay masked for the whole chain: at most 7 further processes in a family other
+    /// than the first, whose chains are its own program's.
     pub(super) fn settle(&'static self, m: Masked) {
         self.settle_among(m, true);
     }
@@ -410,11 +429,18 @@ pub(super) fn this(m: Masked) -> &'static Process {
     Process::of(KERNEL.current(m))
 }
 
-pub(super) fn set_host(write: Write, report: Report) {
+/// Notes the parts that the program gives the kernel. `Err` if they have been given before, and
+/// nothing changes.
+pub(super) fn set_host(write: Write, report: Report) -> Result<(), StillAlive> {
     masked(|m| {
+        if ALL.started.get(m) {
+            return Err(StillAlive);
+        }
+        ALL.started.set(m, true);
         ALL.write.set(m, write);
         ALL.report.set(m, report);
-    });
+        Ok(())
+    })
 }
 
 pub(super) fn write(bytes: &[u8]) {
@@ -434,11 +460,8 @@ pub(super) struct Plan {
 }
 
 /// Starts the first process, of the first family.
-pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive> {
+pub(super) fn start_first(entry: usize, request: &[u8]) {
     let process = masked(|m| {
-        if ALL.made.get(m) != 0 {
-            return Err(StillAlive);
-        }
         // SAFETY: the vectors lead to entries that go on in the kernel's own.
         unsafe { arch::set_vectors(continuations(space::has_asids(m)).vectors) };
         space::write_request(m, request);
@@ -449,8 +472,8 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
         MEMBERS_OF[0].users.set(m, 1);
         process.place.occupy(0, 0);
         process.family.set(m, 0);
-        Ok(process)
-    })?;
+        process
+    });
     let plan = Plan {
         entry,
         argument: space::ARENA,
@@ -459,7 +482,6 @@ pub(super) fn start_first(entry: usize, request: &[u8]) -> Result<(), StillAlive
         apart: false,
     };
     begin((process, true), &plan, &[], request.len());
-    Ok(())
 }
 
 /// Blocks the thread until the first process has ended, and returns how.
@@ -559,6 +581,9 @@ pub(super) fn dismiss_object(m: Masked, process: &Process) {
 
 /// Returns a record that nobody knows to the free ones.
 fn free(m: Masked, process: &'static Process) {
+    if !process.is_founder(m) {
+        process.leave_family(m);
+    }
     process.next.set(m, ALL.free.get(m));
     ALL.free.set(m, Some(process));
 }
@@ -608,7 +633,7 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     process.children.set(m, 0);
     process.first_ended.set(m, None);
     process.calls.set(m, None);
-    process.serves.set(m, None);
+    debug_assert!(process.serves.get(m).is_none(), "cleared at the end of the last process");
     process.header.admit(m);
     let low = space.kernel_stack - 2 * PAGE;
     let stack = frame.addr();
@@ -692,6 +717,11 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     let (serves, page) = masked(|m| (me.serves.get(m), me.page.get(m)));
     if let Some(large) = serves {
         large.close(call::DEAD);
+        let (mask, m) = Mask::set();
+        me.serves.set(m, None);
+        me.settle(m);
+        kernel::reschedule(m, mask);
+        mask.restore();
     }
     if page != 0 {
         coroutines::close(me);
@@ -718,8 +748,9 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
         end_family(me, family);
     }
     let (_, m) = Mask::set();
-    let members = &MEMBERS_OF[usize::from(me.family(m))];
-    members.processes.set(m, members.processes.get(m) - 1);
+    if founded {
+        me.leave_family(m);
+    }
     me.status.set(
         m,
         match cause {
@@ -732,7 +763,8 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     let entries = unsafe { (*me.frame(m)).entries };
     ALL.entries.set(m, ALL.entries.get(m) + entries);
     hand_to_parent(m, me);
-    if me.index() == 0 {
+    // The record may be a later process's, of children that outlive the first.
+    if me.index() == 0 && ALL.first.get(m).is_none() {
         ALL.first.set(m, Some(me.ended(cause)));
         ALL.first_ended.give();
     }

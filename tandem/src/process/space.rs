@@ -19,6 +19,7 @@
 //! - Translations that the processor may hold of an address space are dropped by `sfence.vma`
 //!   before the first instruction of its next process.
 
+use super::process::PROCESSES;
 use super::table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE};
 use crate::{
     shared::{Masked, Shared},
@@ -45,10 +46,12 @@ impl Program {
     /// The program in `image`.
     ///
     /// # Panics
-    /// If the image does not begin with a page of memory.
+    /// If the image does not begin and end with a page of memory: processes can read whole pages,
+    /// so also what lies behind its last byte.
     #[must_use]
     pub fn new(image: &'static [u8]) -> Self {
         assert!(image.as_ptr().addr().is_multiple_of(PAGE), "a program begins with a page");
+        assert!(image.len().is_multiple_of(PAGE), "a program ends with a page: fill it up");
         Self(image)
     }
 
@@ -169,7 +172,8 @@ pub(super) fn set_up(program: &Program, memory: Memory, asids: bool) -> usize {
         PAGES.program.set(m, table);
         let root = new_table(m).expect("memory for tables");
         write_root(m, root);
-        enter(root);
+        let highest = enter(root);
+        assert!(!asids || highest >= PROCESSES, "the core has too few ASIDs: start without them");
         entry
     })
 }
@@ -227,12 +231,30 @@ fn program_table(m: Masked, program: &Program) -> Option<(usize, usize)> {
 
 const MODE: usize = 8 << 60;
 
-/// Turns paging on, with the kernel's own root.
-fn enter(root: usize) {
-    // SAFETY: the root maps all memory and devices at their physical addresses, and code as such.
+const ASID: u32 = 44;
+
+/// Turns paging on, with the kernel's own root. Returns the highest ASID that the core has.
+fn enter(root: usize) -> usize {
+    let satp = MODE | root >> 12;
+    let found: usize;
+    // SAFETY: the root maps all memory and devices at their physical addresses, and code as such;
+    // its entries are global, so the ASID makes no difference. Bits that the core does not have
+    // read as 0.
     unsafe {
-        asm!("csrw satp, {}", "sfence.vma", in(reg) MODE | root >> 12, options(nostack));
+        asm!(
+            // The stores to the tables come before the first walk of them.
+            "sfence.vma",
+            "csrw satp, {all}",
+            "csrr {found}, satp",
+            "csrw satp, {none}",
+            "sfence.vma",
+            all = in(reg) satp | 0xffff << ASID,
+            none = in(reg) satp,
+            found = out(reg) found,
+            options(nostack)
+        );
     }
+    found >> ASID & 0xffff
 }
 
 /// Whether each process has an ASID of its own.
@@ -262,7 +284,7 @@ impl Space {
         let [middle, last] = [root + PAGE, root + 2 * PAGE];
         let kernel_stack = last + PAGE + KERNEL_STACK;
         let asid = if PAGES.asids.get(m) { number } else { 0 };
-        let satp = MODE | asid << 44 | root >> 12;
+        let satp = MODE | asid << ASID | root >> 12;
         Some(Self { root, middle, stack: kernel_stack, size: stack, kernel_stack, satp })
     }
 
@@ -304,7 +326,9 @@ impl Space {
     /// Drops the processor's translations of this address space.
     fn fence(&self) {
         // SAFETY: the processor reads the tables again.
-        unsafe { asm!("sfence.vma zero, {}", in(reg) self.satp >> 44 & 0xffff, options(nostack)) };
+        unsafe {
+            asm!("sfence.vma zero, {}", in(reg) self.satp >> ASID & 0xffff, options(nostack))
+        };
     }
 
     /// Copies `bytes` to the high end of the stack, below `above` bytes. Returns the address for

@@ -46,7 +46,7 @@ pub fn soak_twice(chip: &Chip) -> Result<()> {
     Ok(())
 }
 
-fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
+pub fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
     let mut emulator = Command::new("timeout");
     emulator.arg("900").args(chip.emulator);
     emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(chip.image(image)?);
@@ -54,51 +54,6 @@ fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
     let output = emulator.output().context("cannot start timeout")?;
     let text = [output.stdout, output.stderr].concat();
     Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
-}
-
-/// The heading of a chip's table of costs in `docs/tandem.md`.
-const COSTS: [(&str, &str); 2] = [
-    ("cortex-m4", "| from mark to mark | instructions | goal | best peer |"),
-    ("rv32", "| from mark to mark | instructions | Cortex-M4F |"),
-];
-
-/// The instructions by which a cost may exceed the page's figure: another compiler of the same
-/// release places a few of them elsewhere.
-const COST_SLACK: u32 = 3;
-
-/// Runs the benchmark, prints its rows, and compares those that have a row of the same name in the
-/// chip's table in `docs/tandem.md` with it. The page has no table for the other chips.
-pub fn costs(chip: &Chip) -> Result<()> {
-    let (status, output) = emulate(chip, "release/benchmark")?;
-    print!("{output}");
-    if !status.success() {
-        bail!("the benchmark ended with {status}");
-    }
-    let Some((_, heading)) = COSTS.iter().find(|table| table.0 == chip.name) else { return Ok(()) };
-    let page = fs::read_to_string(root().join("docs/tandem.md"))?;
-    let table = page.lines().skip_while(|line| line != heading).skip(2);
-    let table = table.take_while(|line| line.starts_with('|'));
-    let mut compared = 0;
-    for cells in table.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>()) {
-        let Some(cost) = median(&output, cells[1]) else { continue };
-        let figure: u32 = cells[2].parse().with_context(|| format!("{}: no figure", cells[1]))?;
-        if cost > figure + COST_SLACK {
-            bail!("{}: {cost} instructions, {figure} by docs/tandem.md", cells[1]);
-        }
-        compared += 1;
-    }
-    if compared < 20 {
-        bail!("docs/tandem.md has {compared} rows of the benchmark on {}", chip.name);
-    }
-    Ok(())
-}
-
-/// The median of a row that the benchmark has printed.
-fn median(output: &str, row: &str) -> Option<u32> {
-    output.lines().find_map(|line| {
-        let rest = line.strip_prefix(row)?.trim_start().strip_prefix("goal")?;
-        rest.split_once("median")?.1.split_whitespace().next()?.parse().ok()
-    })
 }
 
 /// The row of `docs/tandem.md` with the size of the smallest image, and the sections it counts.

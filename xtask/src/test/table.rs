@@ -163,7 +163,13 @@ fn bench(xtask: &str, filters: &[String]) -> Vec<Step> {
             .lock(lock)
     };
     let lint = Step::new(Stage::Full, "clippy of the bench board", &clippy);
-    boards.map(board).into_iter().chain([lint.after(&["packages"]).lock("bench ibex")]).collect()
+    // CVA6 runs images of 64 bits alone, which the tests of the chips have.
+    let cva6 = Step::new(Stage::Full, "bench board, cva6", &[xtask, "bench", "cva6", "build"]);
+    let rest = [
+        lint.after(&["packages"]).lock("bench ibex"),
+        cva6.after(&["packages"]).lock("bench cva6"),
+    ];
+    boards.map(board).into_iter().chain(rest).collect()
 }
 
 fn firmware(xtask: &str) -> Result<Vec<Step>> {
@@ -412,11 +418,22 @@ fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
     let clippy =
         LINTED.map(|features| [cargo("clippy", features), vec!["--", "-D", "warnings"]].concat());
     add(all(rest, format!("tandem: clippy for {name}"), &clippy), "packages", "firmware");
+    let release = |command, features, bin| {
+        [cargo(command, features), vec!["--release", "--bin", bin]].concat()
+    };
+    let is_by_hand = name == "cortex-m4";
+    let slices = [release("build", "time-slice", "benchmark"), vec![xtask, "step", "costs", name]];
+    let by_hand = [
+        [release("clippy", "layout", "by_hand"), vec!["--", "-D", "warnings"]].concat(),
+        release("build", "layout", "by_hand"),
+    ];
+    let first = if is_by_hand { [by_hand, slices].concat() } else { Vec::new() };
     let costs = [
         [cargo("build", ""), vec!["--release"]].concat(),
         vec![xtask, "step", "costs", name],
         vec![xtask, "step", "sizes", name],
     ];
+    let costs = [first, costs.to_vec()].concat();
     add(all(rest, format!("tandem: costs on {name}"), &costs), "packages", "firmware");
     steps
 }
@@ -482,6 +499,11 @@ fn tests(filters: &[String]) -> Result<Vec<Step>> {
     let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
     fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
     steps.push(fuzz);
+    let writers = ["--test", "files", "many_writers", "--", "--nocapture"];
+    let mut writers =
+        Step::new(Stage::Long, "tests: 8 writers, 200 runs each", &cargo_test(&writers, &[]));
+    writers.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
+    steps.push(writers.after(&["packages"]));
     let calls = cargo_test(&["--test", "chips", "hostile"], &[]);
     let mut calls = Step::new(Stage::Long, "tests: 10,000,000 system calls", &calls);
     calls.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());

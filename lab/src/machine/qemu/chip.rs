@@ -58,8 +58,15 @@ pub static CHIPS: [Chip; 10] = [
     },
     Chip {
         name: "cortex-m0",
-        arguments: &["-machine", "microbit", "-global", "nrf51-soc.sram-size=131072"],
-        code: 0..0x4_0000,
+        arguments: &[
+            "-machine",
+            "microbit",
+            "-global",
+            "nrf51-soc.sram-size=131072",
+            "-global",
+            "nrf51-soc.flash-size=524288",
+        ],
+        code: 0..0x8_0000,
         instruction: "shift=7",
         ..CORTEX_M
     },

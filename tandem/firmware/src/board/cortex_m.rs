@@ -9,6 +9,8 @@
 #[cfg_attr(not(chip = "stm32"), path = "cortex_m/scaled.rs")]
 mod clock;
 
+#[cfg(feature = "layout")]
+pub use clock::{CLOCK, EXTENSION};
 pub use clock::{Mark, instructions, mark, set_ticks, ticks};
 // For its implementation of critical sections.
 use cortex_m as _;
@@ -185,7 +187,7 @@ impl Driver for Clock {
 }
 
 /// The longest alarm in instructions: SysTick has 24 bits. One that comes early is set again.
-const LONGEST: u64 = 1 << ((1_u64 << 24) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
+pub const LONGEST: u64 = 1 << ((1_u64 << 24) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]

@@ -1,14 +1,17 @@
-//! The clock: one tick is one instruction. `cycle` is the supervisor's view of the counter that
-//! `chronoscope-rv32` reads as `mcycle`; here it has 64 bits in one register.
+//! The clock: one tick is one instruction in QEMU, one cycle on the RTL bench. `cycle` is the
+//! supervisor's view of the counter that `chronoscope-rv32` reads as `mcycle`; here it has 64 bits in
+//! one register.
 
 use core::arch::asm;
 
 use chronoscope_suite::wire::Domain;
 
+use crate::registers;
 #[cfg(feature = "uart")]
 use crate::registers::{TIME_HIGH, TIME_LOW};
 
-/// Ticks per second.
+/// Ticks per second in QEMU. Kernels take it for a constant; on the bench their ticks are cycles,
+/// of whatever length.
 pub const HERTZ: u64 = 1_000_000_000;
 
 /// The low 32 bits.
@@ -28,12 +31,17 @@ pub fn now() -> u64 {
 
 /// Ticks per second.
 pub fn hertz() -> u64 {
-    HERTZ
+    cycles_per_second().unwrap_or(HERTZ)
 }
 
-/// The unit of a tick.
+/// The unit of a tick: an instruction in QEMU, a cycle on the bench.
 pub fn domain() -> Domain {
-    Domain::Instructions
+    if cycles_per_second().is_some() { Domain::Cycles } else { Domain::Instructions }
+}
+
+/// The bench's clock rate; `None` in QEMU.
+pub fn cycles_per_second() -> Option<u64> {
+    Some(registers::HERTZ.read().into()).filter(|&hertz| hertz != 0)
 }
 
 /// Sets the real-time clock to the processor's counter. QEMU has them alike when it starts, but

@@ -1,5 +1,5 @@
 //! The machine `rv64`: an RV64IMAC in supervisor mode, with the interrupt controllers of QEMU's
-//! `virt`. The code in machine mode is that of `chronoscope-machine-mode`; no experiment calls it.
+//! `virt`. The same images run on `cva6`, the RTL bench's core of that architecture. The code in machine mode is that of `chronoscope-machine-mode`; no experiment calls it.
 //!
 //! The alarm, the registers and the UART are those of `chronoscope-rv32`, whose sources it shares.
 //! `docs/machines/qemu.md` gives the limits of the emulation.
@@ -15,7 +15,7 @@ pub mod host;
 pub mod interrupts;
 pub mod pins;
 #[path = "../../rv32/src/registers.rs"]
-#[allow(dead_code, reason = "the bench's registers are not in this machine")]
+#[allow(dead_code, reason = "of the bench's registers, only its clock rate is read")]
 mod registers;
 mod traps;
 

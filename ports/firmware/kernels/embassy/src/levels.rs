@@ -1,7 +1,8 @@
-//! The suite's priorities as embassy's executors, for each processor.
+//! The suite's priorities as embassy's executors: one for each on Cortex-M, or the main program's
+//! alone.
 
-#[cfg_attr(target_arch = "arm", path = "levels/cortex_m.rs")]
-#[cfg_attr(target_arch = "riscv32", path = "levels/riscv.rs")]
+#[cfg_attr(all(target_arch = "arm", not(feature = "thread")), path = "levels/interrupts.rs")]
+#[cfg_attr(any(target_arch = "riscv32", feature = "thread"), path = "levels/main_program.rs")]
 mod arch;
 
 pub use arch::{LEVELS, active, run};

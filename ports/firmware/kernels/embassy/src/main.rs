@@ -36,9 +36,12 @@ fn main() -> ! {
     })
 }
 
+/// The kernel's name in targets.
+const NAME: &str = if cfg!(feature = "thread") { "embassy-thread" } else { "embassy" };
+
 /// The director: reads the request, runs the experiment, ends the program.
 async fn direct(arena: Arena, spawners: Spawners) {
-    let names = || Names { kernel: "embassy", release: env!("RELEASE") };
+    let names = || Names { kernel: NAME, release: env!("RELEASE") };
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();

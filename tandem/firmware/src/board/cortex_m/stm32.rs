@@ -52,10 +52,23 @@ pub fn start() {
 }
 
 /// The clock's upper half, and the last reading of its lower half.
-struct Extension(UnsafeCell<(u32, u32)>);
+#[repr(transparent)]
+pub struct Extension(UnsafeCell<Halves>);
+
+/// Field order is known to the benchmark's code in assembly.
+#[repr(C)]
+struct Halves {
+    high: u32,
+    last: u32,
+}
+
+/// The register of the clock, for the benchmark's code in assembly.
+#[cfg(feature = "layout")]
+pub const CLOCK: usize = 0x4000_0c24;
+
 // SAFETY: accessed only with interrupts masked.
 unsafe impl Sync for Extension {}
-static EXTENSION: Extension = Extension(UnsafeCell::new((0, 0)));
+pub static EXTENSION: Extension = Extension(UnsafeCell::new(Halves { high: 0, last: 0 }));
 
 #[cold]
 #[inline(never)]
@@ -70,7 +83,7 @@ fn wrap(high: &mut u32) {
 #[inline(always)]
 pub unsafe fn now() -> u64 {
     // SAFETY: interrupts are masked, by this function's contract.
-    let (high, last) = unsafe { &mut *EXTENSION.0.get() };
+    let Halves { high, last } = unsafe { &mut *EXTENSION.0.get() };
     let low = ticks();
     if low < *last {
         wrap(high);

@@ -7,7 +7,10 @@
 #[path = "../../src/time.rs"]
 mod time;
 
-use core::cell::RefCell;
+use core::{
+    cell::RefCell,
+    fmt::{self, Write},
+};
 
 use board::host;
 use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
@@ -46,22 +49,49 @@ fn run(me: &tandem::Me<'_>) {
     let mut buffer = [0; size_of::<host::Buffer>()];
     let request = host::request(&mut buffer);
     let (asids, rest) = without_asid(request);
-    let mut text = [0; MAX_REQUEST];
-    let length = rest.clone().flat_map(str::bytes).count();
-    for (to, from) in text.iter_mut().zip(rest.flat_map(str::bytes)) {
-        *to = from;
+    let mut text = Text { bytes: [0; MAX_REQUEST + RATE], length: 0 };
+    let written = rest.into_iter().try_for_each(|piece| text.write_str(piece));
+    // A process reads the clock and no device, so it learns here what a tick is.
+    let told = board::clock::cycles_per_second().map(|hertz| write!(text, " cycles={hertz}"));
+    if written.is_err() || told.is_some_and(|told| told.is_err()) {
+        host::fail(format_args!("the request is too long"));
     }
-    // SAFETY: the linker script places code and constants in `CODE`, and nothing in `PAGES`.
-    let memory = unsafe { Memory::new(CODE, PAGES) };
     let program = Program::new(&PROGRAM.0);
-    let request = &text[..length.min(MAX_REQUEST)];
-    if process::start::<Console>(me, &program, memory, asids, request).is_err() {
+    let request = &text.bytes[..text.length];
+    // SAFETY: the linker script places code and constants in `CODE`, and nothing in `PAGES`.
+    let memory = || unsafe { Memory::new(CODE, PAGES) };
+    if process::start::<Console>(me, &program, memory(), asids, request).is_err() {
         host::fail(format_args!("the program cannot start"));
+    }
+    // The program runs, and goes on: a second start changes nothing.
+    if request.starts_with(b"check")
+        && process::start::<Console>(me, &program, memory(), asids, request).is_ok()
+    {
+        host::fail(format_args!("a second program has started"));
     }
     let end = process::wait_for_first(me);
     match end.cause {
         Cause::Own(0) => host::exit(),
         _ => host::fail(format_args!("{end}")),
+    }
+}
+
+/// The longest word that tells the clock's rate.
+const RATE: usize = " cycles=4294967295".len();
+
+/// The request for the program.
+struct Text {
+    bytes: [u8; MAX_REQUEST + RATE],
+    length: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
     }
 }
 

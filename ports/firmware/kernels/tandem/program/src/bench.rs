@@ -18,8 +18,9 @@ pub struct Shared {
     control: AtomicU64,
 }
 
-/// Measures all paths. `shared` is in the arena, and zero.
-pub fn run(shared: &'static Shared) {
+/// Measures all paths; with `only` "calls", those of the kernel's calls, which are few enough for a
+/// simulated core. `shared` is in the arena, and zero.
+pub fn run(shared: &'static Shared, only: Option<&str>) {
     shared.start.store(user::cycles(), Relaxed);
     shared.control.store(user::cycles() - shared.start.load(Relaxed), Relaxed);
     alone();
@@ -27,6 +28,9 @@ pub fn run(shared: &'static Shared) {
     gives(shared);
     calls();
     spawns();
+    if only == Some("calls") {
+        return;
+    }
     coroutines::turns(shared);
     coroutines::batches(shared);
 }

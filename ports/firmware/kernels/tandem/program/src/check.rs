@@ -33,6 +33,9 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("spaces", coroutines::spaces),
         ("published", coroutines::published),
         ("pages", coroutines::pages),
+        ("unreaped", races::unreaped),
+        ("successor", races::successor),
+        ("lowered", races::lowered),
         ("quota", races::quota),
         (LONG, races::generations),
     ];

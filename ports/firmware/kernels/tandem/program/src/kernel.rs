@@ -6,19 +6,22 @@ use chronoscope_suite::{Clock, Kernel, Reason, Refusal, Request, wire::Domain};
 use tandem_user::{self as user, Semaphore};
 
 /// The running kernel, set up for one case.
-pub struct Processes(());
+pub struct Processes {
+    /// The clock's rate if its ticks are cycles; `None` if they are instructions.
+    rate: Option<u64>,
+}
 
 impl Processes {
     /// # Errors
     /// [`Refusal`] for a key that the experiment does not know, and for primitives that only Linux
     /// has.
-    pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
+    pub fn new(request: &Request<'_>, rate: Option<u64>) -> Result<Self, Refusal> {
         if request.pairs().any(|(key, _)| !request.knows(key)) {
             let what = "this port has no parameters of its own";
             return Err(Refusal::new(Reason::Invalid, what, "leave them out"));
         }
         match request.given("primitive") {
-            None | Some("yield" | "semaphore" | "queue" | "native") => Ok(Self(())),
+            None | Some("yield" | "semaphore" | "queue" | "native") => Ok(Self { rate }),
             Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
         }
     }
@@ -42,7 +45,11 @@ impl Clock for Processes {
     }
 
     fn hertz(&self) -> u64 {
-        1_000_000_000
+        self.rate.unwrap_or(1_000_000_000)
+    }
+
+    fn domain(&self) -> Domain {
+        if self.rate.is_some() { Domain::Cycles } else { Domain::Instructions }
     }
 }
 

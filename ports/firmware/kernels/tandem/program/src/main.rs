@@ -13,6 +13,7 @@ mod offers;
 mod output;
 mod races;
 mod tasks;
+mod transport;
 
 use core::{panic::PanicInfo, slice, str};
 
@@ -36,24 +37,28 @@ extern "C" fn _start(request: *mut u8, length: usize) -> ! {
     // SAFETY: the kernel passes the arena's address and the request's length; nobody writes there.
     let text = unsafe { slice::from_raw_parts(request, length) };
     let text = str::from_utf8(text).unwrap_or_default().trim();
+    let (text, rate) = match text.rsplit_once(" cycles=") {
+        Some((text, rate)) => (text, rate.parse().ok()),
+        None => (text, None),
+    };
     // SAFETY: the arena goes on behind the request's page, and no other process runs yet.
     let region = unsafe { slice::from_raw_parts_mut(request.add(PAGE).cast(), ARENA - PAGE) };
     let mut words = text.split_ascii_whitespace();
     match words.next() {
         Some("check") => check::run(region, words.next().unwrap_or("all")),
         // SAFETY: zeroed by the kernel, aligned to a page, and of atomic integers.
-        Some("bench") => bench::run(unsafe { &*region.as_ptr().cast() }),
+        Some("bench") => bench::run(unsafe { &*region.as_ptr().cast() }, words.next()),
         Some("fuzz") => fuzz::run(words),
-        _ => measure(text, Arena::new(region)),
+        _ => measure(text, rate, Arena::new(region)),
     }
     user::end(0)
 }
 
-/// Runs an experiment.
-fn measure(text: &str, arena: Arena) {
+/// Runs an experiment. `rate` is the clock's if its ticks are cycles.
+fn measure(text: &str, rate: Option<u64>, arena: Arena) {
     let names = || Names { kernel: "tandem", release: env!("RELEASE") };
     match Request::parse(text)
-        .and_then(|request| Ok((request, arena.place(Processes::new(&request)?)?)))
+        .and_then(|request| Ok((request, arena.place(Processes::new(&request, rate)?)?)))
     {
         Ok((request, kernel)) => {
             let mut sink = Output;

@@ -439,3 +439,74 @@ pub fn generations() {
     assert_eq!(victim, first, "the handle has come round");
     assert_eq!(user::reap(), Some((victim, 1)), "an orphan was taken for a child");
 }
+
+/// A family has the records of its limit, also by children that have ended and nobody reaps.
+pub fn unreaped() {
+    let member = || {
+        let mut started = 0;
+        // SAFETY: the body holds nothing.
+        while unsafe { user::spawn(2, "brief", Family::Same, || ()) }.is_ok() {
+            started += 1;
+            user::yield_now();
+        }
+        user::end(started);
+    };
+    assert_eq!(outcome(Family::Apart, "hoarder", member), 7);
+    all_families_are_free();
+}
+
+/// The caller that a server serves when it ends is refused, and never gets the answer or the place
+/// of a caller of the next server.
+pub fn successor() {
+    let endpoint = Endpoint::new().expect("an endpoint");
+    for moment in 0..400 {
+        let due = user::cycles() + 30_000;
+        let first = start(1, Family::Same, "first", move || {
+            assert!(endpoint.reply_and_receive([0; 4]).is_ok(), "a call");
+            user::sleep_until(due);
+        });
+        let served = start(1, Family::Same, "served", move || {
+            user::end(u32::from(endpoint.call([0; 4]) == Err(Refused::Dead)));
+        });
+        user::sleep_until(due - 15_000);
+        let second = start(3, Family::Same, "second", move || {
+            user::sleep_until(due + 4 * moment);
+            while endpoint.reply_and_receive([7; 4]).is_ok() {}
+        });
+        let behind = start(1, Family::Same, "behind", move || {
+            let answer = endpoint.call([0; 4]);
+            user::end(u32::from(answer == Ok([7; 4]) || answer == Err(Refused::Dead)));
+        });
+        user::sleep_until(due + 20_000);
+        second.kill();
+        for _ in 0..4 {
+            let (child, status) = user::reap().expect("a child has ended");
+            let holds = match child {
+                child if child == first => status == 0,
+                child if child == second => status == 0 || status == KILLED,
+                child => (child == served || child == behind) && status == 1,
+            };
+            assert!(holds, "moment {moment}: status {status}");
+        }
+    }
+}
+
+/// A server that ends has its own priority again once it has refused its callers.
+pub fn lowered() {
+    let endpoint = Endpoint::new().expect("an endpoint");
+    let server = start(0, Family::Same, "server", move || {
+        assert!(endpoint.reply_and_receive([0; 4]).is_ok(), "a call");
+        sleep_for_ever();
+    });
+    user::sleep_until(user::cycles() + 10_000);
+    let caller = start(3, Family::Same, "caller", move || {
+        user::end(u32::from(endpoint.call([0; 4]) == Err(Refused::Dead)));
+    });
+    user::sleep_until(user::cycles() + 10_000);
+    assert!(server.kill());
+    assert!(server.kill(), "a server without callers ran to its end before its killer");
+    for _ in 0..2 {
+        let (child, status) = user::reap().expect("a child has ended");
+        assert_eq!(status, if child == caller { 1 } else { KILLED });
+    }
+}

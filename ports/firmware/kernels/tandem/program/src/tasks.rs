@@ -1,13 +1,18 @@
 //! Processes as the suite's tasks. A body refers to the arena, which is at the same address in all
 //! processes of the family; the kernel copies it to the new process's stack.
 
+use core::{mem::MaybeUninit, pin::Pin};
+
 use chronoscope_suite::{
     Priority, Refusal, Tasks,
     arena::Arena,
-    kernel::{Messages, Mutexes, Protocol},
+    kernel::{Messages, Mutexes, Order, Protocol, Sets},
     task::{Block, block_on},
 };
-use tandem_user::{self as user, Channel, Family, Semaphore};
+use tandem_user::{
+    self as user, Channel, Family, Semaphore,
+    coroutine::{self, Coroutine, Set},
+};
 
 use crate::kernel::{Process, Processes};
 
@@ -124,5 +129,40 @@ impl Mutexes for Process {
             Mutex::Plain(semaphore) => semaphore.give(),
             Mutex::Inheriting(mutex) => assert!(mutex.unlock().is_ok(), "the mutex is unlocked"),
         }
+    }
+}
+
+/// The memory of a coroutine, in the arena.
+pub struct Place<F>(MaybeUninit<Coroutine<F>>);
+
+// SAFETY: a place is empty until it is used up by `add`, so no coroutine moves with it.
+unsafe impl<F> Send for Place<F> {}
+
+impl Sets for Process {
+    type Place<F: Future<Output = ()> + 'static> = Place<F>;
+    type Set = Set<'static>;
+
+    fn place<F: Future<Output = ()> + 'static>() -> Place<F> {
+        Place(MaybeUninit::uninit())
+    }
+
+    fn open(_: &'static Processes) -> Set<'static> {
+        Set::open().expect("a process opens its set once")
+    }
+
+    fn add<F: Future<Output = ()> + 'static>(
+        set: &Set<'static>,
+        priority: Priority,
+        place: &'static mut Place<F>,
+        body: F,
+    ) {
+        set.add(Pin::static_ref(place.0.write(Coroutine::new(level(priority), body))));
+    }
+
+    fn run(set: &Set<'static>, order: Order) {
+        set.run(match order {
+            Order::Alternate => coroutine::Order::Alternate,
+            Order::Batched => coroutine::Order::Batched,
+        });
     }
 }

@@ -1,5 +1,5 @@
-//! On RISC-V embassy has the executor of the main program alone: one level, on which nothing
-//! pre-empts a task but a handler.
+//! The executor of the main program alone: one level, on which nothing pre-empts a task but a
+//! handler. On RISC-V embassy has no other; on Cortex-M most users start with it.
 
 use core::mem::MaybeUninit;
 
