@@ -11,6 +11,8 @@ use std::{
 struct Core {
     folder: &'static str,
     files: &'static str,
+    /// The board's files before those of the core.
+    before: &'static [&'static str],
     own: &'static [&'static str],
     flags: &'static [&'static str],
     changes: &'static [Change],
@@ -27,7 +29,8 @@ struct Change {
 const IBEX: Core = Core {
     folder: "pythondata_cpu_ibex/system_verilog",
     files: "ibex",
-    own: &["core_ibex.sv", "ibex_pmp.sv"],
+    before: &[],
+    own: &["core_ibex.sv", "ibex_pmp.sv", "bench.sv", "memory.sv"],
     // Without the assertions that check the core itself.
     flags: &["+define+SYNTHESIS"],
     changes: &[],
@@ -39,7 +42,8 @@ const IBEX_WB: Core = Core { flags: &["+define+SYNTHESIS", "+define+IBEX_WB"], .
 const CV32E40P: Core = Core {
     folder: "pythondata_cpu_cv32e40p/system_verilog",
     files: "cv32e40p",
-    own: &["core_cv32e40p.sv"],
+    before: &[],
+    own: &["core_cv32e40p.sv", "bench.sv", "memory.sv"],
     // The core has arrays of counters with clocked and constant elements. Verilator also takes
     // signals that depend on other parts of themselves for loops.
     flags: &["-Wno-BLKANDNBLK", "-Wno-UNOPTFLAT"],
@@ -66,17 +70,55 @@ const CV32E40P: Core = Core {
     mcycle: None,
 };
 
-const BOARD: [&str; 6] =
-    ["bench.sv", "memory.sv", "debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
+const CVA6: Core = Core {
+    folder: "pythondata_cpu_cva6/system_verilog",
+    files: "cva6",
+    before: &["cva6_config.sv"],
+    own: &["core_cva6.sv", "bench64.sv", "memory64.sv"],
+    // The core concatenates unsized numbers, and has arrays and signals as the CV32E40P has.
+    flags: &[
+        "-Wno-WIDTH",
+        "-Wno-WIDTHCONCAT",
+        "-Wno-SYMRSVDWORD",
+        "-Wno-BLKANDNBLK",
+        "-Wno-UNOPTFLAT",
+    ],
+    changes: &[
+        // Without the log of every instruction, which it writes in the folder of the run.
+        Change {
+            file: "core/cva6.sv",
+            texts: &[(
+                "// mock tracer for Verilator, to be used with spike-dasm\n`else",
+                "`elsif BENCH_LOG",
+            )],
+        },
+        // For idle skip: the counter also counts in debug mode, as the board's clock does. A
+        // breakpoint that enters debug mode is no trap, and changes none of the trap's registers.
+        Change {
+            file: "core/csr_regfile.sv",
+            texts: &[
+                (
+                    "if (!debug_mode_q && ex_i.cause != riscv::DEBUG_REQUEST && ex_i.valid) begin",
+                    "if (!debug_mode_q && ex_i.cause != riscv::DEBUG_REQUEST && ex_i.valid
+                        && !(ex_i.cause == riscv::BREAKPOINT && priv_lvl_o != riscv::PRIV_LVL_U
+                             && dcsr_q.ebreaks)) begin",
+                ),
+                ("        cycle_d = cycle_q;", "        cycle_d = cycle_q + 64'd1 + bench.skip_i;"),
+                ("if (ENABLE_CYCLE_COUNT) cycle_d = cycle_q + 1'b1;", "if (ENABLE_CYCLE_COUNT) ;"),
+            ],
+        },
+    ],
+    mcycle: None,
+};
+
+const BOARD: [&str; 4] = ["debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
 
 fn main() {
-    let core = match ["IBEX", "IBEX_WB", "CV32E40P"]
-        .map(|name| env::var_os(format!("CARGO_FEATURE_{name}")).is_some())
-    {
-        [true, false, false] => IBEX,
-        [false, true, false] => IBEX_WB,
-        [false, false, true] => CV32E40P,
-        _ => panic!("one core is to be chosen; `cargo xtask bench` does"),
+    let cores = [("IBEX", IBEX), ("IBEX_WB", IBEX_WB), ("CV32E40P", CV32E40P), ("CVA6", CVA6)];
+    let is_chosen = |name: &str| env::var_os(format!("CARGO_FEATURE_{name}")).is_some();
+    let mut chosen = cores.into_iter().filter(|(name, _)| is_chosen(name));
+    let (Some((_, core)), None) = (chosen.next(), chosen.next()) else {
+        panic!("one core is to be chosen; `cargo xtask bench` does");
     };
     println!("cargo::rerun-if-env-changed=CHRONOSCOPE_CORES");
     println!("cargo::rerun-if-changed=rtl");
@@ -111,6 +153,7 @@ fn verilate(core: &Core, folder: &Path, model: &Path) {
         .arg(model)
         .args(core.flags)
         .arg(rtl.join(core.files).with_extension("vlt"))
+        .args(core.before.iter().map(|file| rtl.join(file)))
         .arg("-f")
         .arg(rtl.join(core.files).with_extension("f"))
         .args(changed)

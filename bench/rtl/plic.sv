@@ -1,6 +1,9 @@
 // The platform-level interrupt controller: two level-triggered sources, one target. A source that
 // has been claimed is masked until it is completed. Inputs reach the output in the same cycle.
-module plic (
+module plic #(
+  // The number of the target's context: machine mode 0, supervisor mode 1.
+  parameter int unsigned Context = 0
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        alarm_i,
@@ -14,8 +17,8 @@ module plic (
 );
   localparam int unsigned Alarm = 11, Stimulus = 12;
   localparam logic [23:0] AlarmPriority = 24'(4 * Alarm), StimulusPriority = 24'(4 * Stimulus),
-    Pending = 24'h001000, Enabled = 24'h002000,
-    Threshold = 24'h200000, Claim = 24'h200004;
+    Pending = 24'h001000, Enabled = 24'(32'h002000 + 32'h80 * Context),
+    Threshold = 24'(32'h200000 + 32'h1000 * Context), Claim = 24'(32'h200004 + 32'h1000 * Context);
   logic [2:0] priority_a, priority_s, threshold;
   logic       on_a, on_s, claimed_a, claimed_s;
 

@@ -36,7 +36,8 @@ uint32_t bench_cycle(Vbench *model) {
     return model->watch_o;
 }
 uint32_t *bench_memory(Vbench *model) {
-    return model->rootp->bench__DOT__memory__DOT__words.data();
+    // Words of 64 bits are pairs, the low half first.
+    return reinterpret_cast<uint32_t *>(&model->rootp->bench__DOT__memory__DOT__words[0]);
 }
 // At the next edge the time advances by this many more cycles, and mcycle too. A core that reads
 // skip_i advances mcycle itself.

@@ -15,10 +15,12 @@ pub struct Setup {
     pub seed: u32,
 }
 
-/// The start address of the memory: flash, then RAM.
+/// The core has 64 bits. Its addresses have no more than 32 that are not zero.
+pub const WIDE: bool = cfg!(feature = "cva6");
+/// The start address of the memory: flash, then RAM; one memory for a core of 64 bits.
 pub const MEMORY: u32 = 0x8000_0000;
 /// The size of the memory in words of 4 bytes.
-pub const WORDS: usize = (1024 + 256) * 1024 / 4;
+pub const WORDS: usize = if WIDE { 32 * 1024 * 1024 / 4 } else { (1024 + 256) * 1024 / 4 };
 
 /// The signals that may change with every cycle, as `rtl/bench.sv` packs them in `watch_o`.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use crate::model::{Model, Stop};
+use crate::model::{Model, Stop, WIDE};
 
 const OPEN: u32 = 0x01;
 const WRITE: u32 = 0x05;
@@ -59,6 +59,10 @@ impl Host<'_> {
                 .ok_or_else(unreadable)?
                 .map_err(|error| format!("output: {error}"))?,
             GET_COMMAND_LINE => self.command_line(model, stop.a1).ok_or_else(unreadable)?,
+            EXIT if WIDE => {
+                let [reason, status] = words(model, stop.a1).ok_or_else(unreadable)?;
+                return Ok(Next::Exit { well: (reason, status) == (APPLICATION_EXIT, 0) });
+            }
             EXIT => return Ok(Next::Exit { well: stop.a1 == APPLICATION_EXIT }),
             other => {
                 return Err(format!(
@@ -101,16 +105,20 @@ impl Host<'_> {
         }
         let line = self.request.bytes().chain([0]);
         let stored = (buffer..).zip(line).all(|(address, byte)| model.set_byte(address, byte));
-        let told = (block.checked_add(4)?..)
+        let told = (block.checked_add(FIELD as u32)?..)
             .zip(length.to_le_bytes())
             .all(|(address, byte)| model.set_byte(address, byte));
         (stored && told).then_some(0)
     }
 }
 
+/// The bytes of a field of a block: as many as a register has.
+const FIELD: usize = if WIDE { 8 } else { 4 };
+
+/// The fields of a block, of which the low 32 bits are read: addresses and lengths have no more.
 fn words<const N: usize>(model: &Model, block: u32) -> Option<[u32; N]> {
     let mut words = [0; N];
-    for (word, address) in words.iter_mut().zip((block..).step_by(4)) {
+    for (word, address) in words.iter_mut().zip((block..).step_by(FIELD)) {
         *word = model.word(address)?;
     }
     Some(words)

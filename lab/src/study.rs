@@ -4,7 +4,11 @@ mod peer;
 mod published;
 mod requirement;
 
-use std::{io::Read, path::Path, time::Duration};
+use std::{
+    io::{ErrorKind, Read},
+    path::Path,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
@@ -17,7 +21,7 @@ use crate::{
     judged::Judge,
     machine::serial,
     run::{Answering, Limit, Published, Target},
-    toml_text::{self, from_toml, list, word},
+    toml_text::{self, from_toml_with_known_keys, list, word},
     units::{self, OneLine, Text, file, words},
 };
 
@@ -432,7 +436,12 @@ pub fn load(path: &Path) -> Result<Study> {
         file::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
         Ok::<_, std::io::Error>(text)
     };
-    let text = read().with_context(|| format!("cannot read the study {}", path.display()))?;
+    let text = read().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            anyhow!("no such file: {}: name a study that exists", path.display())
+        }
+        _ => anyhow!(error).context(format!("cannot read the study {}", path.display())),
+    })?;
     if text.len() as u64 > MAX_BYTES {
         bail!("{}: a file of more than {MAX_BYTES} bytes is not a study", path.display());
     }
@@ -444,7 +453,7 @@ pub fn load(path: &Path) -> Result<Study> {
 /// # Errors
 /// The text is not a study, with the line; or a sentence of its answer cannot be read.
 pub fn parse(text: &str) -> Result<Study> {
-    let study: Study = from_toml(text)?;
+    let study: Study = from_toml_with_known_keys(text)?;
     study.answering.as_ref().map_or(Ok(()), Answering::check)?;
     Ok(study)
 }

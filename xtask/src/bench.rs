@@ -16,7 +16,7 @@ use crate::{
     say,
 };
 
-pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p COMMAND ARGUMENT…  cargo for the bench board, as in: bench ibex build";
+pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND ARGUMENT…  cargo for the bench board, as in: bench ibex build";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let [core, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };

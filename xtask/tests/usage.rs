@@ -24,7 +24,7 @@ fn arguments_that_lack_are_named() {
         (&["firmware"][..], "firmware TRIPLE COMMAND"),
         (&["guest"], "guest TRIPLE COMMAND"),
         (&["plugin"], "plugin COMMAND"),
-        (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p COMMAND"),
+        (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND"),
         (&["tandem", "soak"], "tandem [benchmark]"),
         (&["step", "dance"], "step NAME"),
     ] {

@@ -1,5 +1,8 @@
 //! The rules by which the answer to a study's question is written. A study's file has them, and a
 //! run keeps them, so that a stored run can be answered without the file.
+//!
+//! Keys that a type here does not have are passed over, since a newer program may have written the
+//! run. The reader of studies refuses them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// The rules for the answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Answering {
     /// The study's question, shorter than its title.
     pub question: OneLine,
@@ -72,7 +75,7 @@ pub enum Layout {
 
 /// Figures of a run: those of the cases that fit, in the words of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Pick {
     /// The words of a row, or the name of a value in sentences.
     pub name: OneLine,
@@ -105,7 +108,7 @@ pub struct Pick {
 
 /// A sweep: figures against a numeric parameter, beside the published ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Sweep {
     /// The heading.
     pub name: OneLine,
@@ -124,7 +127,7 @@ pub struct Sweep {
 
 /// The parts of costs: one bar for each cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Stack {
     /// The heading.
     pub name: OneLine,
@@ -137,7 +140,7 @@ pub struct Stack {
 
 /// The parts of one cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Bar {
     pub name: OneLine,
     /// The figures are published ones, of the machine whose description starts with this text;
@@ -152,7 +155,7 @@ pub struct Bar {
 
 /// A sentence with `{value}` or `{value statistic}` in it, and its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Sentence {
     /// The conditions, as `ordinary p99 > 1 ms`: each must hold in every repetition.
     #[serde(rename = "if", skip_serializing_if = "Vec::is_empty")]
@@ -279,7 +282,18 @@ mod tests {
         numbered["row"][0]["when"]["tasks"] = json!(2);
         let rules: Answering = from_value(numbered).unwrap();
         assert_eq!(to_value(&rules).unwrap(), written);
-        assert!(from_value::<Answering>(json!({ "rows": [] })).is_err(), "an unknown key");
+    }
+
+    #[test]
+    fn keys_of_a_newer_program_are_passed_over() {
+        let newer = json!({
+            "question": "Is it?", "colour": "red",
+            "row": [{ "name": "a task", "experiment": "period", "scale": "log" }],
+            "title": [{ "text": "yes", "tone": "warm" }],
+        });
+        let rules: Answering = from_value(newer).unwrap();
+        assert_eq!(rules.rows[0].experiment, "period");
+        assert_eq!(rules.title[0].text, "yes");
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod firmware;
 pub mod host;
 mod images;
 mod own;
+mod processes;
 pub mod qemu;
 pub mod rtl;
 mod scratch;

@@ -18,6 +18,7 @@ use super::{
     firmware::{self, PINS},
     images::{self, Image, Variant},
     own::{self, Own},
+    processes::{self, ASID},
     scratch, take,
 };
 use crate::{
@@ -41,26 +42,15 @@ static TRACE: Parameter = Parameter {
     help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
 };
 
-/// The parameter of address spaces; only kernels with an image for processes have it.
-static ASID: Parameter = Parameter {
-    name: "asid",
-    unit: "",
-    default: "on",
-    values: Values::Word(&["on", "off"]),
-    help: "kind=process: each address space has an identifier of its own, so that a switch keeps the translations of others; off: a fence at each switch",
-};
-
 /// Splits a request into the variant of the image that it asks for, and the rest for the image.
 ///
 /// # Errors
 /// The request asks for two variants at once, or for a parameter of processes without one.
 fn split(request: &str) -> Result<(Variant, String)> {
     let yes = |value: Option<&str>| value == Some("yes");
-    let is_of_processes =
-        request.split(' ').any(|word| matches!(word, "kind=process" | "pair=process-process"));
-    let (trace, rest) = take(request, TRACE.name);
+    let (is_of_processes, rest) = processes::split(request)?;
+    let (trace, rest) = take(&rest, TRACE.name);
     let (pins, rest) = take(&rest, PINS.name);
-    let (asid, rest) = take(&rest, ASID.name);
     let variant = match (yes(trace), yes(pins), is_of_processes) {
         (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
@@ -73,13 +63,7 @@ fn split(request: &str) -> Result<(Variant, String)> {
         (false, false, true) => Variant::Processes,
         (false, false, false) => Variant::Plain,
     };
-    match asid {
-        Some("off") if is_of_processes => Ok((variant, rest + " asid=off")),
-        Some("off") => {
-            bail!("`asid=off` is for processes: add `kind=process` or `pair=process-process`")
-        }
-        _ => Ok((variant, rest)),
-    }
+    Ok((variant, rest))
 }
 
 /// A kernel on an emulated chip.

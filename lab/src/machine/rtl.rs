@@ -1,10 +1,10 @@
 //! The bench board: a cycle-accurate simulation of a real core's RTL, with a logic analyser on its
-//! pins. It runs the images of `rv32`. The board is in `bench/`; `docs/machines/bench.md` describes
+//! pins. It runs the images of `rv32`, and those of `rv64` on a core of 64 bits. The board is in `bench/`; `docs/machines/bench.md` describes
 //! how it is built.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError, atomic::AtomicBool},
@@ -18,6 +18,7 @@ use super::{
     family::{Defaults, Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
+    processes::{self, ASID},
     scratch, take,
 };
 use crate::{
@@ -36,8 +37,37 @@ pub static FAMILY: Family = Family {
     defaults: &[DEFAULTS, firmware::DEFAULTS],
 };
 
-/// The cores that have a board.
-const CORES: [&str; 3] = ["ibex", "ibex-wb", "cv32e40p"];
+/// A core that has a board.
+struct Core {
+    name: &'static str,
+    /// Shown beside the figures of an image that has no remark of its own.
+    remark: &'static str,
+    /// The parameters of the board, which are not passed to the image.
+    own: &'static [&'static Parameter],
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const MICROCONTROLLER: Core = Core {
+    name: "",
+    remark: "cycles of the core's own logic, simulated; memory is the board's, not a chip's",
+    own: &[&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE],
+};
+
+static CORES: [Core; 4] = [
+    Core { name: "ibex", ..MICROCONTROLLER },
+    Core { name: "ibex-wb", ..MICROCONTROLLER },
+    Core { name: "cv32e40p", ..MICROCONTROLLER },
+    Core {
+        name: "cva6",
+        remark: "cycles of the core's own logic, caches and TLBs, simulated; memory answers at once unless wait_states say otherwise",
+        own: &[&WAIT_STATES, &CLOCK, &ASID],
+    },
+];
 
 /// The valid clock rates: the board passes its rate to the image as 32 bits.
 const HERTZ: std::ops::RangeInclusive<u64> = 1_000_000..=4_000_000_000;
@@ -47,7 +77,7 @@ static WAIT_STATES: Parameter = Parameter {
     unit: "",
     default: "0",
     values: Values::Number(0, 5),
-    help: "cycles that each fetch from flash waits",
+    help: "cycles that each fetch from flash waits; on a core with caches, each burst of the memory",
 };
 
 static CLOCK: Parameter = Parameter {
@@ -76,13 +106,6 @@ static TRACE: Parameter = Parameter {
     help: "keep which function ran when, from the first sample on; with pins=yes",
 };
 
-/// Shown beside the figures of an image that has no remark of its own.
-const REMARK: &str =
-    "cycles of the core's own logic, simulated; memory is the board's, not a chip's";
-
-/// The parameters of the board, which are not passed to the image.
-static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
-
 /// Defaults of experiments' parameters that differ from the emulators': as long in cycles as the
 /// emulators' are in instructions.
 const DEFAULTS: &Defaults = &[("masked", "interval_us", "40")];
@@ -90,25 +113,31 @@ const DEFAULTS: &Defaults = &[("masked", "interval_us", "40")];
 /// A kernel on a simulated core.
 #[derive(Debug)]
 pub struct Rtl {
-    core: &'static str,
+    core: &'static Core,
     /// The plain image.
     image: &'static Image,
 }
 
 /// Fails if there is no index of images.
 fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
-    let Some(core) = CORES.iter().find(|core| **core == target.machine) else { return Ok(None) };
-    let Some(image) = images::find(&target.kernel, core)? else { return Ok(None) };
+    let Some(core) = CORES.iter().find(|core| core.name == target.machine) else {
+        return Ok(None);
+    };
+    let Some(image) = images::find(&target.kernel, core.name)? else { return Ok(None) };
     Ok(Some(Box::new(Rtl { core, image })))
 }
 
 fn targets() -> Vec<String> {
-    CORES.into_iter().flat_map(images::targets).collect()
+    CORES.iter().flat_map(|core| images::targets(core.name)).collect()
 }
 
 impl Machine for Rtl {
     fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        OWN.map(|parameter| (parameter, parameter.default.to_owned())).into()
+        let own = self.core.own.iter().copied();
+        let has_processes = self.image.has(Variant::Processes);
+        own.filter(|parameter| has_processes || parameter.name != ASID.name)
+            .map(|parameter| (parameter, parameter.default.to_owned()))
+            .collect()
     }
 
     fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
@@ -116,20 +145,20 @@ impl Machine for Rtl {
     }
 
     fn check(&self, request: &str) -> Result<()> {
-        Asked::of(request).map(drop)
+        self.asked(request).map(drop)
     }
 
     fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
-        let asked = Asked::of(request)?;
-        let image = self.image.variant(asked.variant())?;
-        bench(self.core)?;
+        let asked = self.asked(request)?;
+        let image = self.image.variant(asked.variant)?;
+        bench(self.core.name)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
-        let mut identity = made_of(self.core)?;
+        let mut identity = made_of(self.core.name)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.extend(self.image.build());
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
-        Ok(Made { identity, remark: self.image.remark.as_deref().unwrap_or(REMARK) })
+        Ok(Made { identity, remark: self.image.remark.as_deref().unwrap_or(self.core.remark) })
     }
 
     /// A simulation of some million cycles a second.
@@ -150,10 +179,10 @@ impl Machine for Rtl {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let asked = Asked::of(start.request)?;
-        let image = self.image.variant(asked.variant())?;
+        let asked = self.asked(start.request)?;
+        let image = self.image.variant(asked.variant)?;
         let folder = scratch::folder()?;
-        let mut command = Command::new(bench(self.core)?);
+        let mut command = Command::new(bench(self.core.name)?);
         command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
         if asked.pins {
@@ -178,9 +207,20 @@ impl Machine for Rtl {
     }
 }
 
+impl Rtl {
+    /// Reads a request. Without an image for processes, the plain one gets the request, and refuses
+    /// it.
+    fn asked<'a>(&self, request: &'a str) -> Result<Asked<'a>> {
+        let asked = Asked::of(request)?;
+        let variant = Some(asked.variant).filter(|variant| self.image.has(*variant));
+        Ok(Asked { variant: variant.unwrap_or(Variant::Plain), ..asked })
+    }
+}
+
 /// A request's values of the board's parameters, and the rest of the request for the image.
 struct Asked<'a> {
     pins: bool,
+    variant: Variant,
     wait_states: &'a str,
     hertz: u64,
     seed: &'a str,
@@ -192,15 +232,23 @@ impl<'a> Asked<'a> {
     fn of(request: &'a str) -> Result<Self> {
         let value =
             |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
+        let (is_of_processes, rest) = processes::split(request)?;
         let rest =
-            OWN.iter().fold(request.to_owned(), |rest, parameter| take(&rest, parameter.name).1);
+            MICROCONTROLLER.own.iter().fold(rest, |rest, parameter| take(&rest, parameter.name).1);
+        let pins = value(&PINS) == "yes";
+        let variant = match (pins, is_of_processes) {
+            (true, _) => Variant::Pins,
+            (false, true) => Variant::Processes,
+            (false, false) => Variant::Plain,
+        };
         let clock = value(&CLOCK);
         let hertz = parse_hertz(clock).with_context(|| format!("clock={clock}"))?;
         if !HERTZ.contains(&hertz) {
             bail!("`clock={clock}`: the board's clock runs at 1MHz to 4GHz");
         }
         let asked = Self {
-            pins: value(&PINS) == "yes",
+            pins,
+            variant,
             wait_states: value(&WAIT_STATES),
             hertz,
             seed: value(&SEED),
@@ -213,10 +261,6 @@ impl<'a> Asked<'a> {
             );
         }
         Ok(asked)
-    }
-
-    fn variant(&self) -> Variant {
-        if self.pins { Variant::Pins } else { Variant::Plain }
     }
 }
 
@@ -266,11 +310,9 @@ mod tests {
             (asked.pins, asked.wait_states, asked.hertz, asked.seed),
             (true, "3", 84_000_000, "7")
         );
-        assert!(
-            asked.trace && asked.request == "switch tasks=2" && asked.variant() == Variant::Pins
-        );
+        assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant == Variant::Pins);
         let plain = Asked::of("switch").unwrap();
-        assert_eq!((plain.hertz, plain.variant()), (100_000_000, Variant::Plain));
+        assert_eq!((plain.hertz, plain.variant), (100_000_000, Variant::Plain));
     }
 
     #[test]

@@ -259,6 +259,8 @@ fn a_place_is_given_back_on_every_exit() {
     fs::write(notes.join("OTHER"), "127.0.0.1:1").unwrap();
     let kept = "the place of the reservation OTHER at 127.0.0.1:1 is not given back";
     run(&mut lab.lab("ann", &["place", "--release"])).complains(kept);
+    // So does a note that is no text.
+    fs::write(notes.join("BROKEN"), b"\xff\xfe").unwrap();
 
     let held = held_up(&lab, &asked, "ann");
     lab.exporter = None;

@@ -5,7 +5,11 @@ use std::{fs, path::Path, time::Duration};
 
 use chronoscope::{
     journal::Unfinished,
-    store::{Place, Store},
+    observe::{
+        events::{Figures, Interval, Sign},
+        image::{Image, Place},
+    },
+    store::{self, Store},
 };
 
 use crate::{common::Folder, readers};
@@ -46,13 +50,22 @@ fn the_seeds_are_sound() {
     // A store and a journal are opened for writing: copies. The store is one of version 1.
     let folder = Folder::new("seeds");
     let copy = folder.file("seed.sqlite", fs::read(corpora.join("store/seed")).unwrap());
-    let store = Store::open(&Place::File(copy.into())).unwrap();
+    let store = Store::open(&store::Place::File(copy.into())).unwrap();
     assert_eq!(store.runs(None, 9).unwrap().len(), 1);
     let copy = folder.file("seed.journal", fs::read(corpora.join("journal/seed-whole")).unwrap());
     let journal = Unfinished::open(copy.as_ref(), Duration::ZERO).unwrap().unwrap();
     assert_eq!((journal.entries(), journal.damage), (1, None));
     let runs = chronoscope::runner::recovered(&journal).unwrap();
     assert_eq!(runs[0].cases[0].repetitions, 1);
+    let seed = fs::read(corpora.join("image/seed")).unwrap();
+    let image = seed.strip_prefix(b"core::take\n").unwrap().to_vec();
+    let image = Image::of(Path::new("kernel.elf"), image).unwrap();
+    let address = |place: anyhow::Result<Place>| place.unwrap().address;
+    assert_eq!(address(image.place("core::take")), 32);
+    assert_eq!(address(image.variable("running")), 48);
+    let seed = fs::read(corpora.join("events/seed-whole")).unwrap();
+    let figures = Figures::of(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
+    assert_eq!(figures.between, [Interval { start: 1, length: 8 }]);
     for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
         let source = chronoscope::capture::open(&corpora.join(format).join("seed"));
         assert!(source.is_ok(), "{format}: {:?}", source.err());

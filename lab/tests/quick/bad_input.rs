@@ -90,7 +90,7 @@ fn the_command_line() {
         (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),
         (&["quick"], "`quick` is a study: `chronoscope run quick` runs it"),
         (&["switch"], "`switch` is an experiment: `chronoscope run switch` runs it"),
-        (&["run", "--study", "./quick"], "No such file"),
+        (&["run", "--study", "./quick"], "no such file"),
         (
             &["run", "switch", "--target", "linux@vm", "--kernel-image", "/nonexistent"],
             "cannot read /nonexistent: No such file",
@@ -138,7 +138,7 @@ fn words_that_are_not_text() {
     run(program().arg("run").arg(word(b"\xff\xfe"))).complains("");
     // A path may be any bytes.
     let mut command = program();
-    run(command.args(["run", "--study"]).arg(word(b"/nonexistent/\xff"))).complains("No such file");
+    run(command.args(["run", "--study"]).arg(word(b"/nonexistent/\xff"))).complains("no such file");
 }
 
 /// A study with one of everything, into which the tests below put their mistakes.
@@ -175,6 +175,12 @@ fn a_study() {
         ("at-most", "atmost", "did you mean `at-most`?"),
         ("at-most", "atmost", "line 10"),
         ("by =", "buy =", "line 16: unknown field `buy`"),
+        ("[[case]]", "[answer]\nquestio = \"\"\n[[case]]", "line 6: unknown field `questio`"),
+        (
+            "[[case]]",
+            "[[answer.also]]\ntext = \"\"\n[[answer.also]]\ntxt = \"\"\n[[case]]",
+            "line 8: unknown field `txt`",
+        ),
         ("\"s\"", "3", "line 1: invalid type"),
         ("\"s\"", "\"s", "line 1"),
         ("repeat = 1", "repeat = -1", "line 3"),
@@ -252,8 +258,8 @@ fn a_file_that_is_no_study() {
         ),
         (folder.file("deep", "a = ".to_owned() + &"[".repeat(100_000)), "line 1"),
         (folder.path("."), "Is a directory"),
-        (folder.path("missing"), "No such file"),
-        (folder.path("two\nlines"), "No such file"),
+        (folder.path("missing"), "no such file"),
+        (folder.path("two\nlines"), "no such file"),
         (large, "is not a study"),
         ("/dev/zero".to_owned(), "not a regular file"),
     ];

@@ -19,7 +19,7 @@ pub struct Tool {
 }
 
 /// A board is called as the core on it.
-pub const TOOLS: [Tool; 4] = [
+pub const TOOLS: [Tool; 5] = [
     Tool {
         name: "qemu-plugin",
         machines: &["cortex-m3", "cortex-m4", "rv32"],
@@ -43,6 +43,12 @@ pub const TOOLS: [Tool; 4] = [
         machines: &["cv32e40p"],
         build: &["bench", "cv32e40p", "build"],
         file: "bench/cv32e40p/release/chronoscope-bench",
+    },
+    Tool {
+        name: "cva6",
+        machines: &["cva6"],
+        build: &["bench", "cva6", "build"],
+        file: "bench/cva6/release/chronoscope-bench",
     },
 ];
 

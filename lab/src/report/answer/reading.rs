@@ -3,7 +3,7 @@
 use chronoscope_suite::experiments;
 
 use super::list;
-use crate::run::Run;
+use crate::run::{Run, names::OBSERVE};
 
 /// The sentences by experiment. `{p50}` stands for a statistic of the first measured series, or a
 /// figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
@@ -55,9 +55,14 @@ const READINGS: [(&str, &[&str]); 17] = [
     ),
 ];
 
+/// The sentences on an observation. `{series}` stands for the name of its first measured series.
+const OBSERVED: (&str, &[&str]) =
+    (OBSERVE, &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"]);
+
 /// The sentence on an experiment of a run, without its first capital; `None` without figures.
 pub fn of(run: &Run, experiment: &str) -> Option<String> {
-    let (_, sentences) = READINGS.iter().find(|(name, _)| *name == experiment)?;
+    let mut readings = READINGS.iter().chain([&OBSERVED]);
+    let (_, sentences) = readings.find(|(name, _)| *name == experiment)?;
     sentences.iter().find_map(|sentence| fill(run, experiment, sentence))
 }
 
@@ -67,16 +72,28 @@ fn fill(run: &Run, experiment: &str, sentence: &str) -> Option<String> {
     while let Some((before, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}')?;
         text.push_str(before);
-        text.push_str(&list::of_experiment(run, experiment, name)?.words());
+        match name {
+            "series" => text.push_str(first_series(run, experiment)?),
+            _ => text.push_str(&list::of_experiment(run, experiment, name)?.words()),
+        }
         rest = after;
     }
     Some(text + rest)
 }
 
-/// The names of the run's experiments that have a sentence, each once, in the order of the suite.
+/// The name of the first measured series of an experiment's cases with evidence.
+fn first_series<'a>(run: &'a Run, experiment: &str) -> Option<&'a str> {
+    let mut cases =
+        run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+    Some(&cases.next()?.measured().next()?.name)
+}
+
+/// The names of the run's experiments that have a sentence, each once, in the order of the suite,
+/// and an observation's last.
 pub fn experiments(run: &Run) -> Vec<&'static str> {
     let has = |name: &str| run.cases.iter().any(|case| case.experiment == name && case.is_proven());
-    experiments::EXPERIMENTS.iter().map(|spec| spec.name).filter(|name| has(name)).collect()
+    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE]);
+    all.filter(|name| has(name)).collect()
 }
 
 /// The text with its first letter as a capital.
@@ -115,5 +132,17 @@ mod tests {
         run.cases[1].series[0].summary.p99 = None;
         assert_eq!(plain(&run, "interrupt"), None, "it was refused");
         assert_eq!(experiments(&run), ["delay", "switch", "inversion"]);
+    }
+
+    #[test]
+    fn an_observation_is_read_by_its_first_series() {
+        let mut run = sample::run();
+        run.cases.truncate(2);
+        run.cases.remove(0);
+        run.cases[0].experiment = OBSERVE.into();
+        run.cases[0].series[0].name = "from switch to switch".into();
+        assert_eq!(experiments(&run), [OBSERVE]);
+        let text = of(&run, OBSERVE).unwrap().replace('\u{a0}', " ");
+        assert_eq!(text, "from switch to switch: 2.90 µs at the median, 69.6 µs at worst");
     }
 }

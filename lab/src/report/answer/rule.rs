@@ -1,10 +1,13 @@
 //! The rules of an answer: the cases and values that they pick, and their sentences.
 
+use chronoscope_suite::{Parameter, Values, experiments};
+
 use super::span::Span;
 use crate::run::{
     Answering, CaseResult, Run, SeriesResult,
     answer::{Bound, Condition, Pick, Sentence},
 };
+use crate::units::OneLine;
 
 /// The kernel of a target.
 pub fn kernel(case: &CaseResult) -> &str {
@@ -28,12 +31,22 @@ pub fn label(run: &Run, case: &CaseResult) -> String {
 /// The cases with evidence that a pick is of.
 pub fn cases<'a>(pick: &Pick, run: &'a Run) -> impl Iterator<Item = &'a CaseResult> {
     run.cases.iter().filter(move |case| {
-        let has = |(name, value)| case.parameters.get(name).is_some_and(|own| own == value);
+        let has = |(name, value): (&OneLine, &OneLine)| match case.parameters.get(name) {
+            Some(own) => own == value,
+            None => left_out(&case.experiment, name).is_some_and(|default| **value == *default),
+        };
         case.experiment == pick.experiment
             && [&case.target, "", kernel(case)].contains(&&*pick.target)
             && pick.when.iter().all(has)
             && case.is_proven()
     })
+}
+
+/// The default of a parameter that cases leave out when they have it.
+fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
+    let mut parameters = experiments::find(experiment)?.parameters.iter();
+    let extra = |known: &&Parameter| known.name == name && matches!(known.values, Values::Extra(_));
+    parameters.find(extra).map(|parameter| parameter.default)
 }
 
 /// The series of a case that a pick is of.
@@ -127,6 +140,18 @@ mod tests {
             title: title.iter().map(sentence).collect(),
             ..Answering::default()
         }
+    }
+
+    #[test]
+    fn a_case_has_the_default_of_a_parameter_that_it_leaves_out() {
+        let mut run = sample::run();
+        let case = run.cases.iter_mut().find(|case| case.is_proven()).unwrap();
+        case.experiment = "wakeup".into();
+        let count = |value: &str| {
+            let when = [("primitive".into(), value.into())].into();
+            cases(&Pick { experiment: "wakeup".into(), when, ..Pick::default() }, &run).count()
+        };
+        assert_eq!((count("semaphore"), count("native"), count("futex")), (1, 0, 0));
     }
 
     fn title(title: &[(&[&str], &str)]) -> Option<String> {

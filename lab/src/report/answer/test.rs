@@ -9,7 +9,10 @@ use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
 use super::*;
 use crate::{
-    report::{Paint, Screen},
+    report::{
+        Paint, Screen,
+        format::{EVIDENCE, EXPLANATION, FULL, RunWriter},
+    },
     run::sample,
 };
 
@@ -90,6 +93,24 @@ fn an_answer_fits_its_screen() {
             for line in lines {
                 assert!(line.chars().count() <= columns, "{columns}: {line}\n{text}");
                 assert_eq!(line, line.trim_end(), "{columns}");
+            }
+        }
+    }
+}
+
+/// All that is behind an answer has the width of the terminal, too.
+#[test]
+fn figures_evidence_and_reasons_fit_the_width() {
+    for run in runs() {
+        for columns in [60, 80, 132] {
+            let screen = Screen { columns: Some(columns), ..screen() };
+            for format in [FULL, EVIDENCE, EXPLANATION] {
+                let RunWriter::One(render) = format.writer else { unreachable!() };
+                let text = render(&run, &screen).unwrap();
+                for line in text.lines() {
+                    let wide = line.chars().count() > columns;
+                    assert!(!wide || !line.trim().contains(' '), "{columns}: {line}");
+                }
             }
         }
     }

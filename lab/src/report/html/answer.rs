@@ -1,7 +1,10 @@
 //! The first screen of a run's page: the answer, with one picture that carries it. Text is HTML and
 //! geometry is percent, so that one markup serves wide screens and phones.
 
-use super::{picture, text::escape};
+use super::{
+    picture,
+    text::{escape, steps},
+};
 use crate::{
     report::answer::{
         Answer, Body, Problem, elsewhere,
@@ -51,7 +54,7 @@ pub fn html(run: &Run) -> (String, String) {
         escape(&answer.title).replace('–', "\u{2060}–\u{2060}"),
         trust(&answer.trust),
         problems(&answer.problems),
-        next(&answer),
+        steps(&answer.next),
     );
     (answer.title, section)
 }
@@ -201,12 +204,6 @@ fn problems(problems: &[Problem]) -> String {
         more => format!("<li>{more} more below</li>\n"),
     };
     format!("<ul class=\"missed\">\n{lines}{more}</ul>\n")
-}
-
-fn next(answer: &Answer<'_>) -> String {
-    let steps: String =
-        answer.next.iter().take(3).map(|step| format!("<p>→ {}</p>\n", escape(step))).collect();
-    if steps.is_empty() { steps } else { format!("<div class=\"next\">\n{steps}</div>\n") }
 }
 
 /// The axis of latencies: whole decades of the unit that most rows have.

@@ -5,7 +5,7 @@ use super::{
     answer::{kicker, trust},
     plot::{at_end, line, mark, plot, ratio_ticks, tick},
     scale::Scale,
-    text::escape,
+    text::{escape, steps},
     trend::line_name,
 };
 use crate::{
@@ -41,9 +41,7 @@ pub fn html(comparison: &Comparison) -> (String, String) {
         ),
         _ => picture,
     };
-    let next: String =
-        compared.next.iter().map(|step| format!("<p>→ {}</p>\n", escape(step))).collect();
-    let next = if next.is_empty() { next } else { format!("<div class=\"next\">\n{next}</div>\n") };
+    let next = steps(&compared.next);
     let section = format!(
         "<section class=\"answer\">\n<p class=\"kick\">{}</p>\n<h1>{}</h1>\n{}{picture}{next}</section>\n",
         kicker(&context(comparison)),

@@ -41,6 +41,16 @@ pub fn grouped(text: &str) -> String {
     grouped
 }
 
+/// The next steps below a picture: the words up to the first colon are a step's heading.
+pub fn steps(steps: &[String]) -> String {
+    let step = |step: &String| match step.split_once(": ") {
+        Some((head, rest)) => format!("<p><b>→ {}:</b> {}</p>\n", escape(head), escape(rest)),
+        None => format!("<p>→ {}</p>\n", escape(step)),
+    };
+    let lines: String = steps.iter().take(3).map(step).collect();
+    if lines.is_empty() { lines } else { format!("<div class=\"next\">\n{lines}</div>\n") }
+}
+
 /// An HTML table with a header; cells are escaped. A table wider than the page scrolls by itself.
 pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
     let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {

@@ -87,7 +87,9 @@ impl Record {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || !path.exists() {
             return Ok(None);
         }
-        let coordinator = fs::read_to_string(path)?;
+        // A note that is no text has lost its coordinator's address: no coordinator has this one, so
+        // the note is kept and told, and stops nothing.
+        let coordinator = String::from_utf8_lossy(&fs::read(path)?).into_owned();
         Ok(Some(Self { token: token.to_owned(), coordinator, path: path.to_owned(), _lock: file }))
     }
 
