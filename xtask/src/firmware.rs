@@ -2,14 +2,15 @@
 //!
 //! The chip's core library comes from rustup. Where rustup cannot give it, Debian's compiler builds
 //! it from Debian's source. The images are in `target/firmware/TRIPLE`: apart from the lab's own
-//! files, since the second way would have cargo rebuild those each time.
+//! files, since the second way would have cargo rebuild those each time. An image has the same bytes in every
+//! checkout ([`compiler`]).
 
 use std::{path::Path, process::Command};
 
 use anyhow::{Result, bail};
 
 use crate::{
-    packages,
+    compiler, packages,
     repository::{become_command, root, target},
     rust::Toolchain,
 };
@@ -59,5 +60,6 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
     cargo.current_dir(root().join("ports/firmware"));
     cargo.env("CARGO_TARGET_DIR", target.join("firmware"));
     cargo.args(["--target", triple]);
+    compiler::wrap(&mut cargo)?;
     Ok(cargo)
 }

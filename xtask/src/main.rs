@@ -5,6 +5,7 @@
 
 mod bench;
 mod c_kit;
+mod compiler;
 mod example;
 mod firmware;
 mod guest;
@@ -58,6 +59,9 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &[String]) -> Result<()> {
+    if compiler::is_called(arguments) {
+        return compiler::run(arguments);
+    }
     let Some((name, rest)) = arguments.split_first() else {
         let usages: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.usage).collect();
         bail!("say what to do, as in cargo xtask …\n    {}", usages.join("\n    "));

@@ -10,6 +10,7 @@ mod victim;
 mod cortex_m4;
 mod cortex_m4_code;
 mod full_folder;
+mod images;
 mod interrupts;
 mod labgrid;
 mod observe;
