@@ -273,6 +273,15 @@ pub const PHASES: u64 = 256;
 
 /// Interrupts, or signals on Linux.
 pub trait Interrupts: Kernel {
+    /// `true` if a handler is a task that the kernel's own handler wakes: a driver in user mode.
+    /// [`entered`](Self::entered) then tells when the latter was entered.
+    const IS_DRIVEN: bool = false;
+
+    /// Returns the time at which the kernel's own handler was last entered, where handlers are tasks.
+    fn entered(&self) -> u64 {
+        self.now()
+    }
+
     /// Sets the handler of `source`, once in a case. The handler interrupts the calling task.
     ///
     /// The lines of all sources have the most urgent level from which the kernel may be called: the

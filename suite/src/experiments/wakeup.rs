@@ -18,6 +18,9 @@
 //! With `primitive=native` the handler wakes the task by the kernel's own object
 //! ([`Native`](crate::kernel::Native)) in place of the semaphore; all else is the same.
 //!
+//! Where handlers are drivers in user mode, the mark is the driver's: the sample holds its give, its
+//! next wait, and the switch from its process to the waiting one.
+//!
 //! How it differs from the sources: P5 triggers the interrupt from outside; `source=external` is
 //! the same, and `source=timer` comes close. The waiting task may be a coroutine; the interrupted
 //! one is of the director's kind, a thread where there are threads.

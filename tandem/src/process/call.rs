@@ -7,6 +7,8 @@
 use super::{
     coroutines,
     entry::{Caller, Frame},
+    handle::FIRST,
+    line,
     object::{self, Kind},
     process::{self, Cause, HANDED, Plan, Process, this},
 };
@@ -70,7 +72,7 @@ pub(super) type Call =
     extern "C" fn(usize, usize, usize, usize, usize, usize, Caller, usize) -> Answer;
 
 /// The calls by number. The first two places are reached by numbers that are too large.
-pub(super) static CALLS: [Function; 23] = [
+pub(super) static CALLS: [Function; 25] = [
     unknown,
     unknown,
     give,
@@ -94,6 +96,8 @@ pub(super) static CALLS: [Function; 23] = [
     listen,
     bell,
     ring,
+    bind,
+    device,
 ];
 
 /// The calls of a process with coroutines: each learns first what the process has published.
@@ -411,7 +415,7 @@ extern "C" fn print(
         return Answer::of(INVALID);
     }
     let (m, me) = (entered(), caller.process());
-    let (space, is_first) = (me.space(m), me.family(m) == 0);
+    let (space, is_first) = (me.space(m), me.family(m) == FIRST);
     let whole = open(m, || {
         let whole = space.read(address, length, |_, _| ());
         if whole && is_first {
@@ -569,4 +573,44 @@ extern "C" fn ring(
     let Some((owner, slot, level)) = object.hung(m) else { return Answer::of(DEAD) };
     let next = coroutines::ring(m, me, owner, slot, level);
     Answer::after(caller, 0, next)
+}
+
+/// `a0` is the line, `a1` a semaphore. For the first family.
+extern "C" fn bind(
+    number: usize,
+    handle: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    caller: Caller,
+) -> Answer {
+    let (m, me) = (entered(), caller.process());
+    if named(m, me, handle, Kind::Semaphore).is_none() {
+        return Answer::of(NO_OBJECT);
+    }
+    let is_bound = me.family(m) == FIRST && line::bind(m, number, handle);
+    Answer::of(if is_bound { 0 } else { INVALID })
+}
+
+/// `a0` and `a1` are a request and its word for the program that started the first process, whose
+/// answer is in `a1` afterwards. For the first family.
+extern "C" fn device(
+    request: usize,
+    word: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    caller: Caller,
+) -> Answer {
+    let m = entered();
+    if caller.process().family(m) != FIRST {
+        return Answer::of(INVALID);
+    }
+    let Some(answer) = open(m, || process::device(request, word)) else {
+        return Answer::of(INVALID);
+    };
+    caller.set(Frame::A1, answer);
+    Answer::of(0)
 }

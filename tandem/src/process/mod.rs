@@ -16,7 +16,7 @@
 //! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
 //! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and
 //! copies from them, `process` has the records and the end of a process, `object` what handles
-//! name, `call` the system calls, `coroutines` the page by which coroutines of processes are under
+//! name, `line` interrupts of processes, `call` the system calls, `coroutines` the page by which coroutines of processes are under
 //! the same order.
 //!
 //! # Soundness
@@ -51,6 +51,8 @@ mod entry;
 ))]
 mod fast;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod line;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod object;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 #[allow(clippy::module_inception, reason = "the records of processes")]
@@ -60,6 +62,7 @@ mod space;
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 pub use self::{
+    line::rise,
     process::{Cause, Ended, wait_for_first},
     space::{Memory, Program},
 };
@@ -75,6 +78,12 @@ mod board {
         fn write(bytes: &[u8]);
         /// Receives the end of each process that ended otherwise than by its own call.
         fn report(end: &Ended);
+        /// Does what a process of the first family asks of the machine, with a word, and returns the
+        /// answer; `None` refuses it. Interrupts are on, and the process waits. A program that gives
+        /// processes no machine leaves this out.
+        fn device(_request: usize, _word: usize) -> Option<usize> {
+            None
+        }
     }
 
     /// Starts the first process: turns on the page tables, and runs the program's entry with
@@ -95,7 +104,7 @@ mod board {
         asids: bool,
         request: &[u8],
     ) -> Result<(), StillAlive> {
-        process::set_host(H::write, H::report)?;
+        process::set_host(H::write, H::report, H::device)?;
         let entry = space::set_up(program, memory, asids);
         process::start_first(entry, request);
         Ok(())

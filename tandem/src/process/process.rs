@@ -56,6 +56,7 @@ pub(super) const HANDED: usize = 1024;
 
 type Write = fn(&[u8]);
 type Report = fn(&Ended);
+type Device = fn(usize, usize) -> Option<usize>;
 
 /// The words of a message.
 pub(super) type Message = [usize; 4];
@@ -134,6 +135,7 @@ struct All {
     free: Shared<Option<&'static Process>>,
     write: Shared<Write>,
     report: Shared<Report>,
+    device: Shared<Device>,
     first: Shared<Option<Ended>>,
     first_ended: crate::Semaphore,
     /// Writes of `satp` for processes that have ended.
@@ -146,6 +148,7 @@ static ALL: All = All {
     free: Shared::new(None),
     write: Shared::new(|_| ()),
     report: Shared::new(|_| ()),
+    device: Shared::new(|_, _| None),
     first: Shared::new(None),
     first_ended: crate::Semaphore::new(0),
     entries: Shared::new(0),
@@ -431,7 +434,7 @@ pub(super) fn this(m: Masked) -> &'static Process {
 
 /// Notes the parts that the program gives the kernel. `Err` if they have been given before, and
 /// nothing changes.
-pub(super) fn set_host(write: Write, report: Report) -> Result<(), StillAlive> {
+pub(super) fn set_host(write: Write, report: Report, device: Device) -> Result<(), StillAlive> {
     masked(|m| {
         if ALL.started.get(m) {
             return Err(StillAlive);
@@ -439,12 +442,18 @@ pub(super) fn set_host(write: Write, report: Report) -> Result<(), StillAlive> {
         ALL.started.set(m, true);
         ALL.write.set(m, write);
         ALL.report.set(m, report);
+        ALL.device.set(m, device);
         Ok(())
     })
 }
 
 pub(super) fn write(bytes: &[u8]) {
     masked(|m| ALL.write.get(m))(bytes);
+}
+
+/// Asks the program that started the first process for something of the machine.
+pub(super) fn device(request: usize, word: usize) -> Option<usize> {
+    masked(|m| ALL.device.get(m))(request, word)
 }
 
 /// The attributes of a process that is to begin.

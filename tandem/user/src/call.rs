@@ -20,6 +20,8 @@ const PRINT: usize = 14;
 const COUNTS: usize = 15;
 const LOCK: usize = 16;
 const UNLOCK: usize = 17;
+const BIND: usize = 23;
+const DEVICE: usize = 24;
 
 /// The bytes that [`print`] passes to one call.
 const PRINTED: usize = 4096;
@@ -186,6 +188,15 @@ impl Semaphore {
     pub fn take(self) {
         call_one(TAKE, self.0);
     }
+
+    /// Has each rise of an interrupt's line give this semaphore, in place of an earlier one. For
+    /// processes of the first family.
+    ///
+    /// # Errors
+    /// [`Refused::Invalid`] without such a line, and in another family.
+    pub fn bind(self, line: usize) -> Result<(), Refused> {
+        checked(call(BIND, [line, self.0])[0]).map(drop)
+    }
 }
 
 /// A queue of 64 words of 32 bits, of the caller's family.
@@ -283,6 +294,18 @@ impl Mutex {
     pub fn unlock(self) -> Result<(), Refused> {
         checked(call_one(UNLOCK, self.0)).map(drop)
     }
+}
+
+/// Asks the program that started the first process for something of the machine, such as an alarm,
+/// and returns its answer. What requests there are, and what the word and the answer mean, is that
+/// program's to say. For processes of the first family.
+///
+/// # Errors
+/// [`Refused::Invalid`] without such a request, and in another family.
+#[inline(always)]
+pub fn device(request: usize, word: usize) -> Result<usize, Refused> {
+    let [result, answer, ..] = call(DEVICE, [request, word]);
+    checked(result).map(|_| answer)
 }
 
 /// Waits until the kernel's clock has reached `due`; returns at once if it has.

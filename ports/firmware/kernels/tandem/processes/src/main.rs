@@ -4,16 +4,23 @@
 #![no_std]
 #![no_main]
 
+#[path = "../../src/machine.rs"]
+mod machine;
 #[path = "../../src/time.rs"]
 mod time;
 
 use core::{
     cell::RefCell,
     fmt::{self, Write},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use board::host;
-use chronoscope_suite::{request::MAX_REQUEST, trial::Sink};
+use board::{alarm, clock, host, interrupts};
+use chronoscope_suite::{
+    kernel::{Handler, Source},
+    request::MAX_REQUEST,
+    trial::Sink,
+};
 use critical_section::Mutex;
 use tandem::{
     Priority, SharedStack, Thread,
@@ -46,6 +53,15 @@ fn main() -> ! {
 
 fn run(me: &tandem::Me<'_>) {
     board::start_devices();
+    let lines: [(Source, Handler); 2] = [
+        (Source::Software, &|| enter(machine::RAISED)),
+        (Source::Timer, &|| enter(machine::TIMED)),
+    ];
+    for (source, handler) in lines {
+        if interrupts::attach(source, handler).is_err() {
+            host::fail(format_args!("the board has no source {source:?}"));
+        }
+    }
     let mut buffer = [0; size_of::<host::Buffer>()];
     let request = host::request(&mut buffer);
     let (asids, rest) = without_asid(request);
@@ -74,6 +90,15 @@ fn run(me: &tandem::Me<'_>) {
         Cause::Own(0) => host::exit(),
         _ => host::fail(format_args!("{end}")),
     }
+}
+
+/// The time at which the last handler was entered.
+static ENTERED: AtomicUsize = AtomicUsize::new(0);
+
+/// The handler of a line: notes the time, and wakes the driver.
+fn enter(line: usize) {
+    ENTERED.store(clock::now() as usize, Relaxed);
+    process::rise(line);
 }
 
 /// The longest word that tells the clock's rate.
@@ -115,5 +140,15 @@ impl Host for Console {
 
     fn report(end: &Ended) {
         host::complain(format_args!("{end}"));
+    }
+
+    fn device(request: usize, word: usize) -> Option<usize> {
+        match request {
+            machine::RAISE => interrupts::raise(),
+            machine::ARM => alarm::EXPERIMENT.set(word as u64),
+            machine::ENTERED => return Some(ENTERED.load(Relaxed)),
+            _ => return None,
+        }
+        Some(0)
     }
 }

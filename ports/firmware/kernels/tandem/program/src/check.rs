@@ -5,7 +5,7 @@ use core::{arch::asm, mem::MaybeUninit};
 
 use tandem_user::{self as user, Channel, Endpoint, FAULTED, Family, KILLED, Refused, Semaphore};
 
-use crate::{coroutines, output::line, races};
+use crate::{coroutines, lines, output::line, races};
 
 /// Runs the scene `only`, or all but `generations`.
 pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
@@ -36,6 +36,7 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("unreaped", races::unreaped),
         ("successor", races::successor),
         ("lowered", races::lowered),
+        ("lines", lines::lines),
         ("quota", races::quota),
         (LONG, races::generations),
     ];

@@ -100,7 +100,7 @@ fn expected(rounds: u64) -> u32 {
 
 /// Calls the kernel with arguments that are likely to be near something.
 fn hostile(seed: u64) {
-    const NUMBERS: u32 = 25;
+    const NUMBERS: u32 = 27;
     const TAKE: usize = 3;
     const SLEEP: usize = 4;
     const SPAWN: usize = 5;
@@ -112,8 +112,8 @@ fn hostile(seed: u64) {
     let (mut last, mut has_page) = (0, false);
     for _ in 0..LIFE {
         let number = match random.below(NUMBERS) as usize {
-            23 => random.draw() as usize,
-            24 => usize::MAX - random.below(4) as usize,
+            25 => random.draw() as usize,
+            26 => usize::MAX - random.below(4) as usize,
             number => number,
         };
         let mut arguments = [0; 6];

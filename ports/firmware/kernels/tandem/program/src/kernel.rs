@@ -1,9 +1,15 @@
-//! tandem as a process sees it: clock and semaphores.
+//! tandem as a process sees it: clock, semaphores and interrupts.
 
 use core::sync::atomic::AtomicU32;
 
-use chronoscope_suite::{Clock, Kernel, Reason, Refusal, Request, wire::Domain};
-use tandem_user::{self as user, Semaphore};
+use chronoscope_suite::{
+    Clock, Kernel, Reason, Refusal, Request,
+    kernel::{Handler, Interrupts, Source},
+    wire::Domain,
+};
+use tandem_user::{self as user, Family, Semaphore};
+
+use crate::machine;
 
 /// The running kernel, set up for one case.
 pub struct Processes {
@@ -64,5 +70,48 @@ impl Kernel for Processes {
     #[inline(always)]
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.give();
+    }
+}
+
+/// The priority of a driver: above all tasks of an experiment.
+const DRIVER: u8 = 31;
+
+/// Processes handle interrupts as drivers in user mode do: the kernel's handler gives a semaphore,
+/// and the most urgent process takes it, handles the interrupt, and waits for the next.
+impl Interrupts for Processes {
+    const IS_DRIVEN: bool = true;
+
+    fn entered(&self) -> u64 {
+        user::device(machine::ENTERED, 0).expect("the kernel notes it") as u64
+    }
+
+    fn attach(&'static self, source: Source, handler: Handler) -> Result<(), Refusal> {
+        let line = match source {
+            Source::Software => machine::RAISED,
+            Source::Timer => machine::TIMED,
+            Source::External => {
+                return Err(Refusal::not_offered("no line from outside has a driver"));
+            }
+        };
+        let rises = self.semaphore(0)?;
+        rises.bind(line).map_err(|_| Refusal::full())?;
+        let drive = move || {
+            loop {
+                rises.take();
+                handler();
+            }
+        };
+        // SAFETY: the body holds a handle and a reference into the arena, which refers to the arena
+        // and to functions.
+        let driver = unsafe { user::spawn(DRIVER, "driver", Family::Same, drive) };
+        driver.map(drop).map_err(|_| Refusal::full())
+    }
+
+    fn raise(&self) {
+        assert!(user::device(machine::RAISE, 0).is_ok(), "the machine has a software interrupt");
+    }
+
+    fn arm(&self, due: u64) {
+        assert!(user::device(machine::ARM, due as usize).is_ok(), "the machine has a timer");
     }
 }

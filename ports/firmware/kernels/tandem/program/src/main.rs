@@ -9,6 +9,9 @@ mod check;
 mod coroutines;
 mod fuzz;
 mod kernel;
+mod lines;
+#[path = "../../src/machine.rs"]
+mod machine;
 mod offers;
 mod output;
 mod races;

@@ -6,13 +6,11 @@ use crate::{
 };
 
 chronoscope_suite::offers! {
-    kernel Processes: ;
+    kernel Processes: interrupts masking;
     kind "process" Process: delays reaping messages mutexes;
     pair "process-process" Process, Process;
     sets Process;
     own "transaction" transact;
     refuse "interference" "tandem keeps no account of processor time";
-    refuse "wakeup" "a process has no handlers of interrupts: kind=thread measures the kernel's";
-    refuse "masked" "a process has no handlers of interrupts: kind=thread measures the kernel's";
     otherwise "this image has processes alone";
 }
