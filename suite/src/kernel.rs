@@ -93,6 +93,15 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
     /// own steps do not reach it, as in other processes. See [`vary`](crate::vary).
     fn vary(&'static self, _random: &mut Random) {}
 
+    /// `true` if [`pages`](Self::pages) returns some.
+    const HAS_PAGES: bool = false;
+
+    /// Returns memory of whole pages, each with a translation of its own, which every task can read
+    /// at the same addresses: by reading them an experiment fills a TLB.
+    fn pages(&self) -> &'static [[u8; 4096]] {
+        &[]
+    }
+
     /// Returns the number of instructions executed by the processor, all tasks and the kernel
     /// included, from an arbitrary start; `None` if nothing counts them.
     fn instructions(&self) -> Option<u64> {

@@ -153,7 +153,10 @@ fn every_figure_has_evidence() {
     let transactions = [&["transaction"][..], &calls, &sizes].concat();
     let sources = ["wakeup", "--set", "kind=process", "--set", "source=software,timer"].to_vec();
     let masked = ["masked", "--set", "kind=process", "--set", "tasks=2,10"].to_vec();
-    let runs = [[&["switch"][..], &pairs].concat(), kinds, transactions, sources, masked];
+    let ways = ["ticks", "--set", "kind=process", "--set", "order=alternate,batched"];
+    let yields = [&ways[..], &["--set", "primitive=semaphore,yield", "--set", "footprint=0,32"]];
+    let switch = [&["switch"][..], &pairs].concat();
+    let runs = [switch, kinds, transactions, sources, masked, yields.concat()];
     for case in runs.iter().flat_map(|arguments| cases(&[&target, &arguments[..]].concat())) {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         let evidence = case["evidence"].as_array().unwrap();
@@ -257,8 +260,34 @@ fn batches_cross_address_spaces_twice_a_run() {
     }
 }
 
+/// Two workers that yield make fewer calls than two that give and take; reading pages costs what
+/// its instructions do.
+#[test]
+fn workers_yield_and_use_memory() {
+    let set = ["--set", "kind=process", "--set", "queue=constant", "--set", "loops=10"];
+    let ways = ["--set", "primitive=semaphore,yield", "--set", "footprint=0,16"];
+    let ticks = ["ticks", "--target", "tandem@rv64", "--repeat", "1"];
+    let measured = cases(&[&ticks[..], &set, &ways].concat());
+    let [plain, touching, yielding, both] = &measured[..] else { panic!("four cases") };
+    assert!(median(yielding) < 0.6 * median(plain), "{yielding:#}");
+    for (with, without) in [(touching, plain), (both, yielding)] {
+        // 100 tasks, 16 pages: 5 to 15 instructions a page.
+        let more = (median(with) - median(without)) / 1600.0;
+        assert!((3.0..15.0).contains(&more), "{more} instructions a page: {with:#}");
+    }
+}
+
 #[test]
 fn what_processes_cannot_do_is_said() {
+    let pages = ["run", "ticks", "-q", "--set", "kind=thread", "--set", "footprint=4"];
+    chronoscope(&[&pages[..], &["--target", "tandem@rv64"]].concat())
+        .exits(0)
+        .shows("no pages with translations");
+    let alone = ["run", "ticks", "-q", "--set", "kind=coroutine", "--set", "primitive=yield"];
+    chronoscope(&[&alone[..], &["--target", "tandem@rv64"]].concat())
+        .exits(4)
+        .shows("one worker hands over to nobody");
+
     let target = ["--target", "tandem@rv64", "--set", "asid=off"];
     chronoscope(&[&["run", "switch"][..], &target].concat()).complains("for processes");
     let external = ["--set", "source=external", "--target", "tandem@rv64"];

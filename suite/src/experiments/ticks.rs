@@ -23,6 +23,11 @@
 //! other worker's, as published; with `batched` all of the first worker's come before all of the
 //! second's, so that a run crosses once and hands back once.
 //!
+//! With two workers, `primitive` is how one hands over to the other: by the other's semaphore, and it
+//! takes its own; or by a yield, since they are equals and both ready all the time. With `footprint=P`
+//! a worker reads a word of each of P pages after each of its tasks, in the interval, as work does that
+//! uses memory: so a core's TLB and caches lose what they held for the other ([`Kernel::pages`]).
+//!
 //! - **Start**: the first worker's mark, with all N queued, immediately before its first look into
 //!   the queue.
 //! - **End**: the mark of the worker that finds the queue empty, immediately after that look.
@@ -30,7 +35,8 @@
 //!   `interval_us`.
 //! - **Control**: the same with an empty queue (N = 0).
 //! - **Evidence**: every task was polled once a run; with two workers, N hand-overs a run (2 with
-//!   `order=batched`), by the workers' own count, and at least as many switches by the kernel's.
+//!   `order=batched`), by the workers' own count, and at least as many switches by the kernel's; with
+//!   a footprint, P pages read a task.
 //! - **Pin**: D0: high from before the mark at the start to after the one at the end; D7: the same
 //!   of the control.
 //! - **Source**: P2.switch.
@@ -43,6 +49,7 @@
 
 mod queue;
 pub mod sets;
+mod ways;
 
 use core::{
     hint::black_box,
@@ -70,7 +77,7 @@ pub static SPEC: Spec = Spec {
     statistic: "one run of all N; the same divided by the timer's interval, not rounded",
     control: "the same with an empty queue",
     evidence: "each task polled once a run; with two workers, N hand-overs a run (2 in batches), \
-               and as many switches counted by the kernel",
+               and as many switches counted by the kernel; with a footprint, the pages read",
     pin: "D0: high during a run; D7: during its control",
     source: "P2.switch",
     parameters: &[
@@ -96,6 +103,21 @@ pub static SPEC: Spec = Spec {
             values: Values::Extra(&["alternate", "batched"]),
             help: "with two workers: their tasks in turn, or all of the first, then all of the \
                    second",
+        },
+        Parameter {
+            name: "primitive",
+            unit: "",
+            default: "semaphore",
+            values: Values::Extra(&["semaphore", "yield"]),
+            help: "with two workers: how one hands over to the other",
+        },
+        Parameter {
+            name: "footprint",
+            unit: "",
+            default: "0",
+            values: Values::Extra(&["0", "4", "8", "16", "32"]),
+            help: "pages of which a worker reads a word after each of its tasks: for processes of \
+                   tandem",
         },
         Parameter {
             name: "tasks",
@@ -173,6 +195,15 @@ struct Bench<K: Kernel> {
     done: &'static K::Semaphore,
     loops: usize,
     marks: Runs<K>,
+    work: Work,
+}
+
+/// What a worker does beside its tasks.
+struct Work {
+    /// The pages that it reads after each of its tasks.
+    pages: &'static [[u8; 4096]],
+    /// The number of pages read. One worker runs at a time.
+    read: AtomicU32,
 }
 
 struct Runs<K: Kernel> {
@@ -216,10 +247,21 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
             "no tasks of this kind have coroutines of their own here",
         ));
     }
-    if workers == 1 && trial.request.given("order").is_some() {
+    let is_given = |key| trial.request.given(key).is_some();
+    if workers == 1 && is_given("order") {
         let what = "one worker has no order of workers";
         return Err(Refusal::new(Reason::Invalid, what, "leave `order` out"));
     }
+    if workers == 1 && (is_given("primitive") || is_given("footprint")) {
+        let what = "one worker hands over to nobody";
+        return Err(Refusal::new(Reason::Invalid, what, "leave `primitive` and `footprint` out"));
+    }
+    let footprint = trial.request.count("footprint");
+    let Some(pages) = kernel.pages().get(..footprint) else {
+        return Err(Refusal::not_offered(
+            "these tasks have no pages with translations of their own",
+        ));
+    };
     if !tasks.is_multiple_of(workers) {
         return Err(ODD);
     }
@@ -234,13 +276,22 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         done: trial.semaphore(0)?,
         loops,
         marks: Runs::new(arena, loops)?,
+        work: Work { pages, read: AtomicU32::new(0) },
     })?;
-    if workers == 2 {
-        T::spawn(kernel, Priority::Urgent(1), second::<T>(bench))?;
-    }
-    match is_batched(&trial.request) {
-        true => T::spawn(kernel, Priority::Urgent(1), first::<T, true>(bench))?,
-        false => T::spawn(kernel, Priority::Urgent(1), first::<T, false>(bench))?,
+    let is_batched = is_batched(&trial.request);
+    let yields = trial.request.word("primitive") == "yield";
+    if yields {
+        ways::start::<T, true>(bench, is_batched)?;
+    } else if footprint > 0 {
+        ways::start::<T, false>(bench, is_batched)?;
+    } else {
+        if workers == 2 {
+            T::spawn(kernel, Priority::Urgent(1), second::<T>(bench))?;
+        }
+        match is_batched {
+            true => T::spawn(kernel, Priority::Urgent(1), first::<T, true>(bench))?,
+            false => T::spawn(kernel, Priority::Urgent(1), first::<T, false>(bench))?,
+        }
     }
     trial.wait(bench.done, workers).await;
     report::<T>(trial, bench);
@@ -315,9 +366,13 @@ async fn execute<T: Tasks>(bench: &'static Bench<T::Kernel>, this: usize) {
     }
 }
 
+#[inline(always)]
+fn count(counter: &AtomicU32, more: u32) {
+    counter.store(counter.load(Relaxed) + more, Relaxed);
+}
+
 fn hand_over<K: Kernel>(bench: &Bench<K>, this: usize) {
-    let handed_over = &bench.workers[this].handed_over;
-    handed_over.store(handed_over.load(Relaxed) + 1, Relaxed);
+    count(&bench.workers[this].handed_over, 1);
     bench.kernel.give(&bench.workers[1 - this].turn);
 }
 
@@ -344,6 +399,11 @@ fn report<T: Tasks>(trial: &mut Trial<'_, T::Kernel>, bench: &Bench<T::Kernel>) 
             0.99 * crossings,
             f64::INFINITY,
         );
+    }
+    let pages = bench.work.pages.len();
+    if pages > 0 {
+        let all = tasks * (bench.loops * pages) as f64;
+        trial.evidence("pages read", bench.work.read.load(Relaxed).into(), all, all);
     }
     send(trial, &bench.marks);
 }

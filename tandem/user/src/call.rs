@@ -403,6 +403,20 @@ pub fn print(bytes: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The program's text as far as it fills whole pages. Each has a translation of its own, the same in
+/// all processes.
+#[must_use]
+pub fn text() -> &'static [[u8; 4096]] {
+    unsafe extern "C" {
+        static tandem_text_end: u8;
+    }
+    const START: usize = 0x4000_0000;
+    let length = (&raw const tandem_text_end).addr() - START;
+    // SAFETY: `program.x` places the text from `START` to that symbol; processes can read it, and
+    // nothing writes it.
+    unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(START), length / 4096) }
+}
+
 /// The kernel's counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {

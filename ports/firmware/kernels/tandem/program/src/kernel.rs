@@ -71,6 +71,12 @@ impl Kernel for Processes {
     fn give(&self, semaphore: &'static Semaphore) {
         semaphore.give();
     }
+
+    const HAS_PAGES: bool = true;
+
+    fn pages(&self) -> &'static [[u8; 4096]] {
+        user::text()
+    }
 }
 
 /// The priority of a driver: above all tasks of an experiment.
