@@ -7,10 +7,9 @@
 use super::{
     coroutines,
     entry::{Caller, Frame},
-    handle::FIRST,
     line,
     object::{self, Kind},
-    process::{self, Cause, HANDED, Plan, Process, this},
+    process::{self, Cause, FIRST, HANDED, Plan, Process, this},
 };
 use crate::{
     arch::{self, Mask},

@@ -10,9 +10,6 @@ use core::cell::Cell;
 /// The number of a family of processes.
 pub(super) type Family = u8;
 
-/// The family of the first process.
-pub(super) const FIRST: Family = 0;
-
 const INDEX_BITS: u32 = 12;
 
 /// A handle as a process sees it: the index in the low 12 bits, the generation above. Never 0, and

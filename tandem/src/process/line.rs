@@ -6,8 +6,8 @@
 //! line that nobody has bound is dropped; of rises that nobody has taken yet, none is lost.
 
 use super::{
-    handle::FIRST,
     object::{self, Kind},
+    process::FIRST,
 };
 use crate::{
     arch::Mask,

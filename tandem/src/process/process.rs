@@ -432,6 +432,9 @@ pub(super) fn this(m: Masked) -> &'static Process {
     Process::of(KERNEL.current(m))
 }
 
+/// The family of the first process.
+pub(super) const FIRST: Family = 0;
+
 /// Notes the parts that the program gives the kernel. `Err` if they have been given before, and
 /// nothing changes.
 pub(super) fn set_host(write: Write, report: Report, device: Device) -> Result<(), StillAlive> {
