@@ -15,14 +15,16 @@ pub(super) static ASID: Parameter = Parameter {
     help: "kind=process: each address space has an identifier of its own, so that a switch keeps the translations of others; off: a fence at each switch",
 };
 
+/// The words of a request that say so.
+const WORDS: [&str; 3] = ["kind=process", "pair=process-process", "handler=process"];
+
 /// Takes `asid` out of a request. Returns whether the request is of processes, which need an image
 /// of their own, and the rest for the image.
 ///
 /// # Errors
 /// The request asks for a parameter of processes without one.
 pub(super) fn split(request: &str) -> Result<(bool, String)> {
-    let is_of_processes =
-        request.split(' ').any(|word| matches!(word, "kind=process" | "pair=process-process"));
+    let is_of_processes = request.split(' ').any(|word| WORDS.contains(&word));
     let (asid, rest) = take(request, ASID.name);
     match asid {
         Some("off") if is_of_processes => Ok((true, rest + " asid=off")),

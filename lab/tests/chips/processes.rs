@@ -154,9 +154,10 @@ fn every_figure_has_evidence() {
     let sources = ["wakeup", "--set", "kind=process", "--set", "source=software,timer"].to_vec();
     let masked = ["masked", "--set", "kind=process", "--set", "tasks=2,10"].to_vec();
     let ways = ["ticks", "--set", "kind=process", "--set", "order=alternate,batched"];
+    let driver = ["interrupt", "--set", "handler=process", "--set", "source=software,timer"];
     let yields = [&ways[..], &["--set", "primitive=semaphore,yield", "--set", "footprint=0,32"]];
     let switch = [&["switch"][..], &pairs].concat();
-    let runs = [switch, kinds, transactions, sources, masked, yields.concat()];
+    let runs = [switch, kinds, transactions, sources, masked, driver.to_vec(), yields.concat()];
     for case in runs.iter().flat_map(|arguments| cases(&[&target, &arguments[..]].concat())) {
         assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
         let evidence = case["evidence"].as_array().unwrap();
@@ -283,6 +284,10 @@ fn what_processes_cannot_do_is_said() {
     chronoscope(&[&pages[..], &["--target", "tandem@rv64"]].concat())
         .exits(0)
         .shows("no pages with translations");
+    let driver = ["run", "interrupt", "-q", "--set", "handler=process"];
+    chronoscope(&[&driver[..], &["--target", "tandem@cortex-m4"]].concat())
+        .exits(0)
+        .shows("handlers of interrupts are no processes here");
     let alone = ["run", "ticks", "-q", "--set", "kind=coroutine", "--set", "primitive=yield"];
     chronoscope(&[&alone[..], &["--target", "tandem@rv64"]].concat())
         .exits(4)

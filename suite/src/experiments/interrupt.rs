@@ -24,6 +24,9 @@
 //! outside the task and waits while the kernel masks interrupts, so its maximum includes the
 //! longest masked stretch that the runs have met.
 //!
+//! With `handler=process` the handler is a driver in user mode, a process that the kernel's own handler
+//! wakes; the sample ends with its first instruction.
+//!
 //! A timer on the clock that the task reads interrupts the same instruction in every round. The
 //! external line rises at a random one of [`PHASES`](crate::kernel::PHASES) cycles, while the task
 //! executes instructions of one cycle to dozens; with `source=external-idle`, while the processor
@@ -56,6 +59,13 @@ pub static SPEC: Spec = Spec {
     source: "P1.interrupt",
     parameters: &[
         SOURCE,
+        Parameter {
+            name: "handler",
+            unit: "",
+            default: "kernel",
+            values: Values::Extra(&["kernel", "process"]),
+            help: "process: a driver in user mode, which the kernel's own handler wakes",
+        },
         INTERVAL,
         Parameter {
             name: "loops",
@@ -87,6 +97,9 @@ struct Interrupt<K: Interrupts> {
 /// [`Refusal`] from the kernel or the arena.
 pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal> {
     let (kernel, arena) = (trial.kernel, trial.arena);
+    if (trial.request.word("handler") == "process") != K::IS_DRIVEN {
+        return Err(Refusal::not_offered("handlers of interrupts are no processes here"));
+    }
     let loops = trial.request.count("loops");
     let all: &'static Interrupt<K> = arena.place(Interrupt {
         firing: Firing::new(trial)?,

@@ -56,11 +56,18 @@ pub fn lines() {
     let due = user::cycles() as usize + 20_000;
     assert_eq!(next.bind(machine::TIMED), Ok(()));
     assert!(user::device(machine::ARM, due).is_ok());
+    // The timer interrupts this process while it calls nothing.
+    while user::cycles() < due as u64 + 5000 {
+        core::hint::spin_loop();
+    }
+    assert_eq!(user::counts().switches, before + 2, "the driver ran meanwhile");
     handled.take();
     let entered = user::device(machine::ENTERED, 0).expect("the machine notes it");
     assert!((due..due + 1000).contains(&entered), "entered at {entered}, due at {due}");
 
     assert!(driver.kill(), "the driver waits");
     assert!(user::reap().is_some_and(|(child, status)| child == driver && status == user::KILLED));
-    raise(); // the semaphore is there still; nobody waits for it
+    // The semaphore is there still, and keeps the rise.
+    raise();
+    next.take();
 }
