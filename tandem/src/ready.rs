@@ -81,13 +81,13 @@ impl Ready {
     /// Returns `true` if the task has become more urgent than all others.
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
-        let (bit, bitmap) = (task.bit.get(m), self.bitmap.get(m));
+        let (head, bit, bitmap) = (self.head_of(m, task), task.bit.get(m), self.bitmap.get(m));
         crate::kernel::breach("insert");
         // A bit above the whole bitmap means that the ring is empty, so the task is not ready
         // either.
         if bit > bitmap {
             self.bitmap.set(m, bitmap | bit);
-            self.head_of(m, task).set(m, Some(task));
+            head.set(m, Some(task));
             return true;
         }
         self.insert_behind(m, task);

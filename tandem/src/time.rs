@@ -134,7 +134,8 @@ const NEAREST_BITS: u32 = 3;
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// The task to be woken. `None` for a foreign waker.
+    /// The task to be woken; for a foreign waker [`nobody`](crate::kernel::Kernel::nobody), whom
+    /// waking does not change. `None` until the timer is set for the first time.
     pub(crate) task: Shared<Option<Task>>,
     due: Shared<u64>,
     /// The number of the slot in which the timer was filed, and [`PRETENDS`]; 0 if it is not set.
@@ -142,7 +143,7 @@ pub(crate) struct Timer {
     /// The neighbours in the ring of a timer that is set.
     next: Shared<Option<NonNull<Timer>>>,
     prev: Shared<Option<NonNull<Timer>>>,
-    /// The foreign waker to be called, if the timer is set and has no task. Undefined otherwise.
+    /// The foreign waker to be called, if the task is nobody. Undefined otherwise.
     waker: Shared<MaybeUninit<Sleeper>>,
     _pinned: PhantomPinned,
 }
@@ -348,7 +349,7 @@ impl Timers {
     /// Sets a timer, which is not set, for `due`. Returns whether the alarm has been set for it.
     #[inline(always)]
     pub(crate) fn set_in_window(&self, m: Masked, timer: &Timer, due: u64) -> bool {
-        timer.task.get(m).inspect(|task| trace::emit(Event::TimerSet, task));
+        timer.as_task(m).inspect(|task| trace::emit(Event::TimerSet, task));
         let is_first = due < self.armed.get(m);
         if is_first {
             self.set_first(m, timer, due);
@@ -434,7 +435,8 @@ impl Timers {
         let (next, prev) = (neighbour(m, &timer.next), neighbour(m, &timer.prev));
         let is_head = self.ring(number).get(m) == Some(this);
         if next == this {
-            return self.clear(m, if is_head { number } else { UNFILED });
+            self.clear(m, if is_head { number } else { UNFILED });
+            return;
         }
         at(m, prev).next.set(m, Some(next));
         at(m, next).prev.set(m, Some(prev));
@@ -450,11 +452,13 @@ impl Timers {
         }
     }
 
-    /// Empties a ring.
+    /// Empties a ring. Returns the bits of the others.
     #[inline(always)]
-    fn clear(&self, m: Masked, number: usize) {
+    fn clear(&self, m: Masked, number: usize) -> u32 {
+        let others = self.occupied.get(m) & !bit(number);
+        self.occupied.set(m, others);
         self.ring(number).set(m, None);
-        self.occupied.set(m, self.occupied.get(m) & !bit(number));
+        others
     }
 
     /// The next step of [`expire`].
@@ -466,12 +470,31 @@ impl Timers {
             return if occupied == 0 { Step::None } else { Step::File };
         }
         let number = arch::leading_zeros(occupied) as usize;
-        let timer = self.ring(number).get(m);
-        debug_assert!(timer.is_some());
-        // SAFETY: the bit of a ring is set only while it has timers: `file`, `spread` and `clear`
-        // change both at once.
-        let timer = unsafe { timer.unwrap_unchecked() };
+        let timer = self.head(m, number);
         Step::Take(number, timer, at(m, timer).due.get(m))
+    }
+
+    /// The time of the first timer, by the bits of the rings with timers. No timer is unfiled.
+    #[inline(always)]
+    fn first(&self, m: Masked, occupied: u32) -> Option<u64> {
+        debug_assert!(self.ring(UNFILED).get(m).is_none());
+        match occupied {
+            0 => None,
+            occupied => {
+                let head = self.head(m, arch::leading_zeros(occupied) as usize);
+                Some(at(m, head).due.get(m))
+            }
+        }
+    }
+
+    /// The head of a ring that has timers.
+    #[inline(always)]
+    fn head(&self, m: Masked, number: usize) -> NonNull<Timer> {
+        let head = self.ring(number).get(m);
+        debug_assert!(head.is_some());
+        // SAFETY: the bit of a ring is set only while it has timers: `file`, `spread` and `clear`
+        // change both at once. Callers pass the number of a bit that is set.
+        unsafe { head.unwrap_unchecked() }
     }
 
     /// Takes and returns the head of a slot, which is due. If there are others in its slot, its time
@@ -591,27 +614,15 @@ fn set_alarm(m: Masked, due: u64) {
     _tandem_arm(due);
 }
 
-/// Sets the alarm for `due` or the end of the running slice, whichever is earlier, if any. Restores
-/// the interrupt state, also for a moment before, where handlers nest. To be called once the alarm
-/// may have been raised.
+/// Stores `due` or the end of the running slice, whichever is earlier, as the time for which the
+/// alarm is set, and returns it, if any. The caller sets the alarm. To be called once the alarm may
+/// have been raised.
 #[inline(always)]
-fn arm_again(m: Masked, mask: Mask, due: Option<u64>) {
+fn next_alarm(m: Masked, due: Option<u64>) -> Option<u64> {
     #[cfg(feature = "time-slice")]
     let due = Some(due.unwrap_or(u64::MAX).min(crate::slice::end(m))).filter(|due| *due < u64::MAX);
     TIMERS.armed.set(m, due.unwrap_or(u64::MAX));
-    if let Some(due) = due {
-        if arch::handlers_nest() {
-            mask.restore();
-            let (_, m) = Mask::set();
-            // A handler may have set the alarm for an earlier time.
-            if TIMERS.armed.get(m) == due {
-                _tandem_arm(due);
-            }
-        } else {
-            _tandem_arm(due);
-        }
-    }
-    mask.restore();
+    due
 }
 
 /// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
@@ -628,40 +639,50 @@ pub fn expire() {
     let now = _tandem_now();
     #[cfg(feature = "time-slice")]
     crate::slice::expire(m, now);
-    let mut step = TIMERS.next_step(m);
+    let step = TIMERS.next_step(m);
     kernel::breach("expire");
-    if let Step::Take(number, pointer, due) = step
-        && due <= now
-    {
-        let timer = at(m, pointer);
-        let is_alone = neighbour(m, &timer.next) == pointer;
-        let Some(task) = timer.task.get(m).filter(|_| is_alone) else {
-            return expire_rest(m, mask);
-        };
-        // The frequent case.
-        TIMERS.clear(m, number);
-        timer.place.set(m, OFF);
-        trace::emit(Event::TimerExpired, task);
-        wake(m, mask, pointer, task);
-        step = TIMERS.next_step(m);
-    }
     match step {
-        Step::None => arm_again(m, mask, None),
-        // One that is due by now has an alarm of its own, at once: a comparison with the clock here
-        // would cost each tick 8 instructions on a Cortex-M4.
-        Step::Take(_, _, due) => arm_again(m, mask, Some(due)),
-        Step::File => expire_rest(m, mask),
+        Step::None => set_next_alarm(m, now, None),
+        Step::Take(_, _, due) if due > now => set_next_alarm(m, now, Some(due)),
+        Step::Take(number, pointer, _) => {
+            let timer = at(m, pointer);
+            let is_alone = neighbour(m, &timer.next) == pointer;
+            if !is_alone {
+                return expire_rest(m, mask);
+            }
+            // The frequent case.
+            let occupied = TIMERS.clear(m, number);
+            timer.place.set(m, OFF);
+            // A timer that is due by now has an alarm of its own, at once: a comparison with the
+            // clock here would cost each tick 8 instructions on a Cortex-M4.
+            set_next_alarm(m, now, TIMERS.first(m, occupied));
+            wake(m, mask, pointer);
+        }
+        Step::File => return expire_rest(m, mask),
+    }
+    mask.restore();
+}
+
+/// Sets the alarm for `due`, if any. `now`: the clock, read in this masked window.
+#[inline(always)]
+fn set_next_alarm(m: Masked, now: u64, due: Option<u64>) {
+    if let Some(due) = next_alarm(m, due) {
+        _tandem_arm_from(now, due);
     }
 }
 
-/// Sets the alarm for the next step, where handlers do not nest: at once if that is due.
-#[inline(always)]
-fn arm_for(m: Masked, mask: Mask, step: Step) {
-    match step {
-        Step::None => arm_again(m, mask, None),
-        Step::Take(_, _, due) => arm_again(m, mask, Some(due)),
-        Step::File => arm_again(m, mask, Some(TIMERS.base.get(m))),
+/// Sets the alarm for the first timer, or for the next to be filed: at once if that is due. Restores
+/// the interrupt state.
+fn arm_again(m: Masked, mask: Mask) {
+    let due = match TIMERS.next_step(m) {
+        Step::None => None,
+        Step::Take(_, _, due) => Some(due),
+        Step::File => Some(TIMERS.base.get(m)),
+    };
+    if let Some(due) = next_alarm(m, due) {
+        _tandem_arm(due);
     }
+    mask.restore();
 }
 
 /// Does the work of [`expire`] but for the first task in the frequent case.
@@ -674,22 +695,17 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
         let step = TIMERS.next_step(m);
         kernel::breach("expire");
         let expired = match step {
-            Step::None => return arm_again(m, mask, None),
-            Step::Take(_, _, due) if due > now => return arm_again(m, mask, Some(due)),
+            Step::None => return arm_again(m, mask),
+            Step::Take(_, _, due) if due > now => return arm_again(m, mask),
             Step::Take(number, timer, _) => TIMERS.take(m, number, timer),
             Step::File => TIMERS.refile(m),
         };
         if let Some(timer) = expired {
-            if let Some(task) = at(m, timer).task.get(m) {
-                trace::emit(Event::TimerExpired, task);
-                wake(m, mask, timer, task);
-            } else {
-                expire_without_task(m, mask, timer);
-            }
+            wake(m, mask, timer);
         }
         if !arch::handlers_nest() && (expired.is_some() || has_filed) {
             // Interrupts stay masked until the handler ends.
-            return arm_for(m, mask, TIMERS.next_step(m));
+            return arm_again(m, mask);
         }
         has_filed = true;
         if arch::handlers_nest() {
@@ -709,15 +725,37 @@ fn expire_without_task(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     kernel::reschedule_if_started(m, mask);
 }
 
-/// Wakes the task of a timer that has been removed. The timer may be gone on return.
+/// Wakes the task of a timer that has been removed, or calls its foreign waker. The timer may be gone
+/// on return.
 #[inline(always)]
-fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>, task: Task) {
+fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
+    let task = at(m, timer).task.get(m);
+    debug_assert!(task.is_some());
+    // SAFETY: a timer that has been set has a task, or nobody.
+    let task = unsafe { task.unwrap_unchecked() };
+    if cfg!(feature = "trace") && !is_nobody(task) {
+        trace::emit(Event::TimerExpired, task);
+    }
     #[cfg(feature = "embassy-time")]
     if task.alarm.is(at(m, timer)) {
         return crate::block_on::wake_future(m, mask, task);
     }
-    let _ = timer;
+    // On a Cortex-M, a task that is woken is usually the most urgent: nobody never is.
+    #[cfg(target_arch = "arm")]
+    if kernel::wake(m, task) {
+        return arch::pend(m, Some(task));
+    }
+    if is_nobody(task) {
+        return expire_without_task(m, mask, timer);
+    }
+    #[cfg(not(target_arch = "arm"))]
     kernel::wake_and_preempt(m, mask, task);
+}
+
+/// Whether the task stands for a foreign waker.
+#[inline(always)]
+fn is_nobody(task: Task) -> bool {
+    task.is(KERNEL.nobody())
 }
 
 impl Me<'_> {
@@ -806,17 +844,23 @@ impl Future for Delay {
 impl Timer {
     #[inline(always)]
     fn set_sleeper(&self, m: Masked, sleeper: Sleeper) {
-        self.task.set(m, sleeper.as_task());
+        self.task.set(m, Some(sleeper.as_task().unwrap_or(KERNEL.nobody())));
         if sleeper.is_foreign() {
             self.waker.set(m, MaybeUninit::new(sleeper));
         }
     }
 
-    /// The task or waker of a future's timer.
+    /// The task, unless the timer has a foreign waker, or has never been set.
+    #[inline(always)]
+    fn as_task(&self, m: Masked) -> Option<Task> {
+        self.task.get(m).filter(|task| !is_nobody(task))
+    }
+
+    /// The task or waker of a future's timer, which has been set.
     fn sleeper(&self, m: Masked) -> Sleeper {
-        match self.task.get(m) {
+        match self.as_task(m) {
             Some(task) => Sleeper::task(task),
-            // SAFETY: without a task, `set_sleeper` has stored the waker.
+            // SAFETY: with nobody for a task, `set_sleeper` has stored the waker.
             None => unsafe { self.waker.get(m).assume_init() },
         }
     }
@@ -841,7 +885,7 @@ impl Timer {
     #[inline(always)]
     fn end(&self) {
         // SAFETY: a word, which is changed by the future alone.
-        if self.may_be_set() || unsafe { self.task.peek() }.is_none() {
+        if self.may_be_set() || unsafe { self.task.peek() }.is_none_or(is_nobody) {
             self.give_up();
         }
     }

@@ -55,6 +55,10 @@ const READINGS: [(&str, &[&str]); 17] = [
     ),
 ];
 
+/// The statistics of which a sentence says that nothing was above: of several cases, that of the
+/// worst is told, not the middle.
+const WORST: [&str; 2] = ["max", "masked"];
+
 /// The sentences on an observation. `{series}` stands for the name of its first measured series.
 const OBSERVED: (&str, &[&str]) =
     (OBSERVE, &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"]);
@@ -74,7 +78,11 @@ fn fill(run: &Run, experiment: &str, sentence: &str) -> Option<String> {
         text.push_str(before);
         match name {
             "series" => text.push_str(first_series(run, experiment)?),
-            _ => text.push_str(&list::of_experiment(run, experiment, name)?.words()),
+            _ => {
+                let span = list::of_experiment(run, experiment, name)?;
+                let span = if WORST.contains(&name) { span.worst() } else { span };
+                text.push_str(&span.words());
+            }
         }
         rest = after;
     }
@@ -124,6 +132,11 @@ mod tests {
             plain(&run, "switch").unwrap(),
             "a switch takes 2.90 µs at the median, 4.35 µs at p99, 69.6 µs at worst"
         );
+        let worst = run.cases[1].series[0].summary.max;
+        run.cases[1].series[0].summary.max = Some(75.0e3);
+        let text = plain(&run, "switch").unwrap();
+        assert!(text.ends_with("75 µs at worst"), "{text}");
+        run.cases[1].series[0].summary.max = worst;
         run.cases[1].series[0].summary.p50 = Some(29.0e3);
         for repetition in &mut run.cases[1].series[0].by_repetition {
             repetition.p50 = 29.0e3;

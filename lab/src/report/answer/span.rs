@@ -78,6 +78,11 @@ impl Span {
         })
     }
 
+    /// The span with the greatest as its value.
+    pub fn worst(self) -> Self {
+        Self { value: Some(self.high), ..self }
+    }
+
     /// The value where the repetitions agree on it, else their range: `31 µs`, `20–48 µs`,
     /// `16 ns to 3.4 µs`.
     pub fn words(&self) -> String {

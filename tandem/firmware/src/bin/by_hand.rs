@@ -523,10 +523,9 @@ unsafe extern "C" fn count_with_ceiling(_: &Ceiling<u32>) {
     )
 }
 
-/// The reloads of SysTick for an alarm at once, and for the longest; see `Clock::arm_from`.
-const SOONEST: usize = board::SYSTICK_PER_1000 as usize * 64 / 1000 + 2;
-const PER_64_TIMES_256: usize = (board::SYSTICK_PER_1000 as usize * 64 * 256).div_ceil(1000);
-const LONGEST: usize = (board::LONGEST as usize >> 6) * PER_64_TIMES_256 / 256 + SOONEST;
+/// See `Clock::arm_from`.
+const SOONEST: usize = board::SOONEST as usize;
+const RATIO: usize = board::RATIO as usize;
 
 /// The alarm's handler, for a timer that is alone in its slot and whose task becomes the most urgent.
 /// Interrupts are masked throughout, for about 75 instructions. In other cases the kernel's.
@@ -562,12 +561,11 @@ extern "C" fn SysTick() {
         "ldrd r0, r3, [r7, #{task}]", // and `next`
         "cmp r3, r7",
         "bne 98f", // not alone in its slot
-        "cbz r0, 98f",
         "ldr r2, ={kernel}",
         "ldrd r3, r12, [r0, #{level}]", // and `bit`
         "ldr r1, [r2, #{bitmap}]",
         "cmp r12, r1",
-        "bls 98f", // not the most urgent
+        "bls 98f", // not the most urgent, or nobody: a foreign waker's
         "mov r6, #0x80000000",
         "lsr r6, r10",
         "bics r9, r6",
@@ -595,11 +593,9 @@ extern "C" fn SysTick() {
         "sbc r1, r11",
         "orrs r3, r1, r0, lsr #26",
         "bne 5f", // longer than the alarm, or past
-        "lsrs r0, #6",
-        "movw r1, #{per_64}",
-        "muls r0, r1, r0",
-        "movs r1, #{soonest}",
-        "add r0, r1, r0, lsr #8",
+        "ldr r1, ={ratio}",
+        "umull r1, r0, r0, r1",
+        "adds r0, #{soonest}",
         "6:",
         "str r0, [r5, #4]",
         "str r0, [r5, #8]",
@@ -608,7 +604,7 @@ extern "C" fn SysTick() {
         "cpsie i",
         "pop {{r4-r11, pc}}",
         "5:",
-        "ldr r0, ={longest}",
+        "mvn r0, #0xff000000", // the most
         "cmp r1, #0",
         "it mi",
         "movmi r0, #{soonest}",
@@ -626,9 +622,8 @@ extern "C" fn SysTick() {
         task = const time::TASK,
         level = const header::LEVEL,
         bitmap = const BITMAP,
-        per_64 = const PER_64_TIMES_256,
+        ratio = const RATIO,
         soonest = const SOONEST,
-        longest = const LONGEST,
     )
 }
 
@@ -679,11 +674,9 @@ unsafe extern "C" fn delay_by_hand(_: u64) {
         "lsrs r2, #26",
         "bne 98f", // longer than the alarm, or past
         "strd r0, r1, [r8, #{armed}]",
-        "lsrs r4, #6",
-        "movw r2, #{per_64}",
-        "muls r4, r2, r4",
-        "movs r2, #{soonest}",
-        "add r4, r2, r4, lsr #8",
+        "ldr r2, ={ratio}",
+        "umull r2, r4, r4, r2",
+        "adds r4, #{soonest}",
         "ldr r2, =0xe000e010", // SYST_CSR
         "str r4, [r2, #4]",
         "str r4, [r2, #8]",
@@ -768,7 +761,7 @@ unsafe extern "C" fn delay_by_hand(_: u64) {
         resume = const header::RESUME,
         waiter = const header::WAITER,
         bitmap = const BITMAP,
-        per_64 = const PER_64_TIMES_256,
+        ratio = const RATIO,
         soonest = const SOONEST,
     )
 }

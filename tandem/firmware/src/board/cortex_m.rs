@@ -10,7 +10,7 @@
 mod clock;
 
 #[cfg(feature = "layout")]
-pub use clock::{CLOCK, EXTENSION};
+pub use clock::{CLOCK, EXTENSION, RATIO, SOONEST};
 pub use clock::{Mark, instructions, mark, set_ticks, ticks};
 // For its implementation of critical sections.
 use cortex_m as _;
@@ -170,24 +170,29 @@ impl Driver for Clock {
 
     #[inline]
     fn arm_from(now: u64, due: u64) {
-        const PER_64_TIMES_256: u32 = (SYSTICK_PER_1000 * 64 * 256).div_ceil(1000);
-        let left = match due.wrapping_sub(now) {
-            left if left < LONGEST => left as u32,
-            _ if due < now => 0,
-            _ => LONGEST as u32,
+        let left = due.wrapping_sub(now);
+        let (high, low) = ((left >> 32) as u32, left as u32);
+        let reload = if high | (low >> LONGEST.ilog2()) == 0 {
+            clock::systick(low) + clock::SOONEST
+        } else if high.cast_signed() < 0 {
+            clock::SOONEST // past
+        } else {
+            MOST
         };
-        let reload = (left >> 6) * PER_64_TIMES_256 / 256 + SYSTICK_PER_1000 * 64 / 1000 + 2;
         // SAFETY: registers of SysTick, whose handler calls `expire`.
         unsafe {
             SYST_RVR.write_volatile(reload);
-            SYST_CVR.write_volatile(0);
+            SYST_CVR.write_volatile(reload); // any value clears it
             SYST_CSR.write_volatile(0b111);
         }
     }
 }
 
-/// The longest alarm in instructions: SysTick has 24 bits. One that comes early is set again.
-pub const LONGEST: u64 = 1 << ((1_u64 << 24) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
+/// The greatest reload value of SysTick, which has 24 bits.
+const MOST: u32 = 0xff_ffff;
+
+/// The longest alarm in instructions. One for a later time comes early, and is set again.
+pub const LONGEST: u64 = 1 << ((MOST as u64 + 1) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]

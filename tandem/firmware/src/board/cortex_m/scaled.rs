@@ -18,6 +18,17 @@ pub use timer::{Mark, SYSTICK_PER_1000, mark, start};
 
 use core::cell::UnsafeCell;
 
+/// SysTick's ticks beyond those of [`systick`], so that no alarm comes before its time.
+pub const SOONEST: u32 = SYSTICK_PER_1000 * 64 / 1000 + 2;
+
+/// SysTick's ticks in this number of instructions, rounded down to 64 of them. In words: a
+/// Cortex-M0 has no long multiplication.
+#[inline(always)]
+pub fn systick(instructions: u32) -> u32 {
+    const PER_64_TIMES_256: u32 = (SYSTICK_PER_1000 * 64 * 256).div_ceil(1000);
+    (instructions >> 6) * PER_64_TIMES_256 / 256
+}
+
 /// A count of the timer as instructions: less `SLOWER.0 >> SLOWER.1` of it, rounded.
 macro_rules! converted {
     ($count:expr) => {{

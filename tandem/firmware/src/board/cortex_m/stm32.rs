@@ -14,6 +14,18 @@ const ARR: usize = 11;
 /// SysTick counts at the processor's clock, 168 MHz on the STM32F405 and 120 MHz on the STM32F205.
 pub const SYSTICK_PER_1000: u32 = if cfg!(fpu) { 168 } else { 120 };
 
+/// SysTick's ticks in an instruction, times 2³², rounded up.
+pub const RATIO: u32 = ((SYSTICK_PER_1000 as u64) << 32).div_ceil(1000) as u32;
+
+/// SysTick's ticks beyond those of [`systick`], so that no alarm comes before its time.
+pub const SOONEST: u32 = 2;
+
+/// SysTick's ticks in this number of instructions, rounded down.
+#[inline(always)]
+pub fn systick(instructions: u32) -> u32 {
+    ((u64::from(instructions) * u64::from(RATIO)) >> 32) as u32
+}
+
 /// A reading of the clock in the fewest instructions, for [`instructions`].
 pub type Mark = u32;
 
@@ -70,10 +82,12 @@ pub const CLOCK: usize = 0x4000_0c24;
 unsafe impl Sync for Extension {}
 pub static EXTENSION: Extension = Extension(UnsafeCell::new(Halves { high: 0, last: 0 }));
 
+/// Counts a wrap of the clock's lower half, and returns the upper half.
 #[cold]
 #[inline(never)]
-fn wrap(high: &mut u32) {
+fn wrap(high: &mut u32) -> u32 {
     *high += 1;
+    *high
 }
 
 /// The number of instructions executed.
@@ -83,11 +97,12 @@ fn wrap(high: &mut u32) {
 #[inline(always)]
 pub unsafe fn now() -> u64 {
     // SAFETY: interrupts are masked, by this function's contract.
-    let Halves { high, last } = unsafe { &mut *EXTENSION.0.get() };
+    let halves = unsafe { &mut *EXTENSION.0.get() };
     let low = ticks();
-    if low < *last {
-        wrap(high);
+    let Halves { mut high, last } = *halves;
+    if low < last {
+        high = wrap(&mut halves.high);
     }
-    *last = low;
-    u64::from(*high) << 32 | u64::from(low)
+    halves.last = low;
+    u64::from(high) << 32 | u64::from(low)
 }
